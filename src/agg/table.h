@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Rows of a map: key and value with the per-CPU cells merged, sorted as they are printed.
+ * Pure: bytes in, rows out. Text, JSON and every view are fed from this one table.
+ */
+#ifndef AGG_TABLE_H
+#define AGG_TABLE_H
+
+#include "base/arena.h"
+#include "unit/unit.h"
+
+/* A merged value. For plain types `bytes` is the value at rest. */
+struct cell {
+	const u8 *bytes; /* value_size bytes (plain types), else NULL */
+	s64 n;           /* COUNT: count; SUM: sum; MIN, MAX: the value; AVG, STATS: count */
+	s64 total;       /* AVG, STATS: sum of the values */
+	bool set;        /* MIN, MAX: anything was recorded */
+	const u64 *buckets; /* HIST, LHIST: merged counts */
+	u32 n_buckets;
+};
+
+struct row {
+	const u8 *key; /* key_size bytes, NULL for a map without key */
+	struct cell value;
+};
+
+struct table {
+	const struct unit *unit;
+	const struct umap *map;
+	struct arena *arena;
+	VEC(struct row) rows;
+};
+
+void table_init(struct table *t, struct arena *a, const struct unit *u, const struct umap *m);
+/* Merges `n_cells` cells of ROUND_UP(value_size, 8) bytes each and adds the row (copies). */
+void table_add(struct table *t, const void *key, const void *cells, u32 n_cells);
+/*
+ * Order of bpftrace: count, sum, integers ascending by value; min, max by value; avg, stats by
+ * average; hist, lhist by total count; everything else by key, tuple parts from left to right.
+ * Equal values stay in the order they were added, by key.
+ */
+void table_sort(struct table *t);
+/* Average of AVG and STATS, 0 without values; signed by the type. */
+s64 cell_average(const struct cell *c, const struct type *t);
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A bump allocator over a list of chunks. Chunks double up to 1 MiB, so a
+ * small script costs one malloc and a large one a few dozen.
+ */
+#include "base/arena.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct arena_chunk {
+	struct arena_chunk *next;
+	size_t used, size;
+	_Alignas(16) char data[];
+};
+
+#define CHUNK_MIN 8192u
+#define CHUNK_MAX (1u << 20)
+
+static void out_of_memory(void)
+{
+	fputs("memtap: out of memory\n", stderr);
+	abort();
+}
+
+static struct arena_chunk *chunk_new(struct arena *a, size_t need)
+{
+	size_t size = a->head ? MIN(a->head->size * 2, CHUNK_MAX) : CHUNK_MIN;
+	struct arena_chunk *c;
+
+	size = MAX(size, need);
+	c = calloc(1, sizeof(*c) + size);
+	if (!c)
+		out_of_memory();
+	c->size = size;
+	c->next = a->head;
+	a->head = c;
+	return c;
+}
+
+void *arena_alloc(struct arena *a, size_t size)
+{
+	struct arena_chunk *c = a->head;
+	void *p;
+
+	if (size > SIZE_MAX / 2)
+		out_of_memory();
+	size = ROUND_UP(MAX(size, 1), (size_t)16);
+	if (!c || c->size - c->used < size)
+		c = chunk_new(a, size);
+	p = c->data + c->used;
+	c->used += size;
+	return p;
+}
+
+char *arena_strndup(struct arena *a, const char *p, size_t n)
+{
+	char *s = arena_alloc(a, n + 1);
+
+	if (n)
+		memcpy(s, p, n);
+	return s;
+}
+
+char *arena_strdup(struct arena *a, const char *p)
+{
+	return arena_strndup(a, p, strlen(p));
+}
+
+char *arena_printf(struct arena *a, const char *fmt, ...)
+{
+	va_list ap, again;
+	char *s;
+	int n;
+
+	va_start(ap, fmt);
+	va_copy(again, ap);
+	n = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	s = arena_alloc(a, (size_t)MAX(n, 0) + 1);
+	vsnprintf(s, (size_t)MAX(n, 0) + 1, fmt, again);
+	va_end(again);
+	return s;
+}
+
+void *arena_grow(struct arena *a, const void *old, size_t elem, u32 n, u32 *cap)
+{
+	u32 want = n ? n * 2 : 8;
+	void *p = arena_alloc(a, elem * want);
+
+	if (n)
+		memcpy(p, old, elem * n);
+	*cap = want;
+	return p;
+}
+
+void arena_free(struct arena *a)
+{
+	while (a->head) {
+		struct arena_chunk *c = a->head;
+
+		a->head = c->next;
+		free(c);
+	}
+}

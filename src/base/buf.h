@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A growable byte buffer, for output that is written in one go. Growing never
+ * fails (out of memory ends the program). All zero is an empty buffer.
+ */
+#ifndef BASE_BUF_H
+#define BASE_BUF_H
+
+#include "base/base.h"
+
+struct buf {
+	char *p; /* NUL-terminated once anything was added */
+	size_t n, cap;
+};
+
+void buf_add(struct buf *b, const void *p, size_t n);
+void buf_puts(struct buf *b, const char *z);
+void buf_putc(struct buf *b, char c);
+void buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* Adds `c` n times. */
+void buf_fill(struct buf *b, char c, size_t n);
+/* Empties it and keeps the memory. */
+void buf_reset(struct buf *b);
+void buf_free(struct buf *b);
+/* The text so far, "" when nothing was added. */
+const char *buf_text(const struct buf *b);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Messages for failures of the machine: built up from the inside out, kept as
+ * data until somebody with a terminal prints them.
+ */
+#include "base/err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+bool err_set(struct err *e, const char *fmt, ...)
+{
+	va_list ap;
+
+	e->code = 0;
+	e->hint[0] = 0;
+	va_start(ap, fmt);
+	vsnprintf(e->text, sizeof(e->text), fmt, ap);
+	va_end(ap);
+	return false;
+}
+
+bool err_sys(struct err *e, int code, const char *fmt, ...)
+{
+	va_list ap;
+	size_t n;
+
+	e->code = code;
+	e->hint[0] = 0;
+	va_start(ap, fmt);
+	vsnprintf(e->text, sizeof(e->text), fmt, ap);
+	va_end(ap);
+	n = strlen(e->text);
+	snprintf(e->text + n, sizeof(e->text) - n, ": %s", strerror(code));
+	return false;
+}
+
+bool err_wrap(struct err *e, const char *fmt, ...)
+{
+	char inner[sizeof(e->text)];
+	va_list ap;
+	size_t n;
+
+	memcpy(inner, e->text, sizeof(inner));
+	va_start(ap, fmt);
+	vsnprintf(e->text, sizeof(e->text), fmt, ap);
+	va_end(ap);
+	n = strlen(e->text);
+	snprintf(e->text + n, sizeof(e->text) - n, ": %s", inner);
+	return false;
+}
+
+bool err_hint(struct err *e, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(e->hint, sizeof(e->hint), fmt, ap);
+	va_end(ap);
+	return false;
+}

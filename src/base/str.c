@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Text without ownership: comparing, cutting, matching wildcards, and finding
+ * the name a user probably meant. Never allocates.
+ */
+#include "base/str.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct str str_of(const char *z)
+{
+	return (struct str){ z, (u32)strlen(z) };
+}
+
+bool str_eq(struct str a, struct str b)
+{
+	return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+}
+
+bool str_is(struct str a, const char *z)
+{
+	return str_eq(a, str_of(z));
+}
+
+bool str_starts(struct str s, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	return s.n >= n && memcmp(s.p, prefix, n) == 0;
+}
+
+struct str str_cut(struct str s, char c, struct str *rest)
+{
+	const char *at = s.n ? memchr(s.p, c, s.n) : NULL;
+	struct str head = s;
+
+	if (!at) {
+		*rest = (struct str){ NULL, 0 };
+		return s;
+	}
+	head.n = (u32)(at - s.p);
+	*rest = (struct str){ at + 1, s.n - head.n - 1 };
+	return head;
+}
+
+bool glob_is(struct str pattern)
+{
+	for (u32 i = 0; i < pattern.n; i++)
+		if (strchr("*?[", pattern.p[i]))
+			return true;
+	return false;
+}
+
+/* Matches one "[...]" at p[*i]; moves *i to its ']'. False when unterminated or no match. */
+static bool set_match(struct str p, u32 *i, char c)
+{
+	bool negate = false, hit = false;
+	u32 k = *i + 1;
+
+	if (k < p.n && (p.p[k] == '!' || p.p[k] == '^')) {
+		negate = true;
+		k++;
+	}
+	for (u32 first = k; k < p.n && (p.p[k] != ']' || k == first); k++) {
+		if (k + 2 < p.n && p.p[k + 1] == '-' && p.p[k + 2] != ']') {
+			hit |= c >= p.p[k] && c <= p.p[k + 2];
+			k += 2;
+		} else {
+			hit |= c == p.p[k];
+		}
+	}
+	*i = k;
+	return k < p.n && hit != negate;
+}
+
+bool glob_match(struct str p, struct str t)
+{
+	u32 i = 0, j = 0, star = UINT32_MAX, mark = 0;
+
+	while (j < t.n) {
+		u32 k = i;
+
+		if (i < p.n && p.p[i] == '*') {
+			star = i++;
+			mark = j;
+		} else if (i < p.n && (p.p[i] == '?' || p.p[i] == t.p[j] ||
+				       (p.p[i] == '[' && set_match(p, &k, t.p[j])))) {
+			i = k + 1;
+			j++;
+		} else if (star != UINT32_MAX) {
+			i = star + 1;
+			j = ++mark;
+		} else {
+			return false;
+		}
+	}
+	while (i < p.n && p.p[i] == '*')
+		i++;
+	return i == p.n;
+}
+
+void near_init(struct near *n, const char *want)
+{
+	n->want = want;
+	n->best[0] = 0;
+	n->distance = UINT32_MAX;
+}
+
+/* Edit distance (insert, delete, replace each cost 1) of strings up to 127 bytes. */
+static u32 edit_distance(const char *a, u32 na, const char *b, u32 nb)
+{
+	u32 row[128];
+
+	for (u32 j = 0; j <= nb; j++)
+		row[j] = j;
+	for (u32 i = 1; i <= na; i++) {
+		u32 diagonal = row[0];
+
+		row[0] = i;
+		for (u32 j = 1; j <= nb; j++) {
+			u32 swap = diagonal + (a[i - 1] != b[j - 1]);
+
+			diagonal = row[j];
+			row[j] = MIN(MIN(row[j], row[j - 1]) + 1, swap);
+		}
+	}
+	return row[nb];
+}
+
+void near_offer(struct near *n, const char *name)
+{
+	size_t na = strlen(n->want), nb = strlen(name);
+	u32 d;
+
+	if (na > 127 || nb > 127 || nb == 0)
+		return;
+	d = edit_distance(n->want, (u32)na, name, (u32)nb);
+	if (d < n->distance) {
+		n->distance = d;
+		snprintf(n->best, sizeof(n->best), "%s", name);
+	}
+}
+
+const char *near_best(const struct near *n)
+{
+	u32 limit = (u32)strlen(n->want) / 3 + 1;
+
+	return n->best[0] && n->distance <= limit ? n->best : NULL;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Borrowed pieces of text (pointer and length, not NUL-terminated), wildcard
+ * matching, and the nearest name for a misspelt one.
+ */
+#ifndef BASE_STR_H
+#define BASE_STR_H
+
+#include "base/base.h"
+
+struct str {
+	const char *p;
+	u32 n;
+};
+
+#define STR(lit)  ((struct str){ (lit), sizeof(lit) - 1 })
+/* For printf("%.*s"). */
+#define STR_ARG(s) (int)(s).n, (s).p
+
+struct str str_of(const char *z);
+bool str_eq(struct str a, struct str b);
+bool str_is(struct str a, const char *z);
+bool str_starts(struct str s, const char *prefix);
+/* Cuts at the first `c`: returns what is before it, leaves what follows in *rest. Without `c`
+ * returns all and leaves *rest empty with p == NULL. */
+struct str str_cut(struct str s, char c, struct str *rest);
+
+/* True if pattern has a wildcard: '*', '?' or a '[...]' set. */
+bool glob_is(struct str pattern);
+/* Shell-style match of the whole text: '*', '?', '[a-z]', '[!a]'. Linear in practice. */
+bool glob_match(struct str pattern, struct str text);
+
+/*
+ * The nearest of many names: zero it, set `want`, offer names, read `best`
+ * (NULL when none is near: more than a third of the letters differ).
+ */
+struct near {
+	const char *want;
+	char best[128];
+	u32 distance;
+};
+void near_init(struct near *n, const char *want);
+void near_offer(struct near *n, const char *name);
+const char *near_best(const struct near *n);
+
+#endif

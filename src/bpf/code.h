@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A BPF program under construction: instructions appended in order, labels
+ * bound later, and for every instruction the place in the script it came from.
+ * No kernel, no script types: only the instruction set
+ * (Documentation/bpf/standardization/instruction-set.rst in the kernel tree).
+ */
+#ifndef BPF_CODE_H
+#define BPF_CODE_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "bpf/uapi.h"
+
+/* Registers by role: r0 result, r1-r5 arguments and lost over calls, r6-r9 kept, r10 frame. */
+enum reg { R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10 };
+
+struct code_fixup {
+	u32 insn, label;
+};
+
+struct code {
+	struct arena *arena;
+	VEC(struct bpf_insn) insns;
+	VEC(u32) locs;  /* per instruction: `loc` when it was added */
+	VEC(s32) labels; /* instruction index, -1 while unbound */
+	VEC(struct code_fixup) fixups;
+	u32 loc; /* source offset given to instructions added from now on */
+};
+
+void code_init(struct code *c, struct arena *a);
+void code_add(struct code *c, struct bpf_insn insn);
+
+/* 64-bit dst = dst op src / imm; op is BPF_ADD ... BPF_ARSH, BPF_MOV. */
+void code_alu(struct code *c, u8 op, enum reg dst, enum reg src);
+void code_alu_imm(struct code *c, u8 op, enum reg dst, s32 imm);
+/* The same on the low 32 bits; the upper half becomes zero. */
+void code_alu32(struct code *c, u8 op, enum reg dst, enum reg src);
+void code_alu32_imm(struct code *c, u8 op, enum reg dst, s32 imm);
+void code_mov(struct code *c, enum reg dst, enum reg src); /* nothing when dst == src */
+/* Any 64-bit constant, in one or two instruction slots. */
+void code_const(struct code *c, enum reg dst, u64 value);
+/* Swap bytes of the low `bits` (16, 32, 64) from host to big-endian order. */
+void code_bswap(struct code *c, enum reg dst, u32 bits);
+/* size is 1, 2, 4 or 8 bytes; loads zero-extend. */
+void code_load(struct code *c, u32 size, enum reg dst, enum reg base, s32 off);
+void code_store(struct code *c, u32 size, enum reg base, s32 off, enum reg src);
+void code_store_imm(struct code *c, u32 size, enum reg base, s32 off, s32 imm);
+/* 8-byte atomic: op BPF_ADD (|BPF_FETCH), BPF_XCHG, BPF_CMPXCHG (compares with r0). */
+void code_atomic(struct code *c, u32 op, enum reg base, s32 off, enum reg src);
+void code_call(struct code *c, u32 helper);
+void code_exit(struct code *c);
+
+/* dst = map number `map` of the unit; the loader replaces it by the descriptor. */
+void code_map(struct code *c, enum reg dst, u32 map);
+/* dst = address of byte `off` in the value of the one-element array map `map`. */
+void code_map_value(struct code *c, enum reg dst, u32 map, u32 off);
+
+u32 code_label(struct code *c);
+void code_bind(struct code *c, u32 label);
+void code_goto(struct code *c, u32 label);
+/* if (dst op src/imm) goto label; op is BPF_JEQ, BPF_JGT, BPF_JSGT, ... on 64 bits. */
+void code_if(struct code *c, u8 op, enum reg dst, enum reg src, u32 label);
+void code_if_imm(struct code *c, u8 op, enum reg dst, s32 imm, u32 label);
+
+/* Patches all jumps. False when a jump is longer than 32767 instructions. */
+bool code_finish(struct code *c, struct err *e);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A unit in the kernel: its maps, programs and links. kern/ is the only folder that talks
+ * bpf() and perf_event_open(). Nothing here prints.
+ */
+#ifndef KERN_LIVE_H
+#define KERN_LIVE_H
+
+#include "base/err.h"
+#include "unit/features.h"
+#include "unit/unit.h"
+
+struct live;
+
+/* What this kernel can do. Each field costs at most a few system calls and is asked for only
+ * when the unit has a program that depends on it (see features_for). */
+void features_probe(struct features *f);
+
+struct live_options {
+	bool verbose;       /* keep the whole verifier log in the error (-v) */
+	const struct features *features;
+};
+
+/*
+ * Creates the maps and loads the programs. On a verifier complaint *e says at which script
+ * line and in a sentence what is wrong; with verbose the log is in live_log().
+ * NULL on failure, with nothing left in the kernel.
+ */
+struct live *live_load(const struct unit *u, const struct live_options *o, struct err *e);
+/* Closes everything. NULL is fine. */
+void live_free(struct live *l);
+/* The verifier's log of the last failed load, "" when there is none. */
+const char *live_log(void);
+
+/* Runs all BEGIN (or END) programs, in order. */
+bool live_run(struct live *l, enum attach_kind begin_or_end, struct err *e);
+/*
+ * Attaches all other programs. A site that can not be attached fails the whole (false, *e names
+ * probe and reason, everything attached so far is undone), or, when unit->lenient_probes, is
+ * reported through `warn` and skipped. *attached counts sites.
+ */
+bool live_attach(struct live *l, u32 *attached, void (*warn)(void *ctx, const char *text),
+		 void *ctx, struct err *e);
+/* Detaches all at once; programs no longer run when it returns. */
+void live_detach(struct live *l);
+
+/* The ring buffer: fd to poll, -1 when the unit has none. */
+int live_ring_fd(const struct live *l);
+/* Calls back for each record present, oldest first; cb returns false to stop. */
+bool live_ring_read(struct live *l, bool (*cb)(void *ctx, const void *record, u32 size),
+		    void *ctx, struct err *e);
+
+/* One word of the data map (enum udata and the error counters behind it). */
+u64 live_data(const struct live *l, u32 word);
+void live_data_set(struct live *l, u32 word, u64 value);
+
+/* Number of cells in a dumped value: possible CPUs for a per-CPU map, else 1. */
+u32 live_cells(const struct live *l, u32 map);
+/* All elements of a map: cb gets key_size key bytes and live_cells() cells of
+ * ROUND_UP(value_size, 8) bytes. Uses batches where the map type has them. */
+bool live_map_each(struct live *l, u32 map,
+		   bool (*cb)(void *ctx, const void *key, const void *cells), void *ctx,
+		   struct err *e);
+/* One element into `cells`; false when absent. */
+bool live_map_get(struct live *l, u32 map, const void *key, void *cells);
+/* Removes all elements (zeroes them in an array). */
+bool live_map_clear(struct live *l, u32 map, struct err *e);
+/* Sets all values to 0 and keeps the keys. */
+bool live_map_zero(struct live *l, u32 map, struct err *e);
+
+/* Instructions the kernel verified for program i (unit->progs order), for -v and the bench. */
+u32 live_insns(const struct live *l, u32 prog);
+
+#endif

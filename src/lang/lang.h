@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The steps from text to typed tree. Each takes the result of the one before; each
+ * returns false after adding at least one error to the diagnostics.
+ */
+#ifndef LANG_LANG_H
+#define LANG_LANG_H
+
+#include "lang/ast.h"
+#include "lang/world.h"
+
+struct config {
+	u32 max_strlen;      /* bytes incl. NUL, default 1024 */
+	bool max_strlen_set; /* given by the user: then also the limit of strings in keys */
+	u32 max_map_keys;    /* 4096 */
+	u32 max_probes;      /* 1024 attach points after expansion */
+	const char *cut_mark; /* ".." */
+	bool print_maps_on_exit;
+	enum { MISSING_ERROR, MISSING_WARN, MISSING_IGNORE } missing_probes;
+	enum stack_mode stack_mode;
+	u32 ring_pages;      /* of 4 KiB, a power of two; default 64 */
+	bool helper_errors;  /* -k */
+};
+
+/* parse.c: text -> tree. */
+bool parse_script(struct script *s, struct diags *d);
+/* config.c: the config block and MEMTAP_/BPFTRACE_ environment variables over the defaults. */
+bool config_read(struct config *c, const struct script *s, struct diags *d);
+/* targets.c: attach points -> variants, asking the world. */
+bool targets_expand(struct script *s, const struct config *c, struct world *w, struct diags *d);
+/* infer.c: names, types, constants. */
+bool infer_script(struct script *s, const struct config *c, struct world *w, struct diags *d);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The text of a script and the diagnostics about it. Diagnostics are collected, sorted by
+ * place and rendered with the source line and a caret; nothing here prints to the terminal.
+ */
+#ifndef LANG_SOURCE_H
+#define LANG_SOURCE_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/str.h"
+#include "unit/unit.h"
+
+struct source {
+	const char *name; /* "stdin" for -e and '-', else the path */
+	const char *text; /* NUL-terminated copy in the arena */
+	u32 n;            /* at most SOURCE_MAX */
+};
+
+#define SOURCE_MAX (16u << 20)
+
+enum diag_level { DIAG_ERROR, DIAG_WARNING };
+
+struct diag {
+	enum diag_level level;
+	struct loc loc;
+	const char *text;
+	const char *hint; /* "did you mean 'x'?", or NULL */
+};
+
+/* Collects; owns nothing but what it puts into the arena. At most 20 errors are kept. */
+struct diags {
+	struct arena *arena;
+	const struct source *source;
+	VEC(struct diag) list;
+	u32 n_errors;
+};
+
+/* Adds an error and returns false. */
+bool diag_error(struct diags *d, struct loc loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void diag_warn(struct diags *d, struct loc loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* Hint for the diagnostic added last. */
+void diag_hint(struct diags *d, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/*
+ * All diagnostics as text, errors first:
+ *   stdin:1:20-25: ERROR: Unknown function: 'cnt'
+ *   BEGIN { @x = cnt(); }
+ *                ~~~
+ *   HINT: did you mean 'count'?
+ * Columns count from 1, the end column is exclusive, tabs count as 4 blanks. With color, the
+ * words ERROR, WARNING and HINT are coloured.
+ */
+void diag_print(struct buf *b, const struct diags *d, bool color);
+/* Line and column of an offset, from 1. */
+void source_line(const struct source *s, u32 off, u32 *line, u32 *column);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * All that the compiler may ask of the machine: a table of functions. The real one is
+ * run/world_linux.c; tests use one made of files. Answers are cached by the world and
+ * live as long as it does. Nothing is opened before it is asked for.
+ */
+#ifndef LANG_WORLD_H
+#define LANG_WORLD_H
+
+#include "base/err.h"
+#include "read/btf.h"
+#include "read/elf.h"
+#include "read/kallsyms.h"
+#include "read/tpformat.h"
+#include "read/usdt.h"
+#include "unit/features.h"
+
+struct world;
+
+struct world_ops {
+	/* Kernel BTF, or NULL and *e with a sentence saying what is missing. */
+	struct btf *(*btf)(struct world *w, struct err *e);
+	/* Format of one tracepoint; NULL and *e. */
+	const struct tpformat *(*tracepoint)(struct world *w, const char *group, const char *name,
+					     struct err *e);
+	/* All "group", "name" pairs whose parts match the globs, in sorted order. */
+	bool (*tracepoints)(struct world *w, struct str group, struct str name,
+			    bool (*cb)(void *ctx, const char *group, const char *name), void *ctx,
+			    struct err *e);
+	/* Opens (or finds again) an ELF file. */
+	struct elf *(*elf)(struct world *w, const char *path, struct err *e);
+	/* A program or library as a user names it: a path with '/', a name found in PATH, or
+	 * "libc" / "libssl.so.3" as the loader would find it. NULL and *e. */
+	const char *(*resolve)(struct world *w, const char *name, struct err *e);
+	/* Executable files mapped by a process, as paths that can be opened from here
+	 * (/proc/PID/root/...). */
+	bool (*process_files)(struct world *w, s32 pid, bool (*cb)(void *ctx, const char *path),
+			      void *ctx, struct err *e);
+	/* Kernel functions that can be probed, by glob. */
+	bool (*functions)(struct world *w, struct str glob,
+			  bool (*cb)(void *ctx, const char *name, const char *module), void *ctx,
+			  struct err *e);
+	u64 (*kaddr)(struct world *w, const char *symbol); /* 0: unknown */
+	bool (*cgroupid)(struct world *w, const char *path, u64 *id, struct err *e);
+	const struct features *(*features)(struct world *w);
+};
+
+struct world {
+	const struct world_ops *ops;
+	u32 n_cpus;   /* possible CPUs */
+	s32 pid;      /* -p PID or the process of -c, 0 none */
+	bool has_child;   /* -c was given */
+	const char *command; /* -c: path of its executable, else NULL */
+	bool unsafe;      /* --unsafe */
+	/* Our pid namespace when it is not the initial one (then ids must be translated). */
+	bool nested_pid_ns;
+	u64 pid_ns_dev, pid_ns_ino;
+	const char *const *params; /* positional parameters $1... */
+	u32 n_params;
+};
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Rows and records to text or JSON, into a buffer. An output is a table of functions; text
+ * (out_text.c) and JSON (out_json.c) are the two. Nothing here writes to a descriptor.
+ */
+#ifndef OUT_OUT_H
+#define OUT_OUT_H
+
+#include "agg/table.h"
+#include "base/buf.h"
+#include "unit/unit.h"
+
+/* Names for values that need the outside world; given by run/, backed by sym/. Each appends to b. */
+struct namer {
+	void *ctx;
+	/* A whole stack of `type` (KSTACK, USTACK) with the words of its value. */
+	void (*stack)(void *ctx, struct buf *b, const struct type *type, const u64 *words);
+	void (*ksym)(void *ctx, struct buf *b, u64 addr);
+	void (*usym)(void *ctx, struct buf *b, u64 addr, u32 pid);
+	void (*username)(void *ctx, struct buf *b, u64 uid);
+	void (*cgroup_path)(void *ctx, struct buf *b, u64 id, const char *filter);
+	u64 boot_to_real; /* ns to add to a boot time stamp for wall-clock time */
+};
+
+struct out {
+	const struct unit *unit;
+	const struct namer *namer;
+	const struct out_ops *ops;
+};
+
+struct out_ops {
+	void (*attached)(struct buf *b, const struct out *o, u32 n_probes); /* JSON only; text says
+									       it on stderr */
+	void (*printf_)(struct buf *b, const struct out *o, const struct urecord *r,
+			const void *record);
+	void (*time_)(struct buf *b, const struct out *o, const char *text);
+	void (*join)(struct buf *b, const struct out *o, const struct urecord *r,
+		     const void *record);
+	void (*value)(struct buf *b, const struct out *o, const struct type *t, const void *bytes);
+	/* A whole map, already sorted; top 0 = all rows (else the last `top`), div 0 = 1. */
+	void (*map)(struct buf *b, const struct out *o, const struct table *t, u32 top, u32 div);
+	/* print(@m[k]): one row. */
+	void (*keyed)(struct buf *b, const struct out *o, const struct umap *m, const void *key,
+		      const struct type *vt, const void *value);
+	void (*lost)(struct buf *b, const struct out *o, u64 n);
+	void (*text)(struct buf *b, const struct out *o, const char *kind, const char *text); /* cat,
+									       system output */
+};
+
+extern const struct out_ops out_text, out_json;
+
+/* One value as text, the one place that knows how each type looks (format.c and both outputs
+ * use it). `bytes` is the value at rest. */
+void value_print(struct buf *b, const struct out *o, const struct type *t, const void *bytes);
+/* printf: the directives of `text` over the args of a record, bpftrace's rules and sizes. */
+void format_print(struct buf *b, const struct out *o, const char *text, const struct field *args,
+		  u32 n_args, const void *record);
+#endif

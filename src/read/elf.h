@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What memtap needs of an ELF file: function symbols and where their code lies in the
+ * file, notes, the build id. Read with libelf; only x86-64 and other 64-bit
+ * little-endian files.
+ */
+#ifndef READ_ELF_H
+#define READ_ELF_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+
+struct elf;
+
+struct elf_sym {
+	const char *name; /* lives as long as the struct elf */
+	u64 value; /* virtual address */
+	u64 size;
+	u64 offset; /* file offset of value, valid when has_offset */
+	bool has_offset;
+	bool is_func;
+};
+
+/* NULL and *e for a missing, truncated or foreign file. */
+struct elf *elf_open(const char *path, struct err *e);
+void elf_close(struct elf *f);
+const char *elf_path(const struct elf *f);
+
+/* All defined symbols of .symtab, then .dynsym (duplicates possible); cb false stops. */
+void elf_each(struct elf *f, bool (*cb)(void *ctx, const struct elf_sym *s), void *ctx);
+/* A function (or, without one, an object) by exact name; version suffixes "@..." are ignored. */
+bool elf_find(struct elf *f, const char *name, struct elf_sym *out);
+/* Virtual address <-> file offset by the program headers. */
+bool elf_offset(struct elf *f, u64 vaddr, u64 *offset);
+bool elf_vaddr(struct elf *f, u64 offset, u64 *vaddr);
+/* True for a position-independent executable or shared library. */
+bool elf_is_pie(const struct elf *f);
+/* The GNU build id as lower-case hex in buf; false when there is none. */
+bool elf_build_id(struct elf *f, char buf[64]);
+/* Bytes and address of a section by name; false when absent or NOBITS. */
+bool elf_section(struct elf *f, const char *name, const u8 **p, size_t *n, u64 *vaddr);
+
+#endif

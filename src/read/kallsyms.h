@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * /proc/kallsyms: text symbols of kernel and modules, sorted by address. 5 MB of text:
+ * open it only when an address has to be named or a function list is wanted.
+ */
+#ifndef READ_KALLSYMS_H
+#define READ_KALLSYMS_H
+
+#include "base/err.h"
+#include "base/str.h"
+
+struct kallsyms;
+
+/* `path` is /proc/kallsyms or a file of its form. Addresses are 0 without privilege. */
+struct kallsyms *kallsyms_open(const char *path, struct err *e);
+void kallsyms_close(struct kallsyms *k);
+/* Name of the function containing addr, and addr's distance from its start. */
+const char *kallsyms_name(const struct kallsyms *k, u64 addr, u64 *off);
+/* Address of a symbol of any kind (data too), 0 when absent. */
+u64 kallsyms_addr(const struct kallsyms *k, const char *name);
+/* Text symbols whose name matches; module is "" for the kernel itself. */
+void kallsyms_each(const struct kallsyms *k, struct str glob,
+		   bool (*cb)(void *ctx, const char *name, const char *module), void *ctx);
+
+#endif

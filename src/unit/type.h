@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * One type describes a value in the compiler, in map memory and in the
+ * printer, so that what is compiled is what is printed.
+ *
+ * Storage: wherever a value rests in memory we made (map key, map value, tuple
+ * field, ring record, stack slot) it takes type_slot(t) bytes, a multiple of 8,
+ * at an 8-byte aligned offset. Scalars (bool, int, enum, pointer) rest as one
+ * 64-bit word, sign- or zero-extended by their type, so equal values have equal
+ * bytes. Memory of others (kernel structs, user memory, tracepoint records) is
+ * read at its own width, t->size, and widened.
+ */
+#ifndef UNIT_TYPE_H
+#define UNIT_TYPE_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/str.h"
+
+enum type_kind {
+	TYPE_NONE,   /* no value: a statement-like call */
+	TYPE_BOOL,   /* word 0 or 1; prints true/false */
+	TYPE_INT,    /* size 1, 2, 4, 8; is_signed; prints in decimal, or as enum name if `enums` */
+	TYPE_PTR,    /* elem = pointee (TYPE_NONE for void *), space; prints 0x... */
+	TYPE_STR,    /* size bytes incl. NUL (rounded up to 8); bytes after the NUL are 0 in keys */
+	TYPE_BUF,    /* u64 length, then count bytes of content */
+	TYPE_ARRAY,  /* count elements of elem, at the foreign width elem->size */
+	TYPE_STRUCT, /* a C struct or union: size bytes, foreign layout */
+	TYPE_TUPLE,  /* fields[], each in its slot */
+	TYPE_ARGS,   /* the record `args`: only its fields can be used */
+	TYPE_KSTACK, /* word: stack id */
+	TYPE_USTACK, /* word: stack id, word: pid */
+	TYPE_KSYM,   /* word: address */
+	TYPE_USYM,   /* word: address, word: pid */
+	TYPE_PROBE,  /* word: index into unit->probe_names */
+	TYPE_USERNAME,    /* word: uid */
+	TYPE_CGROUP_PATH, /* word: cgroup id */
+	TYPE_STRERROR,    /* word: errno value */
+	TYPE_TIMESTAMP,   /* word: nanoseconds since boot; text = strftime format */
+	TYPE_INET,   /* word: AF_INET (2) or AF_INET6 (10), then 16 bytes */
+	TYPE_MAC,    /* word: 6 bytes in memory order */
+	/* Aggregations: only as the value of a map. Cells are listed in type_cell(). */
+	TYPE_COUNT,
+	TYPE_SUM,
+	TYPE_MIN,
+	TYPE_MAX,
+	TYPE_AVG,
+	TYPE_STATS,
+	TYPE_HIST,  /* bits */
+	TYPE_LHIST, /* min, max, step */
+};
+
+/* Which memory a pointer points into. NONE: decided at run time by the address itself. */
+enum space { SPACE_NONE, SPACE_USER, SPACE_KERNEL };
+
+enum stack_mode { STACK_BPFTRACE, STACK_PERF, STACK_RAW };
+
+struct type;
+
+struct field {
+	const char *name; /* NULL in tuples */
+	const struct type *type;
+	u32 off;      /* bytes from the start of the containing value */
+	u8 bit_off;   /* bit-field: shift within the bytes at `off` ... */
+	u8 bit_size;  /* ... and width in bits; 0 for an ordinary field */
+	bool data_loc; /* tracepoint string: u32 at `off` is (length << 16 | offset from record) */
+	bool rel_loc;  /* as data_loc, offset counts from the end of this u32 */
+};
+
+/* A name and value for TYPE_INT with enumerators. */
+struct enumerator {
+	const char *name;
+	s64 value;
+};
+
+struct type {
+	enum type_kind kind;
+	u32 size; /* bytes, see storage above */
+	bool is_signed;
+	bool bounded;  /* STR: cut strings are impossible (literal, comm), no ".." is added */
+	bool percpu;   /* PTR from percpu_kaddr */
+	enum space space;
+	const struct type *elem;
+	u32 count;
+	const struct field *fields; /* TUPLE; STRUCT and ARGS when loaded */
+	u32 n_fields;
+	const char *name; /* STRUCT: "struct task_struct"; INT with enumerators: "enum x" */
+	u32 btf_id;       /* STRUCT: where to look members up, 0 none */
+	const void *btf;  /* STRUCT: the struct btf that btf_id belongs to */
+	const struct enumerator *enums;
+	u32 n_enums;
+	u32 bits;         /* HIST: log2 of sub-buckets per power of two, 0..5 */
+	s64 min, max, step; /* LHIST */
+	enum stack_mode mode; /* KSTACK, USTACK */
+	u32 limit;        /* KSTACK, USTACK: frames */
+	const char *text; /* TIMESTAMP: strftime format, CGROUP_PATH: filter glob or NULL */
+};
+
+extern const struct type type_none, type_bool, type_u8, type_u16, type_u32, type_u64, type_s8,
+	type_s16, type_s32, type_s64;
+
+/* The shared integer type of that size (1, 2, 4, 8) and sign. */
+const struct type *type_int(u32 size, bool is_signed);
+/* A string of `size` bytes including its NUL; rounded up to 8. */
+const struct type *type_str(struct arena *a, u32 size, bool bounded);
+const struct type *type_buf(struct arena *a, u32 count);
+const struct type *type_ptr(struct arena *a, const struct type *elem, enum space space);
+const struct type *type_array(struct arena *a, const struct type *elem, u32 count);
+/* Lays the fields out one slot after the other; sets off and size. */
+const struct type *type_tuple(struct arena *a, const struct type *const *types, u32 n);
+/* A type that needs no more than its kind (KSYM, USYM, PROBE, COUNT, ...). */
+const struct type *type_plain(struct arena *a, enum type_kind kind);
+const struct type *type_stack(struct arena *a, enum type_kind kind, enum stack_mode mode,
+			      u32 limit);
+
+/* Bytes a value takes at rest: size rounded up to 8, at least 8. */
+u32 type_slot(const struct type *t);
+/* Bytes of an aggregation's cell in a map value; for other types type_slot(). */
+u32 type_cell(const struct type *t);
+bool type_is_scalar(const struct type *t); /* fits one register: bool, int, pointer */
+bool type_is_agg(const struct type *t);
+/* Same kind, sizes, sign, elements: values are interchangeable in memory. */
+bool type_eq(const struct type *a, const struct type *b);
+/* As the user would write it: "uint64", "string[64]", "struct file *", "(int64,string[16])". */
+void type_print(struct buf *b, const struct type *t);
+const char *type_name(struct arena *a, const struct type *t);
+
+#endif

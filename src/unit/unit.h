@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The waist of the hourglass: all that the compiler hands to the part that
+ * talks to the kernel and prints. Plain data, owned by the unit's arena. It can
+ * be printed (unit_print), run in the test interpreter, or loaded.
+ */
+#ifndef UNIT_UNIT_H
+#define UNIT_UNIT_H
+
+#include <linux/bpf.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "unit/type.h"
+
+/* A place in the script, for messages: byte range of the source text. */
+struct loc {
+	u32 off, len;
+};
+
+/* ---- maps --------------------------------------------------------------------------------- */
+
+enum umap_role {
+	UMAP_USER,    /* a @map of the script */
+	UMAP_DATA,    /* one-element array: the words of enum udata, then one per runtime error */
+	UMAP_RING,    /* ring buffer for records */
+	UMAP_SCRATCH, /* per-CPU array, UNIT_SCRATCH_SLOTS elements: u64 busy flag, then memory */
+	UMAP_STACKS,  /* hash: u64 stack id -> struct ustack_value */
+};
+
+#define UNIT_SCRATCH_SLOTS 4u
+#define UNIT_STACK_FRAMES  127u
+
+/* Value of the stacks map: as many frames as were found, innermost first. */
+struct ustack_value {
+	u64 n; /* frames */
+	u64 ip[UNIT_STACK_FRAMES];
+};
+
+/* Words of the data map that user space fills in before probes are attached. */
+enum udata {
+	UDATA_START,  /* bpf_ktime_get_boot_ns() at start, for `elapsed` */
+	UDATA_CPID,   /* pid of the -c child, else 0 */
+	UDATA_LOST,   /* records lost because the ring was full (written by programs) */
+	UDATA_BUSY,   /* events dropped because all scratch slots were taken (by programs) */
+	UDATA_ERRORS, /* first of unit->n_errors counters (by programs) */
+};
+
+struct umap {
+	const char *name; /* "@bytes"; internal maps have names without '@' */
+	enum umap_role role;
+	u32 bpf_type; /* BPF_MAP_TYPE_* */
+	u32 flags;    /* BPF_F_NO_PREALLOC ... */
+	u32 key_size, value_size, max_entries;
+	/* Script maps: NULL key for a map without one (then a one-element array, key u32 0). A
+	 * key of several parts is a tuple. */
+	const struct type *key, *value;
+	bool per_cpu; /* value is one cell per possible CPU */
+};
+
+/* ---- records: what programs send through the ring ------------------------------------------ */
+
+enum action {
+	ACTION_PRINTF,
+	ACTION_PRINT_MAP,   /* map, top, div */
+	ACTION_PRINT_KEYED, /* print(@m[k]): args[0] = key, args[1] = value; map names it */
+	ACTION_PRINT_VALUE, /* args[0] */
+	ACTION_CLEAR,       /* map */
+	ACTION_ZERO,        /* map */
+	ACTION_TIME,        /* text = strftime format */
+	ACTION_CAT,         /* text = path format, args */
+	ACTION_SYSTEM,      /* text = command format, args */
+	ACTION_JOIN,        /* args[0..n-1] strings, text = separator; empty ones end the list */
+	ACTION_EXIT,        /* args[0] = exit code */
+	ACTION_ERRORF,      /* printf to stderr with the source position */
+	ACTION_WARNF,
+};
+
+/* Bytes of a record in the ring: u64 index into unit->records, then the args by their offsets. */
+struct urecord {
+	enum action action;
+	u32 size; /* whole record, header included; a multiple of 8 */
+	const struct field *args;
+	u32 n_args;
+	const char *text;
+	s32 map;      /* index, -1 none */
+	u32 top, div; /* 0 when not given */
+	struct loc loc;
+};
+
+/* ---- programs -------------------------------------------------------------------------------- */
+
+enum attach_kind {
+	ATTACH_BEGIN, /* run once by BPF_PROG_TEST_RUN before anything is attached */
+	ATTACH_END,   /* run once after all is detached */
+	ATTACH_UPROBE,
+	ATTACH_URETPROBE,
+	ATTACH_USDT, /* a uprobe with a semaphore */
+	ATTACH_TRACEPOINT,
+	ATTACH_RAWTP,
+	ATTACH_TPBTF,
+	ATTACH_KPROBE,
+	ATTACH_KRETPROBE,
+	ATTACH_FENTRY,
+	ATTACH_FEXIT,
+	ATTACH_SOFTWARE,
+	ATTACH_HARDWARE,
+	ATTACH_INTERVAL, /* one CPU */
+	ATTACH_PROFILE,  /* every CPU */
+};
+
+/* One place a program is attached to. */
+struct usite {
+	const char *name;  /* full probe name as printed by `probe` */
+	const char *path;  /* UPROBE, URETPROBE, USDT: file to open */
+	u64 offset;        /* ... file offset of the instruction; KPROBE: offset in the function */
+	u64 ref_ctr;       /* USDT: file offset of the semaphore, 0 none */
+	const char *event; /* TRACEPOINT "group:name"; RAWTP name; KPROBE, FENTRY... function */
+	u64 tracepoint_id; /* TRACEPOINT: the id of tracefs */
+	u32 btf_id;        /* TPBTF, FENTRY, FEXIT: id of the function (or btf_trace_ typedef) */
+	u32 perf_config;   /* SOFTWARE, HARDWARE: PERF_COUNT_* */
+	u64 period;        /* SOFTWARE, HARDWARE: events; INTERVAL, PROFILE: nanoseconds */
+	s32 pid;           /* only this process (tgid); 0 any */
+	u64 cookie;        /* bpf_get_attach_cookie(): index into unit->probe_names */
+	struct loc loc;    /* of the attach point */
+};
+
+struct uprog {
+	const char *name; /* name of the first site's probe, for messages and dumps */
+	enum attach_kind kind;
+	const struct bpf_insn *insns;
+	const u32 *locs; /* per instruction: byte offset in the source text */
+	u32 n_insns;
+	const struct usite *sites;
+	u32 n_sites;
+	struct loc loc;
+};
+
+/* ---- runtime errors -------------------------------------------------------------------------- */
+
+enum uerror_kind {
+	UERROR_DIV_ZERO,
+	UERROR_MAP_FULL,  /* an update failed: no room */
+	UERROR_DELETE,    /* delete of a missing key; shown with -k */
+	UERROR_READ,      /* memory could not be read; shown with -k */
+	UERROR_LOOKUP,    /* shown with -k */
+	UERROR_STACK,     /* a stack could not be read or stored */
+	UERROR_BOUNDS,    /* array index */
+	UERROR_CUT,       /* a string did not fit its place in a map and was cut */
+	UERROR_LOOP,      /* a while loop hit its limit */
+};
+
+/* A place in the script that counts its failures in the data map. */
+struct uerror {
+	enum uerror_kind kind;
+	struct loc loc;
+	const char *what; /* the helper or map concerned, e.g. "@x", "probe_read_user" */
+};
+
+/* ---- the unit -------------------------------------------------------------------------------- */
+
+struct unit {
+	struct arena arena;
+	const char *source_name; /* "stdin" for -e, as printed in messages */
+	const char *source;      /* text of the script, NUL-terminated */
+	VEC(struct umap) maps;
+	VEC(struct uprog) progs;
+	VEC(struct urecord) records;
+	VEC(struct uerror) errors;
+	VEC(const char *) probe_names;
+	u32 max_strlen;
+	const char *cut_mark; /* printed after a string that may be cut: ".." */
+	bool print_maps_on_exit;
+	bool lenient_probes; /* missing_probes = warn or ignore */
+	enum stack_mode stack_mode;
+	u32 ring_pages;
+};
+
+struct unit *unit_new(void);
+void unit_free(struct unit *u);
+/* Index of the map with that role, -1 when the unit needs none. */
+s32 unit_map(const struct unit *u, enum umap_role role);
+/* The whole unit as text (`-d unit`): maps, records, programs. */
+void unit_print(struct buf *b, const struct unit *u);
+/* One program as text (`-d bpf`), source lines as comments. */
+void unit_print_prog(struct buf *b, const struct unit *u, const struct uprog *p);
+const char *attach_kind_name(enum attach_kind kind); /* "uprobe", "tracepoint", ... */
+/* Line and column (both from 1) of a byte offset in the source. */
+void unit_line(const struct unit *u, u32 off, u32 *line, u32 *column);
+
+#endif

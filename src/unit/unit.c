@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The life of a unit and small questions about it. A unit is one allocation
+ * (in its own arena) plus whatever the compiler put into that arena, so freeing
+ * it is one call. Does not print (unit_dump.c) and does not fill in anything.
+ */
+#include "unit/unit.h"
+
+struct unit *unit_new(void)
+{
+	struct arena arena = { 0 };
+	struct unit *u = arena_new(&arena, struct unit);
+
+	u->arena = arena;
+	u->source_name = "stdin";
+	u->source = "";
+	u->cut_mark = "..";
+	u->max_strlen = 1024;
+	u->ring_pages = 64;
+	u->print_maps_on_exit = true;
+	return u;
+}
+
+void unit_free(struct unit *u)
+{
+	struct arena arena;
+
+	if (!u)
+		return;
+	/* The unit lives in its arena: take the arena out before it frees itself. */
+	arena = u->arena;
+	arena_free(&arena);
+}
+
+s32 unit_map(const struct unit *u, enum umap_role role)
+{
+	for (u32 i = 0; i < u->maps.n; i++)
+		if (u->maps.v[i].role == role)
+			return (s32)i;
+	return -1;
+}
+
+const char *attach_kind_name(enum attach_kind kind)
+{
+	static const char *const names[] = {
+		[ATTACH_BEGIN] = "BEGIN",         [ATTACH_END] = "END",
+		[ATTACH_UPROBE] = "uprobe",       [ATTACH_URETPROBE] = "uretprobe",
+		[ATTACH_USDT] = "usdt",           [ATTACH_TRACEPOINT] = "tracepoint",
+		[ATTACH_RAWTP] = "rawtracepoint", [ATTACH_TPBTF] = "btf tracepoint",
+		[ATTACH_KPROBE] = "kprobe",       [ATTACH_KRETPROBE] = "kretprobe",
+		[ATTACH_FENTRY] = "fentry",       [ATTACH_FEXIT] = "fexit",
+		[ATTACH_SOFTWARE] = "software",   [ATTACH_HARDWARE] = "hardware",
+		[ATTACH_INTERVAL] = "interval",   [ATTACH_PROFILE] = "profile",
+	};
+
+	return (u32)kind < ARRAY_SIZE(names) ? names[kind] : "unknown";
+}
+
+void unit_line(const struct unit *u, u32 off, u32 *line, u32 *column)
+{
+	*line = 1;
+	*column = 1;
+	for (u32 i = 0; i < off && u->source[i]; i++) {
+		if (u->source[i] == '\n') {
+			++*line;
+			*column = 1;
+		} else {
+			++*column;
+		}
+	}
+}

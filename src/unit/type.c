@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Making, measuring, comparing and naming types.
+ *
+ * The one idea: a type says everything about a value's bytes, so size questions are answered
+ * from the type alone. Cells of aggregations, as words in this order:
+ *
+ *   COUNT  count                SUM    sum
+ *   MIN    value, 1 once set    MAX    value, 1 once set
+ *   AVG    count, sum           STATS  count, sum
+ *   HIST   one count for each bucket of bucket_hist_count(bits)
+ *   LHIST  one count for each bucket of bucket_lhist_count(min, max, step)
+ *
+ * Nothing here knows where types come from (BTF, the script, a note).
+ */
+#include "unit/type.h"
+
+#include <string.h>
+
+#include "unit/bucket.h"
+
+const struct type type_none = { .kind = TYPE_NONE };
+const struct type type_bool = { .kind = TYPE_BOOL, .size = 1 };
+const struct type type_u8 = { .kind = TYPE_INT, .size = 1 };
+const struct type type_u16 = { .kind = TYPE_INT, .size = 2 };
+const struct type type_u32 = { .kind = TYPE_INT, .size = 4 };
+const struct type type_u64 = { .kind = TYPE_INT, .size = 8 };
+const struct type type_s8 = { .kind = TYPE_INT, .size = 1, .is_signed = true };
+const struct type type_s16 = { .kind = TYPE_INT, .size = 2, .is_signed = true };
+const struct type type_s32 = { .kind = TYPE_INT, .size = 4, .is_signed = true };
+const struct type type_s64 = { .kind = TYPE_INT, .size = 8, .is_signed = true };
+
+/* What is the same for all values of a kind: how the user writes it and the words it rests in. */
+static const struct {
+	const char *name; /* NULL: made of parts by type_print */
+	u32 words;        /* 0: depends on the type */
+} kinds[] = {
+	[TYPE_NONE] = { "none", 0 },
+	[TYPE_BOOL] = { "bool", 1 },
+	[TYPE_INT] = { NULL, 1 },
+	[TYPE_PTR] = { NULL, 1 },
+	[TYPE_STR] = { NULL, 0 },
+	[TYPE_BUF] = { NULL, 0 },
+	[TYPE_ARRAY] = { NULL, 0 },
+	[TYPE_STRUCT] = { NULL, 0 },
+	[TYPE_TUPLE] = { NULL, 0 },
+	[TYPE_ARGS] = { "args", 0 },
+	[TYPE_KSTACK] = { "kstack", 1 },
+	[TYPE_USTACK] = { "ustack", 2 },
+	[TYPE_KSYM] = { "ksym_t", 1 },
+	[TYPE_USYM] = { "usym_t", 2 },
+	[TYPE_PROBE] = { "probe", 1 },
+	[TYPE_USERNAME] = { "username_t", 1 },
+	[TYPE_CGROUP_PATH] = { "cgroup_path_t", 1 },
+	[TYPE_STRERROR] = { "strerror_t", 1 },
+	[TYPE_TIMESTAMP] = { "timestamp", 1 },
+	[TYPE_INET] = { "inet", 3 },
+	[TYPE_MAC] = { "macaddr", 1 },
+	[TYPE_COUNT] = { "count_t", 1 },
+	[TYPE_SUM] = { "sum_t", 1 },
+	[TYPE_MIN] = { "min_t", 2 },
+	[TYPE_MAX] = { "max_t", 2 },
+	[TYPE_AVG] = { "avg_t", 2 },
+	[TYPE_STATS] = { "stats_t", 2 },
+	[TYPE_HIST] = { "hist_t", 0 },
+	[TYPE_LHIST] = { "lhist_t", 0 },
+};
+
+const struct type *type_int(u32 size, bool is_signed)
+{
+	switch (size) {
+	case 1:
+		return is_signed ? &type_s8 : &type_u8;
+	case 2:
+		return is_signed ? &type_s16 : &type_u16;
+	case 4:
+		return is_signed ? &type_s32 : &type_u32;
+	default:
+		return is_signed ? &type_s64 : &type_u64;
+	}
+}
+
+static struct type *type_new(struct arena *a, enum type_kind kind, u32 size)
+{
+	struct type *t = arena_new(a, struct type);
+
+	t->kind = kind;
+	t->size = size;
+	return t;
+}
+
+/* The size as asked is kept in `count`, for messages. */
+const struct type *type_str(struct arena *a, u32 size, bool bounded)
+{
+	struct type *t = type_new(a, TYPE_STR, ROUND_UP(MAX(size, 1u), 8u));
+
+	t->count = MAX(size, 1u);
+	t->bounded = bounded;
+	return t;
+}
+
+const struct type *type_buf(struct arena *a, u32 count)
+{
+	struct type *t = type_new(a, TYPE_BUF, 8 + count);
+
+	t->count = count;
+	return t;
+}
+
+const struct type *type_ptr(struct arena *a, const struct type *elem, enum space space)
+{
+	struct type *t = type_new(a, TYPE_PTR, 8);
+
+	t->elem = elem;
+	t->space = space;
+	return t;
+}
+
+const struct type *type_array(struct arena *a, const struct type *elem, u32 count)
+{
+	u64 size = (u64)elem->size * count;
+	struct type *t = type_new(a, TYPE_ARRAY, (u32)MIN(size, (u64)UINT32_MAX));
+
+	t->elem = elem;
+	t->count = count;
+	return t;
+}
+
+const struct type *type_tuple(struct arena *a, const struct type *const *types, u32 n)
+{
+	struct field *fields = arena_array(a, struct field, n);
+	struct type *t = type_new(a, TYPE_TUPLE, 0);
+
+	for (u32 i = 0; i < n; i++) {
+		fields[i].type = types[i];
+		fields[i].off = t->size;
+		t->size += type_slot(types[i]);
+	}
+	t->fields = fields;
+	t->n_fields = n;
+	return t;
+}
+
+const struct type *type_plain(struct arena *a, enum type_kind kind)
+{
+	return type_new(a, kind, kinds[kind].words * 8);
+}
+
+const struct type *type_stack(struct arena *a, enum type_kind kind, enum stack_mode mode, u32 limit)
+{
+	struct type *t = type_new(a, kind, kinds[kind].words * 8);
+
+	t->mode = mode;
+	t->limit = limit;
+	return t;
+}
+
+u32 type_slot(const struct type *t)
+{
+	if (kinds[t->kind].words)
+		return kinds[t->kind].words * 8;
+	return MAX(ROUND_UP(t->size, 8u), 8u);
+}
+
+u32 type_cell(const struct type *t)
+{
+	if (t->kind == TYPE_HIST)
+		return bucket_hist_count(t->bits) * 8;
+	if (t->kind == TYPE_LHIST)
+		return bucket_lhist_count(t->min, t->max, t->step) * 8;
+	return type_slot(t);
+}
+
+bool type_is_scalar(const struct type *t)
+{
+	return t->kind == TYPE_BOOL || t->kind == TYPE_INT || t->kind == TYPE_PTR;
+}
+
+bool type_is_agg(const struct type *t)
+{
+	return t->kind >= TYPE_COUNT;
+}
+
+static bool text_eq(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool fields_eq(const struct type *a, const struct type *b)
+{
+	if (a->n_fields != b->n_fields)
+		return false;
+	for (u32 i = 0; i < a->n_fields; i++)
+		if (!type_eq(a->fields[i].type, b->fields[i].type))
+			return false;
+	return true;
+}
+
+bool type_eq(const struct type *a, const struct type *b)
+{
+	if (a == b)
+		return true;
+	if (a->kind != b->kind || a->is_signed != b->is_signed)
+		return false;
+	switch (a->kind) {
+	case TYPE_PTR:
+		return type_eq(a->elem, b->elem);
+	case TYPE_ARRAY:
+		return a->count == b->count && type_eq(a->elem, b->elem);
+	case TYPE_STRUCT:
+		return a->btf_id == b->btf_id && a->btf == b->btf && text_eq(a->name, b->name);
+	case TYPE_TUPLE:
+		return fields_eq(a, b);
+	case TYPE_KSTACK:
+	case TYPE_USTACK:
+		return a->mode == b->mode && a->limit == b->limit;
+	case TYPE_TIMESTAMP:
+	case TYPE_CGROUP_PATH:
+		return text_eq(a->text, b->text);
+	case TYPE_HIST:
+		return a->bits == b->bits;
+	case TYPE_LHIST:
+		return a->min == b->min && a->max == b->max && a->step == b->step;
+	default:
+		return a->size == b->size;
+	}
+}
+
+static void print_ptr(struct buf *b, const struct type *t)
+{
+	if (t->elem->kind == TYPE_NONE)
+		buf_puts(b, "void");
+	else
+		type_print(b, t->elem);
+	buf_puts(b, t->elem->kind == TYPE_PTR ? "*" : " *");
+}
+
+static void print_tuple(struct buf *b, const struct type *t)
+{
+	buf_putc(b, '(');
+	for (u32 i = 0; i < t->n_fields; i++) {
+		if (i)
+			buf_putc(b, ',');
+		type_print(b, t->fields[i].type);
+	}
+	buf_putc(b, ')');
+}
+
+void type_print(struct buf *b, const struct type *t)
+{
+	if (kinds[t->kind].name) {
+		buf_puts(b, kinds[t->kind].name);
+		return;
+	}
+	switch (t->kind) {
+	case TYPE_INT:
+		if (t->name)
+			buf_puts(b, t->name);
+		else
+			buf_printf(b, "%sint%u", t->is_signed ? "" : "u", t->size * 8);
+		break;
+	case TYPE_PTR:
+		print_ptr(b, t);
+		break;
+	case TYPE_STR:
+		buf_printf(b, "string[%u]", t->count ? t->count : t->size);
+		break;
+	case TYPE_BUF:
+		buf_printf(b, "buffer[%u]", t->count);
+		break;
+	case TYPE_ARRAY:
+		type_print(b, t->elem);
+		buf_printf(b, "[%u]", t->count);
+		break;
+	case TYPE_STRUCT:
+		buf_puts(b, t->name ? t->name : "struct");
+		break;
+	default:
+		print_tuple(b, t);
+		break;
+	}
+}
+
+const char *type_name(struct arena *a, const struct type *t)
+{
+	struct buf b = { 0 };
+	const char *name;
+
+	type_print(&b, t);
+	name = arena_strdup(a, buf_text(&b));
+	buf_free(&b);
+	return name;
+}

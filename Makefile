@@ -1,26 +1,205 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# memtap: `make` builds build/memtap, `make check` runs every test.
+#
+# memtap's one makefile. `make help` lists the targets.
+#
+#   make          build/memtap and build/libmemtap.a (everything but main)
+#   make demo     install what is missing, build, show the main job
+#   make check    install what is missing, build, run every test
+#
+# V=1 shows the commands. SAN=1 builds with the address and undefined-behaviour sanitizers
+# into a directory of its own, for any target: `make SAN=1 check`.
 
-CC      ?= gcc
-BUILD   ?= build
-CFLAGS  ?= -O2 -g
-WARN    := -Wall -Wextra -Wshadow -Wvla -Wformat=2 -Wundef -Wstrict-prototypes \
-	   -Wmissing-prototypes -Wwrite-strings -Wpointer-arith -Wold-style-definition
+ifdef SAN
+BUILD    ?= build/san
+OPT      ?= -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+else
+BUILD    ?= build
+OPT      ?= -O2 -g -fno-plt -ffunction-sections -fdata-sections -Wl,--gc-sections
+endif
+
+CC       ?= gcc
+CLANG    ?= clang
+GO       ?= go
+PREFIX   ?= /usr/local
+CFLAGS   ?=
+WARN     := -Wall -Wextra -Wshadow -Wvla -Wformat=2 -Wundef -Wstrict-prototypes \
+	    -Wmissing-prototypes -Wwrite-strings -Wpointer-arith -Wold-style-definition
 CPPFLAGS += -Isrc -D_GNU_SOURCE
-LIBS    := -Wl,-Bstatic -lbpf -lelf -lz -Wl,-Bdynamic
+STD      := -std=gnu11
+ALL_CFLAGS = $(STD) $(CPPFLAGS) $(WARN) $(OPT) $(CFLAGS)
+# The archives Debian ships are linked in: each shared library would cost every start its
+# relocations and pages. libc stays shared.
+LIBS     := -Wl,-Bstatic -lbpf -lelf -lz -Wl,-Bdynamic
+FUZZ_SECONDS ?= 60
 
-SRC := $(wildcard src/*.c src/*/*.c)
-OBJ := $(SRC:src/%.c=$(BUILD)/obj/%.o)
+ifdef V
+Q :=
+say = @:
+else
+Q := @
+say = @printf '  %-5s %s\n'
+endif
 
-all: $(BUILD)/memtap
+# ---- what there is ---------------------------------------------------------------------------
 
-$(BUILD)/memtap: $(OBJ)
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+SRC      := $(wildcard src/*.c src/*/*.c)
+OBJ      := $(SRC:src/%.c=$(BUILD)/obj/%.o)
+LIB_OBJ  := $(filter-out $(BUILD)/obj/main.o,$(OBJ))
 
-$(BUILD)/obj/%.o: src/%.c
-	@mkdir -p $(@D)
-	$(CC) -std=gnu11 $(CPPFLAGS) $(WARN) $(CFLAGS) -MMD -MP -c -o $@ $<
+UNIT     := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/test_*.c))
+# Helpers of the unit tests (the file-made world, the bytecode interpreter): any other file there.
+AID_OBJ  := $(patsubst tests/%.c,$(BUILD)/obj/tests/%.o,\
+	    $(filter-out tests/unit/test_%.c,$(wildcard tests/unit/*.c)))
+FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
+REPLAY   := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=$(BUILD)/tests/replay/fuzz_%)
+FUZZ     := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=$(BUILD)/fuzz/fuzz_%)
+FUZZ_OBJ := $(filter-out %/main.o,$(SRC:src/%.c=$(BUILD)/fuzz/obj/%.o))
+EXAMPLES := $(BUILD)/examples/itest
+PROGS    := $(patsubst tests/run/progs/%.c,$(BUILD)/tests/progs/%,$(wildcard tests/run/progs/*.c))
+GO_PROG  := $(BUILD)/tests/progs/cache_go
 
--include $(OBJ:.o=.d)
+# Targets that fetch what they need first: then nothing is compiled before set-up is done.
+SETUP_demo := build
+SETUP_check := build test
+SETUP_run-check := build test
+SETUP_vm-check := build test vm
+SETUP_fuzz := build lint
+SETUP_lint := build lint
+SETUP_bench := build test
+SETUP := $(sort $(foreach g,$(MAKECMDGOALS),$(SETUP_$(g))))
+ifeq ($(filter check,$(MAKECMDGOALS))$(SAN),check)
+SETUP += vm
+endif
+READY := $(if $(SETUP),setup)
 
-.PHONY: all
+# ---- building --------------------------------------------------------------------------------
+
+.PHONY: all setup help
+all: $(BUILD)/memtap $(BUILD)/libmemtap.a
+
+setup:
+	$(Q)scripts/setup $(if $(SETUP),$(SETUP),build)
+
+help:
+	@sed -n 's/^#   \(make.*\)/\1/p; s/^## //p' Makefile
+
+$(BUILD)/memtap: $(BUILD)/obj/main.o $(BUILD)/libmemtap.a
+	$(say) LINK $@
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(BUILD)/libmemtap.a: $(LIB_OBJ)
+	$(say) AR $@
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(BUILD)/obj/%.o: src/%.c Makefile | $(READY)
+	$(say) CC $<
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/obj/tests/%.o: tests/%.c Makefile | $(READY)
+	$(say) CC $<
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -Itests -Wno-missing-prototypes -MMD -MP -c -o $@ $<
+
+$(BUILD)/libaid.a: $(AID_OBJ)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/libaid.a $(BUILD)/libmemtap.a
+	$(say) LINK $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
+
+# A fuzz target with a plain main that feeds it the files of its corpus.
+$(BUILD)/tests/replay/%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/obj/tests/fuzz/replay.o \
+			 $(BUILD)/libmemtap.a
+	$(say) LINK $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+# Programs that are looked at: always plain -O2, whatever memtap itself is built with.
+TARGET_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -fno-ipa-icf
+$(BUILD)/examples/%: examples/lru/%.c Makefile | $(READY)
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(TARGET_CFLAGS) -o $@ $<
+
+$(BUILD)/tests/progs/%: tests/run/progs/%.c Makefile | $(READY)
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(TARGET_CFLAGS) -o $@ $< -pthread
+
+$(GO_PROG): $(wildcard tests/run/go/*.go tests/run/go/*/*.go tests/run/go/go.mod) | $(READY)
+	$(say) GO $@
+	$(Q)mkdir -p $(@D)
+	$(Q)cd tests/run/go && GOCACHE=$(abspath build)/go-cache GOPATH=$(abspath build)/go-path \
+		GO111MODULE=on GOFLAGS=-mod=mod GOPROXY=off CGO_ENABLED=0 \
+		$(GO) build -o $(abspath $@) .
+
+-include $(OBJ:.o=.d) $(AID_OBJ:.o=.d) $(patsubst tests/%.c,$(BUILD)/obj/tests/%.d,\
+	 $(wildcard tests/unit/*.c tests/fuzz/*.c)) $(FUZZ_OBJ:.o=.d)
+
+.SECONDARY:
+
+# ---- demo, tests -----------------------------------------------------------------------------
+
+.PHONY: demo check unit-check run-check vm-check tests
+## make demo      trace a small LRU cache with one line and draw the sizes it stores
+demo: $(BUILD)/memtap $(EXAMPLES)
+	@echo "memtap -e 'uprobe:./itest:cache_insert {@bytes=lhist(arg2, 0 , 16384, 128)}'" \
+		"-c './itest 100'"
+	@cd $(BUILD)/examples && $(abspath $(BUILD))/memtap \
+		-e 'uprobe:./itest:cache_insert {@bytes=lhist(arg2, 0 , 16384, 128)}' -c './itest 100'
+
+tests: all $(UNIT) $(REPLAY) $(EXAMPLES) $(PROGS) $(GO_PROG)
+
+## make check     every test, ending with one line of totals (in parts: unit-check run-check vm-check)
+check: tests
+	$(Q)tests/check --build $(BUILD) $(if $(SAN),--sanitized)
+unit-check: all $(UNIT) $(REPLAY)
+	$(Q)tests/check --build $(BUILD) unit corpus
+run-check: all $(EXAMPLES) $(PROGS) $(GO_PROG)
+	$(Q)tests/check --build $(BUILD) $(if $(SAN),--sanitized) run bad
+## make vm-check  the end-to-end cases on Debian's packaged 6.1 kernel, in qemu
+vm-check: tests
+	$(Q)tests/check --build $(BUILD) vm
+
+# ---- fuzzing ---------------------------------------------------------------------------------
+
+FUZZ_FLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
+$(BUILD)/fuzz/obj/%.o: src/%.c Makefile | $(READY)
+	$(say) FUZZ $<
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(STD) $(CPPFLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
+
+$(BUILD)/fuzz/libmemtap.a: $(FUZZ_OBJ)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(BUILD)/fuzz/libmemtap.a
+	$(say) LINK $@
+	$(Q)$(CLANG) $(STD) $(CPPFLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS)
+
+.PHONY: fuzz lint bench install uninstall clean
+## make fuzz      each fuzz target for FUZZ_SECONDS (60); finds are left in build/fuzz/
+fuzz: $(FUZZ)
+	$(Q)scripts/fuzz $(FUZZ_SECONDS) $(FUZZ)
+
+# ---- house -----------------------------------------------------------------------------------
+
+## make lint      include rules, SPDX lines, function lengths, clang-format, clang-tidy, cppcheck
+lint: | $(READY)
+	$(Q)scripts/lint
+
+## make bench     a table beside Debian's bpftrace: start-up, memory, instructions, cost per event
+bench: all $(EXAMPLES) $(PROGS)
+	$(Q)bench/bench --build $(BUILD)
+
+## make install   into DESTDIR$(PREFIX)
+install: $(BUILD)/memtap
+	install -D -m 755 $(BUILD)/memtap $(DESTDIR)$(PREFIX)/bin/memtap
+	install -D -m 644 man/memtap.1 $(DESTDIR)$(PREFIX)/share/man/man1/memtap.1
+
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/memtap $(DESTDIR)$(PREFIX)/share/man/man1/memtap.1
+
+clean:
+	rm -rf build

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The names the language knows, as two tables. What a name means is elsewhere: its type in
+ * infer, its instructions in gen. The tables are short, so looking a name up is a scan.
+ */
+#include "lang/builtin.h"
+
+static const struct builtin builtins[] = {
+	{ "pid", BUILTIN_PID },           { "tid", BUILTIN_TID },
+	{ "uid", BUILTIN_UID },           { "gid", BUILTIN_GID },
+	{ "username", BUILTIN_USERNAME }, { "nsecs", BUILTIN_NSECS },
+	{ "elapsed", BUILTIN_ELAPSED },   { "cpu", BUILTIN_CPU },
+	{ "ncpus", BUILTIN_NCPUS },       { "numaid", BUILTIN_NUMAID },
+	{ "comm", BUILTIN_COMM },         { "curtask", BUILTIN_CURTASK },
+	{ "cgroup", BUILTIN_CGROUP },     { "rand", BUILTIN_RAND },
+	{ "ctx", BUILTIN_CTX },           { "args", BUILTIN_ARGS },
+	{ "arg0", BUILTIN_ARG }, /* stands for arg0 to arg255 */
+	{ "retval", BUILTIN_RETVAL },     { "func", BUILTIN_FUNC },
+	{ "probe", BUILTIN_PROBE },       { "probetype", BUILTIN_PROBETYPE },
+	{ "ustack", BUILTIN_USTACK },     { "kstack", BUILTIN_KSTACK },
+	{ "cpid", BUILTIN_CPID },         { "ppid", BUILTIN_PPID },
+	{ "jiffies", BUILTIN_JIFFIES },
+};
+
+/* A format and up to 127 values. */
+#define FORMAT_MAX                   128
+#define ROW(text, what, least, most) .name = text, .id = what, .min_args = least, .max_args = most
+
+static const struct func funcs[] = {
+	/* output */
+	{ ROW("printf", FUNC_PRINTF, 1, FORMAT_MAX), .no_value = true },
+	{ ROW("print", FUNC_PRINT, 1, 3), .no_value = true },
+	{ ROW("time", FUNC_TIME, 0, 1), .no_value = true },
+	{ ROW("cat", FUNC_CAT, 1, FORMAT_MAX), .no_value = true },
+	{ ROW("system", FUNC_SYSTEM, 1, FORMAT_MAX), .no_value = true, .unsafe = true },
+	{ ROW("join", FUNC_JOIN, 1, 2), .no_value = true },
+	{ ROW("errorf", FUNC_ERRORF, 1, FORMAT_MAX), .no_value = true },
+	{ ROW("warnf", FUNC_WARNF, 1, FORMAT_MAX), .no_value = true },
+	{ ROW("exit", FUNC_EXIT, 0, 1), .no_value = true },
+	/* maps */
+	{ ROW("clear", FUNC_CLEAR, 1, 1), .no_value = true },
+	{ ROW("zero", FUNC_ZERO, 1, 1), .no_value = true },
+	{ ROW("delete", FUNC_DELETE, 1, 2) },
+	{ ROW("has_key", FUNC_HAS_KEY, 2, 2) },
+	{ ROW("len", FUNC_LEN, 1, 1) },
+	/* text and memory */
+	{ ROW("str", FUNC_STR, 1, 2) },
+	{ ROW("buf", FUNC_BUF, 1, 2) },
+	{ ROW("strlen", FUNC_STRLEN, 1, 1) },
+	{ ROW("strncmp", FUNC_STRNCMP, 3, 3) },
+	{ ROW("strcontains", FUNC_STRCONTAINS, 2, 2) },
+	{ ROW("strftime", FUNC_STRFTIME, 2, 2) },
+	{ ROW("strerror", FUNC_STRERROR, 1, 1) },
+	{ ROW("ntop", FUNC_NTOP, 1, 2) },
+	{ ROW("macaddr", FUNC_MACADDR, 1, 1) },
+	{ ROW("bswap", FUNC_BSWAP, 1, 1) },
+	{ ROW("kptr", FUNC_KPTR, 1, 1) },
+	{ ROW("uptr", FUNC_UPTR, 1, 1) },
+	/* symbols, registers, the machine */
+	{ ROW("ksym", FUNC_KSYM, 1, 1) },
+	{ ROW("usym", FUNC_USYM, 1, 1) },
+	{ ROW("kaddr", FUNC_KADDR, 1, 1) },
+	{ ROW("uaddr", FUNC_UADDR, 1, 1) },
+	{ ROW("reg", FUNC_REG, 1, 1) },
+	{ ROW("cgroupid", FUNC_CGROUPID, 1, 1) },
+	{ ROW("cgroup_path", FUNC_CGROUP_PATH, 1, 2) },
+	{ ROW("ustack", FUNC_USTACK, 0, 2) },
+	{ ROW("kstack", FUNC_KSTACK, 0, 2) },
+	{ ROW("nsecs", FUNC_NSECS, 0, 1) },
+	{ ROW("signal", FUNC_SIGNAL, 1, 1), .no_value = true, .unsafe = true },
+	/* aggregations */
+	{ ROW("count", FUNC_COUNT, 0, 0), .agg = true },
+	{ ROW("sum", FUNC_SUM, 1, 1), .agg = true },
+	{ ROW("min", FUNC_MIN, 1, 1), .agg = true },
+	{ ROW("max", FUNC_MAX, 1, 1), .agg = true },
+	{ ROW("avg", FUNC_AVG, 1, 1), .agg = true },
+	{ ROW("stats", FUNC_STATS, 1, 1), .agg = true },
+	{ ROW("hist", FUNC_HIST, 1, 2), .agg = true },
+	{ ROW("lhist", FUNC_LHIST, 4, 4), .agg = true },
+};
+
+/* "arg0" to "arg255", no leading zeros. */
+static bool is_arg(struct str name)
+{
+	u32 n = 0;
+
+	if (!str_starts(name, "arg") || name.n < 4 || name.n > 6)
+		return false;
+	if (name.p[3] == '0' && name.n > 4)
+		return false;
+	for (u32 i = 3; i < name.n; i++) {
+		if (name.p[i] < '0' || name.p[i] > '9')
+			return false;
+		n = n * 10 + (u32)(name.p[i] - '0');
+	}
+	return n <= 255;
+}
+
+const struct builtin *builtin_find(struct str name)
+{
+	if (is_arg(name))
+		name = STR("arg0");
+	for (u32 i = 0; i < ARRAY_SIZE(builtins); i++)
+		if (str_is(name, builtins[i].name))
+			return &builtins[i];
+	return NULL;
+}
+
+const struct func *func_find(struct str name)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(funcs); i++)
+		if (str_is(name, funcs[i].name))
+			return &funcs[i];
+	return NULL;
+}
+
+void builtin_offer(struct near *n)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(builtins); i++)
+		near_offer(n, builtins[i].name);
+}
+
+void func_offer(struct near *n)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(funcs); i++)
+		near_offer(n, funcs[i].name);
+}

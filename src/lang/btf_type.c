@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * BTF -> types of the language.
+ *
+ * The one idea: nothing is converted before it is used. A struct becomes a type with its BTF id
+ * and no fields; looking up a member converts that member's type only, so a chain of ten arrows
+ * makes ten types out of the kernel's hundred thousand.
+ *
+ * Every id comes from a file and may be nonsense: reads are checked by btf.c, and the depth of
+ * pointers to pointers and arrays of arrays is bounded here.
+ */
+#include "lang/btf_type.h"
+
+#include <string.h>
+
+#define DEPTH_MAX       8u
+#define MODIFIERS_MAX   32u
+#define ENUMERATORS_MAX 512u
+
+/* What is found on the way through typedefs and qualifiers to the type itself. */
+struct resolved {
+	u32 id;
+	struct btf_info info;
+	const char *typedef_name; /* outermost, or NULL */
+	bool user;                /* marked __user */
+};
+
+static bool resolve(struct btf *b, u32 id, struct resolved *r)
+{
+	memset(r, 0, sizeof(*r));
+	for (u32 i = 0; i < MODIFIERS_MAX && btf_info(b, id, &r->info); i++) {
+		switch (r->info.kind) {
+		case BTF_KIND_TYPEDEF:
+			if (!r->typedef_name)
+				r->typedef_name = r->info.name;
+			break;
+		case BTF_KIND_TYPE_TAG:
+			r->user |= strcmp(r->info.name, "user") == 0;
+			break;
+		case BTF_KIND_CONST:
+		case BTF_KIND_VOLATILE:
+		case BTF_KIND_RESTRICT:
+			break;
+		default:
+			r->id = id;
+			return id != 0;
+		}
+		id = r->info.type;
+	}
+	return false;
+}
+
+static const struct type *convert(struct arena *a, struct btf *b, u32 id, enum space space,
+                                  u32 depth);
+
+static bool is_char(struct btf *b, u32 id)
+{
+	bool is_signed, is_bool, marked;
+	struct resolved r;
+
+	return resolve(b, id, &r) && r.info.kind == BTF_KIND_INT && r.info.size == 1 &&
+	       btf_int(b, r.id, &is_signed, &is_bool, &marked) &&
+	       (marked || strcmp(r.info.name, "char") == 0);
+}
+
+static const struct type *convert_int(struct btf *b, const struct resolved *r)
+{
+	bool is_signed = false, is_bool = false, marked = false;
+
+	if (!btf_int(b, r->id, &is_signed, &is_bool, &marked))
+		return &type_none;
+	if (is_bool)
+		return &type_bool;
+	if (r->info.size != 1 && r->info.size != 2 && r->info.size != 4 && r->info.size != 8)
+		return &type_none;
+	return type_int(r->info.size, is_signed);
+}
+
+static const struct type *convert_enum(struct arena *a, struct btf *b, const struct resolved *r)
+{
+	u32 n = MIN(r->info.vlen, ENUMERATORS_MAX);
+	struct enumerator *v = arena_array(a, struct enumerator, n);
+	struct type *t = arena_new(a, struct type);
+
+	t->kind = TYPE_INT;
+	t->size = r->info.size == 8 ? 8 : 4;
+	t->is_signed = r->info.kind_flag;
+	if (!r->info.name[0] && !r->typedef_name)
+		return type_int(t->size, t->is_signed);
+	for (u32 i = 0; i < n; i++)
+		if (btf_enum_at(b, r->id, i, &v[t->n_enums].name, &v[t->n_enums].value))
+			t->n_enums++;
+	t->enums = v;
+	t->name = r->info.name[0] ? arena_printf(a, "enum %s", r->info.name) : r->typedef_name;
+	return t;
+}
+
+static const struct type *convert_struct(struct arena *a, struct btf *b, const struct resolved *r,
+                                         enum space space)
+{
+	const char *word = r->info.kind == BTF_KIND_UNION ? "union" : "struct";
+	struct type *t = arena_new(a, struct type);
+
+	t->kind = TYPE_STRUCT;
+	t->size = r->info.kind == BTF_KIND_FWD ? 0 : r->info.size;
+	t->space = space;
+	t->btf = b;
+	t->btf_id = r->id;
+	if (r->info.name[0])
+		t->name = arena_printf(a, "%s %s", word, r->info.name);
+	else
+		t->name = r->typedef_name ? r->typedef_name : word;
+	return t;
+}
+
+/* A char array is a string, unless it is an element of another array: then its width counts. */
+static const struct type *convert_array(struct arena *a, struct btf *b, const struct resolved *r,
+                                        enum space space, u32 depth)
+{
+	const struct type *t;
+	u32 elem, count;
+
+	if (!btf_array(b, r->id, &elem, &count))
+		return &type_none;
+	if (depth == 0 && count && is_char(b, elem))
+		return type_str(a, count, false);
+	t = convert(a, b, elem, space, depth + 1);
+	return t->kind == TYPE_NONE ? t : type_array(a, t, count);
+}
+
+static const struct type *convert_ptr(struct arena *a, struct btf *b, const struct resolved *r,
+                                      enum space space, u32 depth)
+{
+	const struct type *elem = &type_none;
+	struct resolved to;
+
+	if (resolve(b, r->info.type, &to)) {
+		if (to.user)
+			space = SPACE_USER;
+		elem = convert(a, b, r->info.type, space, depth + 1);
+	}
+	return type_ptr(a, elem, space);
+}
+
+static const struct type *convert(struct arena *a, struct btf *b, u32 id, enum space space,
+                                  u32 depth)
+{
+	struct resolved r;
+
+	if (depth > DEPTH_MAX || !resolve(b, id, &r))
+		return &type_none;
+	switch (r.info.kind) {
+	case BTF_KIND_INT:
+		return convert_int(b, &r);
+	case BTF_KIND_ENUM:
+	case BTF_KIND_ENUM64:
+		return convert_enum(a, b, &r);
+	case BTF_KIND_STRUCT:
+	case BTF_KIND_UNION:
+	case BTF_KIND_FWD:
+		return convert_struct(a, b, &r, space);
+	case BTF_KIND_ARRAY:
+		return convert_array(a, b, &r, space, depth);
+	case BTF_KIND_PTR:
+		return convert_ptr(a, b, &r, space, depth);
+	default:
+		return &type_none;
+	}
+}
+
+const struct type *btf_type(struct arena *a, struct btf *b, u32 id, enum space space)
+{
+	return convert(a, b, id, space, 0);
+}
+
+/* Bit-fields are read from the smallest aligned word that holds all their bits. */
+static void place_bits(const struct btf_member *m, const struct type *t, struct field *f)
+{
+	u32 unit = t->size ? t->size * 8 : 64;
+
+	f->off = m->bit_off / unit * (unit / 8);
+	f->bit_off = (u8)(m->bit_off % unit);
+	if (f->bit_off + m->bit_size > unit) {
+		f->off = m->bit_off / 8;
+		f->bit_off = (u8)(m->bit_off % 8);
+	}
+	f->bit_size = (u8)m->bit_size;
+}
+
+/* The kernel often holds a forward declaration only; the definition may have another id. */
+static u32 complete(struct btf *b, u32 id)
+{
+	struct btf_info info;
+
+	if (!btf_info(b, id, &info) || info.kind != BTF_KIND_FWD)
+		return id;
+	return btf_find(b, info.kind_flag ? BTF_KIND_UNION : BTF_KIND_STRUCT, info.name);
+}
+
+bool btf_type_member(struct arena *a, const struct type *t, const char *name, struct field *f)
+{
+	struct btf *b = (struct btf *)t->btf;
+	u32 id = b ? complete(b, t->btf_id) : 0;
+	struct btf_member m;
+
+	memset(f, 0, sizeof(*f));
+	if (!id || !btf_member_find(b, id, name, &m))
+		return false;
+	f->name = arena_strdup(a, name);
+	f->type = btf_type(a, b, m.type, t->space);
+	if (m.bit_size)
+		place_bits(&m, f->type, f);
+	else
+		f->off = m.bit_off / 8;
+	return true;
+}
+
+static void offer(void *ctx, const char *name)
+{
+	near_offer(ctx, name);
+}
+
+void btf_type_offer(const struct type *t, struct near *n)
+{
+	struct btf *b = (struct btf *)t->btf;
+	u32 id = b ? complete(b, t->btf_id) : 0;
+
+	if (id)
+		btf_member_each(b, id, offer, n);
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Attach points -> the places a program is attached to.
+ *
+ * The one idea: a probe type is a row of a table with a function that turns the parts of an
+ * attach point into sites, and sites go into variants. A variant is one way to compile the body,
+ * so sites share one as long as the body can not tell them apart; how many programs a script
+ * becomes is decided here and nowhere else.
+ *
+ * Nothing is attached here, and what the body means is not looked at beyond which arguments it
+ * mentions.
+ */
+#include "lang/targets.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define ROWS(full, short_name, kind, min, max, form, expand)                                       \
+	{ full, full, kind, min, max, form, expand },                                              \
+	{                                                                                          \
+		short_name, full, kind, min, max, form, expand                                     \
+	}
+#define ALIAS(name, full, kind, min, max, form, expand)                                            \
+	{                                                                                          \
+		name, full, kind, min, max, form, expand                                           \
+	}
+#define MISSING(name, short_name)                                                                  \
+	ALIAS(name, name, ATTACH_BEGIN, 0, 255, NULL, NULL),                                       \
+		ALIAS(short_name, name, ATTACH_BEGIN, 0, 255, NULL, NULL)
+
+static const struct provider providers[] = {
+	ALIAS("BEGIN", "BEGIN", ATTACH_BEGIN, 0, 1, "BEGIN", targets_block),
+	ALIAS("END", "END", ATTACH_END, 0, 1, "END", targets_block),
+	ROWS("uprobe", "u", ATTACH_UPROBE, 2, 3, "uprobe:PATH:FUNCTION[+OFFSET]", targets_uprobe),
+	ROWS("uretprobe", "ur", ATTACH_URETPROBE, 2, 3, "uretprobe:PATH:FUNCTION", targets_uprobe),
+	ROWS("usdt", "U", ATTACH_USDT, 1, 3, "usdt:PATH:[PROVIDER:]NAME", targets_usdt),
+	ROWS("tracepoint", "t", ATTACH_TRACEPOINT, 2, 2, "tracepoint:GROUP:EVENT",
+	     targets_tracepoint),
+	ROWS("rawtracepoint", "rt", ATTACH_RAWTP, 1, 2, "rawtracepoint:EVENT", targets_rawtp),
+	ROWS("btftracepoint", "tp_btf", ATTACH_TPBTF, 1, 2, "btftracepoint:EVENT", targets_rawtp),
+	ROWS("kprobe", "k", ATTACH_KPROBE, 1, 2, "kprobe:[MODULE:]FUNCTION[+OFFSET]",
+	     targets_kprobe),
+	ROWS("kretprobe", "kr", ATTACH_KRETPROBE, 1, 2, "kretprobe:[MODULE:]FUNCTION",
+	     targets_kprobe),
+	ROWS("fentry", "f", ATTACH_FENTRY, 1, 2, "fentry:FUNCTION", targets_fentry),
+	ALIAS("kfunc", "fentry", ATTACH_FENTRY, 1, 2, "fentry:FUNCTION", targets_fentry),
+	ROWS("fexit", "fr", ATTACH_FEXIT, 1, 2, "fexit:FUNCTION", targets_fentry),
+	ALIAS("kretfunc", "fexit", ATTACH_FEXIT, 1, 2, "fexit:FUNCTION", targets_fentry),
+	ROWS("software", "s", ATTACH_SOFTWARE, 1, 2, "software:EVENT:[COUNT]", targets_counter),
+	ROWS("hardware", "h", ATTACH_HARDWARE, 1, 2, "hardware:EVENT:[COUNT]", targets_counter),
+	ROWS("interval", "i", ATTACH_INTERVAL, 1, 2, "interval:s:N", targets_clock),
+	ROWS("profile", "p", ATTACH_PROFILE, 1, 2, "profile:hz:N", targets_clock),
+	MISSING("iter", "it"),
+	MISSING("watchpoint", "w"),
+	MISSING("self", "self"),
+	MISSING("bench", "bench"),
+	MISSING("test", "test"),
+};
+
+static bool provider_is(const struct provider *p, struct str name)
+{
+	if (p->name == p->full && strlen(p->name) > 1)
+		return strlen(p->name) == name.n && strncasecmp(p->name, name.p, name.n) == 0;
+	return str_is(name, p->name);
+}
+
+static const struct provider *provider_find(struct str name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(providers); i++)
+		if (provider_is(&providers[i], name))
+			return &providers[i];
+	return NULL;
+}
+
+static void provider_unknown(struct targets *t)
+{
+	struct str name = t->attach->provider;
+	struct loc loc = { t->attach->loc.off, MIN(name.n, t->attach->loc.len) };
+	struct near near;
+
+	near_init(&near, arena_strndup(t->arena, name.p, name.n));
+	for (size_t i = 0; i < ARRAY_SIZE(providers); i++)
+		if (providers[i].expand && strlen(providers[i].name) > 2)
+			near_offer(&near, providers[i].name);
+	diag_error(t->diags, loc, "Unknown probe type: '%.*s'", STR_ARG(name));
+	if (near_best(&near))
+		diag_hint(t->diags, "did you mean '%s'?", near_best(&near));
+}
+
+struct loc targets_loc(const struct targets *t, u32 i)
+{
+	return i < t->attach->part_locs.n ? t->attach->part_locs.v[i] : t->attach->loc;
+}
+
+void targets_failed(struct targets *t, u32 i, const struct err *e)
+{
+	diag_error(t->diags, targets_loc(t, i), "%s", e->text);
+	if (e->hint[0])
+		diag_hint(t->diags, "%s", e->hint);
+}
+
+void targets_missing(struct targets *t, u32 i, const char *best, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	if (t->config->missing_probes == MISSING_IGNORE)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (t->config->missing_probes == MISSING_WARN)
+		diag_warn(t->diags, targets_loc(t, i), "%s", text);
+	else
+		diag_error(t->diags, targets_loc(t, i), "%s", text);
+	if (best)
+		diag_hint(t->diags, "did you mean %s?", best);
+}
+
+bool targets_room(const struct targets *t)
+{
+	return t->n_sites < t->config->max_probes;
+}
+
+struct variant *targets_alone(struct targets *t)
+{
+	struct variant *v = arena_new(t->arena, struct variant);
+
+	v->kind = t->provider->kind;
+	vec_add(t->arena, &t->probe->variants, v);
+	return v;
+}
+
+struct variant *targets_shared(struct targets *t)
+{
+	for (u32 i = 0; i < t->probe->variants.n; i++)
+		if (t->probe->variants.v[i]->kind == t->provider->kind)
+			return t->probe->variants.v[i];
+	return targets_alone(t);
+}
+
+void targets_add(struct targets *t, struct variant *v, struct usite site, const char *rest)
+{
+	t->n_added++;
+	if (!targets_room(t)) {
+		t->n_sites++;
+		return;
+	}
+	t->n_sites++;
+	site.name = *rest ? arena_printf(t->arena, "%s:%s", t->provider->full, rest)
+	                  : t->provider->full;
+	site.loc = t->attach->loc;
+	vec_add(t->arena, &v->sites, site);
+}
+
+bool targets_offset(struct targets *t, const char *text, const char **name, u64 *offset)
+{
+	const char *plus = strrchr(text, '+');
+	char *end;
+
+	*name = text;
+	*offset = 0;
+	if (!plus || plus == text)
+		return true;
+	*name = arena_strndup(t->arena, text, (size_t)(plus - text));
+	errno = 0;
+	*offset = strtoull(plus + 1, &end, 0);
+	return plus[1] && !*end && !errno;
+}
+
+/* ---- parts with positional parameters ----------------------------------------------------- */
+
+/* Appends the parameter at p ("$1..."); returns what follows it, NULL after an error. */
+static const char *put_param(struct targets *t, u32 i, struct buf *b, const char *p)
+{
+	char *end;
+	unsigned long n = strtoul(p + 1, &end, 10);
+
+	if (n == 0 || n > t->world->n_params) {
+		diag_error(t->diags, targets_loc(t, i),
+		           "positional parameter $%lu is not given on the command line", n);
+		return NULL;
+	}
+	buf_puts(b, t->world->params[n - 1]);
+	return end;
+}
+
+static const char *expand_part(struct targets *t, u32 i)
+{
+	struct str raw = t->attach->parts.v[i];
+	const char *p = arena_strndup(t->arena, raw.p, raw.n), *done = NULL;
+	struct buf b = { 0 };
+
+	if (!strchr(p, '$'))
+		return p;
+	while (p && *p) {
+		if (p[0] == '$' && p[1] >= '0' && p[1] <= '9')
+			p = put_param(t, i, &b, p);
+		else
+			buf_putc(&b, *p++);
+	}
+	if (p)
+		done = arena_strdup(t->arena, buf_text(&b));
+	buf_free(&b);
+	return done;
+}
+
+static bool expand_parts(struct targets *t)
+{
+	t->n_parts = t->attach->parts.n;
+	t->parts = arena_array(t->arena, const char *, t->n_parts + 1);
+	for (u32 i = 0; i < t->n_parts; i++) {
+		t->parts[i] = expand_part(t, i);
+		if (!t->parts[i])
+			return false;
+	}
+	return true;
+}
+
+/* ---- one attach point, one probe, the script ------------------------------------------------ */
+
+static void expand_attach(struct targets *t)
+{
+	const struct provider *p = provider_find(t->attach->provider);
+
+	t->provider = p;
+	t->n_added = 0;
+	if (!p) {
+		provider_unknown(t);
+		return;
+	}
+	if (!p->expand) {
+		diag_error(t->diags, t->attach->loc, "memtap has no '%s' probes", p->full);
+		return;
+	}
+	if (!expand_parts(t))
+		return;
+	/* A trailing ':' as in "software:faults:" gives an empty last part. */
+	if (t->n_parts > p->min_parts && !t->parts[t->n_parts - 1][0])
+		t->n_parts--;
+	if (t->n_parts < p->min_parts || t->n_parts > p->max_parts) {
+		diag_error(t->diags, t->attach->loc, "%s takes %u to %u parts, not %u", p->full,
+		           p->min_parts, p->max_parts, t->n_parts);
+		diag_hint(t->diags, "write it as %s", p->form);
+		return;
+	}
+	p->expand(t);
+}
+
+static bool note_use(void *ctx, struct node *n)
+{
+	struct targets *t = ctx;
+
+	if (n->kind != NODE_BUILTIN || !n->builtin.b)
+		return true;
+	if (n->builtin.b->id == BUILTIN_ARGS)
+		t->uses_args = true;
+	if (n->builtin.b->id == BUILTIN_ARG)
+		t->n_args_used = MAX(t->n_args_used, n->builtin.n + 1);
+	return true;
+}
+
+static void expand_probe(struct targets *t, struct probe *p)
+{
+	t->probe = p;
+	t->uses_args = false;
+	t->n_args_used = 0;
+	if (p->pred)
+		ast_walk(p->pred, note_use, t);
+	ast_walk(p->body, note_use, t);
+	for (t->attach = p->attaches; t->attach; t->attach = t->attach->next)
+		expand_attach(t);
+	for (u32 i = 0; i < p->variants.n; i++) {
+		p->variants.v[i]->pred = p->pred ? ast_copy(t->arena, p->pred) : NULL;
+		p->variants.v[i]->body = ast_copy(t->arena, p->body);
+	}
+}
+
+static void check_limit(struct targets *t, struct loc where)
+{
+	if (t->n_sites <= t->config->max_probes)
+		return;
+	diag_error(t->diags, where, "the script has %u probes, more than the limit of %u",
+	           t->n_sites, t->config->max_probes);
+	diag_hint(t->diags, "narrow the wildcards, or write config = { max_probes = %u; }",
+	          t->n_sites);
+}
+
+bool targets_expand(struct script *s, const struct config *c, struct world *w, struct diags *d)
+{
+	struct targets t = {
+		.arena = s->arena,
+		.script = s,
+		.config = c,
+		.world = w,
+		.diags = d,
+	};
+	u32 errors = d->n_errors;
+	struct loc over = { 0, 0 };
+	bool found = false;
+
+	for (struct probe *p = s->probes; p; p = p->next) {
+		bool had_room = t.n_sites <= c->max_probes;
+
+		expand_probe(&t, p);
+		if (had_room && t.n_sites > c->max_probes)
+			over = p->loc;
+	}
+	check_limit(&t, over);
+	found = t.n_sites > 0;
+	if (!found && d->n_errors == errors)
+		diag_error(d, s->probes ? s->probes->loc : (struct loc){ 0, 0 },
+		           "No probes to attach");
+	return d->n_errors == errors;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Shared by the targets_*.c files: what is known while one attach point is expanded. Not for
+ * others; they call targets_expand() of lang.h.
+ */
+#ifndef LANG_TARGETS_H
+#define LANG_TARGETS_H
+
+#include "lang/lang.h"
+
+struct provider;
+
+struct targets {
+	struct arena *arena;
+	struct script *script;
+	const struct config *config;
+	struct world *world;
+	struct diags *diags;
+	struct probe *probe;
+	/* The attach point at work: its row, its parts with $1 replaced, where they are. */
+	struct attach *attach;
+	const struct provider *provider;
+	const char **parts;
+	u32 n_parts;
+	/* What the probe's predicate and body use; decides which sites share a program. */
+	bool uses_args; /* `args` */
+	u32 n_args_used; /* 1 + the highest argN, 0 none */
+	u32 n_sites;     /* of the whole script, counted beyond the limit too */
+	u32 n_added;     /* of this attach point */
+};
+
+/* One way to write a probe type. */
+struct provider {
+	const char *name;       /* long name, any case; or short name, exact case */
+	const char *full;       /* the long name, for messages and names of probes */
+	enum attach_kind kind;
+	u32 min_parts, max_parts;
+	const char *form;       /* how to write it, for messages */
+	void (*expand)(struct targets *t); /* NULL: known, not available */
+};
+
+/* Adds a site to a variant unless the script is over its limit of probes. The name is
+ * "PROVIDER:rest". */
+void targets_add(struct targets *t, struct variant *v, struct usite site, const char *rest);
+/* True while sites still count towards the limit: beyond it only their number matters. */
+bool targets_room(const struct targets *t);
+/* A variant of the provider's kind that later sites may share, or a new one. */
+struct variant *targets_shared(struct targets *t);
+struct variant *targets_alone(struct targets *t);
+
+/* Where part i of the attach point is written. */
+struct loc targets_loc(const struct targets *t, u32 i);
+/* An error of the world about part i. */
+void targets_failed(struct targets *t, u32 i, const struct err *e);
+/* What part i names does not exist: error, warning or nothing, as configured. `best` is the
+ * nearest name or NULL. */
+void targets_missing(struct targets *t, u32 i, const char *best, const char *fmt, ...)
+	PRINTF_LIKE(4, 5);
+
+void targets_block(struct targets *t);      /* BEGIN, END */
+void targets_counter(struct targets *t);    /* software, hardware */
+void targets_clock(struct targets *t);      /* interval, profile */
+void targets_tracepoint(struct targets *t); /* tracepoint */
+void targets_rawtp(struct targets *t);      /* rawtracepoint, btftracepoint */
+void targets_kprobe(struct targets *t);     /* kprobe, kretprobe */
+void targets_fentry(struct targets *t);     /* fentry, fexit */
+void targets_uprobe(struct targets *t);     /* uprobe, uretprobe */
+void targets_usdt(struct targets *t);       /* usdt */
+
+/* Calls back for each file that a path part means: the one file, or for an empty part or
+ * wildcards the files of the traced process. False after an error. */
+bool targets_files(struct targets *t, const char *path,
+		   void (*cb)(struct targets *t, const char *path, void *ctx), void *ctx);
+/* "fn+0x10" -> "fn" and 16; text without '+' keeps offset 0. False when it is no number. */
+bool targets_offset(struct targets *t, const char *text, const char **name, u64 *offset);
+
+#endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Functions of the kernel: kprobe, kretprobe, fentry, fexit.
+ *
+ * The one idea: not every kernel lets its functions be probed, so the first question goes to the
+ * features of this one, and a no says what to use instead.
+ */
+#include "lang/targets.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "read/btf.h"
+
+/* ---- kprobe, kretprobe ------------------------------------------------------------------------ */
+
+static bool kprobes_work(struct targets *t)
+{
+	const struct features *f = t->world->ops->features(t->world);
+
+	if (f->kprobe || f->kprobe_multi)
+		return true;
+	diag_error(t->diags, t->attach->loc,
+	           "this kernel has no kprobes: it was built without them or refuses them");
+	if (f->fentry)
+		diag_hint(t->diags, "use fentry/fexit, or a tracepoint (memtap -l 'tracepoint:*')");
+	else if (f->btf)
+		diag_hint(t->diags, "use a tracepoint or btftracepoint (memtap -l 'tracepoint:*')");
+	else
+		diag_hint(t->diags, "use a tracepoint (memtap -l 'tracepoint:*')");
+	return false;
+}
+
+struct found {
+	struct targets *t;
+	const char *module; /* wanted, NULL any */
+	u64 offset;
+	const char *last; /* the same name can be listed more than once */
+	struct near near;
+};
+
+static const char *function_rest(struct found *f, const char *name)
+{
+	struct arena *a = f->t->arena;
+	const char *head = f->module ? arena_printf(a, "%s:%s", f->module, name)
+	                             : arena_strdup(a, name);
+
+	if (!f->offset)
+		return head;
+	return arena_printf(a, "%s+%llu", head, (unsigned long long)f->offset);
+}
+
+static bool function_add(void *ctx, const char *name, const char *module)
+{
+	struct found *f = ctx;
+	struct targets *t = f->t;
+	struct usite site = { .offset = f->offset };
+
+	if (f->module && strcmp(f->module, *module ? module : "vmlinux") != 0)
+		return true;
+	if (f->last && strcmp(f->last, name) == 0)
+		return true;
+	site.event = f->last = arena_strdup(t->arena, name);
+	targets_add(t, targets_shared(t), site, function_rest(f, name));
+	return true;
+}
+
+static bool function_offer(void *ctx, const char *name, const char *module)
+{
+	struct found *f = ctx;
+
+	(void)module;
+	near_offer(&f->near, name);
+	return true;
+}
+
+static void function_missing(struct found *f, u32 part, const char *name)
+{
+	struct targets *t = f->t;
+	const char *best = NULL;
+	struct err e = { 0 };
+
+	near_init(&f->near, name);
+	if (!glob_is(str_of(name)) &&
+	    t->world->ops->functions(t->world, STR("*"), function_offer, f, &e) &&
+	    near_best(&f->near))
+		best = arena_printf(t->arena, "'%s'", f->near.best);
+	targets_missing(t, part, best, "No matches for %s %s.", t->provider->full, name);
+}
+
+/* kprobe:0xffff...: any address, so only with --unsafe. */
+static void kprobe_address(struct targets *t, u32 part)
+{
+	struct usite site = { 0 };
+	char *end;
+
+	errno = 0;
+	site.offset = strtoull(t->parts[part], &end, 0);
+	if (*end || errno) {
+		diag_error(t->diags, targets_loc(t, part), "'%s' is not an address",
+		           t->parts[part]);
+		return;
+	}
+	if (!t->world->unsafe) {
+		diag_error(t->diags, targets_loc(t, part), "a kprobe on an address needs --unsafe");
+		return;
+	}
+	targets_add(t, targets_shared(t), site, t->parts[part]);
+}
+
+void targets_kprobe(struct targets *t)
+{
+	u32 part = t->n_parts - 1;
+	struct found f = { .t = t, .module = part ? t->parts[0] : NULL };
+	struct err e = { 0 };
+	const char *name;
+
+	if (!kprobes_work(t))
+		return;
+	if (isdigit((unsigned char)t->parts[part][0])) {
+		kprobe_address(t, part);
+		return;
+	}
+	if (!targets_offset(t, t->parts[part], &name, &f.offset)) {
+		diag_error(t->diags, targets_loc(t, part), "'%s': no number after '+'",
+		           t->parts[part]);
+		return;
+	}
+	if (f.offset && t->provider->kind == ATTACH_KRETPROBE) {
+		diag_error(t->diags, targets_loc(t, part), "a kretprobe takes no offset");
+		return;
+	}
+	if (!t->world->ops->functions(t->world, str_of(name), function_add, &f, &e))
+		targets_failed(t, part, &e);
+	else if (!t->n_added)
+		function_missing(&f, part, name);
+}
+
+/* ---- fentry, fexit ------------------------------------------------------------------------------ */
+
+static bool fentry_works(struct targets *t)
+{
+	const struct features *f = t->world->ops->features(t->world);
+
+	if (f->fentry)
+		return true;
+	diag_error(t->diags, t->attach->loc,
+	           "this kernel has no fentry/fexit: its functions can not be traced by BPF");
+	if (f->kprobe || f->kprobe_multi)
+		diag_hint(t->diags, "use kprobe/kretprobe");
+	else
+		diag_hint(t->diags, "use a tracepoint%s (memtap -l 'tracepoint:*')",
+		          f->btf ? " or btftracepoint" : "");
+	return false;
+}
+
+struct typed {
+	struct targets *t;
+	struct btf *btf;
+	struct near near;
+};
+
+static bool typed_add(void *ctx, u32 id, const char *name)
+{
+	struct typed *f = ctx;
+	struct targets *t = f->t;
+	struct usite site = { .event = arena_strdup(t->arena, name), .btf_id = id };
+	struct variant *v = NULL;
+	struct btf_info info;
+
+	if (!btf_info(f->btf, id, &info))
+		return true;
+	if (targets_room(t)) {
+		v = targets_alone(t);
+		v->proto = info.type;
+	}
+	targets_add(t, v, site, site.event);
+	return true;
+}
+
+static bool typed_offer(void *ctx, u32 id, const char *name)
+{
+	struct typed *f = ctx;
+
+	(void)id;
+	near_offer(&f->near, name);
+	return true;
+}
+
+static void typed_missing(struct typed *f, u32 part, const char *name)
+{
+	struct targets *t = f->t;
+	const char *best = NULL;
+
+	near_init(&f->near, name);
+	if (!glob_is(str_of(name))) {
+		btf_each(f->btf, BTF_KIND_FUNC, STR("*"), typed_offer, f);
+		if (near_best(&f->near))
+			best = arena_printf(t->arena, "'%s'", f->near.best);
+	}
+	targets_missing(t, part, best, "No matches for %s %s.", t->provider->full, name);
+}
+
+void targets_fentry(struct targets *t)
+{
+	u32 part = t->n_parts - 1, id;
+	const char *name = t->parts[part];
+	struct typed f = { .t = t };
+	struct err e = { 0 };
+
+	if (!fentry_works(t))
+		return;
+	if (part && strcmp(t->parts[0], "vmlinux") != 0) {
+		diag_error(t->diags, targets_loc(t, 0),
+		           "functions of modules have no types here: '%s'", t->parts[0]);
+		diag_hint(t->diags, "use %s:%s:%s",
+		          t->provider->kind == ATTACH_FEXIT ? "kretprobe" : "kprobe", t->parts[0],
+		          name);
+		return;
+	}
+	f.btf = t->world->ops->btf(t->world, &e);
+	if (!f.btf) {
+		targets_failed(t, part, &e);
+		return;
+	}
+	if (glob_is(str_of(name))) {
+		btf_each(f.btf, BTF_KIND_FUNC, str_of(name), typed_add, &f);
+	} else {
+		id = btf_find(f.btf, BTF_KIND_FUNC, name);
+		if (id)
+			typed_add(&f, id, name);
+	}
+	if (!t->n_added)
+		typed_missing(&f, part, name);
+}

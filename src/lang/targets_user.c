@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Functions of programs and libraries: uprobe and uretprobe.
+ *
+ * The one idea: what a probe needs is a file and an offset in it. Symbols, offsets into them and
+ * addresses all become that, and two names of one offset become one probe. Also here: which
+ * files a path part means, for usdt too.
+ */
+#include "lang/targets.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hmap.h"
+
+/* ---- files ---------------------------------------------------------------------------------- */
+
+struct files {
+	struct targets *t;
+	struct str glob;
+	void (*cb)(struct targets *t, const char *path, void *ctx);
+	void *ctx;
+	u32 n;
+};
+
+static bool file_found(void *ctx, const char *path)
+{
+	struct files *f = ctx;
+
+	if (glob_match(f->glob, str_of(path))) {
+		f->n++;
+		f->cb(f->t, arena_strdup(f->t->arena, path), f->ctx);
+	}
+	return true;
+}
+
+static bool files_of_process(struct files *f)
+{
+	struct targets *t = f->t;
+	struct err e = { 0 };
+
+	if (t->world->ops->process_files(t->world, t->world->pid, file_found, f, &e))
+		return true;
+	targets_failed(t, 0, &e);
+	return false;
+}
+
+bool targets_files(struct targets *t, const char *path,
+                   void (*cb)(struct targets *t, const char *path, void *ctx), void *ctx)
+{
+	struct files f = { t, str_of(*path ? path : "*"), cb, ctx, 0 };
+	const char *file = path;
+	struct err e = { 0 };
+
+	if (!*path || glob_is(f.glob)) {
+		if (t->world->command) {
+			file_found(&f, t->world->command);
+			return true;
+		}
+		if (t->world->pid)
+			return files_of_process(&f);
+		diag_error(t->diags, targets_loc(t, 0), "%s: %s needs a process", t->provider->full,
+		           *path ? "a path with wildcards" : "no path");
+		diag_hint(t->diags, "name the file, or give -p PID or -c COMMAND");
+		return false;
+	}
+	file = t->world->ops->resolve(t->world, path, &e);
+	if (!file) {
+		targets_failed(t, 0, &e);
+		return false;
+	}
+	cb(t, file, ctx);
+	return true;
+}
+
+/* ---- uprobe, uretprobe ------------------------------------------------------------------------ */
+
+struct uprobe {
+	const char *symbol; /* as written, without +offset; may be a glob */
+	u64 plus;
+	u32 part;  /* where it is written */
+	bool many; /* several files: a miss in one is no miss */
+	struct targets *t;
+	const char *path;
+	struct hmap seen; /* offsets of this file */
+	u32 n_symbols;
+	struct near near;
+};
+
+static void uprobe_add(struct uprobe *u, const char *symbol, u64 offset, u64 plus)
+{
+	struct targets *t = u->t;
+	struct usite site = { .path = u->path, .offset = offset + plus, .pid = t->world->pid };
+	u64 *key = arena_new(t->arena, u64);
+	const char *rest = arena_printf(t->arena, "%s:%s", u->path, symbol);
+
+	*key = site.offset;
+	if (hmap_find(&u->seen, key, sizeof(*key)))
+		return;
+	hmap_put(&u->seen, key, sizeof(*key), key);
+	if (plus)
+		rest = arena_printf(t->arena, "%s+%" PRIu64, rest, plus);
+	targets_add(t, targets_shared(t), site, rest);
+}
+
+static bool symbol_match(void *ctx, const struct elf_sym *s)
+{
+	struct uprobe *u = ctx;
+
+	if (s->is_func && s->has_offset && glob_match(str_of(u->symbol), str_of(s->name)))
+		uprobe_add(u, s->name, s->offset, 0);
+	return true;
+}
+
+static bool symbol_offer(void *ctx, const struct elf_sym *s)
+{
+	struct uprobe *u = ctx;
+
+	if (s->is_func) {
+		u->n_symbols++;
+		near_offer(&u->near, s->name);
+	}
+	return true;
+}
+
+static void uprobe_missing(struct uprobe *u, struct elf *f)
+{
+	struct targets *t = u->t;
+	const char *best = NULL;
+
+	near_init(&u->near, u->symbol);
+	elf_each(f, symbol_offer, u);
+	if (!glob_is(str_of(u->symbol)) && near_best(&u->near))
+		best = arena_printf(t->arena, "'%s'", u->near.best);
+	targets_missing(t, u->part, best, "No matches for %s %s:%s%s.", t->provider->full, u->path,
+	                u->symbol, u->n_symbols ? "" : " (the file has no symbols)");
+}
+
+static void uprobe_address(struct uprobe *u, struct elf *f)
+{
+	struct targets *t = u->t;
+	u64 vaddr, offset;
+	char *end;
+
+	errno = 0;
+	vaddr = strtoull(u->symbol, &end, 0);
+	if (*end || errno)
+		diag_error(t->diags, targets_loc(t, u->part), "'%s' is not an address", u->symbol);
+	else if (!elf_offset(f, vaddr, &offset))
+		diag_error(t->diags, targets_loc(t, u->part), "'%s' has nothing at address %s",
+		           u->path, u->symbol);
+	else
+		uprobe_add(u, u->symbol, offset, u->plus);
+}
+
+static void uprobe_exact(struct uprobe *u, struct elf *f)
+{
+	struct elf_sym s;
+
+	if (!elf_find(f, u->symbol, &s) || !s.has_offset)
+		return;
+	if (u->plus && s.size && u->plus >= s.size) {
+		diag_error(u->t->diags, targets_loc(u->t, u->part),
+		           "offset %" PRIu64 " is outside of '%s', which has %" PRIu64 " bytes",
+		           u->plus, u->symbol, s.size);
+		u->many = true;
+		return;
+	}
+	uprobe_add(u, u->symbol, s.offset, u->plus);
+}
+
+static void uprobe_file(struct targets *t, const char *path, void *ctx)
+{
+	struct uprobe *u = ctx;
+	u32 before = t->n_added;
+	struct err e = { 0 };
+	struct elf *f = t->world->ops->elf(t->world, path, &e);
+
+	if (!f) {
+		if (!u->many)
+			targets_failed(t, 0, &e);
+		return;
+	}
+	u->path = path;
+	memset(&u->seen, 0, sizeof(u->seen));
+	if (isdigit((unsigned char)u->symbol[0])) {
+		uprobe_address(u, f);
+		u->many = true;
+	} else if (glob_is(str_of(u->symbol))) {
+		elf_each(f, symbol_match, u);
+	} else {
+		uprobe_exact(u, f);
+	}
+	hmap_free(&u->seen);
+	if (t->n_added == before && !u->many)
+		uprobe_missing(u, f);
+}
+
+static bool uprobe_parse(struct targets *t, struct uprobe *u)
+{
+	u->t = t;
+	u->part = t->n_parts - 1;
+	if (t->n_parts == 3 && strcmp(t->parts[1], "cpp") != 0)
+		return diag_error(t->diags, targets_loc(t, 1), "'%s' is not a language",
+		                  t->parts[1]);
+	if (!*t->parts[u->part])
+		return diag_error(t->diags, t->attach->loc, "%s needs a function",
+		                  t->provider->full);
+	if (!targets_offset(t, t->parts[u->part], &u->symbol, &u->plus)) {
+		/* "operator+" and the like: a name, not an offset. */
+		u->symbol = t->parts[u->part];
+		u->plus = 0;
+	}
+	if (u->plus && t->provider->kind == ATTACH_URETPROBE)
+		return diag_error(t->diags, targets_loc(t, u->part), "a uretprobe takes no offset");
+	return true;
+}
+
+void targets_uprobe(struct targets *t)
+{
+	const char *path = t->parts[0];
+	struct uprobe u = { 0 };
+	u32 errors = t->diags->n_errors;
+
+	if (!uprobe_parse(t, &u))
+		return;
+	u.many = !*path || glob_is(str_of(path));
+	if (!targets_files(t, path, uprobe_file, &u))
+		return;
+	if (!t->n_added && u.many && t->diags->n_errors == errors)
+		targets_missing(t, u.part, NULL, "No matches for %s %s:%s.", t->provider->full,
+		                path, t->parts[u.part]);
+}

@@ -1,0 +1,3 @@
+module example.com/path/to/my
+
+go 1.18

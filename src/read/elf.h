@@ -15,7 +15,7 @@ struct elf;
 
 struct elf_sym {
 	const char *name; /* lives as long as the struct elf */
-	u64 value; /* virtual address */
+	u64 value;        /* virtual address */
 	u64 size;
 	u64 offset; /* file offset of value, valid when has_offset */
 	bool has_offset;
@@ -24,6 +24,8 @@ struct elf_sym {
 
 /* NULL and *e for a missing, truncated or foreign file. */
 struct elf *elf_open(const char *path, struct err *e);
+/* Borrows the memory; `path` is only the name used in messages. */
+struct elf *elf_open_memory(const void *p, size_t n, const char *path, struct err *e);
 void elf_close(struct elf *f);
 const char *elf_path(const struct elf *f);
 
@@ -40,5 +42,16 @@ bool elf_is_pie(const struct elf *f);
 bool elf_build_id(struct elf *f, char buf[64]);
 /* Bytes and address of a section by name; false when absent or NOBITS. */
 bool elf_section(struct elf *f, const char *name, const u8 **p, size_t *n, u64 *vaddr);
+
+/* One record of a note section or segment; points into the section. */
+struct elf_note {
+	struct str name; /* n as in the file: counts the NUL */
+	u32 type;
+	const u8 *desc;
+	u32 n;
+};
+/* Reads the note at *pos (start with 0) and moves *pos. False at the end; when the section ends
+ * in the middle of a note, *pos is below n. */
+bool elf_note_next(const u8 *p, size_t n, size_t *pos, struct elf_note *note);
 
 #endif

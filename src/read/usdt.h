@@ -30,9 +30,9 @@ struct usdt_arg {
 
 struct usdt_site {
 	const char *provider, *name; /* live as long as the struct elf */
-	u64 offset;  /* file offset of the probed instruction */
-	u64 ref_ctr; /* file offset of the semaphore, 0 none */
-	const char *spec; /* the argument text of the note */
+	u64 offset;                  /* file offset of the probed instruction */
+	u64 ref_ctr;                 /* file offset of the semaphore, 0 none */
+	const char *spec;            /* the argument text of the note */
 	struct usdt_arg args[USDT_ARGS_MAX];
 	u32 n_args;
 	bool bad_args;   /* the text could not be understood; bad says why */
@@ -42,7 +42,7 @@ struct usdt_site {
 /* All sites of the file in note order; cb false stops. True with no call when there are no notes;
  * false and *e when the notes are damaged. */
 bool usdt_each(struct elf *f, bool (*cb)(void *ctx, const struct usdt_site *s), void *ctx,
-	       struct err *e);
+               struct err *e);
 /* Parses one argument text; false when it can not be understood. */
 bool usdt_parse(const char *spec, struct usdt_site *out);
 

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* elf.c against this test's own file and against the C library of the machine. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "read/elf.h"
+
+#define LIBC "/lib/x86_64-linux-gnu/libc.so.6"
+
+static volatile int test_elf_object = 7;
+
+static __attribute__((noinline, used)) int test_elf_function(int x)
+{
+	return x * test_elf_object;
+}
+
+static struct elf *must_open(const char *path)
+{
+	struct err e;
+	struct elf *f = elf_open(path, &e);
+
+	if (!f)
+		fail_msg("%s", e.text);
+	return f;
+}
+
+/* The address of this program in memory: its program headers are 64 bytes into the file. */
+static u64 load_base(void)
+{
+	return getauxval(AT_PHDR) - 64;
+}
+
+static void finds_own_function(void **state)
+{
+	struct elf *f = must_open("/proc/self/exe");
+	struct elf_sym s;
+	u64 base = elf_is_pie(f) ? load_base() : 0, back;
+
+	(void)state;
+	assert_true(elf_find(f, "test_elf_function", &s));
+	assert_true(s.is_func);
+	assert_true(s.has_offset);
+	assert_int_equal(base + s.value, (u64)(uintptr_t)test_elf_function);
+	assert_true(elf_vaddr(f, s.offset, &back));
+	assert_int_equal(back, s.value);
+	assert_true(elf_find(f, "test_elf_object", &s));
+	assert_false(s.is_func);
+	assert_false(elf_find(f, "test_elf_functio", &s));
+	assert_false(elf_find(f, "", &s));
+	elf_close(f);
+}
+
+static void the_offset_holds_the_code(void **state)
+{
+	struct elf *f = must_open("/proc/self/exe");
+	struct file_map m;
+	struct elf_sym s;
+	struct err e;
+
+	(void)state;
+	assert_true(elf_find(f, "test_elf_function", &s));
+	assert_true(file_map("/proc/self/exe", &m, &e));
+	assert_memory_equal(m.p + s.offset, (const void *)test_elf_function, 16);
+	file_unmap(&m);
+	elf_close(f);
+}
+
+static bool first_line(const char *command, char *line, int size)
+{
+	FILE *p = popen(command, "r");
+	bool ok = p && fgets(line, size, p);
+
+	if (p)
+		pclose(p);
+	return ok;
+}
+
+static void agrees_with_nm_and_readelf(void **state)
+{
+	struct elf *f = must_open(LIBC);
+	char line[256], id[64];
+	struct elf_sym s;
+
+	(void)state;
+	if (!first_line("nm -D " LIBC " | grep ' malloc@' ", line, sizeof(line)))
+		skip();
+	assert_true(elf_find(f, "malloc", &s));
+	assert_int_equal(s.value, strtoull(line, NULL, 16));
+	assert_true(elf_is_pie(f));
+	assert_true(
+		first_line("readelf -n " LIBC " | sed -n 's/.*Build ID: //p'", line, sizeof(line)));
+	line[strcspn(line, "\n")] = 0;
+	assert_true(elf_build_id(f, id));
+	assert_string_equal(id, line);
+	elf_close(f);
+}
+
+static bool count_until_100(void *ctx, const struct elf_sym *s)
+{
+	assert_non_null(s->name);
+	return ++*(u32 *)ctx < 100;
+}
+
+static void the_callback_stops_the_walk(void **state)
+{
+	struct elf *f = must_open(LIBC);
+	u32 n = 0;
+
+	(void)state;
+	elf_each(f, count_until_100, &n);
+	assert_int_equal(n, 100);
+	elf_close(f);
+}
+
+static void says_what_a_foreign_file_is(void **state)
+{
+	struct err e;
+
+	(void)state;
+	assert_null(elf_open("/does/not/exist", &e));
+	assert_non_null(strstr(e.text, "No such file"));
+	assert_null(elf_open("/etc/passwd", &e));
+	assert_string_equal(e.text, "/etc/passwd is not an ELF file");
+	assert_null(elf_open_memory("\177ELF\1\1\1", 7, "x", &e));
+	assert_null(elf_open_memory("", 0, "x", &e));
+	assert_string_equal(e.text, "x is not an ELF file");
+}
+
+/* A cut file gives fewer answers, never a crash. */
+static void survives_truncation(void **state)
+{
+	static const size_t cuts[] = { 16, 63, 64, 100, 1000, 4096, 10000, 100000 };
+	struct file_map m;
+	struct err e;
+
+	(void)state;
+	assert_true(file_map(LIBC, &m, &e));
+	for (size_t i = 0; i < ARRAY_SIZE(cuts); i++) {
+		struct elf *f = elf_open_memory(m.p, cuts[i], "cut", &e);
+		struct elf_sym s;
+		char id[64];
+
+		if (!f)
+			continue;
+		assert_false(elf_find(f, "no such symbol", &s));
+		elf_build_id(f, id);
+		elf_close(f);
+	}
+	file_unmap(&m);
+}
+
+static void reads_notes_within_bounds(void **state)
+{
+	static const u8 one[] = {
+		4, 0, 0, 0, 2, 0, 0, 0, 9, 0, 0, 0, 'a', 'b', 'c', 0, 1, 2, 0, 0
+	};
+	struct elf_note note;
+	size_t pos = 0;
+
+	(void)state;
+	assert_true(elf_note_next(one, sizeof(one), &pos, &note));
+	assert_int_equal(note.type, 9);
+	assert_int_equal(note.n, 2);
+	assert_int_equal(note.desc[1], 2);
+	assert_int_equal(pos, sizeof(one));
+	assert_false(elf_note_next(one, sizeof(one), &pos, &note));
+	pos = 0;
+	assert_false(elf_note_next(one, 17, &pos, &note));
+	assert_int_equal(pos, 0);
+	/* Padding may be missing at the very end. */
+	assert_true(elf_note_next(one, 18, &pos, &note));
+	assert_int_equal(pos, 18);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(finds_own_function),
+		cmocka_unit_test(the_offset_holds_the_code),
+		cmocka_unit_test(agrees_with_nm_and_readelf),
+		cmocka_unit_test(the_callback_stops_the_walk),
+		cmocka_unit_test(says_what_a_foreign_file_is),
+		cmocka_unit_test(survives_truncation),
+		cmocka_unit_test(reads_notes_within_bounds),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

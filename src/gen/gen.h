@@ -9,6 +9,6 @@
 
 /* Fills *u (made by unit_new). False after adding errors to the diagnostics. */
 bool gen_script(struct unit *u, const struct script *s, const struct config *c,
-		const struct world *w, struct diags *d);
+                const struct world *w, struct diags *d);
 
 #endif

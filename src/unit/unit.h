@@ -26,6 +26,7 @@ enum umap_role {
 	UMAP_RING,    /* ring buffer for records */
 	UMAP_SCRATCH, /* per-CPU array, UNIT_SCRATCH_SLOTS elements: u64 busy flag, then memory */
 	UMAP_STACKS,  /* hash: u64 stack id -> struct ustack_value */
+	UMAP_ZERO,    /* one-element array, never written: what new elements start as */
 };
 
 #define UNIT_SCRATCH_SLOTS 4u
@@ -63,7 +64,8 @@ struct umap {
 enum action {
 	ACTION_PRINTF,
 	ACTION_PRINT_MAP,   /* map, top, div */
-	ACTION_PRINT_KEYED, /* print(@m[k]): args[0] = key, args[1] = value; map names it */
+	ACTION_PRINT_KEYED, /* print(@m[k]): args[0] = key, args[1] = value; map names it. For an
+			       aggregation only the key: its cells are read and merged on arrival */
 	ACTION_PRINT_VALUE, /* args[0] */
 	ACTION_CLEAR,       /* map */
 	ACTION_ZERO,        /* map */
@@ -76,7 +78,8 @@ enum action {
 	ACTION_WARNF,
 };
 
-/* Bytes of a record in the ring: u64 index into unit->records, then the args by their offsets. */
+/* Bytes of a record in the ring: u64 index into unit->records, then the args by their offsets. A
+ * long string is laid out last and the record ends behind its NUL, so it may be shorter than size. */
 struct urecord {
 	enum action action;
 	u32 size; /* whole record, header included; a multiple of 8 */

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A pass over a finished instruction list. The emitter writes straight code: what follows a
+ * `return`, or the jump around an empty else, is left in. The kernel refuses unreachable
+ * instructions, so they go here, once, instead of in every emitter.
+ */
+#include "bpf/prune.h"
+
+static bool is_jump(const struct bpf_insn *in)
+{
+	u8 class = BPF_CLASS(in->code), op = BPF_OP(in->code);
+
+	return (class == BPF_JMP || class == BPF_JMP32) && op != BPF_CALL && op != BPF_EXIT;
+}
+
+static bool is_goto(const struct bpf_insn *in)
+{
+	return in->code == (BPF_JMP | BPF_JA);
+}
+
+static bool is_wide(const struct bpf_insn *in)
+{
+	return in->code == (BPF_LD | BPF_IMM | BPF_DW);
+}
+
+/* Marks everything that can run, by depth-first search from instruction 0. */
+static void mark(const struct code *c, bool *live, u32 *stack)
+{
+	u32 depth = 0;
+
+	stack[depth++] = 0;
+	while (depth) {
+		u32 i = stack[--depth];
+
+		while (i < c->insns.n && !live[i]) {
+			const struct bpf_insn *in = &c->insns.v[i];
+
+			live[i] = true;
+			if (is_wide(in))
+				live[++i] = true;
+			else if (in->code == (BPF_JMP | BPF_EXIT))
+				break;
+			else if (is_jump(in))
+				stack[depth++] = i + 1 + (u32)in->off;
+			if (is_goto(in))
+				break;
+			i++;
+		}
+	}
+}
+
+/* A jump over nothing but dead instructions does nothing itself. */
+static void drop_empty_jumps(const struct code *c, bool *live)
+{
+	for (u32 i = c->insns.n; i-- > 0;) {
+		const struct bpf_insn *in = &c->insns.v[i];
+		bool empty = live[i] && is_jump(in) && in->off >= 0;
+
+		for (s32 k = 0; empty && k < in->off; k++)
+			empty = !live[i + 1 + (u32)k];
+		if (empty)
+			live[i] = false;
+	}
+}
+
+static void compact(struct code *c, const bool *live, u32 *place)
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i <= c->insns.n; i++) {
+		place[i] = n;
+		n += i < c->insns.n && live[i];
+	}
+	for (u32 i = 0; i < c->insns.n; i++) {
+		struct bpf_insn in = c->insns.v[i];
+
+		if (!live[i])
+			continue;
+		if (is_jump(&in))
+			in.off = (s16)((s32)place[i + 1 + (u32)in.off] - (s32)place[i] - 1);
+		c->insns.v[place[i]] = in;
+		c->locs.v[place[i]] = c->locs.v[i];
+	}
+	c->insns.n = n;
+	c->locs.n = n;
+}
+
+void prune_code(struct code *c)
+{
+	u32 n = c->insns.n;
+	bool *live = arena_array(c->arena, bool, n + 1);
+	u32 *work = arena_array(c->arena, u32, n + 2);
+
+	mark(c, live, work);
+	drop_empty_jumps(c, live);
+	compact(c, live, work);
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What the files of gen/ share: the state of one program under construction and the places
+ * its values live in.
+ *
+ * Registers: r6 is the context for the whole program. A scalar expression leaves its value in
+ * r0. r7-r9 hold values that must survive a call, taken and given back in stack order; when
+ * they are taken, a word of the frame serves instead, so no expression is too deep. r1-r5 are
+ * free between any two steps.
+ *
+ * Memory: the 512-byte stack first; what does not fit lives in scratch memory, one slot of a
+ * per-CPU map claimed when the program starts (several programs can be preempted on one CPU, so
+ * a slot has a busy flag; its address is kept at SCRATCH_HOME).
+ */
+#ifndef GEN_EMIT_H
+#define GEN_EMIT_H
+
+#include "bpf/code.h"
+#include "gen/gen.h"
+
+#define CTX           R6
+#define STACK_BYTES   512u
+#define SCRATCH_HOME  (-8)   /* r10 offset of the scratch slot's address */
+#define SCRATCH_FIRST 8u     /* the slot's busy flag lies before */
+#define SCRATCH_LIMIT 32000u /* per-CPU allocations of the kernel end at 32 KiB */
+
+enum mem_base { MEM_STACK, MEM_SCRATCH, MEM_POINTER };
+
+/* A piece of memory we may write: a base and an offset. */
+struct mem {
+	enum mem_base base;
+	s32 off;
+	/* MEM_POINTER: the address rests in a register or a frame word. */
+	enum reg reg; /* R0 when it rests on the stack at home */
+	s32 home;
+};
+
+/* A saved 64-bit value: r7-r9 or a word of the frame. */
+struct temp {
+	bool in_reg;
+	enum reg reg;
+	struct mem mem;
+};
+
+/* How much of frame and registers is taken; restoring a mark gives back all since. */
+struct mark {
+	u32 stack, scratch;
+	u8 regs;
+};
+
+/* What a first pass found out, assumed by the next (see gen_program). */
+struct needs {
+	bool ctx, scratch, scratch_in_pred;
+};
+
+struct gen {
+	struct unit *u;
+	const struct script *s;
+	const struct config *cfg;
+	const struct world *w;
+	struct diags *d;
+	struct variant *v;
+
+	struct code c;
+	u32 exit_label;
+	struct mark used;
+	u32 scratch_peak; /* over all programs */
+	u32 zero_size;    /* bytes wanted of the zero map */
+	struct needs assume, found;
+	bool failed;
+
+	struct mem *vars; /* by var_sym index */
+	u32 break_label, continue_label;
+	u32 loop_depth;
+};
+
+/* ---- frame.c ---- */
+struct mark frame_mark(struct gen *g);
+void frame_release(struct gen *g, struct mark m);
+struct mem frame_alloc(struct gen *g, u32 size);
+/* dst = address of m. */
+void mem_addr(struct gen *g, struct mem m, enum reg dst);
+struct mem mem_at(struct mem m, s32 off);
+/* Load and store of 1, 2, 4, 8 bytes; the store may use r5 for the base, the load only dst. */
+void mem_load(struct gen *g, u32 size, enum reg dst, struct mem m);
+void mem_store(struct gen *g, u32 size, struct mem m, enum reg src);
+void mem_store_imm(struct gen *g, u32 size, struct mem m, s32 imm);
+/* Zeroes bytes [from, to) of m; uses r0-r5 when long. */
+void mem_zero(struct gen *g, struct mem m, u32 from, u32 to);
+/* Copies a multiple of 8 bytes; uses r0-r5. */
+void mem_copy(struct gen *g, struct mem dst, struct mem src, u32 size);
+struct temp temp_save(struct gen *g, enum reg src);
+void temp_load(struct gen *g, struct temp t, enum reg dst);
+/* Memory behind the pointer now in `src`; the pointer is kept until the mark is released. */
+struct mem mem_behind(struct gen *g, enum reg src);
+
+/* ---- gen.c ---- */
+/* Index of an internal map, added to the unit on first use. */
+u32 gen_map_of(struct gen *g, enum umap_role role);
+/* Emits: one more failure of this kind at this place. Uses r1 and r2 only. */
+void gen_count_error(struct gen *g, enum uerror_kind kind, struct loc loc, const char *what);
+/* Emits: data word += 1. Uses r1 and r2. */
+void gen_count_data(struct gen *g, u32 word);
+/* A construct we can not compile: adds the error, marks the program failed. */
+void gen_error(struct gen *g, struct loc loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
+
+/* ---- gen_expr.c ---- */
+/* The scalar value of n in r0. */
+void gen_value(struct gen *g, const struct node *n);
+/* Loads n into dst if that takes no call and no other register; false and nothing otherwise. */
+bool gen_direct(struct gen *g, const struct node *n, enum reg dst);
+/* Jumps to label when n's truth equals `when`, else falls through. */
+void gen_branch(struct gen *g, const struct node *n, bool when, u32 label);
+/* For effect only. */
+void gen_effect(struct gen *g, const struct node *n);
+/* Cuts and extends r0 to an integer type's width and sign. */
+void gen_narrow(struct gen *g, const struct type *t, enum reg r);
+/* r0 = r0 op r1. */
+void gen_arith(struct gen *g, enum op op, bool is_signed, struct loc loc);
+/* Size of what a pointer step moves by: 1 for integers, the pointee's size for pointers. */
+u32 gen_step(const struct type *t);
+
+/* ---- gen_mem.c ---- */
+/* The value of n, converted to t, into memory; every byte of the slot is written when `pad`
+ * or when dst is on the stack. */
+void gen_store(struct gen *g, const struct node *n, const struct type *t, struct mem dst, bool pad);
+/* Memory holding the value of n as type n->type (n's own place when it has one). */
+struct mem gen_place(struct gen *g, const struct node *n);
+/* Copies a value at rest from one type's form to another's. */
+void gen_convert(struct gen *g, struct mem dst, const struct type *dt, struct mem src,
+                 const struct type *st, bool pad);
+void gen_literal(struct gen *g, struct str text, u32 size, struct mem dst, bool pad);
+
+/* ---- gen_read.c ---- */
+/* Reads `size` bytes of foreign memory at r3 into dst (r0: 0 or negative). Uses r0-r5. */
+void gen_probe_read(struct gen *g, enum space space, u32 size, struct mem dst, struct loc loc);
+/* Reads a NUL-terminated string at r3; length limit in r2 (bytes incl. NUL). */
+void gen_probe_read_str(struct gen *g, enum space space, struct mem dst, struct loc loc);
+/* r0 = foreign integer of type t at r3, extended. */
+void gen_read_scalar(struct gen *g, enum space space, const struct type *t, struct loc loc);
+/* r0 = foreign address of n (a struct, array or char array behind a pointer); returns space. */
+enum space gen_address(struct gen *g, const struct node *n);
+/* True when n's bytes are foreign memory (must be read), false when they are ours. */
+bool gen_is_foreign(const struct node *n);
+void gen_field(struct gen *g, const struct node *n);
+void gen_index(struct gen *g, const struct node *n);
+void gen_deref(struct gen *g, const struct node *n);
+/* The address space a pointer-like expression points into. */
+enum space gen_space(const struct gen *g, const struct node *n);
+
+/* ---- gen_ctx.c ---- */
+/* r = argument i of the probe. */
+void gen_arg(struct gen *g, u32 i, struct loc loc);
+bool gen_arg_direct(struct gen *g, u32 i, enum reg dst);
+void gen_retval(struct gen *g);
+void gen_builtin(struct gen *g, const struct node *n);
+bool gen_builtin_direct(struct gen *g, const struct node *n, enum reg dst);
+/* A builtin that is no scalar (comm, ustack, func) into memory. */
+void gen_builtin_store(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
+                       bool pad);
+/* Byte offset of a register in x86-64 struct pt_regs, -1 unknown. */
+s32 gen_reg_offset(struct str name);
+/* r0 = pid << 32 | tid in our namespace. */
+void gen_pid_tgid(struct gen *g);
+
+/* ---- gen_map.c ---- */
+/* The key of a map expression in memory; without key a zero u32. */
+struct mem gen_key(struct gen *g, const struct node *map);
+void gen_map_value(struct gen *g, const struct node *n);
+void gen_map_store(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
+                   bool pad);
+void gen_map_assign(struct gen *g, const struct node *n);
+void gen_map_step(struct gen *g, const struct node *n);
+void gen_map_delete(struct gen *g, const struct node *map, const struct node *key);
+void gen_map_has(struct gen *g, const struct node *map, const struct node *key);
+/* r0 = address of the element's value, made zero when absent; counts an error and jumps to `full`
+ * when there is no room. */
+void gen_map_reach(struct gen *g, const struct node *map, struct mem key, u32 full);
+
+/* ---- gen_agg.c ---- */
+void gen_agg_assign(struct gen *g, const struct node *map, const struct node *call);
+void gen_agg_value(struct gen *g, const struct node *map);
+
+/* ---- gen_stack.c ---- */
+/* Stores the words of a stack value. */
+void gen_stack(struct gen *g, const struct type *t, struct mem dst, struct loc loc);
+
+/* ---- gen_string.c ---- */
+/* r0 = 1 when the strings are equal in their first `limit` bytes (0: whole), else 0. */
+void gen_string_eq(struct gen *g, const struct node *a, const struct node *b, u32 limit);
+
+/* ---- gen_call.c, gen_record.c ---- */
+void gen_call(struct gen *g, const struct node *n);
+void gen_call_store(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
+                    bool pad);
+bool gen_record(struct gen *g, const struct node *n);
+
+/* ---- gen_stmt.c ---- */
+void gen_block(struct gen *g, const struct node *block);
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Places: the stack frame, scratch memory, and saved values. All are given out and
+ * taken back in stack order by marks.
+ *
+ *    r10-8                 address of the scratch slot (programs that use one)
+ *    r10-16 ... downwards  variables, then temporaries
+ *    scratch+8 ... upwards what is too big or does not fit
+ *
+ * Small things prefer the stack: blobs may fill it to BLOB_LIMIT, words to WORD_LIMIT.
+ */
+#include "gen/emit.h"
+
+#define BLOB_MAX   136u /* a larger piece goes to scratch at once */
+#define BLOB_LIMIT 384u
+#define WORD_LIMIT 448u /* the rest is for pointers, which can not rest in scratch */
+
+struct mark frame_mark(struct gen *g)
+{
+	return g->used;
+}
+
+void frame_release(struct gen *g, struct mark m)
+{
+	g->used = m;
+}
+
+static struct mem scratch_alloc(struct gen *g, u32 size)
+{
+	struct mem m = { .base = MEM_SCRATCH, .off = (s32)g->used.scratch };
+
+	g->found.scratch = true;
+	g->used.scratch += size;
+	if (g->used.scratch > SCRATCH_LIMIT) {
+		g->used.scratch = SCRATCH_LIMIT;
+		m.off = SCRATCH_FIRST;
+		if (!g->failed)
+			gen_error(g, (struct loc){ g->c.loc, 1 },
+			          "this probe needs more than %u bytes of memory for its strings "
+			          "and tuples",
+			          SCRATCH_LIMIT);
+	}
+	g->scratch_peak = MAX(g->scratch_peak, g->used.scratch);
+	return m;
+}
+
+struct mem frame_alloc(struct gen *g, u32 size)
+{
+	u32 limit = size > 8 ? BLOB_LIMIT : WORD_LIMIT;
+
+	size = ROUND_UP(MAX(size, 8u), 8u);
+	if (size > BLOB_MAX || g->used.stack + size > limit)
+		return scratch_alloc(g, size);
+	g->used.stack += size;
+	return (struct mem){ .base = MEM_STACK, .off = -(s32)g->used.stack };
+}
+
+struct mem mem_at(struct mem m, s32 off)
+{
+	m.off += off;
+	return m;
+}
+
+/* The register to address m with; `tmp` may be loaded for it. */
+static enum reg base_reg(struct gen *g, struct mem m, enum reg tmp)
+{
+	switch (m.base) {
+	case MEM_STACK:
+		return R10;
+	case MEM_SCRATCH:
+		code_load(&g->c, 8, tmp, R10, SCRATCH_HOME);
+		return tmp;
+	case MEM_POINTER:
+		if (m.reg != R0)
+			return m.reg;
+		code_load(&g->c, 8, tmp, R10, m.home);
+		return tmp;
+	}
+	unreachable();
+}
+
+void mem_addr(struct gen *g, struct mem m, enum reg dst)
+{
+	code_mov(&g->c, dst, base_reg(g, m, dst));
+	if (m.off)
+		code_alu_imm(&g->c, BPF_ADD, dst, m.off);
+}
+
+void mem_load(struct gen *g, u32 size, enum reg dst, struct mem m)
+{
+	code_load(&g->c, size, dst, base_reg(g, m, dst), m.off);
+}
+
+void mem_store(struct gen *g, u32 size, struct mem m, enum reg src)
+{
+	code_store(&g->c, size, base_reg(g, m, R5), m.off, src);
+}
+
+void mem_store_imm(struct gen *g, u32 size, struct mem m, s32 imm)
+{
+	code_store_imm(&g->c, size, base_reg(g, m, R5), m.off, imm);
+}
+
+#define ZERO_INLINE 128u
+
+/*
+ * Long runs are zeroed by asking the kernel to read address 0: the read is refused at
+ * once and the helper clears the whole destination, which costs one call for any length.
+ */
+void mem_zero(struct gen *g, struct mem m, u32 from, u32 to)
+{
+	enum reg base;
+
+	if (from >= to)
+		return;
+	if (to - from > ZERO_INLINE) {
+		mem_addr(g, mem_at(m, (s32)from), R1);
+		code_const(&g->c, R2, to - from);
+		code_const(&g->c, R3, 0);
+		code_call(&g->c, BPF_FUNC_probe_read_kernel);
+		return;
+	}
+	base = base_reg(g, m, R5);
+	while (from < to) {
+		u32 size = from % 8 == 0 && to - from >= 8   ? 8
+		           : from % 4 == 0 && to - from >= 4 ? 4
+		                                             : 1;
+
+		code_store_imm(&g->c, size, base, m.off + (s32)from, 0);
+		from += size;
+	}
+}
+
+void mem_copy(struct gen *g, struct mem dst, struct mem src, u32 size)
+{
+	enum reg from, to;
+
+	if (size > ZERO_INLINE) {
+		mem_addr(g, dst, R1);
+		code_const(&g->c, R2, size);
+		mem_addr(g, src, R3);
+		code_call(&g->c, BPF_FUNC_probe_read_kernel);
+		return;
+	}
+	from = base_reg(g, src, R4);
+	to = base_reg(g, dst, R5);
+	for (u32 i = 0; i < size; i += 8) {
+		code_load(&g->c, 8, R3, from, src.off + (s32)i);
+		code_store(&g->c, 8, to, dst.off + (s32)i, R3);
+	}
+}
+
+/* A free one of r7-r9, or R0. */
+static enum reg take_reg(struct gen *g)
+{
+	for (enum reg r = R7; r <= R9; r++) {
+		if (!(g->used.regs & (1u << (r - R7)))) {
+			g->used.regs |= (u8)(1u << (r - R7));
+			return r;
+		}
+	}
+	return R0;
+}
+
+struct temp temp_save(struct gen *g, enum reg src)
+{
+	enum reg r = take_reg(g);
+	struct temp t = { .in_reg = r != R0, .reg = r };
+
+	if (t.in_reg) {
+		code_mov(&g->c, r, src);
+	} else {
+		t.mem = frame_alloc(g, 8);
+		mem_store(g, 8, t.mem, src);
+	}
+	return t;
+}
+
+void temp_load(struct gen *g, struct temp t, enum reg dst)
+{
+	if (t.in_reg)
+		code_mov(&g->c, dst, t.reg);
+	else
+		mem_load(g, 8, dst, t.mem);
+}
+
+/* A pointer kept in scratch memory would come back as a plain number, so without a free
+ * register it must go on the stack. */
+struct mem mem_behind(struct gen *g, enum reg src)
+{
+	enum reg r = take_reg(g);
+
+	if (r == R0) {
+		g->used.stack += 8;
+		if (g->used.stack > STACK_BYTES)
+			gen_error(g, (struct loc){ g->c.loc, 1 },
+			          "this expression is nested too deeply");
+		else
+			code_store(&g->c, 8, R10, -(s32)g->used.stack, src);
+		return (struct mem){ .base = MEM_POINTER, .reg = R0, .home = -(s32)g->used.stack };
+	}
+	code_mov(&g->c, r, src);
+	return (struct mem){ .base = MEM_POINTER, .reg = r };
+}

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * From a typed script to a unit: one program per variant, the maps they use, and the
+ * frame around a body (context, pid filter, scratch slot, predicate, exit).
+ *
+ * What a body needs is only known when it has been compiled, and the frame comes first. So a
+ * program is compiled with a guess (`assume`) until what was found equals the guess; two or
+ * three rounds of some microseconds each.
+ */
+#include "gen/emit.h"
+
+#include "bpf/prune.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void gen_error(struct gen *g, struct loc loc, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	g->failed = true;
+	diag_error(g->d, loc, "%s", text);
+}
+
+/* ---- maps ----------------------------------------------------------------------------------- */
+
+static struct umap internal_map(const struct gen *g, enum umap_role role)
+{
+	switch (role) {
+	case UMAP_DATA:
+		return (struct umap){ .name = "data",
+			              .bpf_type = BPF_MAP_TYPE_ARRAY,
+			              .flags = BPF_F_MMAPABLE,
+			              .key_size = 4,
+			              .max_entries = 1 };
+	case UMAP_RING:
+		return (struct umap){ .name = "ring",
+			              .bpf_type = BPF_MAP_TYPE_RINGBUF,
+			              .max_entries = g->cfg->ring_pages * 4096 };
+	case UMAP_SCRATCH:
+		return (struct umap){ .name = "scratch",
+			              .bpf_type = BPF_MAP_TYPE_PERCPU_ARRAY,
+			              .key_size = 4,
+			              .max_entries = UNIT_SCRATCH_SLOTS,
+			              .per_cpu = true };
+	case UMAP_STACKS:
+		return (struct umap){ .name = "stacks",
+			              .bpf_type = BPF_MAP_TYPE_HASH,
+			              .flags = BPF_F_NO_PREALLOC,
+			              .key_size = 8,
+			              .value_size = sizeof(struct ustack_value),
+			              .max_entries = 16384 };
+	case UMAP_ZERO:
+		return (struct umap){ .name = "zero",
+			              .bpf_type = BPF_MAP_TYPE_ARRAY,
+			              .flags = BPF_F_RDONLY,
+			              .key_size = 4,
+			              .max_entries = 1 };
+	case UMAP_USER:
+		break;
+	}
+	unreachable();
+}
+
+u32 gen_map_of(struct gen *g, enum umap_role role)
+{
+	s32 at = unit_map(g->u, role);
+	struct umap m;
+
+	if (at >= 0)
+		return (u32)at;
+	m = internal_map(g, role);
+	m.role = role;
+	vec_add(&g->u->arena, &g->u->maps, m);
+	return g->u->maps.n - 1;
+}
+
+static u32 script_map_type(const struct map_sym *sym, bool per_cpu)
+{
+	if (sym->bpf_type)
+		return sym->bpf_type;
+	if (!sym->key)
+		return per_cpu ? BPF_MAP_TYPE_PERCPU_ARRAY : BPF_MAP_TYPE_ARRAY;
+	return per_cpu ? BPF_MAP_TYPE_PERCPU_HASH : BPF_MAP_TYPE_HASH;
+}
+
+static void add_script_map(struct gen *g, const struct map_sym *sym)
+{
+	bool per_cpu = type_is_agg(sym->value);
+	struct umap m = {
+		.name = sym->name,
+		.role = UMAP_USER,
+		.bpf_type = script_map_type(sym, per_cpu),
+		.key_size = sym->key ? type_slot(sym->key) : 4,
+		.value_size = type_cell(sym->value),
+		.max_entries = !sym->key          ? 1
+		               : sym->max_entries ? sym->max_entries
+		                                  : g->cfg->max_map_keys,
+		.key = sym->key,
+		.value = sym->value,
+		.per_cpu = per_cpu,
+	};
+
+	if (m.bpf_type == BPF_MAP_TYPE_HASH || m.bpf_type == BPF_MAP_TYPE_PERCPU_HASH)
+		m.flags = BPF_F_NO_PREALLOC; /* starts at once, costs the same per event */
+	assert(sym->index == g->u->maps.n);
+	vec_add(&g->u->arena, &g->u->maps, m);
+}
+
+/* ---- runtime error counters ----------------------------------------------------------------- */
+
+static u32 error_index(struct gen *g, enum uerror_kind kind, struct loc loc, const char *what)
+{
+	struct uerror e = { kind, loc, what };
+
+	for (u32 i = 0; i < g->u->errors.n; i++) {
+		const struct uerror *old = &g->u->errors.v[i];
+
+		if (old->kind == kind && old->loc.off == loc.off && old->loc.len == loc.len)
+			return i;
+	}
+	vec_add(&g->u->arena, &g->u->errors, e);
+	return g->u->errors.n - 1;
+}
+
+void gen_count_data(struct gen *g, u32 word)
+{
+	code_map_value(&g->c, R1, gen_map_of(g, UMAP_DATA), word * 8);
+	code_const(&g->c, R2, 1);
+	code_atomic(&g->c, BPF_ADD, R1, 0, R2);
+}
+
+void gen_count_error(struct gen *g, enum uerror_kind kind, struct loc loc, const char *what)
+{
+	gen_count_data(g, UDATA_ERRORS + error_index(g, kind, loc, what));
+}
+
+/* ---- the frame around a body ---------------------------------------------------------------- */
+
+static bool filtered_by_kernel(enum attach_kind kind)
+{
+	switch (kind) {
+	case ATTACH_BEGIN:
+	case ATTACH_END:
+	case ATTACH_UPROBE:
+	case ATTACH_URETPROBE:
+	case ATTACH_USDT:
+	case ATTACH_SOFTWARE:
+	case ATTACH_HARDWARE:
+	case ATTACH_INTERVAL:
+	case ATTACH_PROFILE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* -p for kinds whose events can not be bound to a process when they are opened. */
+static void pid_filter(struct gen *g)
+{
+	if (!g->w->pid || filtered_by_kernel(g->v->kind))
+		return;
+	gen_pid_tgid(g);
+	code_alu_imm(&g->c, BPF_RSH, R0, 32);
+	code_if_imm(&g->c, BPF_JNE, R0, g->w->pid, g->exit_label);
+}
+
+/* Claims the first free of this CPU's slots, or counts the event as dropped. */
+static void claim_scratch(struct gen *g, u32 dropped)
+{
+	struct code *c = &g->c;
+	u32 got = code_label(c);
+
+	for (u32 slot = 0; slot < UNIT_SCRATCH_SLOTS; slot++) {
+		code_store_imm(c, 8, R10, SCRATCH_HOME, (s32)slot);
+		code_map(c, R1, gen_map_of(g, UMAP_SCRATCH));
+		code_mov(c, R2, R10);
+		code_alu_imm(c, BPF_ADD, R2, SCRATCH_HOME);
+		code_call(c, BPF_FUNC_map_lookup_elem);
+		code_if_imm(c, BPF_JEQ, R0, 0, dropped);
+		code_const(c, R1, 1);
+		code_atomic(c, BPF_XCHG, R0, 0, R1);
+		code_if_imm(c, BPF_JEQ, R1, 0, got);
+	}
+	code_goto(c, dropped);
+	code_bind(c, got);
+	code_store(c, 8, R10, SCRATCH_HOME, R0);
+}
+
+static void release_scratch(struct gen *g)
+{
+	code_load(&g->c, 8, R1, R10, SCRATCH_HOME);
+	code_store_imm(&g->c, 8, R1, 0, 0);
+}
+
+struct first_use {
+	const struct var_sym *var;
+	const struct node *node;
+};
+
+static bool find_first_use(void *ctx, struct node *n)
+{
+	struct first_use *f = ctx;
+
+	if (f->node)
+		return false;
+	/* A plain assignment runs its right side first. */
+	if (n->kind == NODE_ASSIGN && n->assign.op == OP_NONE && n->assign.to->kind == NODE_VAR) {
+		ast_walk(n->assign.e, find_first_use, f);
+		if (!f->node && n->assign.to->var.sym == f->var)
+			f->node = n;
+		return false;
+	}
+	if (n->kind == NODE_VAR && n->var.sym == f->var)
+		f->node = n;
+	return true;
+}
+
+/* True when the first thing a probe does with the variable is an unconditional assignment. */
+static bool assigned_first(struct gen *g, const struct var_sym *var)
+{
+	struct first_use f = { .var = var };
+
+	if (g->v->pred)
+		ast_walk(g->v->pred, find_first_use, &f);
+	for (struct node *n = g->v->body->stmts; n && !f.node; n = n->next) {
+		ast_walk(n, find_first_use, &f);
+		if (f.node == n)
+			return n->kind == NODE_ASSIGN;
+	}
+	return false;
+}
+
+static void place_vars(struct gen *g)
+{
+	g->vars = arena_array(&g->u->arena, struct mem, g->v->vars.n);
+	for (u32 i = 0; i < g->v->vars.n; i++) {
+		const struct var_sym *var = g->v->vars.v[i];
+		u32 size = type_slot(var->type);
+
+		g->vars[var->index] = frame_alloc(g, size);
+		if (!assigned_first(g, var))
+			mem_zero(g, g->vars[var->index], 0, size);
+	}
+}
+
+static void body(struct gen *g)
+{
+	u32 dropped = code_label(&g->c), out = code_label(&g->c);
+
+	g->exit_label = code_label(&g->c);
+	if (g->assume.ctx)
+		code_mov(&g->c, CTX, R1);
+	pid_filter(g);
+	if (g->assume.scratch)
+		claim_scratch(g, dropped);
+	place_vars(g);
+	if (g->v->pred)
+		gen_branch(g, g->v->pred, false, g->exit_label);
+	gen_block(g, g->v->body);
+	code_bind(&g->c, g->exit_label);
+	if (g->assume.scratch) {
+		release_scratch(g);
+		code_goto(&g->c, out);
+		code_bind(&g->c, dropped);
+		gen_count_data(g, UDATA_BUSY);
+	} else {
+		code_bind(&g->c, dropped);
+	}
+	code_bind(&g->c, out);
+	code_const(&g->c, R0, 0);
+	code_exit(&g->c);
+}
+
+static void compile_once(struct gen *g)
+{
+	code_init(&g->c, &g->u->arena);
+	g->c.loc = g->v->body->loc.off;
+	g->used = (struct mark){ .stack = g->assume.scratch ? 8 : 0, .scratch = SCRATCH_FIRST };
+	g->found = (struct needs){ 0 };
+	g->loop_depth = 0;
+	g->failed = false;
+	body(g);
+}
+
+/* Which registers does the finished code read? Only r6 is of interest. */
+static bool reads_ctx(const struct code *c)
+{
+	for (u32 i = 0; i < c->insns.n; i++) {
+		const struct bpf_insn *in = &c->insns.v[i];
+		u8 class = BPF_CLASS(in->code);
+
+		if (in->src_reg == CTX && class != BPF_LD)
+			return true;
+		if (in->dst_reg == CTX && (class == BPF_ST || class == BPF_STX || class == BPF_JMP))
+			return true;
+	}
+	return false;
+}
+
+static void number_probes(struct gen *g)
+{
+	for (u32 i = 0; i < g->v->sites.n; i++) {
+		g->v->sites.v[i].cookie = g->u->probe_names.n;
+		vec_add(&g->u->arena, &g->u->probe_names, g->v->sites.v[i].name);
+	}
+}
+
+static bool gen_program(struct gen *g, const struct probe *p)
+{
+	u32 records = g->u->records.n, errors = g->u->errors.n, diags = g->d->list.n;
+	struct uprog prog = { .kind = g->v->kind, .loc = p->loc };
+	struct err e;
+
+	g->assume = (struct needs){ .ctx = true };
+	number_probes(g);
+	for (u32 round = 0; round < 4; round++) {
+		g->u->records.n = records;
+		g->u->errors.n = errors;
+		compile_once(g);
+		if (g->failed)
+			return false;
+		g->found.ctx = reads_ctx(&g->c);
+		if (g->found.ctx == g->assume.ctx && g->found.scratch == g->assume.scratch)
+			break;
+		assert(g->d->list.n == diags);
+		g->assume.ctx = g->found.ctx;
+		g->assume.scratch |= g->found.scratch;
+	}
+	if (!code_finish(&g->c, &e))
+		return diag_error(g->d, p->loc, "%s", e.text);
+	prune_code(&g->c);
+	prog.name = g->v->sites.v[0].name;
+	prog.insns = g->c.insns.v;
+	prog.n_insns = g->c.insns.n;
+	prog.locs = g->c.locs.v;
+	prog.sites = g->v->sites.v;
+	prog.n_sites = g->v->sites.n;
+	vec_add(&g->u->arena, &g->u->progs, prog);
+	return true;
+}
+
+/* ---- the script ----------------------------------------------------------------------------- */
+
+static void size_internal_maps(struct gen *g)
+{
+	s32 data = unit_map(g->u, UMAP_DATA), scratch = unit_map(g->u, UMAP_SCRATCH);
+	s32 zero = unit_map(g->u, UMAP_ZERO);
+
+	if (data >= 0)
+		g->u->maps.v[data].value_size = (UDATA_ERRORS + g->u->errors.n) * 8;
+	if (scratch >= 0)
+		g->u->maps.v[scratch].value_size = g->scratch_peak;
+	if (zero >= 0)
+		g->u->maps.v[zero].value_size = g->zero_size;
+}
+
+static void copy_settings(struct unit *u, const struct script *s, const struct config *c)
+{
+	u->source_name = s->source->name;
+	u->source = s->source->text;
+	u->max_strlen = c->max_strlen;
+	u->cut_mark = c->cut_mark;
+	u->print_maps_on_exit = c->print_maps_on_exit;
+	u->lenient_probes = c->missing_probes != MISSING_ERROR;
+	u->stack_mode = c->stack_mode;
+	u->ring_pages = c->ring_pages;
+}
+
+bool gen_script(struct unit *u, const struct script *s, const struct config *c,
+                const struct world *w, struct diags *d)
+{
+	struct gen g = { .u = u, .s = s, .cfg = c, .w = w, .d = d };
+	bool ok = true;
+
+	copy_settings(u, s, c);
+	for (u32 i = 0; i < s->maps.n; i++)
+		add_script_map(&g, s->maps.v[i]);
+	for (const struct probe *p = s->probes; p; p = p->next) {
+		for (u32 i = 0; i < p->variants.n; i++) {
+			g.v = p->variants.v[i];
+			if (g.v->sites.n)
+				ok &= gen_program(&g, p);
+		}
+	}
+	size_internal_maps(&g);
+	return ok;
+}

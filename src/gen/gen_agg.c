@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * count, sum, min, max, avg, stats, hist, lhist: each CPU has its own cell, user space adds
+ * them up. The updates are atomic all the same, because a program can be preempted by another
+ * one on the same CPU and totals must be exact.
+ *
+ * Cells: count, sum {n}. min, max {encoded, set}: the value mapped so that "larger, unsigned" is
+ * always what is kept and 0 is the start (for min all bits are inverted, for signed values the
+ * sign bit is). avg, stats {count, total}. hist, lhist: one word a bucket (unit/bucket.h).
+ */
+#include "gen/emit.h"
+
+#include "unit/bucket.h"
+
+#define CAS_TRIES 4u
+
+static u32 log_step(struct gen *g, u32 shift)
+{
+	u32 skip = code_label(&g->c);
+
+	code_mov(&g->c, R3, R1);
+	code_alu_imm(&g->c, BPF_RSH, R3, (s32)shift);
+	code_if_imm(&g->c, BPF_JEQ, R3, 0, skip);
+	code_mov(&g->c, R1, R3);
+	code_alu_imm(&g->c, BPF_ADD, R2, (s32)shift);
+	code_bind(&g->c, skip);
+	return skip;
+}
+
+/* r0 = bucket_hist_index(r0). Uses r1-r3. */
+static void hist_index(struct gen *g, const struct type *t)
+{
+	struct code *c = &g->c;
+	u32 low = code_label(c), negative = code_label(c), done = code_label(c);
+	s32 subs = 1 << t->bits;
+
+	if (t->is_signed)
+		code_if_imm(c, BPF_JSLT, R0, 0, negative);
+	code_if_imm(c, BPF_JLT, R0, subs, low);
+	code_mov(c, R1, R0);
+	code_const(c, R2, 0);
+	for (u32 shift = 32; shift; shift /= 2)
+		log_step(g, shift);
+	if (t->bits) {
+		code_alu_imm(c, BPF_SUB, R2, (s32)t->bits);
+		code_alu(c, BPF_RSH, R0, R2);
+		code_alu_imm(c, BPF_ADD, R2, 1);
+		code_alu_imm(c, BPF_LSH, R2, (s32)t->bits);
+		code_alu_imm(c, BPF_ADD, R0, 1 - subs);
+		code_alu(c, BPF_ADD, R0, R2);
+	} else {
+		code_mov(c, R0, R2);
+		code_alu_imm(c, BPF_ADD, R0, 2);
+	}
+	code_goto(c, done);
+	code_bind(c, low);
+	code_alu_imm(c, BPF_ADD, R0, 1);
+	code_goto(c, done);
+	code_bind(c, negative);
+	code_const(c, R0, 0);
+	code_bind(c, done);
+}
+
+/* if (r0 op value) goto label, for any 64-bit value. Uses r1. */
+static void if_const(struct gen *g, u8 op, s64 value, u32 label)
+{
+	if (value == (s32)value) {
+		code_if_imm(&g->c, op, R0, (s32)value, label);
+	} else {
+		code_const(&g->c, R1, (u64)value);
+		code_if(&g->c, op, R0, R1, label);
+	}
+}
+
+/* r0 = bucket of lhist. */
+static void lhist_index(struct gen *g, const struct type *t)
+{
+	struct code *c = &g->c;
+	u32 below = code_label(c), above = code_label(c), done = code_label(c);
+
+	if_const(g, t->is_signed ? BPF_JSLT : BPF_JLT, t->min, below);
+	if_const(g, t->is_signed ? BPF_JSGE : BPF_JGE, t->max, above);
+	if (t->min) {
+		code_const(c, R1, (u64)t->min);
+		code_alu(c, BPF_SUB, R0, R1);
+	}
+	if (t->step & (t->step - 1)) {
+		code_const(c, R1, (u64)t->step);
+		code_alu(c, BPF_DIV, R0, R1);
+	} else if (t->step > 1) {
+		code_alu_imm(c, BPF_RSH, R0, __builtin_ctzll((u64)t->step));
+	}
+	code_alu_imm(c, BPF_ADD, R0, 1);
+	code_goto(c, done);
+	code_bind(c, below);
+	code_const(c, R0, 0);
+	code_goto(c, done);
+	code_bind(c, above);
+	code_const(c, R0, bucket_lhist_count(t->min, t->max, t->step) - 1);
+	code_bind(c, done);
+}
+
+/* r0 = the value as min and max keep it. */
+static void encode(struct gen *g, const struct type *t)
+{
+	if (t->is_signed) {
+		code_const(&g->c, R1, 1ull << 63);
+		code_alu(&g->c, BPF_XOR, R0, R1);
+	}
+	if (t->kind == TYPE_MIN)
+		code_alu_imm(&g->c, BPF_XOR, R0, -1);
+}
+
+/* What is added or kept, in r0. */
+static void operand(struct gen *g, const struct type *t, const struct node *call)
+{
+	if (t->kind == TYPE_COUNT)
+		return;
+	gen_value(g, call->call.args);
+	if (t->kind == TYPE_HIST)
+		hist_index(g, t);
+	else if (t->kind == TYPE_LHIST)
+		lhist_index(g, t);
+	else if (t->kind == TYPE_MIN || t->kind == TYPE_MAX)
+		encode(g, t);
+}
+
+/* *r0 = the larger of it and r2, unsigned. Another program may interfere between load and store:
+ * then the exchange fails and is tried again. Uses r1, r3. */
+static void keep_larger(struct gen *g)
+{
+	struct code *c = &g->c;
+	u32 done = code_label(c);
+
+	code_mov(c, R1, R0);
+	code_load(c, 8, R0, R1, 0);
+	for (u32 i = 0; i < CAS_TRIES; i++) {
+		code_if(c, BPF_JGE, R0, R2, done);
+		code_mov(c, R3, R0);
+		code_atomic(c, BPF_CMPXCHG, R1, 0, R2);
+		code_if(c, BPF_JEQ, R0, R3, done);
+	}
+	code_bind(c, done);
+	code_store_imm(c, 8, R1, 8, 1);
+}
+
+/* Bucket number in r1, cell address in r0: count one in the bucket. */
+static void add_bucket(struct gen *g, const struct type *t, u32 out)
+{
+	u32 n = t->kind == TYPE_HIST ? bucket_hist_count(t->bits)
+	                             : bucket_lhist_count(t->min, t->max, t->step);
+
+	code_if_imm(&g->c, BPF_JGE, R1, (s32)n, out); /* never true; the verifier wants to know */
+	code_alu_imm(&g->c, BPF_LSH, R1, 3);
+	code_alu(&g->c, BPF_ADD, R0, R1);
+	code_const(&g->c, R1, 1);
+	code_atomic(&g->c, BPF_ADD, R0, 0, R1);
+}
+
+/* Cell address in r0, operand in `value`. */
+static void add_to_cell(struct gen *g, const struct type *t, struct temp value, u32 out)
+{
+	struct code *c = &g->c;
+
+	switch (t->kind) {
+	case TYPE_COUNT:
+		code_const(c, R1, 1);
+		code_atomic(c, BPF_ADD, R0, 0, R1);
+		break;
+	case TYPE_SUM:
+		temp_load(g, value, R1);
+		code_atomic(c, BPF_ADD, R0, 0, R1);
+		break;
+	case TYPE_MIN:
+	case TYPE_MAX:
+		temp_load(g, value, R2);
+		keep_larger(g);
+		break;
+	case TYPE_AVG:
+	case TYPE_STATS:
+		temp_load(g, value, R1);
+		code_atomic(c, BPF_ADD, R0, 8, R1);
+		code_const(c, R1, 1);
+		code_atomic(c, BPF_ADD, R0, 0, R1);
+		break;
+	default:
+		temp_load(g, value, R1);
+		add_bucket(g, t, out);
+		break;
+	}
+}
+
+void gen_agg_assign(struct gen *g, const struct node *map, const struct node *call)
+{
+	const struct type *t = map->map.sym->value;
+	u32 out = code_label(&g->c);
+	struct temp value = { 0 };
+
+	operand(g, t, call);
+	if (t->kind != TYPE_COUNT)
+		value = temp_save(g, R0);
+	gen_map_reach(g, map, gen_key(g, map), out);
+	add_to_cell(g, t, value, out);
+	code_bind(&g->c, out);
+}
+
+/* ---- reading an aggregation in an expression: the CPUs' cells are added up in the kernel ----- */
+
+/* acc, best or count: one cell at r0 into the accumulators. */
+static void merge_cell(struct gen *g, const struct type *t, struct mem acc)
+{
+	struct code *c = &g->c;
+	u32 keep;
+
+	code_load(c, 8, R1, R0, 0);
+	mem_load(g, 8, R2, acc);
+	if (t->kind == TYPE_MIN || t->kind == TYPE_MAX) {
+		keep = code_label(c);
+		code_if(c, BPF_JGE, R2, R1, keep);
+		mem_store(g, 8, acc, R1);
+		code_bind(c, keep);
+		code_load(c, 8, R1, R0, 8);
+		mem_load(g, 8, R2, mem_at(acc, 8));
+		code_alu(c, BPF_OR, R1, R2);
+		mem_store(g, 8, mem_at(acc, 8), R1);
+		return;
+	}
+	code_alu(c, BPF_ADD, R1, R2);
+	mem_store(g, 8, acc, R1);
+	if (t->kind == TYPE_AVG || t->kind == TYPE_STATS) {
+		code_load(c, 8, R1, R0, 8);
+		mem_load(g, 8, R2, mem_at(acc, 8));
+		code_alu(c, BPF_ADD, R1, R2);
+		mem_store(g, 8, mem_at(acc, 8), R1);
+	}
+}
+
+/* r0 = the number the accumulators stand for. */
+static void finish_value(struct gen *g, const struct type *t, struct mem acc)
+{
+	struct code *c = &g->c;
+	u32 done = code_label(c);
+
+	switch (t->kind) {
+	case TYPE_MIN:
+	case TYPE_MAX:
+		mem_load(g, 8, R0, mem_at(acc, 8));
+		code_if_imm(c, BPF_JEQ, R0, 0, done); /* never set: 0 */
+		mem_load(g, 8, R0, acc);
+		encode(g, t); /* is its own inverse */
+		break;
+	case TYPE_AVG:
+	case TYPE_STATS:
+		mem_load(g, 8, R0, mem_at(acc, 8));
+		mem_load(g, 8, R1, acc);
+		code_if_imm(c, BPF_JNE, R1, 0, done);
+		code_const(c, R1, 1);
+		code_bind(c, done);
+		done = code_label(c);
+		gen_arith(g, OP_DIV, t->is_signed, (struct loc){ g->c.loc, 1 });
+		break;
+	default:
+		mem_load(g, 8, R0, acc);
+		break;
+	}
+	code_bind(c, done);
+}
+
+void gen_agg_value(struct gen *g, const struct node *map)
+{
+	const struct type *t = map->map.sym->value;
+	struct code *c = &g->c;
+	u32 top = code_label(c), next = code_label(c);
+	struct mem key = gen_key(g, map), acc = frame_alloc(g, 16), cpu = frame_alloc(g, 8);
+
+	if (t->kind == TYPE_HIST || t->kind == TYPE_LHIST) {
+		gen_error(g, map->loc, "a histogram can not be read as a number");
+		return;
+	}
+	mem_zero(g, acc, 0, 16);
+	mem_store_imm(g, 8, cpu, 0);
+	code_bind(c, top);
+	code_map(c, R1, map->map.sym->index);
+	mem_addr(g, key, R2);
+	mem_load(g, 8, R3, cpu);
+	code_call(c, BPF_FUNC_map_lookup_percpu_elem);
+	code_if_imm(c, BPF_JEQ, R0, 0, next);
+	merge_cell(g, t, acc);
+	code_bind(c, next);
+	mem_load(g, 8, R1, cpu);
+	code_alu_imm(c, BPF_ADD, R1, 1);
+	mem_store(g, 8, cpu, R1);
+	code_if_imm(c, BPF_JLT, R1, (s32)g->w->n_cpus, top);
+	finish_value(g, t, acc);
+}

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Functions with a value: one row each, scalar results in r0 or larger ones into memory.
+ * Functions that send a record to user space are in gen_record.c.
+ */
+#include "gen/emit.h"
+
+#include <string.h>
+
+#define AF_INET_NUMBER  2
+#define AF_INET6_NUMBER 10
+
+static const struct node *arg(const struct node *n, u32 i)
+{
+	const struct node *a = n->call.args;
+
+	while (a && i--)
+		a = a->next;
+	return a;
+}
+
+/* ---- scalar results ------------------------------------------------------------------------- */
+
+static void call_first(struct gen *g, const struct node *n)
+{
+	gen_value(g, n->call.args);
+}
+
+static void call_reg(struct gen *g, const struct node *n)
+{
+	code_load(&g->c, 8, R0, CTX, gen_reg_offset(n->call.args->string));
+}
+
+static void call_nsecs(struct gen *g, const struct node *n)
+{
+	const struct node *mode = n->call.args;
+	u32 helper = BPF_FUNC_ktime_get_boot_ns;
+
+	if (mode && str_is(mode->string, "monotonic"))
+		helper = BPF_FUNC_ktime_get_ns;
+	else if (mode && str_is(mode->string, "tai"))
+		helper = BPF_FUNC_ktime_get_tai_ns;
+	code_call(&g->c, helper);
+}
+
+static void call_bswap(struct gen *g, const struct node *n)
+{
+	u32 size = n->type->size;
+
+	gen_value(g, n->call.args);
+	if (size > 1)
+		code_bswap(&g->c, R0, size * 8);
+}
+
+static void call_signal(struct gen *g, const struct node *n)
+{
+	gen_value(g, n->call.args);
+	code_mov(&g->c, R1, R0);
+	code_call(&g->c, BPF_FUNC_send_signal);
+}
+
+/* Copying a string counts it: the helper returns the length with its NUL. */
+static void call_strlen(struct gen *g, const struct node *n)
+{
+	const struct node *s = n->call.args;
+	struct mem text = gen_place(g, s), copy = frame_alloc(g, type_slot(s->type));
+	u32 empty = code_label(&g->c);
+
+	mem_zero(g, copy, 0, copy.base == MEM_STACK ? type_slot(s->type) : 0);
+	mem_addr(g, copy, R1);
+	code_const(&g->c, R2, type_slot(s->type));
+	mem_addr(g, text, R3);
+	code_call(&g->c, BPF_FUNC_probe_read_kernel_str);
+	code_if_imm(&g->c, BPF_JSLE, R0, 0, empty);
+	code_alu_imm(&g->c, BPF_SUB, R0, 1);
+	code_bind(&g->c, empty);
+}
+
+/* 0 when the first n bytes are equal, as in C. */
+static void call_strncmp(struct gen *g, const struct node *n)
+{
+	gen_string_eq(g, arg(n, 0), arg(n, 1), (u32)arg(n, 2)->integer.value);
+	code_alu_imm(&g->c, BPF_XOR, R0, 1);
+}
+
+/* Is the literal in the string? Tries every start position until the string ends. */
+static void call_strcontains(struct gen *g, const struct node *n)
+{
+	struct code *c = &g->c;
+	const struct node *text = arg(n, 0), *part = arg(n, 1);
+	u32 top = code_label(c), next = code_label(c), no = code_label(c), done = code_label(c);
+	u32 room = text->type->size > part->string.n ? text->type->size - part->string.n : 0;
+
+	if (part->kind != NODE_STRING) {
+		gen_error(g, part->loc, "strcontains() needs a string literal to look for");
+		return;
+	}
+	mem_addr(g, gen_place(g, text), R1);
+	code_const(c, R2, 0);
+	code_bind(c, top);
+	for (u32 i = 0; i < part->string.n && room; i++) {
+		code_load(c, 1, R3, R1, (s32)i);
+		code_if_imm(c, BPF_JNE, R3, (u8)part->string.p[i], next);
+	}
+	code_const(c, R0, part->string.n == 0 || room ? 1 : 0);
+	code_goto(c, done);
+	code_bind(c, next);
+	code_load(c, 1, R3, R1, 0);
+	code_if_imm(c, BPF_JEQ, R3, 0, no);
+	code_alu_imm(c, BPF_ADD, R1, 1);
+	code_alu_imm(c, BPF_ADD, R2, 1);
+	code_if_imm(c, BPF_JLT, R2, (s32)MAX(room, 1u), top);
+	code_bind(c, no);
+	code_const(c, R0, 0);
+	code_bind(c, done);
+}
+
+static void call_delete(struct gen *g, const struct node *n)
+{
+	gen_map_delete(g, arg(n, 0), arg(n, 1));
+}
+
+static void call_has_key(struct gen *g, const struct node *n)
+{
+	gen_map_has(g, arg(n, 0), arg(n, 1));
+}
+
+/* Six bytes in memory order in the low bytes of r0. */
+static void call_macaddr(struct gen *g, const struct node *n)
+{
+	const struct node *a = n->call.args;
+	struct mem slot = frame_alloc(g, 8);
+	enum space space;
+
+	if (type_is_scalar(a->type)) {
+		gen_value(g, a);
+		space = gen_space(g, a);
+	} else {
+		space = gen_address(g, a);
+	}
+	code_mov(&g->c, R3, R0);
+	mem_store_imm(g, 8, slot, 0);
+	gen_probe_read(g, space, 6, slot, n->loc);
+	mem_load(g, 8, R0, slot);
+}
+
+static void call_strftime(struct gen *g, const struct node *n)
+{
+	gen_value(g, arg(n, 1));
+}
+
+/* ---- results in memory ---------------------------------------------------------------------- */
+
+/* r0 = address of what str() or buf() reads; returns its space. */
+static enum space source_address(struct gen *g, const struct node *a)
+{
+	if (type_is_scalar(a->type)) {
+		gen_value(g, a);
+		return gen_space(g, a);
+	}
+	return gen_address(g, a);
+}
+
+/* The length argument, at most `max`, kept in a temp. */
+static struct temp clamped_length(struct gen *g, const struct node *len, u32 max)
+{
+	u32 ok = code_label(&g->c);
+
+	gen_value(g, len);
+	code_if_imm(&g->c, BPF_JLE, R0, (s32)max, ok);
+	code_const(&g->c, R0, max);
+	code_bind(&g->c, ok);
+	return temp_save(g, R0);
+}
+
+/* Loads a length into r2 again and shows the verifier its bound. */
+static void load_length(struct gen *g, struct temp len, u32 max)
+{
+	u32 ok = code_label(&g->c);
+
+	temp_load(g, len, R2);
+	if (!len.in_reg) {
+		code_if_imm(&g->c, BPF_JLE, R2, (s32)max, ok);
+		code_const(&g->c, R2, max);
+	}
+	code_bind(&g->c, ok);
+}
+
+/* str(p), str(p, n): n bytes at most, and the NUL. */
+static void store_str(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
+                      bool pad)
+{
+	const struct node *from = arg(n, 0), *len = arg(n, 1);
+	u32 size = MIN(type_slot(t), n->type->size);
+	struct temp length = { 0 }, address;
+	enum space space;
+
+	if (from->type->kind == TYPE_STR && !gen_is_foreign(from)) {
+		gen_store(g, from, t, dst, pad);
+		return;
+	}
+	if (len && len->kind != NODE_INT)
+		length = clamped_length(g, len, size - 1);
+	space = source_address(g, from);
+	if (pad || dst.base == MEM_STACK) {
+		address = temp_save(g, R0);
+		mem_zero(g, dst, 0, type_slot(t));
+		temp_load(g, address, R3);
+	} else {
+		code_mov(&g->c, R3, R0);
+	}
+	if (len && len->kind == NODE_INT) {
+		code_const(&g->c, R2, MIN(size, (u32)MIN(len->integer.value, 1u << 20) + 1));
+	} else if (len) {
+		load_length(g, length, size - 1);
+		code_alu_imm(&g->c, BPF_ADD, R2, 1);
+	} else {
+		code_const(&g->c, R2, size);
+	}
+	gen_probe_read_str(g, space, dst, n->loc);
+}
+
+/* buf(p, n): a word with the length, then the bytes. */
+static void store_buf(struct gen *g, const struct node *n, const struct type *t, struct mem dst)
+{
+	const struct node *from = arg(n, 0), *len = arg(n, 1);
+	u32 max = MIN(t->count, n->type->count);
+	struct temp length, address;
+	enum space space;
+
+	if (len) {
+		length = clamped_length(g, len, max);
+	} else {
+		code_const(&g->c, R0, max);
+		length = temp_save(g, R0);
+	}
+	if (from->type->kind == TYPE_STR && !gen_is_foreign(from)) {
+		mem_addr(g, gen_place(g, from), R0);
+		space = SPACE_KERNEL;
+	} else {
+		space = source_address(g, from);
+	}
+	address = temp_save(g, R0);
+	mem_zero(g, dst, 8, type_slot(t));
+	temp_load(g, length, R0);
+	mem_store(g, 8, dst, R0);
+	temp_load(g, address, R3);
+	load_length(g, length, max);
+	{
+		u32 kernel = code_label(&g->c), done = code_label(&g->c);
+
+		mem_addr(g, mem_at(dst, 8), R1);
+		if (space == SPACE_NONE)
+			code_if_imm(&g->c, BPF_JSLT, R3, 0, kernel);
+		if (space != SPACE_KERNEL) {
+			code_call(&g->c, BPF_FUNC_probe_read_user);
+			code_goto(&g->c, done);
+		}
+		code_bind(&g->c, kernel);
+		if (space != SPACE_USER)
+			code_call(&g->c, BPF_FUNC_probe_read_kernel);
+		code_bind(&g->c, done);
+	}
+}
+
+static void store_usym(struct gen *g, const struct node *n, struct mem dst)
+{
+	gen_value(g, n->call.args);
+	mem_store(g, 8, dst, R0);
+	gen_pid_tgid(g);
+	code_alu_imm(&g->c, BPF_RSH, R0, 32);
+	mem_store(g, 8, mem_at(dst, 8), R0);
+}
+
+/* ntop([af,] address): an integer is IPv4, arrays of 4 or 16 bytes are themselves. */
+static void store_inet(struct gen *g, const struct node *n, struct mem dst)
+{
+	const struct node *a = n->call.args, *family = NULL;
+	u32 size = 4;
+
+	if (n->call.n_args == 2) {
+		family = a;
+		a = a->next;
+	}
+	mem_zero(g, dst, 0, 24);
+	if (type_is_scalar(a->type) && a->type->kind != TYPE_PTR) {
+		gen_value(g, a);
+		mem_store(g, 4, mem_at(dst, 8), R0);
+	} else {
+		enum space space = source_address(g, a);
+
+		size = a->type->kind == TYPE_PTR || a->type->size >= 16 ? 16 : 4;
+		code_mov(&g->c, R3, R0);
+		gen_probe_read(g, space, size, mem_at(dst, 8), n->loc);
+	}
+	if (family) {
+		gen_value(g, family);
+		mem_store(g, 8, dst, R0);
+	} else {
+		mem_store_imm(g, 8, dst, size == 4 ? AF_INET_NUMBER : AF_INET6_NUMBER);
+	}
+}
+
+/* ---- the rows ------------------------------------------------------------------------------- */
+
+static const struct {
+	enum func_id id;
+	void (*emit)(struct gen *g, const struct node *n);
+} scalar_calls[] = {
+	{ FUNC_STRLEN, call_strlen },
+	{ FUNC_STRNCMP, call_strncmp },
+	{ FUNC_STRCONTAINS, call_strcontains },
+	{ FUNC_KSYM, call_first },
+	{ FUNC_KPTR, call_first },
+	{ FUNC_UPTR, call_first },
+	{ FUNC_CGROUP_PATH, call_first },
+	{ FUNC_STRERROR, call_first },
+	{ FUNC_STRFTIME, call_strftime },
+	{ FUNC_REG, call_reg },
+	{ FUNC_NSECS, call_nsecs },
+	{ FUNC_BSWAP, call_bswap },
+	{ FUNC_SIGNAL, call_signal },
+	{ FUNC_DELETE, call_delete },
+	{ FUNC_HAS_KEY, call_has_key },
+	{ FUNC_MACADDR, call_macaddr },
+};
+
+void gen_call(struct gen *g, const struct node *n)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(scalar_calls); i++) {
+		if (scalar_calls[i].id == n->call.f->id) {
+			scalar_calls[i].emit(g, n);
+			return;
+		}
+	}
+	gen_error(g, n->loc, "%s() can not be used here", n->call.f->name);
+}
+
+void gen_call_store(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
+                    bool pad)
+{
+	switch (n->call.f->id) {
+	case FUNC_STR:
+		store_str(g, n, t, dst, pad);
+		break;
+	case FUNC_BUF:
+		store_buf(g, n, t, dst);
+		break;
+	case FUNC_USYM:
+		store_usym(g, n, dst);
+		break;
+	case FUNC_NTOP:
+		store_inet(g, n, dst);
+		break;
+	case FUNC_USTACK:
+	case FUNC_KSTACK:
+		gen_stack(g, t, dst, n->loc);
+		break;
+	default:
+		gen_error(g, n->loc, "the value of %s() can not be stored", n->call.f->name);
+		break;
+	}
+}

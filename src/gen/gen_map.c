@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The @maps of a script. A map without key is an array of one element whose address the loader
+ * puts into the program, so it costs no lookup; one with a key is a hash.
+ *
+ * ++, -- and += are atomic, so counts are exact under any number of threads.
+ */
+#include "gen/emit.h"
+
+#define UPDATE_ANY     0
+#define UPDATE_NOEXIST 1
+
+struct mem gen_key(struct gen *g, const struct node *map)
+{
+	const struct type *t = map->map.sym->key;
+	const struct node *part = map->map.keys;
+	struct mem key;
+
+	if (!t) {
+		key = frame_alloc(g, 8);
+		mem_store_imm(g, 8, key, 0);
+		return key;
+	}
+	if (map->map.n_keys == 1 && part->kind == NODE_VAR && type_eq(part->type, t) &&
+	    type_is_scalar(t))
+		return g->vars[part->var.sym->index];
+	key = frame_alloc(g, type_slot(t));
+	if (map->map.n_keys == 1) {
+		gen_store(g, part, t, key, true);
+		return key;
+	}
+	for (u32 i = 0; part && i < t->n_fields; i++, part = part->next)
+		gen_store(g, part, t->fields[i].type, mem_at(key, (s32)t->fields[i].off), true);
+	return key;
+}
+
+static u32 map_index(const struct node *map)
+{
+	return map->map.sym->index;
+}
+
+/* A single shared element can be addressed without a lookup. */
+static bool is_direct(const struct node *map)
+{
+	const struct map_sym *sym = map->map.sym;
+
+	return !sym->key && !type_is_agg(sym->value) && !sym->bpf_type;
+}
+
+/* r0 = address of the value or 0. */
+static void lookup(struct gen *g, const struct node *map, struct mem key)
+{
+	code_map(&g->c, R1, map_index(map));
+	mem_addr(g, key, R2);
+	code_call(&g->c, BPF_FUNC_map_lookup_elem);
+}
+
+/* r0 = result of storing the value at `value`. */
+static void update(struct gen *g, const struct node *map, struct mem key, struct mem value,
+                   u64 flags)
+{
+	code_map(&g->c, R1, map_index(map));
+	mem_addr(g, key, R2);
+	mem_addr(g, value, R3);
+	code_const(&g->c, R4, flags);
+	code_call(&g->c, BPF_FUNC_map_update_elem);
+}
+
+static void count_full(struct gen *g, const struct node *map)
+{
+	gen_count_error(g, UERROR_MAP_FULL, map->loc, map->map.sym->name);
+}
+
+static void insert_zero(struct gen *g, const struct node *map, struct mem key)
+{
+	u32 cell = type_cell(map->map.sym->value);
+	struct mark m = frame_mark(g);
+	struct mem zero;
+
+	if (cell <= 32) {
+		zero = frame_alloc(g, cell);
+		mem_zero(g, zero, 0, cell);
+		update(g, map, key, zero, UPDATE_NOEXIST);
+		frame_release(g, m);
+		return;
+	}
+	g->zero_size = MAX(g->zero_size, cell);
+	code_map(&g->c, R1, map_index(map));
+	mem_addr(g, key, R2);
+	code_map_value(&g->c, R3, gen_map_of(g, UMAP_ZERO), 0);
+	code_const(&g->c, R4, UPDATE_NOEXIST);
+	code_call(&g->c, BPF_FUNC_map_update_elem);
+}
+
+void gen_map_reach(struct gen *g, const struct node *map, struct mem key, u32 full)
+{
+	u32 have = code_label(&g->c);
+
+	lookup(g, map, key);
+	if (!map->map.sym->key) { /* an array has its element from the start */
+		code_if_imm(&g->c, BPF_JEQ, R0, 0, full);
+		code_bind(&g->c, have);
+		return;
+	}
+	code_if_imm(&g->c, BPF_JNE, R0, 0, have);
+	/* Someone else may insert it at the same moment: then this update fails, the next lookup
+	 * finds theirs. */
+	insert_zero(g, map, key);
+	lookup(g, map, key);
+	code_if_imm(&g->c, BPF_JNE, R0, 0, have);
+	count_full(g, map);
+	code_goto(&g->c, full);
+	code_bind(&g->c, have);
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+void gen_map_value(struct gen *g, const struct node *n)
+{
+	u32 absent = code_label(&g->c);
+
+	if (type_is_agg(n->map.sym->value)) {
+		gen_agg_value(g, n);
+		code_bind(&g->c, absent);
+		return;
+	}
+	if (is_direct(n)) {
+		code_map_value(&g->c, R0, map_index(n), 0);
+	} else {
+		lookup(g, n, gen_key(g, n));
+		code_if_imm(&g->c, BPF_JEQ, R0, 0, absent);
+	}
+	code_load(&g->c, 8, R0, R0, 0);
+	code_bind(&g->c, absent); /* r0 is 0: an absent element reads as 0 */
+}
+
+void gen_map_store(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
+                   bool pad)
+{
+	const struct type *st = n->map.sym->value;
+	u32 absent = code_label(&g->c), done = code_label(&g->c);
+
+	if (is_direct(n)) {
+		code_map_value(&g->c, R0, map_index(n), 0);
+		code_bind(&g->c, absent);
+		gen_convert(g, dst, t, mem_behind(g, R0), st, pad);
+		code_bind(&g->c, done);
+		return;
+	}
+	lookup(g, n, gen_key(g, n));
+	code_if_imm(&g->c, BPF_JEQ, R0, 0, absent);
+	gen_convert(g, dst, t, mem_behind(g, R0), st, pad);
+	code_goto(&g->c, done);
+	code_bind(&g->c, absent);
+	mem_zero(g, dst, 0, type_slot(t));
+	code_bind(&g->c, done);
+}
+
+void gen_map_has(struct gen *g, const struct node *map, const struct node *key)
+{
+	struct node with_key = *map;
+	u32 absent = code_label(&g->c);
+
+	if (key) {
+		with_key.map.keys = (struct node *)key;
+		with_key.map.n_keys = 1;
+	}
+	lookup(g, &with_key, gen_key(g, &with_key));
+	code_if_imm(&g->c, BPF_JEQ, R0, 0, absent);
+	code_const(&g->c, R0, 1);
+	code_bind(&g->c, absent);
+}
+
+/* ---- writing -------------------------------------------------------------------------------- */
+
+/* @m = e without key. The value goes straight into the element. */
+static void assign_direct(struct gen *g, const struct node *map, const struct node *e)
+{
+	const struct type *t = map->map.sym->value;
+
+	if (type_is_scalar(t) && type_is_scalar(e->type)) {
+		gen_value(g, e);
+		code_map_value(&g->c, R1, map_index(map), 0);
+		code_store(&g->c, 8, R1, 0, R0);
+		return;
+	}
+	code_map_value(&g->c, R1, map_index(map), 0);
+	gen_store(g, e, t, mem_behind(g, R1), true);
+}
+
+static void assign_plain(struct gen *g, const struct node *map, const struct node *e)
+{
+	const struct type *t = map->map.sym->value;
+	u32 ok = code_label(&g->c);
+	struct mem value, key;
+
+	if (is_direct(map)) {
+		code_bind(&g->c, ok);
+		assign_direct(g, map, e);
+		return;
+	}
+	if (e->kind == NODE_VAR && type_eq(e->type, t)) {
+		value = g->vars[e->var.sym->index];
+	} else {
+		value = frame_alloc(g, type_slot(t));
+		gen_store(g, e, t, value, true);
+	}
+	key = gen_key(g, map);
+	update(g, map, key, value, UPDATE_ANY);
+	code_if_imm(&g->c, BPF_JSGE, R0, 0, ok);
+	count_full(g, map);
+	code_bind(&g->c, ok);
+}
+
+/* r0 = address of the element to change; jumps to `full` when it can not be made. */
+static void reach(struct gen *g, const struct node *map, u32 full)
+{
+	if (is_direct(map))
+		code_map_value(&g->c, R0, map_index(map), 0);
+	else
+		gen_map_reach(g, map, gen_key(g, map), full);
+}
+
+/* Other operators than + and - have no atomic form: load, compute, store. */
+static void change(struct gen *g, const struct node *n, struct temp by)
+{
+	const struct node *map = n->assign.to;
+	bool is_signed = map->map.sym->value->is_signed &&
+	                 (n->assign.e->kind != NODE_INT || n->assign.op == OP_SHR ||
+	                  n->assign.op == OP_DIV || n->assign.op == OP_MOD);
+	struct mem cell = mem_behind(g, R0);
+
+	mem_load(g, 8, R0, cell);
+	temp_load(g, by, R1);
+	gen_arith(g, n->assign.op, is_signed, n->loc);
+	mem_store(g, 8, cell, R0);
+}
+
+static void assign_op(struct gen *g, const struct node *n)
+{
+	const struct node *map = n->assign.to;
+	enum op op = n->assign.op;
+	u32 full = code_label(&g->c);
+	struct temp by;
+
+	gen_value(g, n->assign.e);
+	if (op == OP_SUB)
+		code_alu_imm(&g->c, BPF_NEG, R0, 0);
+	by = temp_save(g, R0);
+	reach(g, map, full);
+	if (op == OP_ADD || op == OP_SUB) {
+		temp_load(g, by, R1);
+		code_atomic(&g->c, BPF_ADD, R0, 0, R1);
+	} else {
+		change(g, n, by);
+	}
+	code_bind(&g->c, full);
+}
+
+void gen_map_assign(struct gen *g, const struct node *n)
+{
+	struct mark m = frame_mark(g);
+
+	if (n->assign.op != OP_NONE)
+		assign_op(g, n);
+	else if (type_is_agg(n->assign.to->map.sym->value) && n->assign.e->kind == NODE_CALL &&
+	         n->assign.e->call.f->agg)
+		gen_agg_assign(g, n->assign.to, n->assign.e);
+	else
+		assign_plain(g, n->assign.to, n->assign.e);
+	frame_release(g, m);
+}
+
+void gen_map_step(struct gen *g, const struct node *n)
+{
+	const struct node *map = n->unary.e;
+	enum op op = n->unary.op;
+	s32 by = (s32)gen_step(map->map.sym->value);
+	u32 full = code_label(&g->c), done = code_label(&g->c);
+
+	if (op == OP_PREDEC || op == OP_POSTDEC)
+		by = -by;
+	reach(g, map, full);
+	code_const(&g->c, R1, (u64)(s64)by);
+	code_atomic(&g->c, BPF_ADD | BPF_FETCH, R0, 0, R1);
+	code_mov(&g->c, R0, R1);
+	if (op == OP_PREINC || op == OP_PREDEC)
+		code_alu_imm(&g->c, BPF_ADD, R0, by);
+	code_goto(&g->c, done);
+	code_bind(&g->c, full);
+	code_const(&g->c, R0, 0);
+	code_bind(&g->c, done);
+}
+
+/* r0 = 1 when there was something to delete. */
+void gen_map_delete(struct gen *g, const struct node *map, const struct node *key)
+{
+	struct node with_key = *map;
+	u32 missing = code_label(&g->c), done = code_label(&g->c);
+
+	if (is_direct(map)) {
+		code_map_value(&g->c, R1, map_index(map), 0);
+		mem_zero(g, mem_behind(g, R1), 0, type_cell(map->map.sym->value));
+		code_const(&g->c, R0, 1);
+		code_bind(&g->c, missing);
+		code_bind(&g->c, done);
+		return;
+	}
+	if (key) {
+		with_key.map.keys = (struct node *)key;
+		with_key.map.n_keys = 1;
+	}
+	{
+		struct mem k = gen_key(g, &with_key);
+
+		code_map(&g->c, R1, map_index(map));
+		mem_addr(g, k, R2);
+	}
+	code_call(&g->c, BPF_FUNC_map_delete_elem);
+	code_if_imm(&g->c, BPF_JNE, R0, 0, missing);
+	code_const(&g->c, R0, 1);
+	code_goto(&g->c, done);
+	code_bind(&g->c, missing);
+	gen_count_error(g, UERROR_DELETE, map->loc, map->map.sym->name);
+	code_const(&g->c, R0, 0);
+	code_bind(&g->c, done);
+}

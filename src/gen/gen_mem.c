@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Values that are more than a register: strings, buffers, tuples, arrays, structs, symbols.
+ * They are produced straight into the memory where they are needed (a map key, a ring record),
+ * not into a temporary first.
+ */
+#include "gen/emit.h"
+
+#include <string.h>
+
+/* Kinds that rest in one word and are computed in r0. */
+static bool is_word(const struct type *t)
+{
+	switch (t->kind) {
+	case TYPE_BOOL:
+	case TYPE_INT:
+	case TYPE_PTR:
+	case TYPE_KSYM:
+	case TYPE_PROBE:
+	case TYPE_USERNAME:
+	case TYPE_CGROUP_PATH:
+	case TYPE_STRERROR:
+	case TYPE_TIMESTAMP:
+	case TYPE_MAC:
+		return true;
+	default:
+		return type_is_agg(t);
+	}
+}
+
+void gen_literal(struct gen *g, struct str text, u32 size, struct mem dst, bool pad)
+{
+	u32 n = MIN(text.n, size - 1), words = (n + 1 + 3) / 4;
+
+	for (u32 i = 0; i < words; i++) {
+		s32 chunk = 0;
+
+		memcpy(&chunk, text.p + i * 4, MIN(4u, n - MIN(n, i * 4)));
+		mem_store_imm(g, 4, mem_at(dst, (s32)(i * 4)), chunk);
+	}
+	if (pad || dst.base == MEM_STACK)
+		mem_zero(g, dst, words * 4, ROUND_UP(size, 8u));
+}
+
+/* Strings up to this size are zero behind their NUL in variables and maps; longer ones are not,
+ * because clearing them costs more than they are read. */
+#define PADDED_MAX 64u
+
+/* Copies a string of ours into a place of another size. */
+static void convert_string(struct gen *g, struct mem dst, const struct type *dt, struct mem src,
+                           const struct type *st, bool pad, bool padded)
+{
+	u32 to = type_slot(dt), from = type_slot(st);
+
+	if (from <= to && from <= PADDED_MAX && padded) {
+		mem_copy(g, dst, src, from);
+		if (pad || dst.base == MEM_STACK)
+			mem_zero(g, dst, from, to);
+		return;
+	}
+	if (pad || dst.base == MEM_STACK)
+		mem_zero(g, dst, 0, to);
+	mem_addr(g, dst, R1);
+	code_const(&g->c, R2, MIN(to, from));
+	mem_addr(g, src, R3);
+	code_call(&g->c, BPF_FUNC_probe_read_kernel_str);
+}
+
+void gen_convert(struct gen *g, struct mem dst, const struct type *dt, struct mem src,
+                 const struct type *st, bool pad)
+{
+	if (dt->kind == TYPE_STR && st->kind == TYPE_STR) {
+		convert_string(g, dst, dt, src, st, pad, true);
+	} else if (dt->kind == TYPE_TUPLE && st->kind == TYPE_TUPLE) {
+		for (u32 i = 0; i < dt->n_fields && i < st->n_fields; i++)
+			gen_convert(g, mem_at(dst, (s32)dt->fields[i].off), dt->fields[i].type,
+			            mem_at(src, (s32)st->fields[i].off), st->fields[i].type, pad);
+	} else {
+		u32 size = MIN(type_slot(dt), type_slot(st));
+
+		mem_copy(g, dst, src, size);
+		mem_zero(g, dst, size, type_slot(dt));
+	}
+}
+
+static void store_tuple(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
+                        bool pad)
+{
+	const struct node *item = n->tuple.items;
+
+	for (u32 i = 0; i < t->n_fields && item; i++, item = item->next)
+		gen_store(g, item, t->fields[i].type, mem_at(dst, (s32)t->fields[i].off), pad);
+}
+
+static void store_ternary(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
+                          bool pad)
+{
+	u32 no = code_label(&g->c), done = code_label(&g->c);
+
+	gen_branch(g, n->ternary.cond, false, no);
+	gen_store(g, n->ternary.yes ? n->ternary.yes : n->ternary.cond, t, dst, pad);
+	code_goto(&g->c, done);
+	code_bind(&g->c, no);
+	gen_store(g, n->ternary.no, t, dst, pad);
+	code_bind(&g->c, done);
+}
+
+/* Strings, structs and arrays behind pointers and in tracepoint records. */
+static void store_foreign(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
+                          bool pad)
+{
+	enum space space = gen_address(g, n);
+	u32 slot = type_slot(t);
+
+	if (t->kind == TYPE_STR) {
+		struct temp address = temp_save(g, R0);
+
+		if (pad || dst.base == MEM_STACK)
+			mem_zero(g, dst, 0, slot);
+		temp_load(g, address, R3);
+		code_const(&g->c, R2, MIN(t->size, n->type->size));
+		gen_probe_read_str(g, space, dst, n->loc);
+		return;
+	}
+	if (n->type->size % 8)
+		mem_store_imm(g, 8, mem_at(dst, (s32)slot - 8), 0);
+	code_mov(&g->c, R3, R0);
+	gen_probe_read(g, space, MIN(slot, n->type->size), dst, n->loc);
+}
+
+static void store_word(struct gen *g, const struct node *n, struct mem dst)
+{
+	s64 v;
+
+	if (n->kind == NODE_INT) {
+		v = (s64)n->integer.value;
+		if (v == (s32)v) {
+			mem_store_imm(g, 8, dst, (s32)v);
+			return;
+		}
+	}
+	gen_value(g, n);
+	mem_store(g, 8, dst, R0);
+}
+
+static bool has_place(const struct node *n)
+{
+	return n->kind == NODE_VAR || n->kind == NODE_TUPLE_AT ||
+	       (n->kind == NODE_FIELD && !gen_is_foreign(n));
+}
+
+void gen_store(struct gen *g, const struct node *n, const struct type *t, struct mem dst, bool pad)
+{
+	struct mark m = frame_mark(g);
+
+	g->c.loc = n->loc.off;
+	if (is_word(t) && (is_word(n->type) || n->kind == NODE_INT)) {
+		store_word(g, n, dst);
+	} else if (n->kind == NODE_STRING) {
+		gen_literal(g, n->string, type_slot(t), dst, pad);
+	} else if (has_place(n) && n->kind == NODE_FIELD && t->kind == TYPE_STR) {
+		convert_string(g, dst, t, gen_place(g, n), n->type, pad, false);
+	} else if (has_place(n)) {
+		gen_convert(g, dst, t, gen_place(g, n), n->type, pad);
+	} else if (gen_is_foreign(n)) {
+		store_foreign(g, n, t, dst, pad);
+	} else if (n->kind == NODE_TUPLE) {
+		store_tuple(g, n, t, dst, pad);
+	} else if (n->kind == NODE_TERNARY) {
+		store_ternary(g, n, t, dst, pad);
+	} else if (n->kind == NODE_BUILTIN) {
+		gen_builtin_store(g, n, t, dst, pad);
+	} else if (n->kind == NODE_CALL) {
+		gen_call_store(g, n, t, dst, pad);
+	} else if (n->kind == NODE_MAP) {
+		gen_map_store(g, n, t, dst, pad);
+	} else if (n->kind == NODE_CAST && type_is_scalar(n->cast.e->type)) {
+		store_word(g, n->cast.e, dst); /* (uint8[8])n: the bytes of the integer */
+		mem_zero(g, dst, 8, type_slot(t));
+	} else if (n->kind == NODE_CAST) {
+		gen_store(g, n->cast.e, t, dst, pad);
+	} else {
+		gen_error(g, n->loc, "a value of type '%s' can not be stored here",
+		          type_name(&g->u->arena, n->type));
+	}
+	frame_release(g, m);
+}
+
+struct mem gen_place(struct gen *g, const struct node *n)
+{
+	struct mem m;
+
+	if (n->kind == NODE_VAR)
+		return g->vars[n->var.sym->index];
+	if (n->kind == NODE_TUPLE_AT)
+		return mem_at(gen_place(g, n->tuple_at.e),
+		              (s32)n->tuple_at.e->type->fields[n->tuple_at.i].off);
+	if (n->kind == NODE_FIELD && !gen_is_foreign(n))
+		return mem_at(gen_place(g, n->field.e), (s32)n->field.f.off);
+	m = frame_alloc(g, type_slot(n->type));
+	gen_store(g, n, n->type, m, false);
+	return m;
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Reading memory that is not ours: kernel structs, user memory, tracepoint records.
+ *
+ * Every read goes through a probe_read helper. Whether an address is the kernel's or the
+ * user's follows from the pointer's type; where the type does not say, the address itself
+ * does: on x86-64 the kernel's half has the top bit set. A failed read gives zero and is counted
+ * at its place in the script.
+ */
+#include "gen/emit.h"
+
+enum space gen_space(const struct gen *g, const struct node *n)
+{
+	if (n->type->kind == TYPE_PTR && n->type->space != SPACE_NONE)
+		return n->type->space;
+	switch (g->v->kind) {
+	case ATTACH_UPROBE:
+	case ATTACH_URETPROBE:
+	case ATTACH_USDT:
+		return n->type->kind == TYPE_PTR ? SPACE_NONE : SPACE_USER;
+	default:
+		return SPACE_NONE;
+	}
+}
+
+/* Calls the helper of the address's half; arguments are in place, r3 is the address. */
+static void call_by_space(struct gen *g, enum space space, u32 user, u32 kernel)
+{
+	u32 is_kernel, done;
+
+	if (space != SPACE_NONE) {
+		code_call(&g->c, space == SPACE_USER ? user : kernel);
+		return;
+	}
+	is_kernel = code_label(&g->c);
+	done = code_label(&g->c);
+	code_if_imm(&g->c, BPF_JSLT, R3, 0, is_kernel);
+	code_call(&g->c, user);
+	code_goto(&g->c, done);
+	code_bind(&g->c, is_kernel);
+	code_call(&g->c, kernel);
+	code_bind(&g->c, done);
+}
+
+/* Counts a negative r0. */
+static void count_failure(struct gen *g, struct loc loc, const char *what)
+{
+	u32 ok = code_label(&g->c);
+
+	code_if_imm(&g->c, BPF_JSGE, R0, 0, ok);
+	gen_count_error(g, UERROR_READ, loc, what);
+	code_bind(&g->c, ok);
+}
+
+void gen_probe_read(struct gen *g, enum space space, u32 size, struct mem dst, struct loc loc)
+{
+	mem_addr(g, dst, R1);
+	code_const(&g->c, R2, size);
+	call_by_space(g, space, BPF_FUNC_probe_read_user, BPF_FUNC_probe_read_kernel);
+	count_failure(g, loc, space == SPACE_USER ? "probe_read_user" : "probe_read_kernel");
+}
+
+void gen_probe_read_str(struct gen *g, enum space space, struct mem dst, struct loc loc)
+{
+	mem_addr(g, dst, R1);
+	call_by_space(g, space, BPF_FUNC_probe_read_user_str, BPF_FUNC_probe_read_kernel_str);
+	count_failure(g, loc,
+	              space == SPACE_USER ? "probe_read_user_str" : "probe_read_kernel_str");
+}
+
+static void extend(struct gen *g, const struct type *t)
+{
+	if (t->is_signed)
+		gen_narrow(g, t, R0); /* loads have zero-extended already */
+}
+
+void gen_read_scalar(struct gen *g, enum space space, const struct type *t, struct loc loc)
+{
+	struct mark m = frame_mark(g);
+	struct mem slot = frame_alloc(g, 8);
+
+	gen_probe_read(g, space, t->size, slot, loc);
+	mem_load(g, t->size, R0, slot);
+	extend(g, t);
+	frame_release(g, m);
+}
+
+/* ---- where things are ----------------------------------------------------------------------- */
+
+static bool is_args(const struct node *n)
+{
+	return n->kind == NODE_BUILTIN && n->builtin.b && n->builtin.b->id == BUILTIN_ARGS;
+}
+
+bool gen_is_foreign(const struct node *n)
+{
+	const struct node *e;
+
+	if (n->kind == NODE_UNARY)
+		return n->unary.op == OP_DEREF;
+	if (n->kind == NODE_FIELD)
+		e = n->field.e;
+	else if (n->kind == NODE_INDEX)
+		e = n->index.e;
+	else
+		return false;
+	return e->type->kind == TYPE_PTR || is_args(e) || gen_is_foreign(e);
+}
+
+/* r0 = address of a tracepoint record's field. */
+static enum space record_address(struct gen *g, const struct field *f)
+{
+	if (f->data_loc || f->rel_loc) {
+		code_load(&g->c, 4, R0, CTX, (s32)f->off);
+		code_alu_imm(&g->c, BPF_AND, R0, 0xffff);
+		code_alu(&g->c, BPF_ADD, R0, CTX);
+		if (f->rel_loc)
+			code_alu_imm(&g->c, BPF_ADD, R0, (s32)f->off + 4);
+	} else {
+		code_mov(&g->c, R0, CTX);
+		code_alu_imm(&g->c, BPF_ADD, R0, (s32)f->off);
+	}
+	return SPACE_KERNEL;
+}
+
+static enum space field_address(struct gen *g, const struct node *n)
+{
+	const struct node *e = n->field.e;
+	enum space space;
+
+	if (is_args(e))
+		return record_address(g, &n->field.f);
+	if (e->type->kind == TYPE_PTR) {
+		gen_value(g, e);
+		space = gen_space(g, e);
+	} else {
+		space = gen_address(g, e);
+	}
+	if (n->field.f.off)
+		code_alu_imm(&g->c, BPF_ADD, R0, (s32)n->field.f.off);
+	return space;
+}
+
+/* r0 += i * step; out of the array's bounds the address becomes 0, so that the read fails. */
+static void add_index(struct gen *g, const struct node *n, u32 count, u32 step)
+{
+	const struct node *i = n->index.i;
+	u32 bad = code_label(&g->c), done = code_label(&g->c);
+	struct temp base;
+
+	if (i->kind == NODE_INT) {
+		if (i->integer.value)
+			code_alu_imm(&g->c, BPF_ADD, R0, (s32)((s64)i->integer.value * step));
+		code_bind(&g->c, bad);
+		code_bind(&g->c, done);
+		return;
+	}
+	base = temp_save(g, R0);
+	gen_value(g, i);
+	if (count)
+		code_if_imm(&g->c, BPF_JGE, R0, (s32)count, bad);
+	code_alu_imm(&g->c, BPF_MUL, R0, (s32)step);
+	temp_load(g, base, R1);
+	code_alu(&g->c, BPF_ADD, R0, R1);
+	code_goto(&g->c, done);
+	code_bind(&g->c, bad);
+	if (count) {
+		gen_count_error(g, UERROR_BOUNDS, n->loc, "[]");
+		code_const(&g->c, R0, 0);
+	}
+	code_bind(&g->c, done);
+}
+
+static enum space index_address(struct gen *g, const struct node *n)
+{
+	const struct node *e = n->index.e;
+	enum space space;
+
+	if (e->type->kind == TYPE_PTR) {
+		gen_value(g, e);
+		space = gen_space(g, e);
+		add_index(g, n, 0, gen_step(e->type));
+	} else {
+		space = gen_address(g, e);
+		if (e->type->kind == TYPE_STR)
+			add_index(g, n, e->type->size, 1);
+		else
+			add_index(g, n, e->type->count, MAX(e->type->elem->size, 1u));
+	}
+	return space;
+}
+
+enum space gen_address(struct gen *g, const struct node *n)
+{
+	switch (n->kind) {
+	case NODE_FIELD:
+		return field_address(g, n);
+	case NODE_INDEX:
+		return index_address(g, n);
+	case NODE_UNARY:
+		gen_value(g, n->unary.e);
+		return gen_space(g, n->unary.e);
+	default:
+		gen_error(g, n->loc, "this has no address");
+		return SPACE_NONE;
+	}
+}
+
+/* ---- scalar fields, elements, pointees ------------------------------------------------------- */
+
+/* Cuts a bit-field out of the bytes in r0. */
+static void cut_bits(struct gen *g, const struct field *f)
+{
+	code_alu_imm(&g->c, BPF_LSH, R0, 64 - f->bit_off - f->bit_size);
+	code_alu_imm(&g->c, f->type->is_signed ? BPF_ARSH : BPF_RSH, R0, 64 - f->bit_size);
+}
+
+static void read_bits(struct gen *g, const struct node *n, enum space space)
+{
+	const struct field *f = &n->field.f;
+	u32 bytes = ((u32)f->bit_off + f->bit_size + 7) / 8;
+	const struct type *word = type_int(bytes > 4 ? 8 : bytes > 2 ? 4 : bytes, false);
+
+	code_mov(&g->c, R3, R0);
+	gen_read_scalar(g, space, word, n->loc);
+	cut_bits(g, f);
+}
+
+/* A field of a tracepoint's record can be loaded from the context directly. */
+static bool record_field(struct gen *g, const struct node *n)
+{
+	const struct field *f = &n->field.f;
+
+	if (!is_args(n->field.e))
+		return false;
+	if (g->v->kind != ATTACH_TRACEPOINT) {
+		gen_arg(g, n->field.arg, n->loc);
+		gen_narrow(g, n->type, R0);
+		return true;
+	}
+	if (f->bit_size || f->data_loc || f->rel_loc || f->off % n->type->size)
+		return false;
+	code_load(&g->c, n->type->size, R0, CTX, (s32)f->off);
+	extend(g, n->type);
+	return true;
+}
+
+void gen_field(struct gen *g, const struct node *n)
+{
+	enum space space;
+
+	if (record_field(g, n))
+		return;
+	if (!gen_is_foreign(n)) {
+		struct mem m = gen_place(g, n);
+
+		if (n->field.f.bit_size) {
+			mem_load(g, 8, R0, m);
+			cut_bits(g, &n->field.f);
+		} else {
+			mem_load(g, n->type->size, R0, m);
+			extend(g, n->type);
+		}
+		return;
+	}
+	space = gen_address(g, n);
+	if (n->field.f.bit_size) {
+		read_bits(g, n, space);
+		return;
+	}
+	code_mov(&g->c, R3, R0);
+	gen_read_scalar(g, space, n->type, n->loc);
+}
+
+/* An element of an array or string in our own memory. */
+static void own_element(struct gen *g, const struct node *n)
+{
+	const struct type *t = n->index.e->type;
+	u32 count = t->kind == TYPE_STR ? t->size : t->count;
+	u32 step = t->kind == TYPE_STR ? 1 : MAX(t->elem->size, 1u);
+	u32 bad = code_label(&g->c), done = code_label(&g->c);
+	struct mem m = gen_place(g, n->index.e);
+
+	gen_value(g, n->index.i);
+	code_if_imm(&g->c, BPF_JGE, R0, (s32)count, bad);
+	code_alu_imm(&g->c, BPF_MUL, R0, (s32)step);
+	mem_addr(g, m, R1);
+	code_alu(&g->c, BPF_ADD, R1, R0);
+	code_load(&g->c, n->type->size, R0, R1, 0);
+	extend(g, n->type);
+	code_goto(&g->c, done);
+	code_bind(&g->c, bad);
+	gen_count_error(g, UERROR_BOUNDS, n->loc, "[]");
+	code_const(&g->c, R0, 0);
+	code_bind(&g->c, done);
+}
+
+void gen_index(struct gen *g, const struct node *n)
+{
+	enum space space;
+
+	if (!gen_is_foreign(n)) {
+		own_element(g, n);
+		return;
+	}
+	space = gen_address(g, n);
+	code_mov(&g->c, R3, R0);
+	gen_read_scalar(g, space, n->type, n->loc);
+}
+
+void gen_deref(struct gen *g, const struct node *n)
+{
+	enum space space = gen_address(g, n);
+
+	code_mov(&g->c, R3, R0);
+	gen_read_scalar(g, space, n->type, n->loc);
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * printf, print, exit and the other functions that user space carries out: the program
+ * fills a record by its layout and sends it through the ring buffer.
+ *
+ *     u64 number of the record in unit->records | args in their slots | the longest string
+ *
+ * A long string is laid out last and the record is sent only up to its NUL: a key of ten
+ * bytes in a place of 1024 does not cost 1024.
+ */
+#include "gen/emit.h"
+
+#include <string.h>
+
+#define TRIM_MIN  64u /* a shorter last string is not worth the call */
+#define JOIN_MAX  16u /* words of an argument list */
+#define JOIN_SIZE 256u
+
+static const char *text_of(struct gen *g, const struct node *n)
+{
+	return arena_strndup(&g->u->arena, n->string.p, n->string.n);
+}
+
+/* The index of the argument to lay out last: the widest string of TRIM_MIN or more, else n. */
+static u32 trimmed_arg(const struct field *args, u32 n)
+{
+	u32 best = n, size = TRIM_MIN - 1;
+
+	for (u32 i = 0; i < n; i++) {
+		if (args[i].type->kind == TYPE_STR && args[i].type->size > size) {
+			best = i;
+			size = args[i].type->size;
+		}
+	}
+	return best;
+}
+
+/* Gives every argument its offset; fills size. Returns the trimmed argument or n. */
+static u32 lay_out(struct urecord *r, struct field *args, u32 n)
+{
+	u32 last = trimmed_arg(args, n), off = 8;
+
+	for (u32 i = 0; i < n; i++) {
+		if (i == last)
+			continue;
+		args[i].off = off;
+		off += type_slot(args[i].type);
+	}
+	if (last < n) {
+		args[last].off = off;
+		off += type_slot(args[last].type);
+	}
+	r->args = args;
+	r->n_args = n;
+	r->size = off;
+	return last;
+}
+
+/* r3 = bytes of the record up to the NUL of its last string. */
+static void trimmed_size(struct gen *g, struct mem rec, const struct field *last)
+{
+	u32 ok = code_label(&g->c), slot = type_slot(last->type);
+
+	mem_addr(g, mem_at(rec, (s32)last->off), R1);
+	code_const(&g->c, R2, slot);
+	code_mov(&g->c, R3, R1); /* copied onto itself: what we want is the length */
+	code_call(&g->c, BPF_FUNC_probe_read_kernel_str);
+	code_if_imm(&g->c, BPF_JSGE, R0, 0, ok);
+	code_const(&g->c, R0, slot);
+	code_bind(&g->c, ok);
+	code_mov(&g->c, R3, R0);
+	code_alu_imm(&g->c, BPF_ADD, R3, (s32)last->off);
+}
+
+/* Sends the record; counts it as lost when the ring is full. */
+static void send(struct gen *g, const struct urecord *r, struct mem rec, u32 last)
+{
+	u32 sent = code_label(&g->c);
+
+	if (last < r->n_args && rec.base == MEM_SCRATCH)
+		trimmed_size(g, rec, &r->args[last]);
+	else
+		code_const(&g->c, R3, r->size);
+	code_map(&g->c, R1, gen_map_of(g, UMAP_RING));
+	mem_addr(g, rec, R2);
+	code_const(&g->c, R4, 0);
+	code_call(&g->c, BPF_FUNC_ringbuf_output);
+	code_if_imm(&g->c, BPF_JEQ, R0, 0, sent);
+	gen_count_data(g, UDATA_LOST);
+	code_bind(&g->c, sent);
+}
+
+static u32 add_record(struct gen *g, const struct urecord *r)
+{
+	vec_add(&g->u->arena, &g->u->records, *r);
+	return g->u->records.n - 1;
+}
+
+/* A record whose arguments are the values of a list of nodes. */
+static void record_of(struct gen *g, struct urecord *r, const struct node *values)
+{
+	struct mark m = frame_mark(g);
+	struct field *args;
+	struct mem rec;
+	u32 n = 0, last;
+
+	for (const struct node *a = values; a; a = a->next)
+		n++;
+	args = arena_array(&g->u->arena, struct field, n);
+	n = 0;
+	for (const struct node *a = values; a; a = a->next)
+		args[n++].type = a->type;
+	last = lay_out(r, args, n);
+	rec = frame_alloc(g, r->size);
+	mem_store_imm(g, 8, rec, (s32)add_record(g, r));
+	n = 0;
+	for (const struct node *a = values; a; a = a->next, n++)
+		gen_store(g, a, a->type, mem_at(rec, (s32)args[n].off), false);
+	send(g, r, rec, last);
+	frame_release(g, m);
+}
+
+static void formatted(struct gen *g, const struct node *n, struct urecord *r)
+{
+	r->text = text_of(g, n->call.args);
+	record_of(g, r, n->call.args->next);
+}
+
+static void of_map(struct gen *g, const struct node *n, struct urecord *r)
+{
+	r->map = (s32)n->call.args->map.sym->index;
+	record_of(g, r, NULL);
+}
+
+static void time_(struct gen *g, const struct node *n, struct urecord *r)
+{
+	r->text = n->call.args ? text_of(g, n->call.args) : "%H:%M:%S\n";
+	record_of(g, r, NULL);
+}
+
+static void exit_(struct gen *g, const struct node *n, struct urecord *r)
+{
+	struct node zero = { .kind = NODE_INT, .type = &type_s64, .loc = n->loc };
+
+	record_of(g, r, n->call.args ? n->call.args : &zero);
+	code_goto(&g->c, g->exit_label);
+}
+
+static u32 literal_arg(const struct node *a)
+{
+	return a && a->kind == NODE_INT ? (u32)a->integer.value : 0;
+}
+
+/* print(@m[k]): the key, and the value when it is more than cells to be merged. */
+static void print_keyed(struct gen *g, const struct node *map, struct urecord *r)
+{
+	const struct map_sym *sym = map->map.sym;
+	struct mark m = frame_mark(g);
+	struct field *args = arena_array(&g->u->arena, struct field, 2);
+	u32 n = type_is_agg(sym->value) ? 1 : 2;
+	struct mem rec;
+
+	r->action = ACTION_PRINT_KEYED;
+	r->map = (s32)sym->index;
+	args[0] = (struct field){ .type = sym->key, .off = 8 };
+	args[1] = (struct field){ .type = sym->value, .off = 8 + type_slot(sym->key) };
+	r->args = args;
+	r->n_args = n;
+	r->size = 8 + type_slot(sym->key) + (n == 2 ? type_slot(sym->value) : 0);
+	rec = frame_alloc(g, r->size);
+	mem_store_imm(g, 8, rec, (s32)add_record(g, r));
+	gen_convert(g, mem_at(rec, 8), sym->key, gen_key(g, map), sym->key, false);
+	if (n == 2)
+		gen_store(g, map, sym->value, mem_at(rec, (s32)args[1].off), false);
+	send(g, r, rec, n);
+	frame_release(g, m);
+}
+
+static void print_(struct gen *g, const struct node *n, struct urecord *r)
+{
+	const struct node *what = n->call.args;
+	struct node value;
+
+	if (what->kind == NODE_MAP && what->map.n_keys) {
+		print_keyed(g, what, r);
+		return;
+	}
+	if (what->kind == NODE_MAP) {
+		r->action = ACTION_PRINT_MAP;
+		r->top = literal_arg(what->next);
+		r->div = literal_arg(what->next ? what->next->next : NULL);
+		of_map(g, n, r);
+		return;
+	}
+	r->action = ACTION_PRINT_VALUE;
+	value = *what;
+	value.next = NULL;
+	record_of(g, r, &value);
+}
+
+/* One word of join(): the pointer at argv + i, then the string behind it; no pointer, no word. */
+static void join_word(struct gen *g, const struct node *n, struct temp argv, enum space space,
+                      u32 i, struct mem word, u32 end)
+{
+	temp_load(g, argv, R3);
+	if (i)
+		code_alu_imm(&g->c, BPF_ADD, R3, (s32)i * 8);
+	gen_read_scalar(g, space, &type_u64, n->loc);
+	code_if_imm(&g->c, BPF_JEQ, R0, 0, end);
+	code_mov(&g->c, R3, R0);
+	code_const(&g->c, R2, JOIN_SIZE);
+	gen_probe_read_str(g, space, word, n->loc);
+}
+
+static void join_(struct gen *g, const struct node *n, struct urecord *r)
+{
+	const struct node *argv = n->call.args;
+	struct mark m = frame_mark(g);
+	const struct type *word = type_str(&g->u->arena, JOIN_SIZE, false);
+	struct field *args = arena_array(&g->u->arena, struct field, JOIN_MAX);
+	u32 end = code_label(&g->c);
+	enum space space = gen_space(g, argv);
+	struct temp list;
+	struct mem rec;
+
+	for (u32 i = 0; i < JOIN_MAX; i++)
+		args[i] = (struct field){ .type = word, .off = 8 + i * JOIN_SIZE };
+	r->args = args;
+	r->n_args = JOIN_MAX;
+	r->size = 8 + JOIN_MAX * JOIN_SIZE;
+	r->text = argv->next ? text_of(g, argv->next) : " ";
+	gen_value(g, argv);
+	list = temp_save(g, R0);
+	rec = frame_alloc(g, r->size);
+	mem_store_imm(g, 8, rec, (s32)add_record(g, r));
+	for (u32 i = 0; i < JOIN_MAX; i++)
+		mem_store_imm(g, 1, mem_at(rec, (s32)args[i].off), 0);
+	for (u32 i = 0; i < JOIN_MAX; i++)
+		join_word(g, n, list, space, i, mem_at(rec, (s32)args[i].off), end);
+	code_bind(&g->c, end);
+	send(g, r, rec, JOIN_MAX);
+	frame_release(g, m);
+}
+
+static const struct {
+	enum func_id id;
+	enum action action;
+	void (*emit)(struct gen *g, const struct node *n, struct urecord *r);
+} actions[] = {
+	{ FUNC_PRINTF, ACTION_PRINTF, formatted }, { FUNC_CAT, ACTION_CAT, formatted },
+	{ FUNC_SYSTEM, ACTION_SYSTEM, formatted }, { FUNC_ERRORF, ACTION_ERRORF, formatted },
+	{ FUNC_WARNF, ACTION_WARNF, formatted },   { FUNC_PRINT, ACTION_PRINT_VALUE, print_ },
+	{ FUNC_CLEAR, ACTION_CLEAR, of_map },      { FUNC_ZERO, ACTION_ZERO, of_map },
+	{ FUNC_TIME, ACTION_TIME, time_ },         { FUNC_JOIN, ACTION_JOIN, join_ },
+	{ FUNC_EXIT, ACTION_EXIT, exit_ },
+};
+
+bool gen_record(struct gen *g, const struct node *n)
+{
+	struct urecord r = { .map = -1, .loc = n->loc };
+
+	for (u32 i = 0; i < ARRAY_SIZE(actions); i++) {
+		if (actions[i].id != n->call.f->id)
+			continue;
+		g->c.loc = n->loc.off;
+		r.action = actions[i].action;
+		actions[i].emit(g, n, &r);
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * ustack and kstack. The frames are read into scratch memory, hashed, and stored once under
+ * their hash; the value a script handles is the hash (and the pid, to name user frames). Unlike the
+ * kernel's stack map this loses no stack to a hash-bucket collision and needs no
+ * preallocated memory.
+ */
+#include "gen/emit.h"
+
+#define HASH_SEED  0x9ae16a3b2f90404full
+#define HASH_PRIME 0x9fb21c651e98df25ull
+
+/* r0 = hash of the n (r6-relative: in `count`) frames at `frames`. */
+static void hash_frames(struct gen *g, struct mem frames, u32 limit)
+{
+	struct code *c = &g->c;
+	u32 top = code_label(c), end = code_label(c);
+
+	mem_load(g, 8, R2, frames); /* how many */
+	mem_addr(g, mem_at(frames, 8), R1);
+	code_const(c, R0, HASH_SEED);
+	code_const(c, R5, HASH_PRIME);
+	code_const(c, R3, 0);
+	code_bind(c, top);
+	code_if(c, BPF_JGE, R3, R2, end);
+	code_if_imm(c, BPF_JGE, R3, (s32)limit, end);
+	code_load(c, 8, R4, R1, 0);
+	code_alu(c, BPF_XOR, R0, R4);
+	code_alu(c, BPF_MUL, R0, R5);
+	code_mov(c, R4, R0);
+	code_alu_imm(c, BPF_RSH, R4, 29);
+	code_alu(c, BPF_XOR, R0, R4);
+	code_alu_imm(c, BPF_ADD, R1, 8);
+	code_alu_imm(c, BPF_ADD, R3, 1);
+	code_goto(c, top);
+	code_bind(c, end);
+}
+
+/* Stores the frames under the hash at `key` unless they are there already. */
+static void keep_frames(struct gen *g, struct mem key, struct mem frames, struct loc loc)
+{
+	struct code *c = &g->c;
+	u32 map = gen_map_of(g, UMAP_STACKS), have = code_label(c);
+
+	code_map(c, R1, map);
+	mem_addr(g, key, R2);
+	code_call(c, BPF_FUNC_map_lookup_elem);
+	code_if_imm(c, BPF_JNE, R0, 0, have);
+	code_map(c, R1, map);
+	mem_addr(g, key, R2);
+	mem_addr(g, frames, R3);
+	code_const(c, R4, 0);
+	code_call(c, BPF_FUNC_map_update_elem);
+	code_if_imm(c, BPF_JSGE, R0, 0, have);
+	gen_count_error(g, UERROR_STACK, loc, "stacks");
+	code_bind(c, have);
+}
+
+void gen_stack(struct gen *g, const struct type *t, struct mem dst, struct loc loc)
+{
+	struct code *c = &g->c;
+	struct mark m = frame_mark(g);
+	u32 ok = code_label(c),
+	    limit = MIN(t->limit ? t->limit : UNIT_STACK_FRAMES, UNIT_STACK_FRAMES);
+	struct mem frames = frame_alloc(g, sizeof(struct ustack_value));
+
+	code_mov(c, R1, CTX);
+	mem_addr(g, mem_at(frames, 8), R2);
+	code_const(c, R3, limit * 8);
+	code_const(c, R4, t->kind == TYPE_USTACK ? BPF_F_USER_STACK : 0);
+	code_call(c, BPF_FUNC_get_stack);
+	code_if_imm(c, BPF_JSGE, R0, 0, ok);
+	if (t->kind ==
+	    TYPE_USTACK) /* a kernel thread or a user probe has no kernel part: not an error */
+		gen_count_error(g, UERROR_STACK, loc, "ustack");
+	code_const(c, R0, 0);
+	code_bind(c, ok);
+	code_alu_imm(c, BPF_RSH, R0, 3);
+	mem_store(g, 8, frames, R0);
+	hash_frames(g, frames, limit);
+	mem_store(g, 8, dst, R0);
+	if (dst.base == MEM_POINTER) { /* a map's value is no key for a lookup on old kernels */
+		struct mem key = frame_alloc(g, 8);
+
+		mem_store(g, 8, key, R0);
+		keep_frames(g, key, frames, loc);
+	} else {
+		keep_frames(g, dst, frames, loc);
+	}
+	if (t->kind == TYPE_USTACK) {
+		gen_pid_tgid(g);
+		code_alu_imm(c, BPF_RSH, R0, 32);
+		mem_store(g, 8, mem_at(dst, 8), R0);
+	}
+	frame_release(g, m);
+}

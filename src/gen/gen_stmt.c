@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Statements. The kernel only runs programs that are sure to end, so every loop also counts
+ * its rounds; one that reaches the limit is left, and that is counted as a runtime error.
+ */
+#include "gen/emit.h"
+
+#define LOOP_BUDGET 400000u /* instructions; the verifier follows one million at most */
+#define LOOP_MAX    65536u
+#define LOOP_INNER  1024u /* rounds of a loop inside another */
+
+static void statement(struct gen *g, const struct node *n);
+
+void gen_block(struct gen *g, const struct node *block)
+{
+	for (const struct node *n = block->stmts; n; n = n->next)
+		statement(g, n);
+}
+
+/* ---- assignments ---------------------------------------------------------------------------- */
+
+static void assign_var_op(struct gen *g, const struct node *n)
+{
+	const struct node *to = n->assign.to;
+	struct mem var = g->vars[to->var.sym->index];
+	u32 step = gen_step(to->type);
+	bool is_signed = to->type->is_signed &&
+	                 (n->assign.e->kind != NODE_INT || (s64)n->assign.e->integer.value < 0 ||
+	                  n->assign.op >= OP_DIV);
+
+	gen_value(g, n->assign.e);
+	if (step > 1)
+		code_alu_imm(&g->c, BPF_MUL, R0, (s32)step);
+	code_mov(&g->c, R1, R0);
+	mem_load(g, 8, R0, var);
+	gen_arith(g, n->assign.op, is_signed, n->loc);
+	gen_narrow(g, to->type, R0);
+	mem_store(g, 8, var, R0);
+}
+
+static void store_var(struct gen *g, const struct node *var, const struct node *e)
+{
+	const struct var_sym *sym = var->var.sym;
+
+	gen_store(g, e, sym->type, g->vars[sym->index], type_slot(sym->type) <= 64);
+}
+
+static void assign(struct gen *g, const struct node *n)
+{
+	if (n->assign.to->kind == NODE_MAP)
+		gen_map_assign(g, n);
+	else if (n->assign.op != OP_NONE)
+		assign_var_op(g, n);
+	else
+		store_var(g, n->assign.to, n->assign.e);
+}
+
+static void let(struct gen *g, const struct node *n)
+{
+	const struct var_sym *sym = n->let.var->var.sym;
+
+	if (n->let.e)
+		store_var(g, n->let.var, n->let.e);
+	else
+		mem_zero(g, g->vars[sym->index], 0, type_slot(sym->type));
+}
+
+/* ---- branches and loops --------------------------------------------------------------------- */
+
+static void branch(struct gen *g, const struct node *n)
+{
+	u32 no = code_label(&g->c), done = code_label(&g->c);
+
+	gen_branch(g, n->branch.cond, false, no);
+	gen_block(g, n->branch.yes);
+	if (n->branch.no)
+		code_goto(&g->c, done);
+	code_bind(&g->c, no);
+	if (n->branch.no && n->branch.no->kind == NODE_BLOCK)
+		gen_block(g, n->branch.no);
+	else if (n->branch.no)
+		statement(g, n->branch.no);
+	code_bind(&g->c, done);
+}
+
+/* The state of a loop being compiled. */
+struct loop {
+	u32 top, over, end, next;
+	u32 check; /* instruction that compares with the limit */
+	u32 outer_break, outer_continue;
+	struct mem rounds;
+};
+
+static struct loop loop_open(struct gen *g)
+{
+	struct loop l = { .top = code_label(&g->c),
+		          .over = code_label(&g->c),
+		          .end = code_label(&g->c),
+		          .next = code_label(&g->c),
+		          .outer_break = g->break_label,
+		          .outer_continue = g->continue_label };
+
+	g->break_label = l.end;
+	g->continue_label = l.next;
+	g->loop_depth++;
+	l.rounds = frame_alloc(g, 8);
+	mem_store_imm(g, 8, l.rounds, 0);
+	code_bind(&g->c, l.top);
+	mem_load(g, 8, R0, l.rounds);
+	l.check = g->c.insns.n;
+	code_if_imm(&g->c, BPF_JGE, R0, LOOP_MAX, l.over);
+	code_alu_imm(&g->c, BPF_ADD, R0, 1);
+	mem_store(g, 8, l.rounds, R0);
+	return l;
+}
+
+static void loop_close(struct gen *g, struct loop *l, struct loc loc)
+{
+	u32 length = g->c.insns.n - l->check + 4, limit = LOOP_BUDGET / length;
+
+	limit = MIN(MAX(limit, 16u), g->loop_depth > 1 ? LOOP_INNER : LOOP_MAX);
+	g->c.insns.v[l->check].imm = (s32)limit;
+	code_goto(&g->c, l->top);
+	code_bind(&g->c, l->over);
+	gen_count_error(g, UERROR_LOOP, loc, "loop");
+	code_bind(&g->c, l->end);
+	g->break_label = l->outer_break;
+	g->continue_label = l->outer_continue;
+	g->loop_depth--;
+}
+
+static void while_(struct gen *g, const struct node *n)
+{
+	struct loop l = loop_open(g);
+
+	gen_branch(g, n->loop.cond, false, l.end);
+	gen_block(g, n->loop.body);
+	code_bind(&g->c, l.next);
+	loop_close(g, &l, n->loop.cond->loc);
+}
+
+/* for ($i : a..b): b is computed once; $i is a copy, changing it does not change the loop. */
+static void for_range(struct gen *g, const struct node *n)
+{
+	struct mem at = frame_alloc(g, 8), to = frame_alloc(g, 8);
+	struct loop l;
+
+	gen_store(g, n->range.from, &type_s64, at, true);
+	gen_store(g, n->range.to, &type_s64, to, true);
+	l = loop_open(g);
+	mem_load(g, 8, R0, at);
+	mem_load(g, 8, R1, to);
+	code_if(&g->c, BPF_JSGE, R0, R1, l.end);
+	mem_store(g, 8, g->vars[n->range.var->var.sym->index], R0);
+	gen_block(g, n->range.body);
+	code_bind(&g->c, l.next);
+	mem_load(g, 8, R0, at);
+	code_alu_imm(&g->c, BPF_ADD, R0, 1);
+	mem_store(g, 8, at, R0);
+	loop_close(g, &l, n->loc);
+}
+
+static void unroll(struct gen *g, const struct node *n)
+{
+	u32 outer_break = g->break_label, outer_continue = g->continue_label;
+
+	g->break_label = code_label(&g->c);
+	for (u64 i = 0; i < n->loop.cond->integer.value; i++) {
+		g->continue_label = code_label(&g->c);
+		gen_block(g, n->loop.body);
+		code_bind(&g->c, g->continue_label);
+	}
+	code_bind(&g->c, g->break_label);
+	g->break_label = outer_break;
+	g->continue_label = outer_continue;
+}
+
+static void statement(struct gen *g, const struct node *n)
+{
+	struct mark m = frame_mark(g);
+
+	g->c.loc = n->loc.off;
+	switch (n->kind) {
+	case NODE_EXPR:
+		gen_effect(g, n->expr);
+		break;
+	case NODE_ASSIGN:
+		assign(g, n);
+		break;
+	case NODE_LET:
+		let(g, n);
+		break;
+	case NODE_IF:
+		branch(g, n);
+		break;
+	case NODE_WHILE:
+		while_(g, n);
+		break;
+	case NODE_UNROLL:
+		unroll(g, n);
+		break;
+	case NODE_FOR_RANGE:
+		for_range(g, n);
+		break;
+	case NODE_BLOCK:
+		gen_block(g, n);
+		break;
+	case NODE_RETURN:
+		code_goto(&g->c, g->exit_label);
+		break;
+	case NODE_BREAK:
+		code_goto(&g->c, g->break_label);
+		break;
+	case NODE_CONTINUE:
+		code_goto(&g->c, g->continue_label);
+		break;
+	default:
+		gen_error(g, n->loc, "this statement can not be compiled (%s)",
+		          node_kind_name(n->kind));
+		break;
+	}
+	frame_release(g, m);
+}

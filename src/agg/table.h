@@ -11,10 +11,10 @@
 
 /* A merged value. For plain types `bytes` is the value at rest. */
 struct cell {
-	const u8 *bytes; /* value_size bytes (plain types), else NULL */
-	s64 n;           /* COUNT: count; SUM: sum; MIN, MAX: the value; AVG, STATS: count */
-	s64 total;       /* AVG, STATS: sum of the values */
-	bool set;        /* MIN, MAX: anything was recorded */
+	const u8 *bytes;    /* value_size bytes (plain types), else NULL */
+	s64 n;              /* COUNT: count; SUM: sum; MIN, MAX: the value; AVG, STATS: count */
+	s64 total;          /* AVG, STATS: sum of the values */
+	bool set;           /* MIN, MAX: anything was recorded */
 	const u64 *buckets; /* HIST, LHIST: merged counts */
 	u32 n_buckets;
 };
@@ -40,6 +40,18 @@ void table_add(struct table *t, const void *key, const void *cells, u32 n_cells)
  * Equal values stay in the order they were added, by key.
  */
 void table_sort(struct table *t);
+/* Index of the first row that print(@m, top) shows; top 0 means all. */
+u32 table_first(const struct table *t, u32 top);
+/*
+ * Merges `n_cells` cells of type t, `stride` bytes apart, into *c. Counts, sums and buckets add
+ * up, the larger maximum wins; of a plain type the first cell is taken. Without cells the result
+ * is a value of all zeros. Everything is copied into the arena.
+ */
+void cell_merge(struct cell *c, struct arena *a, const struct type *t, const void *cells,
+                u32 n_cells, u32 stride);
+/* Below, at or above 0 as a sorts before, with or after b, by value (see table_sort); 0 for types
+ * that are not sorted by value. */
+int cell_compare(const struct cell *a, const struct cell *b, const struct type *t);
 /* Average of AVG and STATS, 0 without values; signed by the type. */
 s64 cell_average(const struct cell *c, const struct type *t);
 

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What the words of a map's value mean once the cells of all CPUs are taken together.
+ *
+ * The one idea: every aggregation merges by adding words, except MIN and MAX, whose programs keep
+ * the value encoded so that one unsigned maximum serves all four cases:
+ *
+ *   MAX unsigned  x            MAX signed  x with its sign bit flipped (keeps the order)
+ *   MIN           the complement of the encoding for MAX (turns the order round)
+ *
+ * and a second word that is 1 once a value was recorded. Does not know rows or keys.
+ */
+#include "agg/table.h"
+
+#include <string.h>
+
+#include "unit/bucket.h"
+
+#define SIGN_BIT (1ull << 63)
+
+static u64 word_at(const void *cell, u32 i)
+{
+	u64 w;
+
+	memcpy(&w, (const u8 *)cell + (size_t)i * 8, sizeof(w));
+	return w;
+}
+
+static u64 decode_extreme(u64 enc, const struct type *t)
+{
+	if (t->kind == TYPE_MIN)
+		enc = ~enc;
+	return t->is_signed ? enc ^ SIGN_BIT : enc;
+}
+
+static void merge_extreme(struct cell *c, const struct type *t, const u8 *cells, u32 n_cells,
+                          u32 stride)
+{
+	u64 best = 0;
+
+	for (u32 i = 0; i < n_cells; i++) {
+		const u8 *cell = cells + (size_t)i * stride;
+
+		if (!word_at(cell, 1))
+			continue;
+		best = MAX(best, word_at(cell, 0));
+		c->set = true;
+	}
+	c->n = c->set ? (s64)decode_extreme(best, t) : 0;
+}
+
+static void merge_buckets(struct cell *c, struct arena *a, u32 n, const u8 *cells, u32 n_cells,
+                          u32 stride)
+{
+	u64 *sum = arena_array(a, u64, n);
+
+	for (u32 i = 0; i < n_cells; i++)
+		for (u32 k = 0; k < n; k++)
+			sum[k] += word_at(cells + (size_t)i * stride, k);
+	c->buckets = sum;
+	c->n_buckets = n;
+}
+
+static void merge_words(struct cell *c, bool has_total, const u8 *cells, u32 n_cells, u32 stride)
+{
+	u64 n = 0, total = 0;
+
+	for (u32 i = 0; i < n_cells; i++) {
+		n += word_at(cells + (size_t)i * stride, 0);
+		if (has_total)
+			total += word_at(cells + (size_t)i * stride, 1);
+	}
+	c->n = (s64)n;
+	c->total = (s64)total;
+}
+
+static void copy_plain(struct cell *c, struct arena *a, const struct type *t, const u8 *cells,
+                       u32 n_cells)
+{
+	u8 *copy = arena_alloc(a, type_slot(t));
+
+	if (n_cells)
+		memcpy(copy, cells, type_slot(t));
+	c->bytes = copy;
+}
+
+void cell_merge(struct cell *c, struct arena *a, const struct type *t, const void *cells,
+                u32 n_cells, u32 stride)
+{
+	memset(c, 0, sizeof(*c));
+	switch (t->kind) {
+	case TYPE_COUNT:
+	case TYPE_SUM:
+		merge_words(c, false, cells, n_cells, stride);
+		break;
+	case TYPE_AVG:
+	case TYPE_STATS:
+		merge_words(c, true, cells, n_cells, stride);
+		break;
+	case TYPE_MIN:
+	case TYPE_MAX:
+		merge_extreme(c, t, cells, n_cells, stride);
+		break;
+	case TYPE_HIST:
+	case TYPE_LHIST:
+		merge_buckets(c, a, type_cell(t) / 8, cells, n_cells, stride);
+		break;
+	default:
+		copy_plain(c, a, t, cells, n_cells);
+		break;
+	}
+}
+
+s64 cell_average(const struct cell *c, const struct type *t)
+{
+	if (!c->n)
+		return 0;
+	/* C division truncates toward zero. n is a count: never negative. */
+	if (t->is_signed)
+		return c->total / c->n;
+	return (s64)((u64)c->total / (u64)c->n);
+}
+
+static u64 bucket_total(const struct cell *c)
+{
+	u64 n = 0;
+
+	for (u32 i = 0; i < c->n_buckets; i++)
+		n += c->buckets[i];
+	return n;
+}
+
+static int word_compare(u64 a, u64 b, bool is_signed)
+{
+	if (is_signed) {
+		a ^= SIGN_BIT;
+		b ^= SIGN_BIT;
+	}
+	return (a > b) - (a < b);
+}
+
+int cell_compare(const struct cell *a, const struct cell *b, const struct type *t)
+{
+	switch (t->kind) {
+	case TYPE_COUNT:
+		return word_compare((u64)a->n, (u64)b->n, false);
+	case TYPE_SUM:
+	case TYPE_MIN:
+	case TYPE_MAX:
+		return word_compare((u64)a->n, (u64)b->n, t->is_signed);
+	case TYPE_AVG:
+	case TYPE_STATS:
+		return word_compare((u64)cell_average(a, t), (u64)cell_average(b, t), t->is_signed);
+	case TYPE_HIST:
+	case TYPE_LHIST:
+		return word_compare(bucket_total(a), bucket_total(b), false);
+	case TYPE_INT:
+		return word_compare(word_at(a->bytes, 0), word_at(b->bytes, 0), t->is_signed);
+	default:
+		return 0;
+	}
+}

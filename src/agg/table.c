@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The rows of one map in the order they are printed.
+ *
+ * The one idea: rows that are equal by value fall back to their key, and two rows of a map never
+ * have the same key, so the order is total and the same run prints the same text twice.
+ * Merging is cell.c; reading the map is not done here.
+ */
+#include "agg/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void table_init(struct table *t, struct arena *a, const struct unit *u, const struct umap *m)
+{
+	memset(t, 0, sizeof(*t));
+	t->unit = u;
+	t->map = m;
+	t->arena = a;
+}
+
+void table_add(struct table *t, const void *key, const void *cells, u32 n_cells)
+{
+	struct row row = { 0 };
+
+	if (t->map->key) {
+		u8 *copy = arena_alloc(t->arena, t->map->key_size);
+
+		memcpy(copy, key, t->map->key_size);
+		row.key = copy;
+	}
+	cell_merge(&row.value, t->arena, t->map->value, cells, n_cells,
+	           ROUND_UP(t->map->value_size, 8u));
+	vec_add(t->arena, &t->rows, row);
+}
+
+static int compare_words(const u8 *a, const u8 *b, u32 n, bool is_signed)
+{
+	for (u32 i = 0; i < n; i++) {
+		s64 x, y;
+
+		memcpy(&x, a + (size_t)i * 8, sizeof(x));
+		memcpy(&y, b + (size_t)i * 8, sizeof(y));
+		if (x == y)
+			continue;
+		if (is_signed)
+			return x < y ? -1 : 1;
+		return (u64)x < (u64)y ? -1 : 1;
+	}
+	return 0;
+}
+
+/* Orders two keys (or parts of keys) of one type at rest. */
+static int compare_keys(const struct type *t, const u8 *a, const u8 *b)
+{
+	int c = 0;
+
+	switch (t->kind) {
+	case TYPE_TUPLE:
+		for (u32 i = 0; i < t->n_fields && !c; i++)
+			c = compare_keys(t->fields[i].type, a + t->fields[i].off,
+			                 b + t->fields[i].off);
+		return c;
+	case TYPE_STR:
+		return strncmp((const char *)a, (const char *)b, t->size);
+	case TYPE_BUF:
+		/* By content, then by length: the length comes first in memory. */
+		c = memcmp(a + 8, b + 8, type_slot(t) - 8);
+		return c ? c : compare_words(a, b, 1, false);
+	case TYPE_ARRAY:
+	case TYPE_STRUCT:
+	case TYPE_INET:
+	case TYPE_MAC:
+		return memcmp(a, b, type_slot(t));
+	default:
+		return compare_words(a, b, type_slot(t) / 8, t->is_signed);
+	}
+}
+
+static int compare_rows(const void *x, const void *y, void *ctx)
+{
+	const struct umap *m = ((const struct table *)ctx)->map;
+	const struct row *a = x, *b = y;
+	int c = cell_compare(&a->value, &b->value, m->value);
+
+	if (c || !m->key)
+		return c;
+	return compare_keys(m->key, a->key, b->key);
+}
+
+void table_sort(struct table *t)
+{
+	if (t->rows.n > 1)
+		qsort_r(t->rows.v, t->rows.n, sizeof(*t->rows.v), compare_rows, t);
+}
+
+u32 table_first(const struct table *t, u32 top)
+{
+	return top && top < t->rows.n ? t->rows.n - top : 0;
+}

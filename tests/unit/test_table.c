@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Merging of per-CPU cells and the order of rows. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+
+#include "agg/table.h"
+#include "unit/bucket.h"
+
+#define SIGN_BIT (1ull << 63)
+
+static struct arena arena;
+
+static struct cell merge(const struct type *t, const u64 *words, u32 n_cells)
+{
+	struct cell c;
+
+	cell_merge(&c, &arena, t, words, n_cells, type_cell(t));
+	return c;
+}
+
+static void test_count_and_sum(void **state)
+{
+	struct type sum = { .kind = TYPE_SUM, .size = 8, .is_signed = true };
+	struct type count = { .kind = TYPE_COUNT, .size = 8 };
+	const u64 words[] = { 3, (u64)-5, 10 };
+
+	(void)state;
+	assert_int_equal(merge(&sum, words, 3).n, 8);
+	assert_int_equal(merge(&count, (u64[]){ 250000, 0, 750000 }, 3).n, 1000000);
+	assert_int_equal(merge(&count, NULL, 0).n, 0);
+}
+
+static void test_extremes(void **state)
+{
+	struct type max = { .kind = TYPE_MAX, .size = 16 }, min = { .kind = TYPE_MIN, .size = 16 };
+	struct cell c;
+
+	(void)state;
+	c = merge(&max, (u64[]){ 5, 1, 9, 1, 100, 0 }, 3);
+	assert_true(c.set);
+	assert_int_equal(c.n, 9);
+	c = merge(&min, (u64[]){ ~5ull, 1, ~9ull, 1, 0, 0 }, 3);
+	assert_int_equal(c.n, 5);
+	max.is_signed = min.is_signed = true;
+	c = merge(&max, (u64[]){ (u64)-7 ^ SIGN_BIT, 1, (u64)-3 ^ SIGN_BIT, 1 }, 2);
+	assert_int_equal(c.n, -3);
+	c = merge(&min, (u64[]){ ~((u64)-7 ^ SIGN_BIT), 1, ~(3 ^ SIGN_BIT), 1 }, 2);
+	assert_int_equal(c.n, -7);
+	c = merge(&min, (u64[]){ 0, 0 }, 1);
+	assert_false(c.set);
+	assert_int_equal(c.n, 0);
+}
+
+static void test_average(void **state)
+{
+	struct type avg = { .kind = TYPE_AVG, .size = 16, .is_signed = true };
+	struct cell c = merge(&avg, (u64[]){ 1, (u64)-4, 1, (u64)-3 }, 2);
+
+	(void)state;
+	assert_int_equal(c.n, 2);
+	assert_int_equal(c.total, -7);
+	assert_int_equal(cell_average(&c, &avg), -3);
+	avg.is_signed = false;
+	c = merge(&avg, (u64[]){ 2, UINT64_MAX }, 1);
+	assert_true((u64)cell_average(&c, &avg) == UINT64_MAX / 2);
+	c = merge(&avg, (u64[]){ 0, 0 }, 1);
+	assert_int_equal(cell_average(&c, &avg), 0);
+}
+
+static void test_buckets(void **state)
+{
+	struct type lhist = { .kind = TYPE_LHIST, .min = 0, .max = 20, .step = 10 };
+	struct cell c = merge(&lhist, (u64[]){ 1, 2, 3, 4, 10, 20, 30, 40 }, 2);
+
+	(void)state;
+	assert_int_equal(c.n_buckets, 4);
+	assert_int_equal(c.buckets[0], 11);
+	assert_int_equal(c.buckets[3], 44);
+}
+
+/* Fills a table with 64-bit keys and plain one-word values. */
+static void fill(struct table *t, const struct umap *m, const u64 (*rows)[2], u32 n)
+{
+	table_init(t, &arena, NULL, m);
+	for (u32 i = 0; i < n; i++)
+		table_add(t, &rows[i][0], &rows[i][1], 1);
+	table_sort(t);
+}
+
+static u64 key_of(const struct table *t, u32 i)
+{
+	u64 k;
+
+	memcpy(&k, t->rows.v[i].key, sizeof(k));
+	return k;
+}
+
+static void test_order_by_value(void **state)
+{
+	struct umap m = {
+		.name = "@x", .key = &type_u64, .value = &type_s64, .key_size = 8, .value_size = 8
+	};
+	static const u64 rows[][2] = { { 4, 7 }, { 3, 7 }, { 2, (u64)-5 }, { 1, 100 } };
+	struct table t;
+
+	(void)state;
+	fill(&t, &m, rows, 4);
+	assert_int_equal(key_of(&t, 0), 2);
+	assert_int_equal(key_of(&t, 1), 3);
+	assert_int_equal(key_of(&t, 2), 4);
+	assert_int_equal(key_of(&t, 3), 1);
+	m.value = &type_u64;
+	fill(&t, &m, rows, 4);
+	assert_int_equal(key_of(&t, 3), 2);
+	assert_int_equal(table_first(&t, 0), 0);
+	assert_int_equal(table_first(&t, 3), 1);
+	assert_int_equal(table_first(&t, 9), 0);
+}
+
+static void test_order_by_key(void **state)
+{
+	const struct type *str = type_str(&arena, 8, true);
+	const struct type *key = type_tuple(&arena, (const struct type *[]){ &type_s8, str }, 2);
+	struct umap m = { .name = "@x", .key = key, .value = str, .key_size = 16, .value_size = 8 };
+	static const struct {
+		s64 n;
+		char text[8];
+	} keys[] = { { 7, "b" }, { -5, "z" }, { 7, "a" } };
+	struct table t;
+
+	(void)state;
+	table_init(&t, &arena, NULL, &m);
+	for (u32 i = 0; i < 3; i++)
+		table_add(&t, &keys[i], "value\0\0", 1);
+	table_sort(&t);
+	assert_int_equal((s64)key_of(&t, 0), -5);
+	assert_string_equal(t.rows.v[1].key + 8, "a");
+	assert_string_equal(t.rows.v[2].key + 8, "b");
+	assert_string_equal(t.rows.v[0].value.bytes, "value");
+}
+
+static void test_scalar(void **state)
+{
+	struct type count = { .kind = TYPE_COUNT, .size = 8 };
+	struct umap m = { .name = "@x", .value = &count, .value_size = 8 };
+	struct table t;
+
+	(void)state;
+	table_init(&t, &arena, NULL, &m);
+	table_add(&t, "\0\0\0", (u64[]){ 1, 2 }, 2);
+	table_sort(&t);
+	assert_null(t.rows.v[0].key);
+	assert_int_equal(t.rows.v[0].value.n, 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_count_and_sum),  cmocka_unit_test(test_extremes),
+		cmocka_unit_test(test_average),        cmocka_unit_test(test_buckets),
+		cmocka_unit_test(test_order_by_value), cmocka_unit_test(test_order_by_key),
+		cmocka_unit_test(test_scalar),
+	};
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	arena_free(&arena);
+	return failed;
+}

@@ -25,25 +25,25 @@ char *arena_printf(struct arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Frees everything; the arena is empty and usable afterwards. */
 void arena_free(struct arena *a);
 
-#define arena_new(a, T)         ((T *)arena_alloc((a), sizeof(T)))
-#define arena_array(a, T, n)    ((T *)arena_alloc((a), sizeof(T) * (size_t)(n)))
+#define arena_new(a, T)      ((T *)arena_alloc((a), sizeof(T)))
+#define arena_array(a, T, n) ((T *)arena_alloc((a), sizeof(T) * (size_t)(n)))
 
 /*
  * A growable array whose memory comes from an arena: VEC(struct node *) kids;
  * vec_add(arena, &kids, node); for (u32 i = 0; i < kids.n; i++) kids.v[i] ...
  * Pointers into it are valid until the next vec_add.
  */
-#define VEC(T)                                                                                    \
-	struct {                                                                                  \
-		T *v;                                                                             \
-		u32 n, cap;                                                                       \
+#define VEC(T)                                                                                     \
+	struct {                                                                                   \
+		T *v;                                                                              \
+		u32 n, cap;                                                                        \
 	}
-#define vec_add(a, vec, value)                                                                    \
-	do {                                                                                      \
-		if ((vec)->n == (vec)->cap)                                                       \
-			(vec)->v = arena_grow((a), (vec)->v, sizeof(*(vec)->v), (vec)->n,         \
-					      &(vec)->cap);                                       \
-		(vec)->v[(vec)->n++] = (value);                                                   \
+#define vec_add(a, vec, value)                                                                     \
+	do {                                                                                       \
+		if ((vec)->n == (vec)->cap)                                                        \
+			(vec)->v = arena_grow((a), (vec)->v, sizeof(*(vec)->v), (vec)->n,          \
+			                      &(vec)->cap);                                        \
+		(vec)->v[(vec)->n++] = (value);                                                    \
 	} while (0)
 
 /* For vec_add: a copy of `n` elements with room for more; sets *cap. */

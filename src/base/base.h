@@ -23,7 +23,7 @@ typedef int64_t s64;
 #define MIN(a, b)     ((a) < (b) ? (a) : (b))
 #define MAX(a, b)     ((a) > (b) ? (a) : (b))
 /* Rounds up to a power of two `to`. */
-#define ROUND_UP(n, to) (((n) + (to) - 1) & ~((to) - 1))
+#define ROUND_UP(n, to) (((n) + (to)-1) & ~((to)-1))
 
 #define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))
 #define UNUSED                 __attribute__((unused))

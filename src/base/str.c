@@ -85,7 +85,7 @@ bool glob_match(struct str p, struct str t)
 			star = i++;
 			mark = j;
 		} else if (i < p.n && (p.p[i] == '?' || p.p[i] == t.p[j] ||
-				       (p.p[i] == '[' && set_match(p, &k, t.p[j])))) {
+		                       (p.p[i] == '[' && set_match(p, &k, t.p[j])))) {
 			i = k + 1;
 			j++;
 		} else if (star != UINT32_MAX) {

@@ -13,7 +13,7 @@ struct str {
 	u32 n;
 };
 
-#define STR(lit)  ((struct str){ (lit), sizeof(lit) - 1 })
+#define STR(lit) ((struct str){ (lit), sizeof(lit) - 1 })
 /* For printf("%.*s"). */
 #define STR_ARG(s) (int)(s).n, (s).p
 

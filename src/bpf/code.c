@@ -20,8 +20,9 @@ void code_add(struct code *c, struct bpf_insn insn)
 
 static void add(struct code *c, u8 opcode, u8 dst, u8 src, s16 off, s32 imm)
 {
-	code_add(c, (struct bpf_insn){ .code = opcode, .dst_reg = dst, .src_reg = src, .off = off,
-				       .imm = imm });
+	code_add(c,
+	         (struct bpf_insn){
+			 .code = opcode, .dst_reg = dst, .src_reg = src, .off = off, .imm = imm });
 }
 
 void code_alu(struct code *c, u8 op, enum reg dst, enum reg src)
@@ -175,8 +176,10 @@ bool code_finish(struct code *c, struct err *e)
 
 		assert(target >= 0);
 		if (distance != (s16)distance)
-			return err_set(e, "the program is too long: a jump spans %d instructions, "
-					  "at most 32767 are possible", distance);
+			return err_set(e,
+			               "the program is too long: a jump spans %d instructions, "
+			               "at most 32767 are possible",
+			               distance);
 		c->insns.v[f.insn].off = (s16)distance;
 	}
 	return true;

@@ -22,7 +22,7 @@ struct code_fixup {
 struct code {
 	struct arena *arena;
 	VEC(struct bpf_insn) insns;
-	VEC(u32) locs;  /* per instruction: `loc` when it was added */
+	VEC(u32) locs;   /* per instruction: `loc` when it was added */
 	VEC(s32) labels; /* instruction index, -1 while unbound */
 	VEC(struct code_fixup) fixups;
 	u32 loc; /* source offset given to instructions added from now on */

@@ -15,8 +15,8 @@
 
 #include "base/base.h"
 
-#define BUCKET_HIST_BITS_MAX  5u
-#define BUCKET_LHIST_MAX      1000u
+#define BUCKET_HIST_BITS_MAX 5u
+#define BUCKET_LHIST_MAX     1000u
 
 static inline u32 bucket_hist_count(u32 bits)
 {

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The process of -c: made early, so that its pid is known to the compiler, and held before
+ * exec until all probes are attached.
+ */
+#ifndef RUN_CHILD_H
+#define RUN_CHILD_H
+
+#include "base/err.h"
+
+struct child;
+
+/*
+ * Splits the command as a shell would for blanks, quotes and backslashes (nothing else is
+ * special), finds the program through PATH and makes a process that waits before exec.
+ * NULL and *e when the command is malformed or the program is not there.
+ */
+struct child *child_start(const char *command, struct err *e);
+/* A child that still waits is killed; one that runs gets SIGTERM, after a second SIGKILL.
+ * Reaps it. NULL is fine. */
+void child_free(struct child *c);
+
+s32 child_pid(const struct child *c);
+/* Path of the program that will run (PATH resolved), owned by the child. */
+const char *child_program(const struct child *c);
+/* Lets it run; returns when exec is done. False and *e when exec failed. */
+bool child_release(struct child *c, struct err *e);
+/* A pidfd, readable when the process has ended. */
+int child_fd(const struct child *c);
+/* Reaps an ended child: its exit code, or 128 + signal number. */
+int child_wait(struct child *c);
+
+#endif

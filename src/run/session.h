@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * One run of a compiled unit, from load to the last printed map. It writes the script's output
+ * to one descriptor; everything said to the user besides goes through `report`, so nothing
+ * here knows about stderr.
+ */
+#ifndef RUN_SESSION_H
+#define RUN_SESSION_H
+
+#include "base/err.h"
+#include "run/child.h"
+#include "unit/features.h"
+#include "unit/unit.h"
+
+enum report {
+	REPORT_NOTE,    /* "Attached 3 probes", the verifier's log with -v; several lines possible */
+	REPORT_WARNING, /* runtime errors, lost events, skipped probes, warnf() */
+	REPORT_ERROR,   /* errorf() */
+};
+
+struct session_options {
+	bool verbose;
+	bool quiet;        /* no notes */
+	bool json;
+	bool keep_errors;  /* -k: warn about failed reads, lookups and deletes too */
+	bool dry_run;      /* end after attaching; BEGIN and END do not run */
+	const char *output; /* -o: file to write to (made or emptied), NULL: output_fd */
+	int output_fd;     /* usually 1 */
+	s32 pid;           /* -p: end when this process ends; 0 none */
+	const struct features *features; /* NULL: the loader asks the kernel itself */
+	/* `loc` is a place in the unit's source or NULL. */
+	void (*report)(void *ctx, enum report kind, const struct loc *loc, const char *text);
+	void *report_ctx;
+};
+
+/*
+ * Runs the unit until exit(), SIGINT, SIGTERM, the end of the child or of process `pid`, or
+ * until nobody reads the output any more. `child` may be NULL; it is released after all probes
+ * are attached and stays the caller's. Blocks SIGINT and SIGTERM and ignores SIGPIPE while
+ * it runs; a second SIGINT acts as it did before the call.
+ * Returns the exit code: that of exit(n), else that of the child, else 0. -1 and *e
+ * when the unit could not be loaded, attached or run.
+ */
+int session_run(const struct unit *u, const struct session_options *o, struct child *child,
+		struct err *e);
+
+#endif

@@ -59,7 +59,6 @@ static struct umap internal_map(const struct gen *g, enum umap_role role)
 	case UMAP_ZERO:
 		return (struct umap){ .name = "zero",
 			              .bpf_type = BPF_MAP_TYPE_ARRAY,
-			              .flags = BPF_F_RDONLY,
 			              .key_size = 4,
 			              .max_entries = 1 };
 	case UMAP_USER:

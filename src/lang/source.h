@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/str.h"
 #include "unit/unit.h"
 
@@ -18,6 +19,12 @@ struct source {
 };
 
 #define SOURCE_MAX (16u << 20)
+
+/* Copies the text of -e. False and *e when it is too long. */
+bool source_set(struct source *s, struct arena *a, const char *name, struct str text,
+		struct err *e);
+/* Reads a file, or standard input when path is "-". */
+bool source_read(struct source *s, struct arena *a, const char *path, struct err *e);
 
 enum diag_level { DIAG_ERROR, DIAG_WARNING };
 

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Settings of a script: defaults, then the environment (MEMTAP_X over BPFTRACE_X), then the
+ * config block, which is the most specific and wins. A setting is a row with a function that
+ * takes its value; names are the same in the block and, in upper case, in the environment.
+ */
+#include "lang/lang.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A value from either source: a number, or text. */
+struct value {
+	bool is_number;
+	u64 number;
+	const char *text; /* lives as long as the script */
+};
+
+struct setting {
+	const char *name;
+	/* NULL when the value was taken, else what is expected instead. */
+	const char *(*set)(struct config *c, const struct value *v);
+};
+
+static const char *set_number(u32 *to, const struct value *v, u64 min, u64 max,
+                              const char *expected)
+{
+	if (!v->is_number || v->number < min || v->number > max)
+		return expected;
+	*to = (u32)v->number;
+	return NULL;
+}
+
+static const char *set_flag(bool *to, const struct value *v)
+{
+	if (v->is_number ? v->number > 1 : strcmp(v->text, "true") && strcmp(v->text, "false"))
+		return "true or false";
+	*to = v->is_number ? v->number : strcmp(v->text, "true") == 0;
+	return NULL;
+}
+
+static const char *set_max_strlen(struct config *c, const struct value *v)
+{
+	const char *wrong = set_number(&c->max_strlen, v, 8, 65536, "a number from 8 to 65536");
+
+	c->max_strlen_set |= !wrong;
+	return wrong;
+}
+
+static const char *set_max_map_keys(struct config *c, const struct value *v)
+{
+	return set_number(&c->max_map_keys, v, 1, 1u << 28, "a number from 1 to 268435456");
+}
+
+static const char *set_max_probes(struct config *c, const struct value *v)
+{
+	return set_number(&c->max_probes, v, 1, 1u << 20, "a number from 1 to 1048576");
+}
+
+/* The kernel wants a power of two; other numbers are rounded up. */
+static const char *set_ring_pages(struct config *c, const struct value *v)
+{
+	u32 wanted, pages = 1;
+	const char *wrong = set_number(&wanted, v, 1, 1u << 16, "a number from 1 to 65536");
+
+	while (!wrong && pages < wanted)
+		pages *= 2;
+	if (!wrong)
+		c->ring_pages = pages;
+	return wrong;
+}
+
+static const char *set_print_maps(struct config *c, const struct value *v)
+{
+	return set_flag(&c->print_maps_on_exit, v);
+}
+
+static const char *set_missing_probes(struct config *c, const struct value *v)
+{
+	static const char *const words[] = {
+		[MISSING_ERROR] = "error",
+		[MISSING_WARN] = "warn",
+		[MISSING_IGNORE] = "ignore",
+	};
+
+	for (u32 i = 0; !v->is_number && i < ARRAY_SIZE(words); i++)
+		if (strcmp(v->text, words[i]) == 0) {
+			c->missing_probes = i;
+			return NULL;
+		}
+	return "error, warn or ignore";
+}
+
+static const char *set_stack_mode(struct config *c, const struct value *v)
+{
+	static const char *const words[] = {
+		[STACK_BPFTRACE] = "bpftrace",
+		[STACK_PERF] = "perf",
+		[STACK_RAW] = "raw",
+	};
+
+	for (u32 i = 0; !v->is_number && i < ARRAY_SIZE(words); i++)
+		if (strcmp(v->text, words[i]) == 0) {
+			c->stack_mode = i;
+			return NULL;
+		}
+	return "bpftrace, perf or raw";
+}
+
+static const char *set_cut_mark(struct config *c, const struct value *v)
+{
+	if (v->is_number)
+		return "a string";
+	c->cut_mark = v->text;
+	return NULL;
+}
+
+static const struct setting settings[] = {
+	{ "max_strlen", set_max_strlen },         { "max_map_keys", set_max_map_keys },
+	{ "max_probes", set_max_probes },         { "str_trunc_trailer", set_cut_mark },
+	{ "print_maps_on_exit", set_print_maps }, { "missing_probes", set_missing_probes },
+	{ "stack_mode", set_stack_mode },         { "ring_pages", set_ring_pages },
+	{ "perf_rb_pages", set_ring_pages },
+};
+
+/* Settings of bpftrace that have nothing to set here. */
+static const char *const ignored[] = {
+	"cache_user_symbols",
+	"cpp_demangle",
+	"lazy_symbolication",
+	"license",
+	"log_size",
+	"max_ast_nodes",
+	"max_bpf_progs",
+	"max_cat_bytes",
+	"max_type_res_iterations",
+	"on_stack_limit",
+	"show_debug_info",
+	"symbol_source",
+	"unstable_addr",
+	"unstable_dw_ustack",
+	"unstable_import",
+	"unstable_import_statement",
+	"unstable_macro",
+	"unstable_map_decl",
+	"unstable_tseries",
+	"unstable_typeinfo",
+	"use_blazesym",
+};
+
+static const struct {
+	const char *old, *now;
+} renamed[] = {
+	{ "strlen", "max_strlen" },
+	{ "map_keys_max", "max_map_keys" },
+	{ "cat_bytes_max", "max_cat_bytes" },
+	{ "no_cpp_demangle", "cpp_demangle" },
+};
+
+static const struct setting *find_setting(const char *name)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(settings); i++)
+		if (strcmp(settings[i].name, name) == 0)
+			return &settings[i];
+	return NULL;
+}
+
+static bool is_ignored(const char *name)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(ignored); i++)
+		if (strcmp(ignored[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* ---- the environment -------------------------------------------------------------------------- */
+
+static struct value value_of_text(const char *text)
+{
+	struct value v = { .text = text };
+	char *end;
+
+	if (isdigit((unsigned char)*text)) {
+		v.number = strtoull(text, &end, 0);
+		v.is_number = *end == 0;
+	}
+	return v;
+}
+
+static void read_variable(struct config *c, const char *prefix, const struct setting *s,
+                          struct diags *d)
+{
+	char name[64];
+	const char *text, *expected;
+	struct value v;
+
+	snprintf(name, sizeof(name), "%s%s", prefix, s->name);
+	for (char *p = name; *p; p++)
+		*p = (char)toupper((unsigned char)*p);
+	text = getenv(name);
+	if (!text)
+		return;
+	v = value_of_text(arena_strdup(d->arena, text));
+	expected = s->set(c, &v);
+	if (expected)
+		diag_error(d, (struct loc){ 0, 0 }, "environment variable %s must be %s, not '%s'",
+		           name, expected, text);
+}
+
+/* ---- the config block ------------------------------------------------------------------------- */
+
+/* "BPFTRACE_MAX_STRLEN" and "max_strlen" are the same key. */
+static const char *plain_key(struct arena *a, struct str name)
+{
+	char *key = arena_strndup(a, name.p, name.n);
+
+	for (char *p = key; *p; p++)
+		*p = (char)tolower((unsigned char)*p);
+	if (strncmp(key, "bpftrace_", 9) == 0)
+		return key + 9;
+	return strncmp(key, "memtap_", 7) == 0 ? key + 7 : key;
+}
+
+static bool unknown_key(const struct config_item *item, const char *key, struct diags *d)
+{
+	struct near n;
+
+	diag_error(d, item->loc, "unknown config key '%s'", key);
+	for (u32 i = 0; i < ARRAY_SIZE(renamed); i++)
+		if (strcmp(renamed[i].old, key) == 0) {
+			diag_hint(d, "'%s' is called '%s'", key, renamed[i].now);
+			return false;
+		}
+	near_init(&n, key);
+	for (u32 i = 0; i < ARRAY_SIZE(settings); i++)
+		near_offer(&n, settings[i].name);
+	if (near_best(&n))
+		diag_hint(d, "did you mean '%s'?", near_best(&n));
+	return false;
+}
+
+static struct value value_of_node(struct arena *a, const struct node *n)
+{
+	struct str text = n->kind == NODE_BUILTIN ? n->builtin.name : n->string;
+
+	if (n->kind == NODE_INT)
+		return (struct value){ .is_number = true, .number = n->integer.value, .text = "" };
+	return (struct value){ .text = arena_strndup(a, text.p, text.n) };
+}
+
+static bool read_item(struct config *c, const struct config_item *item, struct diags *d)
+{
+	const char *key = plain_key(d->arena, item->name), *expected;
+	const struct setting *s = find_setting(key);
+	struct value v;
+
+	if (!s && !is_ignored(key))
+		return unknown_key(item, key, d);
+	if (!s) {
+		diag_warn(d, item->loc, "config key '%s' has no effect here", key);
+		return true;
+	}
+	v = value_of_node(d->arena, item->value);
+	expected = s->set(c, &v);
+	if (expected)
+		return diag_error(d, item->value->loc, "config key '%s' must be %s", key, expected);
+	return true;
+}
+
+bool config_read(struct config *c, const struct script *s, struct diags *d)
+{
+	u32 errors = d->n_errors;
+
+	*c = (struct config){
+		.max_strlen = 1024,
+		.max_map_keys = 4096,
+		.max_probes = 1024,
+		.cut_mark = "..",
+		.print_maps_on_exit = true,
+		.missing_probes = MISSING_ERROR,
+		.stack_mode = STACK_BPFTRACE,
+		.ring_pages = 64,
+	};
+	for (u32 i = 0; i < ARRAY_SIZE(settings); i++) {
+		read_variable(c, "bpftrace_", &settings[i], d);
+		read_variable(c, "memtap_", &settings[i], d);
+	}
+	for (const struct config_item *item = s->config; item; item = item->next)
+		read_item(c, item, d);
+	return d->n_errors == errors;
+}

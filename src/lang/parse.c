@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The top of a script, and the small functions the other parse files stand on. Recursive
+ * descent with one token of look-ahead; the grammar stands above each function. Between probes
+ * no token is held, because attach points and C definitions are read as characters.
+ *
+ * Names, types and whether an attach point exists are not looked at here.
+ */
+#include "lang/parse.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- tokens ----------------------------------------------------------------------------------- */
+
+static void read_token(struct parser *p)
+{
+	p->tok = lex_next(&p->lex);
+	if (p->tok.problem)
+		diag_error(p->d, p->tok.problem_loc, "syntax: %s", p->tok.problem);
+}
+
+void parse_advance(struct parser *p)
+{
+	p->last = p->tok.loc;
+	read_token(p);
+}
+
+bool parse_accept(struct parser *p, enum token_kind kind)
+{
+	if (p->tok.kind != kind)
+		return false;
+	parse_advance(p);
+	return true;
+}
+
+bool parse_expect(struct parser *p, enum token_kind kind)
+{
+	if (p->tok.kind != kind)
+		return parse_error(p, "expected %s", token_name(kind));
+	parse_advance(p);
+	return true;
+}
+
+bool parse_at_word(const struct parser *p, const char *word)
+{
+	return p->tok.kind == TOKEN_NAME && str_is(p->tok.text, word);
+}
+
+struct token parse_peek(const struct parser *p)
+{
+	struct lexer ahead = p->lex;
+
+	return lex_next(&ahead);
+}
+
+bool parse_failed(const struct parser *p)
+{
+	return p->d->n_errors > p->errors_before;
+}
+
+bool parse_error(struct parser *p, const char *fmt, ...)
+{
+	struct str shown = { p->lex.source->text + p->tok.loc.off, MIN(p->tok.loc.len, 40u) };
+	char text[256];
+	va_list ap;
+
+	if (p->tok.problem || (p->tok.kind == TOKEN_END && parse_failed(p)))
+		return false;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (p->tok.kind == TOKEN_END)
+		return diag_error(p->d, p->tok.loc, "syntax: %s before the end of the script",
+		                  text);
+	return diag_error(p->d, p->tok.loc, "syntax: %s before '%.*s'", text, STR_ARG(shown));
+}
+
+void parse_rewind(struct parser *p)
+{
+	p->lex.pos = p->tok.loc.off;
+}
+
+bool parse_enter(struct parser *p)
+{
+	if (p->depth >= PARSE_DEPTH_MAX)
+		return diag_error(p->d, p->tok.loc, "syntax: nested more than %u levels deep",
+		                  PARSE_DEPTH_MAX);
+	p->depth++;
+	return true;
+}
+
+struct loc parse_span(struct loc from, struct loc to)
+{
+	return (struct loc){ from.off, to.off + to.len - from.off };
+}
+
+struct node *parse_node(struct parser *p, enum node_kind kind, struct loc loc)
+{
+	return ast_node(p->script->arena, kind, loc);
+}
+
+void parse_append(struct node ***tail, struct node *n)
+{
+	**tail = n;
+	*tail = &n->next;
+}
+
+/* ---- C definitions ---------------------------------------------------------------------------- */
+
+static char char_at(const struct parser *p, u32 pos)
+{
+	return pos < p->lex.source->n ? p->lex.source->text[pos] : 0;
+}
+
+/* A '#' line, continued over line ends behind a backslash. */
+static void skip_hash_line(struct parser *p)
+{
+	while (char_at(p, p->lex.pos) && char_at(p, p->lex.pos) != '\n')
+		p->lex.pos += char_at(p, p->lex.pos) == '\\' && char_at(p, p->lex.pos + 1) ? 2 : 1;
+}
+
+/* Moves over "__attribute__((packed))" and the ';' behind a definition's '}'. */
+static void skip_definition_end(struct parser *p)
+{
+	struct lexer ahead = p->lex;
+	struct token t = lex_next(&ahead);
+	u32 open = 0;
+
+	if (t.kind == TOKEN_NAME && str_is(t.text, "__attribute__")) {
+		do {
+			t = lex_next(&ahead);
+			open += t.kind == TOKEN_LPAREN;
+			open -= t.kind == TOKEN_RPAREN;
+		} while (open && t.kind != TOKEN_END);
+		p->lex = ahead;
+		t = lex_next(&ahead);
+	}
+	if (t.kind == TOKEN_SEMI)
+		p->lex = ahead;
+}
+
+/* definition: ('struct' | 'union' | 'enum' | 'typedef') ... '{' ... '}' [';'], or up to ';' */
+static bool skip_definition(struct parser *p)
+{
+	u32 open = 0, start = p->lex.pos;
+	bool is_typedef = false;
+
+	for (;;) {
+		struct token t = lex_next(&p->lex);
+
+		is_typedef |= t.loc.off == start && str_is(t.text, "typedef");
+		if (t.kind == TOKEN_END || (t.kind == TOKEN_RBRACE && !open))
+			return diag_error(p->d, (struct loc){ start, 1 },
+			                  "syntax: this definition has no end");
+		if (t.kind == TOKEN_SEMI && !open)
+			return true;
+		open += t.kind == TOKEN_LBRACE;
+		if (t.kind == TOKEN_RBRACE && --open == 0 && !is_typedef)
+			break;
+	}
+	skip_definition_end(p);
+	return true;
+}
+
+/* True when the word at the position is `word`. */
+static bool at_word(const struct parser *p, const char *word)
+{
+	u32 n = (u32)strlen(word);
+	struct str rest = { p->lex.source->text + p->lex.pos, p->lex.source->n - p->lex.pos };
+
+	return str_starts(rest, word) && !lex_is_name(char_at(p, p->lex.pos + n));
+}
+
+static bool at_definition(const struct parser *p)
+{
+	return char_at(p, p->lex.pos) == '#' || at_word(p, "struct") || at_word(p, "union") ||
+	       at_word(p, "enum") || at_word(p, "typedef");
+}
+
+static bool parse_definition(struct parser *p, struct c_def ***tail)
+{
+	struct c_def *def = arena_new(p->script->arena, struct c_def);
+	u32 start = p->lex.pos;
+	bool ok = true;
+
+	if (char_at(p, start) == '#')
+		skip_hash_line(p);
+	else
+		ok = skip_definition(p);
+	def->loc = (struct loc){ start, p->lex.pos - start };
+	**tail = def;
+	*tail = &def->next;
+	return ok;
+}
+
+/* ---- config and map declarations -------------------------------------------------------------- */
+
+/* item: name '=' (number | string | name) [';'] */
+static bool parse_config_item(struct parser *p, struct config_item ***tail)
+{
+	struct config_item *item = arena_new(p->script->arena, struct config_item);
+
+	item->name = p->tok.text;
+	item->loc = p->tok.loc;
+	if (!parse_expect(p, TOKEN_NAME) || !parse_expect(p, TOKEN_SET))
+		return false;
+	if (p->tok.kind != TOKEN_NAME && p->tok.kind != TOKEN_INT && p->tok.kind != TOKEN_STRING)
+		return parse_error(p, "expected a number, a string or a name");
+	item->value = parse_expr(p);
+	if (!item->value)
+		return false;
+	if (item->value->kind != NODE_INT && item->value->kind != NODE_STRING &&
+	    item->value->kind != NODE_IDENT && item->value->kind != NODE_BUILTIN)
+		return diag_error(p->d, item->value->loc,
+		                  "syntax: expected a number, a string or a name");
+	**tail = item;
+	*tail = &item->next;
+	if (p->tok.kind == TOKEN_RBRACE)
+		return true;
+	return parse_accept(p, TOKEN_SEMI) || parse_error(p, "expected ';' or '}'");
+}
+
+/* config: 'config' '=' '{' item* '}' [';'] */
+static bool parse_config(struct parser *p)
+{
+	struct config_item **tail = &p->script->config;
+
+	while (*tail)
+		tail = &(*tail)->next;
+	parse_advance(p); /* to 'config' */
+	parse_advance(p);
+	if (!parse_expect(p, TOKEN_SET) || !parse_expect(p, TOKEN_LBRACE))
+		return false;
+	while (p->tok.kind != TOKEN_RBRACE)
+		if (!parse_config_item(p, &tail)) {
+			parse_skip_statement(p);
+			if (p->tok.kind == TOKEN_END)
+				return false;
+		}
+	p->lex.pos = p->tok.loc.off + p->tok.loc.len;
+	return true;
+}
+
+/* declaration: 'let' @map '=' name '(' number ')' [';'] */
+static bool parse_map_decl(struct parser *p, struct map_decl ***tail)
+{
+	struct map_decl *decl = arena_new(p->script->arena, struct map_decl);
+
+	parse_advance(p); /* to 'let' */
+	parse_advance(p);
+	decl->loc = p->tok.loc;
+	decl->name = p->tok.text;
+	if (!parse_expect(p, TOKEN_MAP) || !parse_expect(p, TOKEN_SET))
+		return false;
+	decl->kind = p->tok.text;
+	if (!parse_expect(p, TOKEN_NAME) || !parse_expect(p, TOKEN_LPAREN))
+		return false;
+	decl->n = p->tok.value;
+	if (!parse_expect(p, TOKEN_INT))
+		return false;
+	if (p->tok.kind != TOKEN_RPAREN)
+		return parse_expect(p, TOKEN_RPAREN);
+	p->lex.pos = p->tok.loc.off + p->tok.loc.len;
+	decl->loc = parse_span(decl->loc, p->tok.loc);
+	**tail = decl;
+	*tail = &decl->next;
+	return true;
+}
+
+/* ---- the script ------------------------------------------------------------------------------- */
+
+/* Moves behind the next '{ ... }', or to the end. */
+static void skip_probe(struct parser *p)
+{
+	u32 open = 0;
+
+	for (;;) {
+		struct token t = lex_next(&p->lex);
+
+		open += t.kind == TOKEN_LBRACE;
+		if (t.kind == TOKEN_END || (t.kind == TOKEN_RBRACE && open <= 1))
+			return;
+		open -= t.kind == TOKEN_RBRACE;
+	}
+}
+
+static bool unsupported(struct parser *p)
+{
+	static const char *const words[] = { "macro", "fn", "import" };
+
+	for (u32 i = 0; i < ARRAY_SIZE(words); i++) {
+		struct loc loc = { p->lex.pos, (u32)strlen(words[i]) };
+		char next = char_at(p, loc.off + loc.len);
+
+		if (!at_word(p, words[i]) || !(next == ' ' || next == '\t' || next == '"'))
+			continue;
+		diag_error(p->d, loc, "syntax: '%s' is not supported", words[i]);
+		if (i == 2)
+			skip_hash_line(p);
+		else
+			skip_probe(p);
+		return true;
+	}
+	return false;
+}
+
+/* True at `word` followed by '='-like text that makes it a declaration and not a probe. */
+static bool at_declaration(const struct parser *p, const char *word, enum token_kind next)
+{
+	struct lexer ahead = p->lex;
+
+	if (!at_word(p, word))
+		return false;
+	lex_next(&ahead);
+	return lex_next(&ahead).kind == next;
+}
+
+struct tails {
+	struct c_def **defs;
+	struct map_decl **decls;
+	struct probe **probes;
+};
+
+static void parse_one_probe(struct parser *p, struct tails *t)
+{
+	struct probe *probe;
+
+	if (!parse_probe(p, &probe))
+		return;
+	*t->probes = probe;
+	t->probes = &probe->next;
+}
+
+/* element: definition | config | declaration | probe */
+static void parse_element(struct parser *p, struct tails *t)
+{
+	u32 start = p->lex.pos;
+
+	p->depth = 0;
+	if (at_definition(p)) {
+		parse_definition(p, &t->defs);
+	} else if (at_declaration(p, "config", TOKEN_SET)) {
+		if (!parse_config(p))
+			skip_probe(p);
+	} else if (at_declaration(p, "let", TOKEN_MAP)) {
+		if (!parse_map_decl(p, &t->decls))
+			skip_hash_line(p);
+	} else if (char_at(p, start) == ';') {
+		p->lex.pos++;
+	} else if (char_at(p, start) == '}') {
+		diag_error(p->d, (struct loc){ start, 1 }, "syntax: this '}' closes nothing");
+		p->lex.pos++;
+	} else if (!unsupported(p)) {
+		parse_one_probe(p, t);
+	}
+}
+
+static void skip_interpreter_line(struct parser *p)
+{
+	if (char_at(p, 0) == '#' && char_at(p, 1) == '!')
+		while (char_at(p, p->lex.pos) && char_at(p, p->lex.pos) != '\n')
+			p->lex.pos++;
+}
+
+/* script: ['#!' line] element* */
+bool parse_script(struct script *s, struct diags *d)
+{
+	struct parser p = {
+		.script = s,
+		.d = d,
+		.lex = { s->source, s->arena, 0 },
+		.errors_before = d->n_errors,
+	};
+	struct tails t = { &s->c_defs, &s->map_decls, &s->probes };
+	bool line_end = false;
+	u32 comment;
+
+	skip_interpreter_line(&p);
+	while (d->n_errors < p.errors_before + PARSE_ERRORS_MAX) {
+		if (!lex_skip_blanks(&p.lex, &line_end, &comment))
+			diag_error(d, (struct loc){ comment, 2 }, "syntax: unterminated comment");
+		if (p.lex.pos >= s->source->n)
+			break;
+		parse_element(&p, &t);
+	}
+	if (!s->probes && !parse_failed(&p))
+		diag_error(d, (struct loc){ s->source->n, 0 }, "No probes to attach");
+	return !parse_failed(&p);
+}

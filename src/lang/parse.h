@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What the files of the parser share. A parse function reports its error itself and returns
+ * NULL or false; its caller hands that up to the nearest statement or probe, which skips to a
+ * safe place and goes on.
+ */
+#ifndef LANG_PARSE_H
+#define LANG_PARSE_H
+
+#include "lang/lang.h"
+#include "lang/lex.h"
+
+/* Nested brackets, blocks and else-ifs; bounds the stack of everything that walks a tree. */
+#define PARSE_DEPTH_MAX 200u
+/* Operators in one statement: a chain a + a + ... is deep although nothing is nested. */
+#define PARSE_OPERATORS_MAX 4000u
+/* After so many errors the rest is not read. */
+#define PARSE_ERRORS_MAX 20u
+
+struct parser {
+	struct script *script;
+	struct diags *d;
+	struct lexer lex; /* behind tok */
+	struct token tok; /* the next token; not valid between probes */
+	struct loc last;  /* of the token consumed last */
+	u32 depth;
+	u32 operators;     /* in this statement */
+	u32 errors_before; /* in the diagnostics when parsing began */
+	bool in_predicate; /* '/' before '{' ends the expression */
+};
+
+/* parse.c: tokens */
+void parse_advance(struct parser *p);
+/* Consumes the token if it is of that kind. */
+bool parse_accept(struct parser *p, enum token_kind kind);
+/* As parse_accept, with an error when it is not. */
+bool parse_expect(struct parser *p, enum token_kind kind);
+/* True when the token is that word. */
+bool parse_at_word(const struct parser *p, const char *word);
+/* The token after this one. */
+struct token parse_peek(const struct parser *p);
+/* True when this script has had a syntax error. */
+bool parse_failed(const struct parser *p);
+/* "syntax: WHAT before 'TOKEN'"; false. Silent when the token itself was reported as bad, and at
+ * the end of the script when that follows from an error before. */
+bool parse_error(struct parser *p, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* Puts the reading position behind what was consumed, for reading characters. */
+void parse_rewind(struct parser *p);
+/* One level deeper; false with an error when too deep. Undo with p->depth--. */
+bool parse_enter(struct parser *p);
+struct loc parse_span(struct loc from, struct loc to);
+struct node *parse_node(struct parser *p, enum node_kind kind, struct loc loc);
+/* Makes a list by appending to *tail. */
+void parse_append(struct node ***tail, struct node *n);
+
+/* parse_expr.c */
+struct node *parse_expr(struct parser *p);
+struct node *parse_var(struct parser *p); /* $name */
+bool parse_type(struct parser *p, struct type_name *t);
+
+/* parse_stmt.c */
+struct node *parse_block(struct parser *p);
+/* As parse_block, but leaves the token behind '}' unread. */
+struct node *parse_body(struct parser *p);
+/* After an error: moves behind the next ';' or to the '}' that closes this block. */
+void parse_skip_statement(struct parser *p);
+
+/* parse_probe.c. False after an error; the position is then behind the probe. */
+bool parse_probe(struct parser *p, struct probe **out);
+
+#endif

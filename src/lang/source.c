@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Getting the text of a script: from a file, from standard input, or from the command line.
+ * Does not look into the text.
+ */
+#include "lang/source.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+bool source_set(struct source *s, struct arena *a, const char *name, struct str text, struct err *e)
+{
+	if (text.n > SOURCE_MAX)
+		return err_set(e, "%s: the script is larger than %u MiB", name, SOURCE_MAX >> 20);
+	s->name = arena_strdup(a, name);
+	s->text = arena_strndup(a, text.p, text.n);
+	s->n = text.n;
+	return true;
+}
+
+static bool read_stdin(struct buf *b, struct err *e)
+{
+	char chunk[65536];
+	ssize_t n;
+
+	while ((n = read(STDIN_FILENO, chunk, sizeof(chunk))) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_sys(e, errno, "can not read the script from standard input");
+		if (b->n + (size_t)n > SOURCE_MAX)
+			return err_set(e, "stdin: the script is larger than %u MiB",
+			               SOURCE_MAX >> 20);
+		buf_add(b, chunk, (size_t)n);
+	}
+	return true;
+}
+
+bool source_read(struct source *s, struct arena *a, const char *path, struct err *e)
+{
+	bool from_stdin = strcmp(path, "-") == 0, ok;
+	struct buf b = { 0 };
+
+	ok = from_stdin ? read_stdin(&b, e) : file_read(path, &b, SOURCE_MAX, e);
+	if (ok)
+		ok = source_set(s, a, from_stdin ? "stdin" : path,
+		                (struct str){ buf_text(&b), (u32)b.n }, e);
+	buf_free(&b);
+	return ok;
+}
+
+void source_line(const struct source *s, u32 off, u32 *line, u32 *column)
+{
+	*line = 1;
+	*column = 1;
+	for (u32 i = 0; i < off && i < s->n; i++) {
+		char c = s->text[i];
+
+		if (c == '\n') {
+			++*line;
+			*column = 1;
+		} else if ((c & 0xc0) != 0x80) { /* only the first byte of a UTF-8 character */
+			*column += c == '\t' ? 4 : 1;
+		}
+	}
+}

@@ -32,18 +32,19 @@ struct out_ops {
 	void (*attached)(struct buf *b, const struct out *o, u32 n_probes); /* JSON only; text says
 									       it on stderr */
 	void (*printf_)(struct buf *b, const struct out *o, const struct urecord *r,
-			const void *record);
+	                const void *record);
 	void (*time_)(struct buf *b, const struct out *o, const char *text);
 	void (*join)(struct buf *b, const struct out *o, const struct urecord *r,
-		     const void *record);
+	             const void *record);
 	void (*value)(struct buf *b, const struct out *o, const struct type *t, const void *bytes);
 	/* A whole map, already sorted; top 0 = all rows (else the last `top`), div 0 = 1. */
 	void (*map)(struct buf *b, const struct out *o, const struct table *t, u32 top, u32 div);
 	/* print(@m[k]): one row. */
 	void (*keyed)(struct buf *b, const struct out *o, const struct umap *m, const void *key,
-		      const struct type *vt, const void *value);
+	              const struct type *vt, const void *value);
 	void (*lost)(struct buf *b, const struct out *o, u64 n);
-	void (*text)(struct buf *b, const struct out *o, const char *kind, const char *text); /* cat,
+	void (*text)(struct buf *b, const struct out *o, const char *kind,
+	             const char *text); /* cat,
 									       system output */
 };
 
@@ -52,7 +53,9 @@ extern const struct out_ops out_text, out_json;
 /* One value as text, the one place that knows how each type looks (format.c and both outputs
  * use it). `bytes` is the value at rest. */
 void value_print(struct buf *b, const struct out *o, const struct type *t, const void *bytes);
+/* strftime of a wall-clock time, local zone, plus %f for the microseconds (six digits). */
+void value_time(struct buf *b, const char *format, u64 real_ns);
 /* printf: the directives of `text` over the args of a record, bpftrace's rules and sizes. */
 void format_print(struct buf *b, const struct out *o, const char *text, const struct field *args,
-		  u32 n_args, const void *record);
+                  u32 n_args, const void *record);
 #endif

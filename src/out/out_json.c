@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The JSON output: one object for each line, {"type": ..., "data": ...}, with bpftrace's names.
+ *
+ * What has a number is written as a number (pointers, enumerators, symbols), tuples and arrays
+ * are arrays, structs are objects, buffers are arrays of their bytes; the rest is the text of
+ * value.c as a string. Keys are strings: the text of the key without the parentheses of its tuple
+ * and without blanks, except that the blanks inside a string stay, since without them two keys
+ * could become one.
+ */
+#include "out/bars.h"
+#include "out/json.h"
+#include "out/value.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void json_text(struct buf *b, const char *text)
+{
+	json_string(b, str_of(text));
+}
+
+static void json_buf(struct buf *b, struct buf *text)
+{
+	json_string(b, (struct str){ buf_text(text), (u32)text->n });
+	buf_free(text);
+}
+
+static void json_head(struct buf *b, const char *type)
+{
+	buf_puts(b, "{\"type\": ");
+	json_text(b, type);
+	buf_puts(b, ", \"data\": ");
+}
+
+static void json_int(struct buf *b, const struct type *t, u64 word)
+{
+	if (t->is_signed)
+		json_signed(b, (s64)word);
+	else
+		json_unsigned(b, word);
+}
+
+static void json_any(struct buf *b, const struct out *o, const struct value *v);
+
+static void json_parts(struct buf *b, const struct out *o, const struct value *v)
+{
+	bool object = v->type->kind == TYPE_STRUCT;
+
+	buf_putc(b, object ? '{' : '[');
+	for (u32 i = 0; i < value_parts(v); i++) {
+		struct value part = value_part(v, i);
+
+		if (i)
+			buf_puts(b, object ? ", " : ",");
+		if (object) {
+			json_text(b, v->type->fields[i].name ? v->type->fields[i].name : "");
+			buf_puts(b, ": ");
+		}
+		json_any(b, o, &part);
+	}
+	buf_putc(b, object ? '}' : ']');
+}
+
+static void json_bytes(struct buf *b, struct str bytes)
+{
+	buf_putc(b, '[');
+	for (u32 i = 0; i < bytes.n; i++)
+		buf_printf(b, i ? ",%u" : "%u", (u8)bytes.p[i]);
+	buf_putc(b, ']');
+}
+
+static void json_any(struct buf *b, const struct out *o, const struct value *v)
+{
+	struct buf text = { 0 };
+
+	switch (v->type->kind) {
+	case TYPE_BOOL:
+		value_text(b, o, v);
+		break;
+	case TYPE_INT:
+		json_int(b, v->type, value_word(v));
+		break;
+	case TYPE_PTR:
+	case TYPE_KSYM:
+	case TYPE_USYM:
+		json_unsigned(b, value_word(v));
+		break;
+	case TYPE_ARRAY:
+	case TYPE_STRUCT:
+	case TYPE_TUPLE:
+		json_parts(b, o, v);
+		break;
+	case TYPE_BUF:
+		json_bytes(b, value_bytes(v));
+		break;
+	default:
+		value_text(&text, o, v);
+		json_buf(b, &text);
+		break;
+	}
+}
+
+static void key_text(struct buf *b, const struct out *o, const struct value *v)
+{
+	struct buf text = { 0 };
+
+	value_text(&text, o, v);
+	for (size_t i = 0; i < text.n; i++)
+		if (text.p[i] != ' ' || v->type->kind == TYPE_STR)
+			buf_putc(b, text.p[i]);
+	buf_free(&text);
+}
+
+static void key_parts(struct buf *b, const struct out *o, const struct value *v, bool outer)
+{
+	if (v->type->kind != TYPE_TUPLE) {
+		key_text(b, o, v);
+		return;
+	}
+	if (!outer)
+		buf_putc(b, '(');
+	for (u32 i = 0; i < value_parts(v); i++) {
+		struct value part = value_part(v, i);
+
+		if (i)
+			buf_putc(b, ',');
+		key_parts(b, o, &part, false);
+	}
+	if (!outer)
+		buf_putc(b, ')');
+}
+
+static void json_key(struct buf *b, const struct out *o, const struct type *t, const void *key)
+{
+	struct value v = value_at_rest(t, key);
+	struct buf text = { 0 };
+
+	key_parts(&text, o, &v, true);
+	json_buf(b, &text);
+}
+
+/* One bucket; "max" is the largest value in it, not the bound above. */
+static void json_bar(struct buf *b, const struct type *t, const struct bar *bar)
+{
+	buf_putc(b, '{');
+	if (!bar->open_low) {
+		buf_puts(b, "\"min\": ");
+		if (t->kind == TYPE_HIST)
+			json_unsigned(b, (u64)bar->low);
+		else
+			json_signed(b, bar->low);
+		buf_puts(b, ", ");
+	}
+	if (!bar->open_high) {
+		buf_puts(b, "\"max\": ");
+		if (t->kind == TYPE_HIST && !bar->open_low)
+			json_unsigned(b, (u64)bar->high - 1);
+		else
+			json_signed(b, bar->high - 1);
+		buf_puts(b, ", ");
+	}
+	buf_printf(b, "\"count\": %" PRIu64 "}", bar->count);
+}
+
+static void json_bars(struct buf *b, const struct type *t, const struct cell *c, u32 div)
+{
+	u32 first, last;
+
+	buf_putc(b, '[');
+	if (bars_range(c, &first, &last)) {
+		for (u32 i = first; i <= last; i++) {
+			struct bar bar = bars_get(t, c, i, div);
+
+			if (i > first)
+				buf_putc(b, ',');
+			json_bar(b, t, &bar);
+		}
+	}
+	buf_putc(b, ']');
+}
+
+static void json_cell(struct buf *b, const struct out *o, const struct type *t,
+                      const struct cell *c, u32 div)
+{
+	if (value_is_hist(t)) {
+		json_bars(b, t, c, div);
+	} else if (t->kind == TYPE_STATS) {
+		buf_printf(b, "{\"count\": %" PRIu64 ", \"average\": ", (u64)c->n);
+		json_int(b, t, (u64)value_number(t, c, div));
+		buf_puts(b, ", \"total\": ");
+		json_int(b, t, (u64)c->total);
+		buf_putc(b, '}');
+	} else if (type_is_agg(t) || t->kind == TYPE_INT) {
+		json_int(b, t, (u64)value_number(t, c, div));
+	} else {
+		struct value v = value_at_rest(t, c->bytes);
+
+		json_any(b, o, &v);
+	}
+}
+
+static void json_attached(struct buf *b, const struct out *o, u32 n)
+{
+	(void)o;
+	buf_printf(b,
+	           "{\"type\": \"attached_probes\", \"count\": %u, \"data\": {\"probes\": %u}}\n",
+	           n, n);
+}
+
+/* {"type": "errorf", "msg": "...", "filename": "stdin", "line": 1, "col": 9} */
+static void json_message(struct buf *b, const struct out *o, const struct urecord *r,
+                         struct buf *text)
+{
+	u32 line, column;
+
+	unit_line(o->unit, r->loc.off, &line, &column);
+	buf_printf(b,
+	           "{\"type\": \"%s\", \"msg\": ", r->action == ACTION_ERRORF ? "errorf" : "warnf");
+	json_buf(b, text);
+	buf_puts(b, ", \"filename\": ");
+	json_text(b, o->unit->source_name);
+	buf_printf(b, ", \"line\": %u, \"col\": %u}\n", line, column);
+}
+
+static void json_printf(struct buf *b, const struct out *o, const struct urecord *r,
+                        const void *record)
+{
+	struct buf text = { 0 };
+
+	format_print(&text, o, r->text, r->args, r->n_args, record);
+	if (r->action == ACTION_ERRORF || r->action == ACTION_WARNF) {
+		json_message(b, o, r, &text);
+		return;
+	}
+	json_head(b, "printf");
+	json_buf(b, &text);
+	buf_puts(b, "}\n");
+}
+
+static void json_text_op(struct buf *b, const struct out *o, const char *kind, const char *text)
+{
+	(void)o;
+	json_head(b, kind);
+	json_text(b, text);
+	buf_puts(b, "}\n");
+}
+
+static void json_time(struct buf *b, const struct out *o, const char *text)
+{
+	json_text_op(b, o, "time", text);
+}
+
+static void json_join(struct buf *b, const struct out *o, const struct urecord *r,
+                      const void *record)
+{
+	struct buf text = { 0 };
+
+	value_join(&text, o, r, record);
+	json_head(b, "join");
+	json_buf(b, &text);
+	buf_puts(b, "}\n");
+}
+
+static void json_value(struct buf *b, const struct out *o, const struct type *t, const void *bytes)
+{
+	struct value v = value_at_rest(t, bytes);
+
+	json_head(b, "value");
+	json_any(b, o, &v);
+	buf_puts(b, "}\n");
+}
+
+static void json_map_head(struct buf *b, const struct umap *m, const struct type *vt)
+{
+	json_head(b, value_is_hist(vt)                                ? "hist"
+	             : vt->kind == TYPE_STATS || vt->kind == TYPE_AVG ? "stats"
+	                                                              : "map");
+	buf_putc(b, '{');
+	json_text(b, m->name);
+	buf_puts(b, m->key ? ": {" : ": ");
+}
+
+static void json_row(struct buf *b, const struct out *o, const struct umap *m, const void *key,
+                     const struct type *vt, const struct cell *c, u32 div)
+{
+	if (m->key) {
+		json_key(b, o, m->key, key);
+		buf_puts(b, ": ");
+	}
+	json_cell(b, o, vt, c, div);
+}
+
+static void json_map(struct buf *b, const struct out *o, const struct table *t, u32 top, u32 div)
+{
+	const struct umap *m = t->map;
+	u32 first = table_first(t, top);
+	struct cell zero;
+
+	if (m->key && !t->rows.n)
+		return;
+	json_map_head(b, m, m->value);
+	for (u32 i = first; i < t->rows.n; i++) {
+		if (i > first)
+			buf_puts(b, ", ");
+		json_row(b, o, m, t->rows.v[i].key, m->value, &t->rows.v[i].value, div);
+	}
+	if (!t->rows.n) {
+		cell_merge(&zero, t->arena, m->value, NULL, 0, 0);
+		json_row(b, o, m, NULL, m->value, &zero, div);
+	}
+	buf_puts(b, m->key ? "}}}\n" : "}}\n");
+}
+
+static void json_keyed(struct buf *b, const struct out *o, const struct umap *m, const void *key,
+                       const struct type *vt, const void *value)
+{
+	struct arena scratch = { 0 };
+	struct cell c;
+
+	cell_merge(&c, &scratch, vt, value, 1, type_cell(vt));
+	json_map_head(b, m, vt);
+	json_row(b, o, m, key, vt, &c, 1);
+	buf_puts(b, m->key ? "}}}\n" : "}}\n");
+	arena_free(&scratch);
+}
+
+static void json_lost(struct buf *b, const struct out *o, u64 n)
+{
+	(void)o;
+	buf_printf(b,
+	           "{\"type\": \"lost_events\", \"count\": %" PRIu64
+	           ", \"data\": {\"events\": %" PRIu64 "}}\n",
+	           n, n);
+}
+
+const struct out_ops out_json = {
+	.attached = json_attached,
+	.printf_ = json_printf,
+	.time_ = json_time,
+	.join = json_join,
+	.value = json_value,
+	.map = json_map,
+	.keyed = json_keyed,
+	.lost = json_lost,
+	.text = json_text_op,
+};

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The text output, in the shapes of bpftrace 0.26: one line for each row, histograms drawn below
+ * their key and followed by an empty line. How a value looks is value.c's business.
+ */
+#include "out/bars.h"
+#include "out/value.h"
+
+#include <inttypes.h>
+
+/* Scripts say how many were attached on stderr; that is a message, not output. */
+static void text_attached(struct buf *b, const struct out *o, u32 n_probes)
+{
+	(void)b;
+	(void)o;
+	(void)n_probes;
+}
+
+/* "stdin:1:7-20: ERROR: " */
+static void text_position(struct buf *b, const struct unit *u, const struct urecord *r)
+{
+	u32 line, column;
+
+	unit_line(u, r->loc.off, &line, &column);
+	buf_printf(b, "%s:%u:%u-%u: %s: ", u->source_name, line, column, column + r->loc.len,
+	           r->action == ACTION_ERRORF ? "ERROR" : "WARNING");
+}
+
+static void text_printf(struct buf *b, const struct out *o, const struct urecord *r,
+                        const void *record)
+{
+	bool message = r->action == ACTION_ERRORF || r->action == ACTION_WARNF;
+
+	if (message)
+		text_position(b, o->unit, r);
+	format_print(b, o, r->text, r->args, r->n_args, record);
+	if (message)
+		buf_putc(b, '\n');
+}
+
+static void text_time(struct buf *b, const struct out *o, const char *text)
+{
+	(void)o;
+	buf_puts(b, text);
+}
+
+static void text_join(struct buf *b, const struct out *o, const struct urecord *r,
+                      const void *record)
+{
+	value_join(b, o, r, record);
+	buf_putc(b, '\n');
+}
+
+static void text_value(struct buf *b, const struct out *o, const struct type *t, const void *bytes)
+{
+	value_print(b, o, t, bytes);
+	buf_putc(b, '\n');
+}
+
+/* A key loses the parentheses of its tuple, but not those of tuples inside. */
+static void text_key(struct buf *b, const struct out *o, const struct type *t, const void *key)
+{
+	struct value v = value_at_rest(t, key);
+
+	buf_putc(b, '[');
+	if (t->kind != TYPE_TUPLE)
+		value_text(b, o, &v);
+	for (u32 i = 0; t->kind == TYPE_TUPLE && i < value_parts(&v); i++) {
+		struct value part = value_part(&v, i);
+
+		if (i)
+			buf_puts(b, ", ");
+		value_text(b, o, &part);
+	}
+	buf_putc(b, ']');
+}
+
+/* One row: "@x: 5", "@x[k]: 5", or a histogram under "@x[k]:". */
+static void text_row(struct buf *b, const struct out *o, const struct umap *m, const void *key,
+                     const struct type *vt, const struct cell *c, u32 div)
+{
+	buf_puts(b, m->name);
+	if (m->key)
+		text_key(b, o, m->key, key);
+	if (value_is_hist(vt)) {
+		buf_puts(b, ":\n");
+		bars_print(b, vt, c, div);
+	} else {
+		buf_puts(b, ": ");
+		value_cell(b, o, vt, c, div);
+	}
+	buf_putc(b, '\n');
+}
+
+static void text_map(struct buf *b, const struct out *o, const struct table *t, u32 top, u32 div)
+{
+	for (u32 i = table_first(t, top); i < t->rows.n; i++)
+		text_row(b, o, t->map, t->rows.v[i].key, t->map->value, &t->rows.v[i].value, div);
+	if (!t->rows.n && !t->map->key) {
+		struct cell zero;
+
+		cell_merge(&zero, t->arena, t->map->value, NULL, 0, 0);
+		text_row(b, o, t->map, NULL, t->map->value, &zero, div);
+	}
+}
+
+static void text_keyed(struct buf *b, const struct out *o, const struct umap *m, const void *key,
+                       const struct type *vt, const void *value)
+{
+	struct arena scratch = { 0 };
+	struct cell c;
+
+	cell_merge(&c, &scratch, vt, value, 1, type_cell(vt));
+	text_row(b, o, m, key, vt, &c, 1);
+	arena_free(&scratch);
+}
+
+static void text_lost(struct buf *b, const struct out *o, u64 n)
+{
+	(void)o;
+	buf_printf(b, "Lost %" PRIu64 " events\n", n);
+}
+
+static void text_text(struct buf *b, const struct out *o, const char *kind, const char *text)
+{
+	(void)o;
+	(void)kind;
+	buf_puts(b, text);
+}
+
+const struct out_ops out_text = {
+	.attached = text_attached,
+	.printf_ = text_printf,
+	.time_ = text_time,
+	.join = text_join,
+	.value = text_value,
+	.map = text_map,
+	.keyed = text_keyed,
+	.lost = text_lost,
+	.text = text_text,
+};

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Maps, records and messages as JSON, compared to the letter; escaping and numbers. */
+#include "out_fixture.h"
+
+#include "out/json.h"
+#include "unit/bucket.h"
+
+static struct umap map_of(const struct type *key, const struct type *value)
+{
+	return (struct umap){ .name = "@x",
+		              .key = key,
+		              .value = value,
+		              .key_size = key ? type_slot(key) : 4,
+		              .value_size = type_cell(value) };
+}
+
+static void check_scalar(const struct type *value, const u64 *cell, const char *expected)
+{
+	struct umap m = map_of(NULL, value);
+	struct table t;
+
+	table_init(&t, &fixture_arena, &fixture_unit, &m);
+	table_add(&t, "\0\0\0", cell, 1);
+	out_json.map(fixture_start(), &fixture_out, &t, 0, 0);
+	fixture_is(expected);
+}
+
+static void check_value(const struct type *t, const void *bytes, const char *expected)
+{
+	out_json.value(fixture_start(), &fixture_out, t, bytes);
+	fixture_is(expected);
+}
+
+static void check_string(struct str s, const char *expected)
+{
+	json_string(fixture_start(), s);
+	fixture_is(expected);
+}
+
+static void test_strings(void **state)
+{
+	(void)state;
+	check_string(STR("plain"), "\"plain\"");
+	check_string(STR("\"\\\n\r\t\x01\x1f"), "\"\\\"\\\\\\n\\r\\t\\u0001\\u001f\"");
+	check_string(STR("a\0b"), "\"a\\u0000b\"");
+	check_string(STR("\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80"),
+	             "\"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\"");
+	/* A lone continuation, an overlong slash, a surrogate, beyond U+10FFFF, a cut sequence. */
+	check_string(STR("\x80"), "\"\\ufffd\"");
+	check_string(STR("\xc0\xaf"), "\"\\ufffd\\ufffd\"");
+	check_string(STR("\xed\xa0\x80"), "\"\\ufffd\\ufffd\\ufffd\"");
+	check_string(STR("\xf4\x90\x80\x80"), "\"\\ufffd\\ufffd\\ufffd\\ufffd\"");
+	check_string(STR("x\xe2\x82"), "\"x\\ufffd\\ufffd\"");
+}
+
+static void test_numbers(void **state)
+{
+	(void)state;
+	check_value(&type_s64, (u64[]){ (u64)-1 }, "{\"type\": \"value\", \"data\": -1}\n");
+	check_value(&type_u64, (u64[]){ 1ull << 53 },
+	            "{\"type\": \"value\", \"data\": 9007199254740992}\n");
+	check_value(&type_u64, (u64[]){ (1ull << 53) + 1 },
+	            "{\"type\": \"value\", \"data\": \"9007199254740993\"}\n");
+	check_value(&type_u64, (u64[]){ UINT64_MAX },
+	            "{\"type\": \"value\", \"data\": \"18446744073709551615\"}\n");
+	check_value(&type_s64, (u64[]){ INT64_MAX },
+	            "{\"type\": \"value\", \"data\": \"9223372036854775807\"}\n");
+	check_value(&type_s64, (u64[]){ 1ull << 63 },
+	            "{\"type\": \"value\", \"data\": -9223372036854775808}\n");
+}
+
+static void test_values(void **state)
+{
+	static const struct enumerator red = { "RED", 1 };
+	const struct type colour = { .kind = TYPE_INT, .size = 4, .enums = &red, .n_enums = 1 };
+	const struct type *str = type_str(&fixture_arena, 8, true);
+	const struct type *tuple = type_tuple(&fixture_arena,
+	                                      (const struct type *[]){ &colour, str }, 2);
+	const struct field fields[] = { { .name = "a", .type = &type_u8 },
+		                        { .name = "b", .type = &type_s8, .off = 1 } };
+	const struct type record = {
+		.kind = TYPE_STRUCT, .size = 2, .fields = fields, .n_fields = 2
+	};
+	static const struct {
+		u64 n;
+		char text[8];
+	} bytes = { 1, "q\"" };
+
+	(void)state;
+	check_value(tuple, &bytes, "{\"type\": \"value\", \"data\": [1,\"q\\\"\"]}\n");
+	check_value(&type_bool, (u64[]){ 1 }, "{\"type\": \"value\", \"data\": true}\n");
+	check_value(&record, "\5\xff\0\0\0\0\0",
+	            "{\"type\": \"value\", \"data\": {\"a\": 5, \"b\": -1}}\n");
+	check_value(type_array(&fixture_arena, &type_u8, 3), "\1\2\3\0\0\0\0",
+	            "{\"type\": \"value\", \"data\": [1,2,3]}\n");
+	check_value(type_buf(&fixture_arena, 4), "\2\0\0\0\0\0\0\0a\xff\0\0\0\0\0",
+	            "{\"type\": \"value\", \"data\": [97,255]}\n");
+	check_value(type_ptr(&fixture_arena, &type_none, SPACE_NONE), (u64[]){ 4096 },
+	            "{\"type\": \"value\", \"data\": 4096}\n");
+	check_value(type_plain(&fixture_arena, TYPE_KSYM), (u64[]){ 4096 },
+	            "{\"type\": \"value\", \"data\": 4096}\n");
+	check_value(
+		type_stack(&fixture_arena, TYPE_KSTACK, STACK_BPFTRACE, 5), (u64[]){ 1 },
+		"{\"type\": \"value\", \"data\": \"\\n        kernel+1\\n        main+2\\n\"}\n");
+}
+
+static void test_hist(void **state)
+{
+	struct type hist = { .kind = TYPE_HIST };
+	u64 cell[66] = { [0] = 1, [2] = 3 }, high[66] = { [65] = 1 };
+
+	(void)state;
+	check_scalar(
+		&hist, cell,
+		"{\"type\": \"hist\", \"data\": {\"@x\": [{\"max\": -1, \"count\": 1},"
+		"{\"min\": 0, \"max\": 0, \"count\": 0},{\"min\": 1, \"max\": 1, \"count\": 3}]"
+		"}}\n");
+	check_scalar(&hist, high,
+	             "{\"type\": \"hist\", \"data\": {\"@x\": [{\"min\": 9223372036854775808, "
+	             "\"max\": \"18446744073709551615\", \"count\": 1}]}}\n");
+	check_scalar(&hist, (u64[66]){ 0 }, "{\"type\": \"hist\", \"data\": {\"@x\": []}}\n");
+}
+
+static void test_lhist(void **state)
+{
+	struct type lhist = { .kind = TYPE_LHIST, .min = -10, .max = 10, .step = 10 };
+
+	(void)state;
+	check_scalar(
+		&lhist, (u64[]){ 1, 0, 0, 2 },
+		"{\"type\": \"hist\", \"data\": {\"@x\": [{\"max\": -11, \"count\": 1},"
+		"{\"min\": -10, \"max\": -1, \"count\": 0},{\"min\": 0, \"max\": 9, \"count\": "
+		"0},{\"min\": 10, \"count\": 2}]}}\n");
+}
+
+static void test_stats(void **state)
+{
+	struct type stats = { .kind = TYPE_STATS, .size = 16 },
+		    avg = { .kind = TYPE_AVG, .size = 16 };
+
+	(void)state;
+	check_scalar(&stats, (u64[]){ 2, 9 },
+	             "{\"type\": \"stats\", \"data\": {\"@x\": {\"count\": 2, \"average\": 4, "
+	             "\"total\": 9}}}\n");
+	check_scalar(&avg, (u64[]){ 2, 9 }, "{\"type\": \"stats\", \"data\": {\"@x\": 4}}\n");
+}
+
+static void test_keys(void **state)
+{
+	struct type count = { .kind = TYPE_COUNT, .size = 8 };
+	const struct type *str = type_str(&fixture_arena, 8, true);
+	const struct type *inner = type_tuple(&fixture_arena,
+	                                      (const struct type *[]){ &type_s64, &type_bool }, 2);
+	const struct type *key = type_tuple(&fixture_arena, (const struct type *[]){ str, inner },
+	                                    2);
+	struct umap m = map_of(key, &count);
+	static const struct {
+		char text[8];
+		u64 a, b;
+	} rows[] = { { "a b\"", 1, 1 }, { "z", 2, 0 } };
+	struct table t;
+
+	(void)state;
+	table_init(&t, &fixture_arena, &fixture_unit, &m);
+	out_json.map(fixture_start(), &fixture_out, &t, 0, 0);
+	fixture_is("");
+	for (u64 i = 0; i < 2; i++)
+		table_add(&t, &rows[i], &i, 1);
+	table_sort(&t);
+	out_json.map(fixture_start(), &fixture_out, &t, 0, 0);
+	fixture_is("{\"type\": \"map\", \"data\": {\"@x\": {\"a b\\\",(1,true)\": 0, "
+	           "\"z,(2,false)\": 1}}}\n");
+	out_json.map(fixture_start(), &fixture_out, &t, 1, 0);
+	fixture_is("{\"type\": \"map\", \"data\": {\"@x\": {\"z,(2,false)\": 1}}}\n");
+}
+
+static void test_stack_key(void **state)
+{
+	const struct type *stack = type_stack(&fixture_arena, TYPE_USTACK, STACK_BPFTRACE, 9);
+	struct umap m = map_of(stack, &type_s64);
+
+	(void)state;
+	out_json.keyed(fixture_start(), &fixture_out, &m, (u64[]){ 1, 2 }, &type_s64, (u64[]){ 5 });
+	fixture_is("{\"type\": \"map\", \"data\": {\"@x\": {\"\\nuser+1\\nmain+2\\n\": 5}}}\n");
+}
+
+static void test_empty_scalar(void **state)
+{
+	struct umap m = map_of(NULL, &type_s64);
+	struct table t;
+
+	(void)state;
+	table_init(&t, &fixture_arena, &fixture_unit, &m);
+	out_json.map(fixture_start(), &fixture_out, &t, 0, 0);
+	fixture_is("{\"type\": \"map\", \"data\": {\"@x\": 0}}\n");
+}
+
+static void test_records(void **state)
+{
+	const struct field arg = { .type = type_str(&fixture_arena, 8, true) };
+	struct urecord r = { .action = ACTION_PRINTF, .args = &arg, .n_args = 1, .text = "%s\n" };
+
+	(void)state;
+	out_json.printf_(fixture_start(), &fixture_out, &r, "a\xff\0\0\0\0\0");
+	fixture_is("{\"type\": \"printf\", \"data\": \"a\\ufffd\\n\"}\n");
+	r.action = ACTION_WARNF;
+	r.loc = (struct loc){ 10, 11 };
+	out_json.printf_(fixture_start(), &fixture_out, &r, "a\0\0\0\0\0\0");
+	fixture_is("{\"type\": \"warnf\", \"msg\": \"a\\n\", \"filename\": \"stdin\", "
+	           "\"line\": 2, \"col\": 3}\n");
+	r.text = " ";
+	out_json.join(fixture_start(), &fixture_out, &r, "a\0\0\0\0\0\0");
+	fixture_is("{\"type\": \"join\", \"data\": \"a\"}\n");
+}
+
+static void test_messages(void **state)
+{
+	struct buf *b = fixture_start();
+
+	(void)state;
+	out_json.attached(b, &fixture_out, 2);
+	out_json.time_(b, &fixture_out, "12:00\n");
+	out_json.text(b, &fixture_out, "cat", "x");
+	out_json.lost(b, &fixture_out, 7);
+	fixture_is("{\"type\": \"attached_probes\", \"count\": 2, \"data\": {\"probes\": 2}}\n"
+	           "{\"type\": \"time\", \"data\": \"12:00\\n\"}\n"
+	           "{\"type\": \"cat\", \"data\": \"x\"}\n"
+	           "{\"type\": \"lost_events\", \"count\": 7, \"data\": {\"events\": 7}}\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_strings),      cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_values),       cmocka_unit_test(test_hist),
+		cmocka_unit_test(test_lhist),        cmocka_unit_test(test_stats),
+		cmocka_unit_test(test_keys),         cmocka_unit_test(test_stack_key),
+		cmocka_unit_test(test_empty_scalar), cmocka_unit_test(test_records),
+		cmocka_unit_test(test_messages),
+	};
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	fixture_free();
+	return failed;
+}

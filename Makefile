@@ -47,9 +47,9 @@ OBJ      := $(SRC:src/%.c=$(BUILD)/obj/%.o)
 LIB_OBJ  := $(filter-out $(BUILD)/obj/main.o,$(OBJ))
 
 UNIT     := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/test_*.c))
-# Helpers of the unit tests (the file-made world, the bytecode interpreter): any other file there.
+# Helpers of the unit tests: any other file there, and the bytecode interpreter.
 AID_OBJ  := $(patsubst tests/%.c,$(BUILD)/obj/tests/%.o,\
-	    $(filter-out tests/unit/test_%.c,$(wildcard tests/unit/*.c)))
+	    $(filter-out tests/unit/test_%.c,$(wildcard tests/unit/*.c tests/interp/*.c)))
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 REPLAY   := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=$(BUILD)/tests/replay/fuzz_%)
 FUZZ     := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=$(BUILD)/fuzz/fuzz_%)

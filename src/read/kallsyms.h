@@ -20,6 +20,6 @@ const char *kallsyms_name(const struct kallsyms *k, u64 addr, u64 *off);
 u64 kallsyms_addr(const struct kallsyms *k, const char *name);
 /* Text symbols whose name matches; module is "" for the kernel itself. */
 void kallsyms_each(const struct kallsyms *k, struct str glob,
-		   bool (*cb)(void *ctx, const char *name, const char *module), void *ctx);
+                   bool (*cb)(void *ctx, const char *name, const char *module), void *ctx);
 
 #endif

@@ -24,7 +24,7 @@ struct procmaps {
 bool procmaps_read(struct arena *a, s32 pid, struct procmaps *out, struct err *e);
 /* Parses the text of such a file; bad lines end with false and *e naming the line. */
 bool procmaps_parse(struct arena *a, const char *text, size_t n, struct procmaps *out,
-		    struct err *e);
+                    struct err *e);
 const struct procmap *procmaps_find(const struct procmaps *m, u64 addr);
 
 #endif

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Kernel symbols from /proc/kallsyms.
+ *
+ * The one idea: the text is kept as it was read, with the ends of names and modules turned into
+ * NULs, and beside it lies an array of (address, place in the text) for the text symbols,
+ * sorted by address. Making the text costs the kernel ten times what parsing it costs us, so
+ * it is read once, in large reads into one block.
+ *
+ *     ffffffff81000000 T _stext\n           text symbol of the kernel
+ *     ffffffffc0201000 t f\t[module]\n      text symbol of a module
+ *
+ * It does not know sizes: a function reaches to the next symbol.
+ */
+#include "read/kallsyms.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct ksym {
+	u64 addr;
+	u32 name;   /* offset in text */
+	u32 module; /* offset in text, 0: the kernel itself */
+};
+
+struct kallsyms {
+	char *text; /* n bytes, and a NUL behind them */
+	u32 n;
+	struct ksym *v; /* text symbols by address, then by place in the file */
+	u32 n_syms;
+};
+
+#define TEXT_FIRST (8u << 20) /* most kernels' table fits */
+#define TEXT_MAX   (256u << 20)
+#define LINE_MIN   20u        /* address, type and a name of one letter */
+#define FUNC_MAX   (1u << 20) /* no function is longer; beyond is a hole in the table */
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+static bool grow(struct kallsyms *k, u32 *cap, struct err *e)
+{
+	char *p;
+
+	if (*cap >= TEXT_MAX)
+		return err_set(e, "the kernel symbol table is larger than %u MiB", TEXT_MAX >> 20);
+	*cap = *cap ? *cap * 2 : TEXT_FIRST;
+	p = realloc(k->text, (size_t)*cap + 1);
+	if (!p)
+		return err_sys(e, ENOMEM, "can not hold the kernel symbol table");
+	k->text = p;
+	return true;
+}
+
+static bool read_text(struct kallsyms *k, int fd, const char *path, struct err *e)
+{
+	u32 cap = 0;
+	ssize_t n;
+
+	do {
+		if (k->n == cap && !grow(k, &cap, e))
+			return false;
+		n = read(fd, k->text + k->n, cap - k->n);
+		if (n < 0 && errno != EINTR)
+			return err_sys(e, errno, "can not read %s", path);
+		if (n > 0)
+			k->n += (u32)n;
+	} while (n != 0);
+	k->text[k->n] = 0;
+	return true;
+}
+
+/* ---- parsing -------------------------------------------------------------------------------- */
+
+/* Reads hexadecimal digits at *p, stops at the first other byte. */
+static u64 hex(const char **p)
+{
+	u64 v = 0;
+
+	for (;; (*p)++) {
+		char c = **p;
+
+		if (c >= '0' && c <= '9')
+			v = v << 4 | (u64)(c - '0');
+		else if (c >= 'a' && c <= 'f')
+			v = v << 4 | (u64)(c - 'a' + 10);
+		else
+			return v;
+	}
+}
+
+static bool is_text(char type)
+{
+	return type == 't' || type == 'T' || type == 'w' || type == 'W';
+}
+
+/* Ends the name (and module) of the line [p, end) with NULs; false for a line of another form. */
+static bool parse_line(struct kallsyms *k, const char *p, char *end, struct ksym *s, char *type)
+{
+	char *tab, *close;
+
+	s->addr = hex(&p);
+	if (end - p < 4 || p[0] != ' ' || p[2] != ' ')
+		return false;
+	*type = p[1];
+	s->name = (u32)(p + 3 - k->text);
+	s->module = 0;
+	*end = 0;
+	tab = memchr(p + 3, '\t', (size_t)(end - p - 3));
+	if (!tab)
+		return true;
+	*tab = 0;
+	close = memchr(tab, ']', (size_t)(end - tab));
+	if (!close || tab[1] != '[')
+		return true;
+	*close = 0;
+	s->module = (u32)(tab + 2 - k->text);
+	return true;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct ksym *x = a, *y = b;
+
+	if (x->addr != y->addr)
+		return x->addr < y->addr ? -1 : 1;
+	return x->name < y->name ? -1 : x->name > y->name;
+}
+
+static bool parse_text(struct kallsyms *k, struct err *e)
+{
+	char *p = k->text, *end = k->text + k->n, *eol;
+	bool sorted = true;
+
+	k->v = malloc(((size_t)k->n / LINE_MIN + 1) * sizeof(*k->v));
+	if (!k->v)
+		return err_sys(e, ENOMEM, "can not hold the kernel symbol table");
+	for (; (eol = memchr(p, '\n', (size_t)(end - p))); p = eol + 1) {
+		struct ksym *s = &k->v[k->n_syms];
+		char type;
+
+		if (eol - p < (ptrdiff_t)LINE_MIN - 1 || !parse_line(k, p, eol, s, &type) ||
+		    !is_text(type))
+			continue;
+		sorted &= !k->n_syms || s[-1].addr <= s->addr;
+		k->n_syms++;
+	}
+	if (!sorted)
+		qsort(k->v, k->n_syms, sizeof(*k->v), by_address);
+	return true;
+}
+
+struct kallsyms *kallsyms_open(const char *path, struct err *e)
+{
+	struct kallsyms *k = calloc(1, sizeof(*k));
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool ok;
+
+	if (!k)
+		abort();
+	if (fd < 0)
+		ok = err_sys(e, errno, "can not open %s", path);
+	else
+		ok = read_text(k, fd, path, e) && parse_text(k, e);
+	if (fd >= 0)
+		close(fd);
+	if (ok)
+		return k;
+	kallsyms_close(k);
+	return NULL;
+}
+
+void kallsyms_close(struct kallsyms *k)
+{
+	if (!k)
+		return;
+	free(k->text);
+	free(k->v);
+	free(k);
+}
+
+/* ---- asking --------------------------------------------------------------------------------- */
+
+const char *kallsyms_name(const struct kallsyms *k, u64 addr, u64 *off)
+{
+	u32 low = 0, high = k->n_syms;
+
+	/* Invariant: all below low are <= addr, all from high on are above. */
+	while (low < high) {
+		u32 mid = low + (high - low) / 2;
+
+		if (k->v[mid].addr <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (!low || !k->v[low - 1].addr || addr - k->v[low - 1].addr >= FUNC_MAX)
+		return NULL;
+	/* Of several names for one address the kernel's own printing takes the first. */
+	for (low--; low && k->v[low - 1].addr == k->v[low].addr;)
+		low--;
+	*off = addr - k->v[low].addr;
+	return k->text + k->v[low].name;
+}
+
+/* The address of the line that holds the byte `at`. */
+static u64 line_address(const struct kallsyms *k, const char *at)
+{
+	const char *before = memrchr(k->text, 0, (size_t)(at - k->text));
+	const char *p = before ? before + 1 : k->text;
+
+	/* Behind a module's "]" NUL the line still has its newline's NUL, so p is a line start. */
+	return hex(&p);
+}
+
+u64 kallsyms_addr(const struct kallsyms *k, const char *name)
+{
+	size_t n = strlen(name);
+	const char *p = k->text, *end = k->text + k->n;
+
+	if (!n)
+		return 0;
+	/* Rare, and the table is not sorted by name: look for the name's bytes, then check. */
+	while ((p = memmem(p, (size_t)(end - p), name, n + 1))) {
+		if (p - k->text >= 4 && p[-1] == ' ' && p[-3] == ' ')
+			return line_address(k, p - 1);
+		p += n + 1;
+	}
+	return 0;
+}
+
+void kallsyms_each(const struct kallsyms *k, struct str glob,
+                   bool (*cb)(void *ctx, const char *name, const char *module), void *ctx)
+{
+	for (u32 i = 0; i < k->n_syms; i++) {
+		const struct ksym *s = &k->v[i];
+		const char *name = k->text + s->name;
+
+		if (glob_match(glob, str_of(name)) &&
+		    !cb(ctx, name, s->module ? k->text + s->module : ""))
+			return;
+	}
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* kallsyms.c on a small table with all its forms, and on the running kernel's. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "read/kallsyms.h"
+
+#define TABLE "tests/data/world/kallsyms"
+
+static struct kallsyms *must_open(const char *path)
+{
+	struct err e;
+	struct kallsyms *k = kallsyms_open(path, &e);
+
+	if (!k)
+		fail_msg("%s", e.text);
+	return k;
+}
+
+static void names_addresses(void **state)
+{
+	struct kallsyms *k = must_open(TABLE);
+	u64 off = 99;
+
+	(void)state;
+	/* Of the aliases the first in the file; data symbols in between do not count. */
+	assert_string_equal(kallsyms_name(k, 0xffffffff81000010, &off), "_stext");
+	assert_int_equal(off, 16);
+	assert_string_equal(kallsyms_name(k, 0xffffffff81000200, &off), "vfs_read");
+	assert_int_equal(off, 0);
+	assert_string_equal(kallsyms_name(k, 0xffffffff810002ff, &off), "vfs_read");
+	assert_string_equal(kallsyms_name(k, 0xffffffffc0201008, &off), "mod_func");
+	assert_null(kallsyms_name(k, 0xffffffff80ffffff, &off));
+	assert_null(kallsyms_name(k, 0, &off));
+	/* Too far from the last function to be in it. */
+	assert_null(kallsyms_name(k, 0xffffffffff000000, &off));
+	kallsyms_close(k);
+}
+
+static void finds_addresses_of_all_kinds(void **state)
+{
+	struct kallsyms *k = must_open(TABLE);
+
+	(void)state;
+	assert_true(kallsyms_addr(k, "vfs_read") == 0xffffffff81000200);
+	assert_true(kallsyms_addr(k, "jiffies") == 0xffffffff82000000);
+	assert_true(kallsyms_addr(k, "mod_data") == 0xffffffffc0202000);
+	assert_true(kallsyms_addr(k, "mod_func") == 0xffffffffc0201000);
+	assert_true(kallsyms_addr(k, "read") == 0);
+	assert_true(kallsyms_addr(k, "mod") == 0);
+	assert_true(kallsyms_addr(k, "") == 0);
+	kallsyms_close(k);
+}
+
+static bool collect(void *ctx, const char *name, const char *module)
+{
+	buf_printf(ctx, "%s[%s] ", name, module);
+	return true;
+}
+
+static void lists_text_symbols_by_glob(void **state)
+{
+	struct kallsyms *k = must_open(TABLE);
+	struct buf b = { 0 };
+
+	(void)state;
+	kallsyms_each(k, STR("*d*"), collect, &b);
+	assert_string_equal(buf_text(&b), "vfs_read[] weak_read[] mod_func[mod] ");
+	buf_free(&b);
+	kallsyms_close(k);
+}
+
+static void reads_the_running_kernel(void **state)
+{
+	struct kallsyms *k = must_open("/proc/kallsyms");
+	u64 addr = kallsyms_addr(k, "vfs_read"), off;
+
+	(void)state;
+	if (!addr) {
+		kallsyms_close(k);
+		skip();
+	}
+	assert_string_equal(kallsyms_name(k, addr + 1, &off), "vfs_read");
+	assert_int_equal(off, 1);
+	kallsyms_close(k);
+}
+
+static void reports_a_missing_file(void **state)
+{
+	struct err e;
+
+	(void)state;
+	assert_null(kallsyms_open("/does/not/exist", &e));
+	assert_non_null(strstr(e.text, "can not open /does/not/exist"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_addresses),
+		cmocka_unit_test(finds_addresses_of_all_kinds),
+		cmocka_unit_test(lists_text_symbols_by_glob),
+		cmocka_unit_test(reads_the_running_kernel),
+		cmocka_unit_test(reports_a_missing_file),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Slices, wildcards and the nearest name. */
+#include "base/str.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void test_compare(void **state)
+{
+	(void)state;
+	assert_true(str_eq(STR("abc"), str_of("abc")));
+	assert_false(str_eq(STR("abc"), STR("abd")));
+	assert_false(str_eq(STR("abc"), STR("ab")));
+	assert_true(str_eq((struct str){ NULL, 0 }, STR("")));
+	assert_true(str_is(STR("x"), "x"));
+	assert_true(str_starts(STR("uprobe:x"), "uprobe"));
+	assert_false(str_starts(STR("up"), "uprobe"));
+	assert_true(str_starts(STR("up"), ""));
+}
+
+static void test_cut(void **state)
+{
+	struct str rest, s = str_cut(STR("a:b:"), ':', &rest);
+
+	(void)state;
+	assert_true(str_is(s, "a"));
+	assert_true(str_is(rest, "b:"));
+	s = str_cut(rest, ':', &rest);
+	assert_true(str_is(s, "b"));
+	assert_non_null(rest.p); /* there was a separator: an empty part follows */
+	assert_int_equal(rest.n, 0);
+	s = str_cut(STR("abc"), ':', &rest);
+	assert_true(str_is(s, "abc"));
+	assert_null(rest.p);
+	s = str_cut((struct str){ NULL, 0 }, ':', &rest);
+	assert_int_equal(s.n, 0);
+	assert_null(rest.p);
+}
+
+static void test_glob(void **state)
+{
+	static const struct {
+		const char *pattern, *text;
+		bool match;
+	} rows[] = {
+		{ "", "", true },
+		{ "", "a", false },
+		{ "*", "", true },
+		{ "*", "anything", true },
+		{ "a*c", "abbbc", true },
+		{ "a*c", "abbb", false },
+		{ "*mm*", "vmm_x", true },
+		{ "?", "", false },
+		{ "a?c", "abc", true },
+		{ "[abc]x", "bx", true },
+		{ "[abc]x", "dx", false },
+		{ "[a-f]", "e", true },
+		{ "[!a-f]", "e", false },
+		{ "[^a-f]", "g", true },
+		{ "[]]", "]", true },
+		{ "[a-]", "-", true },
+		{ "[abc", "a", false },
+		{ "**a**", "xxa", true },
+		{ "*a*b*c", "aabbc", true },
+		{ "*a*b*c", "aabb", false },
+		{ "a.c", "abc", false },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(rows); i++)
+		if (glob_match(str_of(rows[i].pattern), str_of(rows[i].text)) != rows[i].match)
+			fail_msg("'%s' on '%s'", rows[i].pattern, rows[i].text);
+	assert_true(glob_is(STR("a*")));
+	assert_true(glob_is(STR("a[b]")));
+	assert_false(glob_is(STR("abc")));
+}
+
+/* What takes exponential time in careless matchers. */
+static void test_glob_time(void **state)
+{
+	char text[2001];
+
+	(void)state;
+	memset(text, 'a', 2000);
+	text[2000] = 0;
+	assert_false(glob_match(STR("*a*a*a*a*a*a*a*a*a*a*b"), str_of(text)));
+}
+
+static const char *nearest(const char *want, const char *const *names, u32 n)
+{
+	static struct near near;
+
+	near_init(&near, want);
+	for (u32 i = 0; i < n; i++)
+		near_offer(&near, names[i]);
+	return near_best(&near);
+}
+
+static void test_near(void **state)
+{
+	static const char *const names[] = { "count", "sum", "hist", "lhist", "", "strftime" };
+	char long_name[200];
+
+	(void)state;
+	assert_string_equal(nearest("cnt", names, 6), "count");
+	assert_string_equal(nearest("hists", names, 6), "hist");
+	assert_string_equal(nearest("lhsit", names, 6), "lhist");
+	assert_string_equal(nearest("strtime", names, 6), "strftime");
+	assert_null(nearest("completely", names, 6));
+	assert_null(nearest("x", names, 0));
+	memset(long_name, 'x', 199);
+	long_name[199] = 0;
+	assert_null(nearest(long_name, names, 6));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_compare), cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_glob),    cmocka_unit_test(test_glob_time),
+		cmocka_unit_test(test_near),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

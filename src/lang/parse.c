@@ -60,6 +60,16 @@ bool parse_failed(const struct parser *p)
 	return p->d->n_errors > p->errors_before;
 }
 
+/* The place behind the last character that is not blank. */
+static struct loc text_end(const struct parser *p)
+{
+	u32 end = p->lex.source->n;
+
+	while (end && strchr(" \t\r\n", p->lex.source->text[end - 1]))
+		end--;
+	return (struct loc){ end, 0 };
+}
+
 bool parse_error(struct parser *p, const char *fmt, ...)
 {
 	struct str shown = { p->lex.source->text + p->tok.loc.off, MIN(p->tok.loc.len, 40u) };
@@ -72,7 +82,7 @@ bool parse_error(struct parser *p, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	if (p->tok.kind == TOKEN_END)
-		return diag_error(p->d, p->tok.loc, "syntax: %s before the end of the script",
+		return diag_error(p->d, text_end(p), "syntax: %s before the end of the script",
 		                  text);
 	return diag_error(p->d, p->tok.loc, "syntax: %s before '%.*s'", text, STR_ARG(shown));
 }

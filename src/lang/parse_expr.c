@@ -590,8 +590,12 @@ static const struct binary_row *binary_row(const struct parser *p)
 		{ TOKEN_MUL, OP_MUL, 10 }, { TOKEN_DIV, OP_DIV, 10 },  { TOKEN_MOD, OP_MOD, 10 },
 	};
 
-	if (p->tok.kind == TOKEN_DIV && p->in_predicate && parse_peek(p).kind == TOKEN_LBRACE)
-		return NULL;
+	if (p->in_predicate && p->tok.kind == TOKEN_DIV) {
+		enum token_kind next = parse_peek(p).kind;
+
+		if (next == TOKEN_LBRACE || next == TOKEN_END)
+			return NULL;
+	}
 	for (u32 i = 0; i < ARRAY_SIZE(rows); i++)
 		if (rows[i].token == p->tok.kind)
 			return &rows[i];

@@ -38,6 +38,8 @@ static bool end_statement(struct parser *p)
 		return true;
 	if (!p->tok.on_new_line || p->tok.kind == TOKEN_END)
 		return parse_error(p, "expected ';'");
+	if (parse_failed(p))
+		return true;
 	diag_warn(p->d, here,
 	          "missing ';' at the end of the line: the line end closes the statement");
 	return true;

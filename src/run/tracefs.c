@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Finding the event directory.
+ *
+ * The one idea: where nobody mounted tracefs we make a mount that is attached nowhere
+ * (fsopen, fsmount) and read it through /proc/self/fd/N. The system's mount table stays as it
+ * was, and the mount is gone when the descriptor is closed or we end.
+ */
+#include "run/tracefs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool no_permission(struct err *e, const char *what)
+{
+	err_sys(e, EACCES, "%s", what);
+	return err_hint(e, "run memtap as root");
+}
+
+/* 0, or the errno of looking at dir/events. */
+static int probe_dir(const char *dir)
+{
+	char path[128];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/events", dir);
+	return stat(path, &st) == 0 ? 0 : errno;
+}
+
+static int mount_private(struct err *e)
+{
+	int fs = fsopen("tracefs", FSOPEN_CLOEXEC), fd;
+
+	if (fs < 0) {
+		if (errno == EPERM)
+			no_permission(e, "the kernel's tracing files are not mounted and mounting "
+			                 "them is not allowed");
+		else
+			err_sys(e, errno, "the kernel has no tracing files (tracefs)");
+		return -1;
+	}
+	if (fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0) {
+		err_sys(e, errno, "can not create a view of the kernel's tracing files");
+		close(fs);
+		return -1;
+	}
+	fd = fsmount(fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+	if (fd < 0)
+		err_sys(e, errno, "can not mount the kernel's tracing files");
+	close(fs);
+	return fd;
+}
+
+static bool take_dir(struct tracefs *t, const char *dir)
+{
+	snprintf(t->dir, sizeof(t->dir), "%s", dir);
+	t->fd = -1;
+	return true;
+}
+
+bool tracefs_open(struct tracefs *t, const char *dir, struct err *e)
+{
+	static const char *const usual[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
+	bool denied = false;
+
+	if (dir) {
+		if (strlen(dir) >= sizeof(t->dir))
+			return err_set(e, "the path %s is too long", dir);
+		return take_dir(t, dir);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(usual); i++) {
+		int code = probe_dir(usual[i]);
+
+		if (!code)
+			return take_dir(t, usual[i]);
+		denied |= code == EACCES;
+	}
+	if (denied && geteuid() != 0)
+		return no_permission(e, "the kernel's tracing files (/sys/kernel/tracing) can not "
+		                        "be read");
+	t->fd = mount_private(e);
+	if (t->fd < 0)
+		return false;
+	snprintf(t->dir, sizeof(t->dir), "/proc/self/fd/%d", t->fd);
+	return true;
+}
+
+void tracefs_close(struct tracefs *t)
+{
+	if (t->dir[0] && t->fd >= 0)
+		close(t->fd);
+	*t = (struct tracefs){ 0 };
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+bool tracefs_list(struct arena *a, const char *path, struct str glob, const char ***names, u32 *n,
+                  struct err *e)
+{
+	VEC(const char *) found = { 0 };
+	DIR *d = opendir(path);
+	struct dirent *entry;
+
+	if (!d && (errno == EACCES || errno == EPERM))
+		return no_permission(e, "the kernel's event list can not be read");
+	if (!d)
+		return err_sys(e, errno, "can not list %s", path);
+	while ((entry = readdir(d)))
+		if (entry->d_type == DT_DIR && entry->d_name[0] != '.' &&
+		    glob_match(glob, str_of(entry->d_name)))
+			vec_add(a, &found, arena_strdup(a, entry->d_name));
+	closedir(d);
+	if (found.n)
+		qsort(found.v, found.n, sizeof(*found.v), by_name);
+	*names = found.v;
+	*n = found.n;
+	return true;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The kernel's event directory, whether the system has mounted it or not.
+ */
+#ifndef RUN_TRACEFS_H
+#define RUN_TRACEFS_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+
+struct tracefs {
+	char dir[64]; /* path that can be opened, "" before tracefs_open */
+	int fd;       /* a mount of our own, -1 none; 0 before tracefs_open */
+};
+
+/* Finds tracefs; with `dir` that directory is taken. Asks the kernel for a private mount, seen
+ * by nobody else, when there is none. */
+bool tracefs_open(struct tracefs *t, const char *dir, struct err *e);
+void tracefs_close(struct tracefs *t);
+
+/* Sorted names of the sub-directories of `path` that match; they live in the arena. */
+bool tracefs_list(struct arena *a, const char *path, struct str glob, const char ***names, u32 *n,
+                  struct err *e);
+
+#endif

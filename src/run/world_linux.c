@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What the compiler may ask of the machine, answered by the machine.
+ *
+ * The one idea: every answer is made when it is first asked for and then kept, so a script that
+ * needs no types opens no BTF, and one that asks twice reads once. A missing or unreadable source
+ * is told in one sentence that says what it is and what can be done.
+ *
+ * It does not attach, load or print anything.
+ */
+#include "run/world_linux.h"
+
+#include <errno.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include "base/file.h"
+#include "base/hmap.h"
+#include "kern/live.h"
+#include "read/procmaps.h"
+#include "run/resolve.h"
+#include "run/tracefs.h"
+
+#define FORMAT_MAX    (1u << 20)  /* bytes of one event's format */
+#define FUNCTIONS_MAX (64u << 20) /* bytes of available_filter_functions */
+#define INIT_PID_NS   0xEFFFFFFCu /* PROC_PID_INIT_INO: inode of the first pid namespace */
+
+struct world_linux {
+	struct world w; /* first: struct world * is cast to this */
+	struct world_linux_options o;
+	struct arena arena;
+	struct resolver resolver;
+	struct tracefs tracefs;
+	struct btf *btf;
+	struct kallsyms *kallsyms;
+	struct hmap formats; /* "group/name" -> struct tpformat * */
+	struct hmap elfs;    /* path -> struct elf * */
+	struct hmap paths;   /* name -> resolved path */
+	VEC(struct elf *) elf_list;
+	struct features features;
+	bool features_known;
+};
+
+static struct world_linux *linux_of(struct world *w)
+{
+	return (struct world_linux *)w;
+}
+
+/* ---- types and symbols ---------------------------------------------------------------------- */
+
+static struct btf *world_btf(struct world *w, struct err *e)
+{
+	struct world_linux *l = linux_of(w);
+	const char *path = l->o.btf ? l->o.btf : "/sys/kernel/btf/vmlinux";
+
+	if (l->btf)
+		return l->btf;
+	l->btf = btf_open(path, e);
+	if (!l->btf && e->code == ENOENT) {
+		err_set(e, "the kernel offers no type information: %s is missing", path);
+		e->code = ENOENT;
+		err_hint(e, "kernel types need a kernel built with CONFIG_DEBUG_INFO_BTF=y");
+	} else if (!l->btf) {
+		err_wrap(e, "the kernel's type information can not be used");
+	}
+	return l->btf;
+}
+
+static struct kallsyms *symbols(struct world_linux *l, struct err *e)
+{
+	if (!l->kallsyms)
+		l->kallsyms = kallsyms_open(l->o.kallsyms ? l->o.kallsyms : "/proc/kallsyms", e);
+	return l->kallsyms;
+}
+
+static u64 world_kaddr(struct world *w, const char *symbol)
+{
+	struct err ignored;
+	struct kallsyms *k = symbols(linux_of(w), &ignored);
+
+	return k ? kallsyms_addr(k, symbol) : 0;
+}
+
+/* ---- tracepoints ---------------------------------------------------------------------------- */
+
+static bool need_tracefs(struct world_linux *l, struct err *e)
+{
+	return l->tracefs.dir[0] || tracefs_open(&l->tracefs, l->o.tracefs, e);
+}
+
+static bool no_event(struct err *e, const char *group, const char *name)
+{
+	err_set(e, "there is no tracepoint %s:%s", group, name);
+	e->code = ENOENT;
+	return false;
+}
+
+/* A name that is one path component, so that a script can not leave the event directory. */
+static bool is_component(const char *name)
+{
+	return name[0] && name[0] != '.' && !strchr(name, '/');
+}
+
+static bool read_format(struct world_linux *l, const char *key, struct tpformat *f, struct err *e)
+{
+	const char *path = arena_printf(&l->arena, "%s/events/%s/format", l->tracefs.dir, key);
+	struct buf b = { 0 };
+	bool ok = file_read(path, &b, FORMAT_MAX, e);
+
+	if (!ok && (e->code == EACCES || e->code == EPERM))
+		err_hint(e, "run memtap as root");
+	ok = ok && (tpformat_parse(&l->arena, (struct str){ buf_text(&b), (u32)b.n }, f, e) ||
+	            err_wrap(e, "%s", path));
+	buf_free(&b);
+	return ok;
+}
+
+static const struct tpformat *world_tracepoint(struct world *w, const char *group, const char *name,
+                                               struct err *e)
+{
+	struct world_linux *l = linux_of(w);
+	const char *key = arena_printf(&l->arena, "%s/%s", group, name);
+	void **known = hmap_find(&l->formats, key, strlen(key));
+	struct tpformat *f;
+
+	if (known)
+		return *known;
+	if (!need_tracefs(l, e))
+		return NULL;
+	if (!is_component(group) || !is_component(name)) {
+		no_event(e, group, name);
+		return NULL;
+	}
+	f = arena_new(&l->arena, struct tpformat);
+	if (!read_format(l, key, f, e)) {
+		if (e->code == ENOENT)
+			no_event(e, group, name);
+		return NULL;
+	}
+	hmap_put(&l->formats, key, strlen(key), f);
+	return f;
+}
+
+static bool world_tracepoints(struct world *w, struct str group, struct str name,
+                              bool (*cb)(void *ctx, const char *group, const char *name), void *ctx,
+                              struct err *e)
+{
+	struct world_linux *l = linux_of(w);
+	const char **groups, **names, *dir;
+	u32 n_groups, n_names;
+
+	if (!need_tracefs(l, e))
+		return false;
+	dir = arena_printf(&l->arena, "%s/events", l->tracefs.dir);
+	if (!tracefs_list(&l->arena, dir, group, &groups, &n_groups, e))
+		return false;
+	for (u32 g = 0; g < n_groups; g++) {
+		/* The tracer's own record types; they are not events. */
+		if (strcmp(groups[g], "ftrace") == 0)
+			continue;
+		if (!tracefs_list(&l->arena, arena_printf(&l->arena, "%s/%s", dir, groups[g]), name,
+		                  &names, &n_names, e))
+			return false;
+		for (u32 i = 0; i < n_names; i++)
+			if (!cb(ctx, groups[g], names[i]))
+				return true;
+	}
+	return true;
+}
+
+/* ---- programs and processes ----------------------------------------------------------------- */
+
+static struct elf *world_elf(struct world *w, const char *path, struct err *e)
+{
+	struct world_linux *l = linux_of(w);
+	void **known = hmap_find(&l->elfs, path, strlen(path));
+	struct elf *f;
+
+	if (known)
+		return *known;
+	f = elf_open(path, e);
+	if (!f)
+		return NULL;
+	hmap_put(&l->elfs, elf_path(f), strlen(path), f);
+	vec_add(&l->arena, &l->elf_list, f);
+	return f;
+}
+
+static const char *world_resolve(struct world *w, const char *name, struct err *e)
+{
+	struct world_linux *l = linux_of(w);
+	void **known = hmap_find(&l->paths, name, strlen(name));
+	const char *path, *key;
+
+	if (known)
+		return *known;
+	path = resolve_file(&l->resolver, name, e);
+	if (!path)
+		return NULL;
+	key = arena_strdup(&l->arena, name);
+	hmap_put(&l->paths, key, strlen(key), (void *)path);
+	return path;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t n = strlen(text), m = strlen(end);
+
+	return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+/* A file that was replaced since it was mapped has no path any more but can still be opened
+ * through the mapping itself. */
+static const char *mapping_path(struct arena *a, s32 pid, const struct procmap *m)
+{
+	if (ends_with(m->path, " (deleted)"))
+		return arena_printf(a, "/proc/%d/map_files/%lx-%lx", pid, m->start, m->end);
+	return arena_printf(a, "/proc/%d/root%s", pid, m->path);
+}
+
+static bool same_file(const struct procmap *a, const struct procmap *b)
+{
+	return a->inode == b->inode && a->dev_major == b->dev_major && a->dev_minor == b->dev_minor;
+}
+
+/* True if the mapping is the first executable one of a real file. */
+static bool is_new_file(const struct procmaps *maps, u32 i)
+{
+	const struct procmap *m = &maps->v[i];
+
+	if (!m->exec || m->path[0] != '/' || !m->inode)
+		return false;
+	for (u32 k = 0; k < i; k++)
+		if (maps->v[k].exec && same_file(&maps->v[k], m))
+			return false;
+	return true;
+}
+
+static bool world_process_files(struct world *w, s32 pid, bool (*cb)(void *ctx, const char *path),
+                                void *ctx, struct err *e)
+{
+	struct world_linux *l = linux_of(w);
+	struct procmaps maps;
+
+	if (!procmaps_read(&l->arena, pid, &maps, e))
+		return false;
+	for (u32 i = 0; i < maps.n; i++)
+		if (is_new_file(&maps, i) && !cb(ctx, mapping_path(&l->arena, pid, &maps.v[i])))
+			break;
+	return true;
+}
+
+/* ---- kernel functions ----------------------------------------------------------------------- */
+
+typedef bool function_cb(void *ctx, const char *name, const char *module);
+
+/* Lines "name" and "name [module]" of available_filter_functions. */
+static void each_filter_line(struct world_linux *l, const struct buf *b, struct str glob,
+                             function_cb *cb, void *ctx)
+{
+	struct str rest = { buf_text(b), (u32)b->n };
+
+	while (rest.p && rest.n) {
+		struct str line = str_cut(rest, '\n', &rest), module;
+		struct str name = str_cut(line, ' ', &module), tail;
+
+		/* Places the kernel has patched out are listed under a name of their own. */
+		if (!name.n || str_starts(name, "__ftrace_invalid_address") ||
+		    !glob_match(glob, name))
+			continue;
+		if (module.n && module.p[0] == '[')
+			module = str_cut((struct str){ module.p + 1, module.n - 1 }, ']', &tail);
+		if (!cb(ctx, arena_strndup(&l->arena, name.p, name.n),
+		        arena_strndup(&l->arena, module.p, module.n)))
+			return;
+	}
+}
+
+static bool filter_functions(struct world_linux *l, struct str glob, function_cb *cb, void *ctx)
+{
+	struct buf b = { 0 };
+	struct err ignored;
+	bool ok;
+
+	if (!need_tracefs(l, &ignored))
+		return false;
+	ok = file_read(arena_printf(&l->arena, "%s/available_filter_functions", l->tracefs.dir), &b,
+	               FUNCTIONS_MAX, &ignored);
+	if (ok)
+		each_filter_line(l, &b, glob, cb, ctx);
+	buf_free(&b);
+	return ok;
+}
+
+struct btf_functions {
+	function_cb *cb;
+	void *ctx;
+};
+
+static bool on_btf_function(void *ctx, u32 id, const char *name)
+{
+	struct btf_functions *f = ctx;
+
+	(void)id;
+	return f->cb(f->ctx, name, "");
+}
+
+/*
+ * From the most exact list to the least: what the kernel's own tracer can patch, the functions
+ * with types, the symbols. One plain name that BTF has needs no list at all.
+ */
+static bool world_functions(struct world *w, struct str glob, function_cb *cb, void *ctx,
+                            struct err *e)
+{
+	struct world_linux *l = linux_of(w);
+	struct btf_functions f = { cb, ctx };
+	struct kallsyms *k;
+	struct err ignored;
+	struct btf *b = world_btf(w, &ignored);
+
+	if (b && !glob_is(glob)) {
+		const char *name = arena_strndup(&l->arena, glob.p, glob.n);
+
+		if (btf_find(b, BTF_KIND_FUNC, name)) {
+			cb(ctx, name, "");
+			return true;
+		}
+	}
+	if (filter_functions(l, glob, cb, ctx))
+		return true;
+	if (b) {
+		btf_each(b, BTF_KIND_FUNC, glob, on_btf_function, &f);
+		return true;
+	}
+	k = symbols(l, e);
+	if (k)
+		kallsyms_each(k, glob, cb, ctx);
+	return k != NULL;
+}
+
+/* ---- the rest ------------------------------------------------------------------------------- */
+
+/* On 64-bit kernels the inode number of a cgroup's directory is its id (kernfs). */
+static bool world_cgroupid(struct world *w, const char *path, u64 *id, struct err *e)
+{
+	struct statfs fs;
+	struct stat st;
+
+	(void)w;
+	if (statfs(path, &fs) < 0 || stat(path, &st) < 0)
+		return err_sys(e, errno, "can not look at the cgroup %s", path);
+	if (fs.f_type != CGROUP2_SUPER_MAGIC) {
+		err_set(e, "%s is not a directory of the unified cgroup hierarchy", path);
+		return err_hint(e, "it is usually mounted at /sys/fs/cgroup or "
+		                   "/sys/fs/cgroup/unified");
+	}
+	*id = st.st_ino;
+	return true;
+}
+
+static const struct features *world_features(struct world *w)
+{
+	struct world_linux *l = linux_of(w);
+
+	if (l->o.features)
+		return l->o.features;
+	if (!l->features_known)
+		features_probe(&l->features);
+	l->features_known = true;
+	return &l->features;
+}
+
+static const struct world_ops ops = {
+	.btf = world_btf,
+	.tracepoint = world_tracepoint,
+	.tracepoints = world_tracepoints,
+	.elf = world_elf,
+	.resolve = world_resolve,
+	.process_files = world_process_files,
+	.functions = world_functions,
+	.kaddr = world_kaddr,
+	.cgroupid = world_cgroupid,
+	.features = world_features,
+};
+
+/* CPUs in a list like "0-3,8": 1 when the file can not be understood. */
+static u32 count_cpus(const char *root)
+{
+	char path[512];
+	struct buf b = { 0 };
+	struct err ignored;
+	u32 n = 0, from, to;
+	int used;
+
+	snprintf(path, sizeof(path), "%s/sys/devices/system/cpu/possible", root);
+	if (file_read(path, &b, 65536, &ignored)) {
+		for (const char *p = buf_text(&b); sscanf(p, "%u%n", &from, &used) == 1;) {
+			p += used;
+			to = from;
+			if (sscanf(p, "-%u%n", &to, &used) == 1)
+				p += used;
+			n += to >= from && to < 65536 ? to - from + 1 : 0;
+			p += *p == ',';
+		}
+	}
+	buf_free(&b);
+	return MAX(n, 1u);
+}
+
+static void find_pid_namespace(struct world *w)
+{
+	struct stat st;
+
+	if (stat("/proc/self/ns/pid", &st) < 0)
+		return;
+	w->nested_pid_ns = st.st_ino != INIT_PID_NS;
+	w->pid_ns_dev = st.st_dev;
+	w->pid_ns_ino = st.st_ino;
+}
+
+struct world *world_linux_new(const struct world_linux_options *o)
+{
+	struct world_linux *l = calloc(1, sizeof(*l));
+	const char *path;
+
+	if (!l)
+		abort();
+	l->o = *o;
+	if (!l->o.root)
+		l->o.root = "";
+	path = o->path ? o->path : getenv("PATH");
+	l->resolver = (struct resolver){ .arena = &l->arena,
+		                         .root = l->o.root,
+		                         .path = path ? path : "/usr/local/bin:/usr/bin:/bin" };
+	l->w.ops = &ops;
+	l->w.n_cpus = count_cpus(l->o.root);
+	find_pid_namespace(&l->w);
+	return &l->w;
+}
+
+void world_linux_free(struct world *w)
+{
+	struct world_linux *l;
+
+	if (!w)
+		return;
+	l = linux_of(w);
+	for (u32 i = 0; i < l->elf_list.n; i++)
+		elf_close(l->elf_list.v[i]);
+	btf_close(l->btf);
+	kallsyms_close(l->kallsyms);
+	tracefs_close(&l->tracefs);
+	hmap_free(&l->formats);
+	hmap_free(&l->elfs);
+	hmap_free(&l->paths);
+	arena_free(&l->arena);
+	free(l);
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* world_linux.c (with tracefs.c and resolve.c) on a world made of files and on this machine. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "run/world_linux.h"
+
+static const struct features some_features = { .uprobe_multi = true };
+
+static const struct world_linux_options files = {
+	.root = "tests/data/world",
+	.path = "/nowhere::/usr/bin",
+	.tracefs = "tests/data/world/tracing",
+	.btf = "tests/data/world/none.btf",
+	.kallsyms = "tests/data/world/kallsyms",
+	.features = &some_features,
+};
+
+static struct world *made_of_files(void)
+{
+	return world_linux_new(&files);
+}
+
+static struct world *real(void)
+{
+	return world_linux_new(&(struct world_linux_options){ .features = &some_features });
+}
+
+static bool add_pair(void *ctx, const char *a, const char *b)
+{
+	buf_printf(ctx, "%s:%s ", a, b);
+	return true;
+}
+
+static void reads_formats_and_keeps_them(void **state)
+{
+	struct world *w = made_of_files();
+	const struct tpformat *f;
+	struct err e;
+
+	(void)state;
+	f = w->ops->tracepoint(w, "sched", "sched_switch", &e);
+	assert_non_null(f);
+	assert_int_equal(f->id, 314);
+	assert_ptr_equal(w->ops->tracepoint(w, "sched", "sched_switch", &e), f);
+	assert_null(w->ops->tracepoint(w, "sched", "none", &e));
+	assert_string_equal(e.text, "there is no tracepoint sched:none");
+	assert_int_equal(e.code, 2);
+	assert_null(w->ops->tracepoint(w, "..", "sched", &e));
+	assert_null(w->ops->tracepoint(w, "sched", "../sched/sched_switch", &e));
+	assert_null(w->ops->tracepoint(w, "", "", &e));
+	assert_null(w->ops->tracepoint(w, "broken", "bad", &e));
+	assert_non_null(strstr(e.text, "line 4 of the event format"));
+	world_linux_free(w);
+}
+
+static bool stop_at_first(void *ctx, const char *a, const char *b)
+{
+	add_pair(ctx, a, b);
+	return false;
+}
+
+static void lists_tracepoints_sorted(void **state)
+{
+	struct world *w = made_of_files();
+	struct buf b = { 0 };
+	struct err e;
+
+	(void)state;
+	assert_true(w->ops->tracepoints(w, STR("*"), STR("*"), add_pair, &b, &e));
+	assert_string_equal(buf_text(&b), "broken:bad sched:sched_switch sched:sched_wakeup "
+	                                  "vmscan:mm_shrink_slab_start ");
+	buf_reset(&b);
+	assert_true(w->ops->tracepoints(w, STR("sched"), STR("*w[ai]*"), add_pair, &b, &e));
+	assert_string_equal(buf_text(&b), "sched:sched_switch sched:sched_wakeup ");
+	buf_reset(&b);
+	assert_true(w->ops->tracepoints(w, STR("s*"), STR("*"), stop_at_first, &b, &e));
+	assert_string_equal(buf_text(&b), "sched:sched_switch ");
+	buf_free(&b);
+	world_linux_free(w);
+}
+
+static void resolves_names_to_files(void **state)
+{
+	struct world *w = made_of_files();
+	char cwd[4096], want[8192];
+	const char *path;
+	struct err e;
+
+	(void)state;
+	assert_non_null(getcwd(cwd, sizeof(cwd)));
+	snprintf(want, sizeof(want), "%s/tests/data/world/usr/bin/tool", cwd);
+	path = w->ops->resolve(w, "tool", &e);
+	assert_string_equal(path, want);
+	assert_ptr_equal(w->ops->resolve(w, "tool", &e), path);
+	assert_string_equal(w->ops->resolve(w, "./tests/data/world/usr/bin/tool", &e), want);
+	/* The newest version; the linker's "libfoo.so" only by its own name. */
+	path = w->ops->resolve(w, "libfoo", &e);
+	assert_non_null(strstr(path, "/lib64/libfoo.so.10"));
+	path = w->ops->resolve(w, "libfoo.so.1", &e);
+	assert_string_equal(strrchr(path, '/'), "/libfoo.so.1");
+	world_linux_free(w);
+}
+
+static void says_why_a_name_has_no_file(void **state)
+{
+	struct world *w = made_of_files();
+	struct err e;
+
+	(void)state;
+	assert_null(w->ops->resolve(w, "data", &e));
+	assert_string_equal(e.text, "no program or library is called 'data'");
+	assert_non_null(strstr(e.hint, "'./data'"));
+	assert_null(w->ops->resolve(w, "", &e));
+	assert_null(w->ops->resolve(w, "/does/not/exist", &e));
+	assert_string_equal(e.text, "can not open /does/not/exist: No such file or directory");
+	assert_null(w->ops->resolve(w, "tests/data", &e));
+	assert_string_equal(e.text, "tests/data is not a program or library: Is a directory");
+	assert_null(w->ops->resolve(w, "/dev/null", &e));
+	assert_string_equal(e.text, "/dev/null is not a regular file");
+	world_linux_free(w);
+}
+
+static void lists_functions_of_the_tracer(void **state)
+{
+	struct world *w = made_of_files();
+	struct buf b = { 0 };
+	struct err e;
+
+	(void)state;
+	assert_true(w->ops->functions(w, STR("*"), add_pair, &b, &e));
+	assert_string_equal(buf_text(&b), "vfs_read: vfs_readv: mod_func:mod ");
+	buf_free(&b);
+	world_linux_free(w);
+}
+
+static void lists_symbols_where_there_is_nothing_better(void **state)
+{
+	struct world_linux_options o = files;
+	struct buf b = { 0 };
+	struct world *w;
+	struct err e;
+
+	(void)state;
+	o.tracefs = "tests/data/none";
+	w = world_linux_new(&o);
+	assert_true(w->ops->functions(w, STR("*read"), add_pair, &b, &e));
+	assert_string_equal(buf_text(&b), "vfs_read: weak_read: ");
+	buf_free(&b);
+	world_linux_free(w);
+}
+
+static void answers_small_questions(void **state)
+{
+	struct world *w = made_of_files();
+	struct err e;
+	u64 id;
+
+	(void)state;
+	assert_int_equal(w->n_cpus, 3);
+	assert_ptr_equal(w->ops->features(w), &some_features);
+	assert_true(w->ops->kaddr(w, "jiffies") == 0xffffffff82000000);
+	assert_true(w->ops->kaddr(w, "none") == 0);
+	assert_null(w->ops->btf(w, &e));
+	assert_string_equal(e.text, "the kernel offers no type information: "
+	                            "tests/data/world/none.btf is missing");
+	assert_non_null(strstr(e.hint, "CONFIG_DEBUG_INFO_BTF"));
+	assert_false(w->ops->cgroupid(w, "/proc", &id, &e));
+	assert_string_equal(e.text, "/proc is not a directory of the unified cgroup hierarchy");
+	assert_false(w->ops->cgroupid(w, "/does/not/exist", &id, &e));
+	world_linux_free(w);
+}
+
+static void knows_the_pid_namespace(void **state)
+{
+	struct world *w = real();
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(stat("/proc/self/ns/pid", &st), 0);
+	assert_int_equal(w->pid_ns_ino, st.st_ino);
+	assert_int_equal(w->pid_ns_dev, st.st_dev);
+	assert_int_equal(w->nested_pid_ns, st.st_ino != 0xEFFFFFFC);
+	assert_true(w->n_cpus >= 1);
+	world_linux_free(w);
+}
+
+struct own_files {
+	struct world *w;
+	u32 n;
+	bool self;
+};
+
+static bool look_at_file(void *ctx, const char *path)
+{
+	struct own_files *o = ctx;
+	struct elf_sym s;
+	struct err e;
+	struct elf *f = o->w->ops->elf(o->w, path, &e);
+
+	assert_non_null(f);
+	assert_ptr_equal(o->w->ops->elf(o->w, path, &e), f);
+	o->n++;
+	o->self |= elf_find(f, "look_at_file", &s);
+	return true;
+}
+
+static void lists_the_files_of_a_process(void **state)
+{
+	struct own_files o = { .w = real() };
+	struct err e;
+
+	(void)state;
+	assert_true(o.w->ops->process_files(o.w, getpid(), look_at_file, &o, &e));
+	assert_true(o.self);
+	assert_true(o.n >= 2);
+	assert_false(o.w->ops->process_files(o.w, 0x7fffffff, look_at_file, &o, &e));
+	assert_string_equal(e.text, "there is no process with pid 2147483647");
+	world_linux_free(o.w);
+}
+
+static void finds_the_c_library(void **state)
+{
+	struct world *w = real();
+	struct elf_sym s;
+	struct err e;
+	const char *path = w->ops->resolve(w, "libc", &e);
+
+	(void)state;
+	assert_non_null(path);
+	assert_string_equal(w->ops->resolve(w, "libc.so.6", &e), path);
+	assert_true(elf_find(w->ops->elf(w, path, &e), "malloc", &s));
+	world_linux_free(w);
+}
+
+/* Also where tracefs is not mounted: the world makes a view of its own and leaves no mount. */
+static void reads_real_events(void **state)
+{
+	struct world *w = real();
+	struct buf b = { 0 };
+	const struct tpformat *f;
+	struct err e;
+
+	(void)state;
+	f = w->ops->tracepoint(w, "syscalls", "sys_enter_brk", &e);
+	if (!f) {
+		world_linux_free(w);
+		print_message("skipped: %s\n", e.text);
+		skip();
+	}
+	assert_true(f->id > 0);
+	assert_string_equal(f->fields[f->n_fields - 1].name, "brk");
+	assert_true(w->ops->tracepoints(w, STR("syscalls"), STR("sys_e*_brk"), add_pair, &b, &e));
+	assert_string_equal(buf_text(&b), "syscalls:sys_enter_brk syscalls:sys_exit_brk ");
+	buf_free(&b);
+	world_linux_free(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reads_formats_and_keeps_them),
+		cmocka_unit_test(lists_tracepoints_sorted),
+		cmocka_unit_test(resolves_names_to_files),
+		cmocka_unit_test(says_why_a_name_has_no_file),
+		cmocka_unit_test(lists_functions_of_the_tracer),
+		cmocka_unit_test(lists_symbols_where_there_is_nothing_better),
+		cmocka_unit_test(answers_small_questions),
+		cmocka_unit_test(knows_the_pid_namespace),
+		cmocka_unit_test(lists_the_files_of_a_process),
+		cmocka_unit_test(finds_the_c_library),
+		cmocka_unit_test(reads_real_events),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -13,10 +13,14 @@ struct sym;
 struct sym *sym_new(void);
 void sym_free(struct sym *s);
 
-/* "name+off" or "0x..." ; with_off false leaves "+off" away when off is 0. */
+/* "name+off", unresolved "0x..." */
 void sym_kernel(struct sym *s, struct buf *b, u64 addr);
-/* As bpftrace prints it: "malloc+0", unresolved "0x7f...". *module gets the file's path or "". */
+/* As bpftrace prints it: "malloc+0", unresolved "0x7f...". *module gets the file's path or "",
+ * valid until the next call; it may be NULL. */
 void sym_user(struct sym *s, struct buf *b, u32 pid, u64 addr, const char **module);
+/* The name alone, without "+off": what ksym() and usym() print. */
+void sym_kernel_name(struct sym *s, struct buf *b, u64 addr);
+void sym_user_name(struct sym *s, struct buf *b, u32 pid, u64 addr);
 /* Reads (again) the maps of a process now, so that its addresses can be named after it has
  * ended. Cheap when nothing changed; silently does nothing when it is gone. */
 void sym_note_process(struct sym *s, u32 pid);

@@ -10,7 +10,7 @@
 
 static const char *const role_names[] = {
 	[UMAP_USER] = "user",       [UMAP_DATA] = "data",     [UMAP_RING] = "ring",
-	[UMAP_SCRATCH] = "scratch", [UMAP_STACKS] = "stacks",
+	[UMAP_SCRATCH] = "scratch", [UMAP_STACKS] = "stacks", [UMAP_ZERO] = "zero",
 };
 
 static const char *const action_names[] = {

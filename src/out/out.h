@@ -29,23 +29,24 @@ struct out {
 };
 
 struct out_ops {
-	void (*attached)(struct buf *b, const struct out *o, u32 n_probes); /* JSON only; text says
-									       it on stderr */
+	/* JSON only; text says it on stderr, as a message. */
+	void (*attached)(struct buf *b, const struct out *o, u32 n_probes);
+	/* printf, and errorf and warnf: these with their place in the source and as one line. */
 	void (*printf_)(struct buf *b, const struct out *o, const struct urecord *r,
 	                const void *record);
+	/* `text` is the formatted time (value_time). */
 	void (*time_)(struct buf *b, const struct out *o, const char *text);
 	void (*join)(struct buf *b, const struct out *o, const struct urecord *r,
 	             const void *record);
 	void (*value)(struct buf *b, const struct out *o, const struct type *t, const void *bytes);
 	/* A whole map, already sorted; top 0 = all rows (else the last `top`), div 0 = 1. */
 	void (*map)(struct buf *b, const struct out *o, const struct table *t, u32 top, u32 div);
-	/* print(@m[k]): one row. */
+	/* print(@m[k]): one row. `value` is at rest, or one cell when vt is an aggregation. */
 	void (*keyed)(struct buf *b, const struct out *o, const struct umap *m, const void *key,
 	              const struct type *vt, const void *value);
 	void (*lost)(struct buf *b, const struct out *o, u64 n);
-	void (*text)(struct buf *b, const struct out *o, const char *kind,
-	             const char *text); /* cat,
-									       system output */
+	/* What a file (kind "cat") or command ("syscall") contained or said. */
+	void (*text)(struct buf *b, const struct out *o, const char *kind, const char *text);
 };
 
 extern const struct out_ops out_text, out_json;

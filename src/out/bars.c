@@ -17,7 +17,7 @@
 #include "unit/bucket.h"
 
 #define BAR_WIDTH 52
-#define KILO      1024
+#define KILO      1024l
 
 bool bars_range(const struct cell *c, u32 *first, u32 *last)
 {

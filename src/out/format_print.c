@@ -15,7 +15,7 @@
 
 /* What an integer directive prints: sign or prefix, zeros, digits. */
 struct number {
-	char prefix[4];
+	const char *prefix;
 	char digits[32];
 	u32 n; /* digits */
 };
@@ -50,24 +50,25 @@ static u32 number_bytes(const struct format_part *part, const struct type *t)
 static void number_make(struct number *n, const struct format_part *part, u64 word, u32 bytes)
 {
 	bool is_signed = part->conv == 'd' || part->conv == 'i', upper = part->conv == 'X';
-	const char *prefix = "";
 	u32 base = 10;
 
+	*n = (struct number){ .prefix = "" };
 	word = number_cut(word, bytes, is_signed);
 	if (is_signed) {
 		bool negative = (s64)word < 0;
 
-		prefix = negative ? "-" : part->plus ? "+" : part->space ? " " : "";
+		n->prefix = negative ? "-" : part->plus ? "+" : part->space ? " " : "";
 		word = negative ? -word : word;
 	} else if (part->conv == 'o') {
 		base = 8;
-		prefix = part->hash && word ? "0" : "";
+		n->prefix = part->hash && word ? "0" : "";
 	} else if (part->conv != 'u') {
 		base = 16;
-		prefix = part->conv == 'p' ? "0x" : !part->hash || !word ? "" : upper ? "0X" : "0x";
+		n->prefix = part->conv == 'p'      ? "0x"
+		            : !part->hash || !word ? ""
+		            : upper                ? "0X"
+		                                   : "0x";
 	}
-	memset(n, 0, sizeof(*n));
-	strcpy(n->prefix, prefix);
 	number_digits(n, word, base, upper);
 }
 

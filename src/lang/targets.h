@@ -23,7 +23,7 @@ struct targets {
 	const char **parts;
 	u32 n_parts;
 	/* What the probe's predicate and body use; decides which sites share a program. */
-	bool uses_args; /* `args` */
+	bool uses_args;  /* `args` */
 	u32 n_args_used; /* 1 + the highest argN, 0 none */
 	u32 n_sites;     /* of the whole script, counted beyond the limit too */
 	u32 n_added;     /* of this attach point */
@@ -31,11 +31,11 @@ struct targets {
 
 /* One way to write a probe type. */
 struct provider {
-	const char *name;       /* long name, any case; or short name, exact case */
-	const char *full;       /* the long name, for messages and names of probes */
+	const char *name; /* long name, any case; or short name, exact case */
+	const char *full; /* the long name, for messages and names of probes */
 	enum attach_kind kind;
 	u32 min_parts, max_parts;
-	const char *form;       /* how to write it, for messages */
+	const char *form;                  /* how to write it, for messages */
 	void (*expand)(struct targets *t); /* NULL: known, not available */
 };
 
@@ -70,7 +70,7 @@ void targets_usdt(struct targets *t);       /* usdt */
 /* Calls back for each file that a path part means: the one file, or for an empty part or
  * wildcards the files of the traced process. False after an error. */
 bool targets_files(struct targets *t, const char *path,
-		   void (*cb)(struct targets *t, const char *path, void *ctx), void *ctx);
+                   void (*cb)(struct targets *t, const char *path, void *ctx), void *ctx);
 /* "fn+0x10" -> "fn" and 16; text without '+' keeps offset 0. False when it is no number. */
 bool targets_offset(struct targets *t, const char *text, const char **name, u64 *offset);
 

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Names and types of a whole script.
+ *
+ * The one idea: types flow from where values are put to where they are used, in any order of
+ * probes, so all bodies are walked again and again until a pass changes nothing. Types only ever
+ * grow (integers to 64 bits, strings to the longest), so that ends; a bound makes sure. One more
+ * pass reports what is wrong, and by then every rule sees final types.
+ *
+ * Maps belong to the script, variables to one variant of one probe.
+ */
+#include "lang/infer.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PASSES_MAX 64u
+
+static bool reported(const struct infer *in, struct loc loc, const char *text)
+{
+	for (u32 i = 0; i < in->diags->list.n; i++) {
+		const struct diag *d = &in->diags->list.v[i];
+
+		if (d->loc.off == loc.off && d->loc.len == loc.len && !strcmp(d->text, text))
+			return true;
+	}
+	return false;
+}
+
+/* Hints are for the diagnostic added last; after a repeated one there must be none. */
+static void report(struct infer *in, enum diag_level level, struct loc loc, const char *fmt,
+                   va_list ap)
+{
+	char text[1024];
+
+	vsnprintf(text, sizeof(text), fmt, ap);
+	in->added = !reported(in, loc, text);
+	if (!in->added)
+		return;
+	if (level == DIAG_ERROR)
+		diag_error(in->diags, loc, "%s", text);
+	else
+		diag_warn(in->diags, loc, "%s", text);
+}
+
+const struct type *infer_error(struct infer *in, struct loc loc, const char *fmt, ...)
+{
+	va_list ap;
+
+	in->added = false;
+	if (in->final) {
+		va_start(ap, fmt);
+		report(in, DIAG_ERROR, loc, fmt, ap);
+		va_end(ap);
+	}
+	return NULL;
+}
+
+const struct type *infer_error_now(struct infer *in, struct loc loc, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	report(in, DIAG_ERROR, loc, fmt, ap);
+	va_end(ap);
+	return NULL;
+}
+
+void infer_warn(struct infer *in, struct loc loc, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!in->final)
+		return;
+	va_start(ap, fmt);
+	report(in, DIAG_WARNING, loc, fmt, ap);
+	va_end(ap);
+}
+
+void infer_hint(struct infer *in, const char *fmt, ...)
+{
+	struct diags *d = in->diags;
+	char text[512];
+	va_list ap;
+
+	if (!in->added || !d->list.n)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	diag_hint(d, "%s", text);
+}
+
+void infer_hint_near(struct infer *in, const struct near *n)
+{
+	if (near_best(n))
+		infer_hint(in, "did you mean '%s'?", near_best(n));
+}
+
+const char *infer_text(struct infer *in, struct str s)
+{
+	return arena_strndup(in->arena, s.p, s.n);
+}
+
+const struct type *infer_failed(struct infer *in, struct loc loc, const struct err *e)
+{
+	infer_error(in, loc, "%s", e->text);
+	if (e->hint[0])
+		infer_hint(in, "%s", e->hint);
+	return NULL;
+}
+
+/* ---- passes --------------------------------------------------------------------------------- */
+
+/* Variables of a variant live across passes; they are kept beside it in one list. */
+struct variant_vars {
+	struct binding **v;
+	u32 n, cap;
+};
+
+static void walk_variant(struct infer *in, struct variant *v, struct variant_vars *vars)
+{
+	in->variant = v;
+	in->scope.n = 0;
+	in->loops = 0;
+	in->implicit.v = vars->v;
+	in->implicit.n = vars->n;
+	in->implicit.cap = vars->cap;
+	if (v->pred)
+		infer_condition(in, v->pred, "a predicate");
+	infer_block(in, v->body);
+	*vars = (struct variant_vars){ in->implicit.v, in->implicit.n, in->implicit.cap };
+}
+
+static u32 count_variants(const struct script *s)
+{
+	u32 n = 0;
+
+	for (const struct probe *p = s->probes; p; p = p->next)
+		n += p->variants.n;
+	return n;
+}
+
+static void walk_script(struct infer *in, struct variant_vars *vars)
+{
+	in->pass++;
+	in->changed = false;
+	for (in->probe = in->script->probes; in->probe; in->probe = in->probe->next)
+		for (u32 i = 0; i < in->probe->variants.n; i++)
+			walk_variant(in, in->probe->variants.v[i], vars++);
+}
+
+static void walk_until_stable(struct infer *in, struct variant_vars *vars)
+{
+	for (u32 i = 0; i < PASSES_MAX; i++) {
+		walk_script(in, vars);
+		if (!in->changed)
+			return;
+	}
+}
+
+bool infer_script(struct script *s, const struct config *c, struct world *w, struct diags *d)
+{
+	struct infer in = {
+		.arena = s->arena,
+		.script = s,
+		.config = c,
+		.world = w,
+		.diags = d,
+	};
+	struct variant_vars *vars = arena_array(s->arena, struct variant_vars, count_variants(s));
+	u32 errors = d->n_errors;
+
+	infer_map_declare(&in);
+	walk_until_stable(&in, vars);
+	/* What only reads of never assigned maps left open is settled, and may settle more. */
+	infer_map_default(&in);
+	walk_until_stable(&in, vars);
+	in.final = true;
+	walk_script(&in, vars);
+	hmap_free(&in.maps);
+	return d->n_errors == errors;
+}

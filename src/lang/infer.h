@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Shared by the infer_*.c files; others call infer_script() of lang.h.
+ *
+ * Types are found by walking every body until nothing changes, then once more to report. In the
+ * early passes NULL means "not known yet" and nothing is said; in the last pass NULL means
+ * "already reported". So every rule does the same with NULL: it gives NULL and stays silent.
+ */
+#ifndef LANG_INFER_H
+#define LANG_INFER_H
+
+#include "base/hmap.h"
+#include "lang/btf_type.h"
+#include "lang/lang.h"
+
+/* A variable that is visible. */
+struct binding {
+	struct var_sym *sym;
+	u32 pass;   /* the last pass in which it was assigned; other: not yet in this one */
+	bool fixed; /* declared with a type: assignments do not change it */
+};
+
+/* A map and what was found out about it. */
+struct map_info {
+	struct map_sym *sym;
+	bool listed;   /* used in a probe, so it is in script->maps */
+	bool assigned; /* anything ever puts a value in */
+	bool keyed;    /* used with a key */
+	bool bare;     /* used as a value without a key */
+};
+
+struct infer {
+	struct arena *arena;
+	struct script *script;
+	const struct config *config;
+	struct world *world;
+	struct diags *diags;
+	struct probe *probe;
+	struct variant *variant;
+	VEC(struct binding *) scope;    /* of `let`, innermost last */
+	VEC(struct binding *) implicit; /* first assigned without `let`: visible in the probe */
+	struct hmap maps;               /* name -> struct map_info */
+	u32 pass;
+	bool final;
+	bool changed;
+	bool added; /* the last report was new: a hint may follow */
+	u32 loops;  /* enclosing loops */
+};
+
+/* ---- infer.c -------------------------------------------------------------------------------- */
+
+/* Report in the last pass, once for each place and text. Return NULL, for rules to return. */
+const struct type *infer_error(struct infer *in, struct loc loc, const char *fmt, ...)
+	PRINTF_LIKE(3, 4);
+/* As infer_error, but in any pass: for nodes that are replaced and not seen again. */
+const struct type *infer_error_now(struct infer *in, struct loc loc, const char *fmt, ...)
+	PRINTF_LIKE(3, 4);
+void infer_warn(struct infer *in, struct loc loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* Hint for the error just reported, "did you mean 'x'?"; nothing when there is no near name. */
+void infer_hint_near(struct infer *in, const struct near *n);
+void infer_hint(struct infer *in, const char *fmt, ...) PRINTF_LIKE(2, 3);
+const char *infer_text(struct infer *in, struct str s); /* NUL-terminated copy */
+/* Why the world said no, at a place. */
+const struct type *infer_failed(struct infer *in, struct loc loc, const struct err *e);
+
+/* ---- infer_stmt.c --------------------------------------------------------------------------- */
+
+void infer_block(struct infer *in, struct node *block);
+void infer_condition(struct infer *in, struct node *n, const char *what);
+struct binding *infer_var_find(struct infer *in, struct str name);
+
+/* ---- infer_expr.c --------------------------------------------------------------------------- */
+
+/* Types n and everything below; NULL: unknown or reported. The result is n->type. */
+const struct type *infer_expr(struct infer *in, struct node *n);
+/* As infer_expr, for places that need a value: no statement-like call, no `args`. */
+const struct type *infer_value(struct infer *in, struct node *n);
+/* A value that can be stored or printed: not a whole struct either. */
+const struct type *infer_storable(struct infer *in, struct node *n);
+/* A value that must be an integer, for what `what` says ("the count of unroll"). */
+const struct type *infer_integer(struct infer *in, struct node *n, const char *what);
+/* Makes n an integer constant. */
+const struct type *infer_set_int(struct node *n, u64 value, const struct type *type);
+const struct type *infer_set_string(struct infer *in, struct node *n, const char *text);
+/* True for programs that run in user space's context at a user address. */
+bool infer_is_user(const struct infer *in);
+/* Where a pointer made from an integer points in this kind of program. */
+enum space infer_space(const struct infer *in);
+
+/* ---- infer_unify.c -------------------------------------------------------------------------- */
+
+/* The type that holds both; NULL when there is none. */
+const struct type *infer_unify(struct infer *in, const struct type *old, const struct type *now);
+/* Integers as they rest: 64 bits, the enum kept. */
+const struct type *infer_widen(const struct type *t);
+/* As infer_unify, where a literal may be taken by the other type. */
+const struct type *infer_unify_node(struct infer *in, const struct type *old,
+                                    const struct node *now);
+/* The type of a value in a map or variable with all integers inside widened. */
+const struct type *infer_rest(struct infer *in, const struct type *t);
+
+/* ---- infer_map.c ---------------------------------------------------------------------------- */
+
+struct map_info *infer_map_find(struct infer *in, struct node *map);
+/* Declarations `let @m = hash(N)`. */
+void infer_map_declare(struct infer *in);
+/* Types the key expressions of a MAP node and merges them into the map's key. */
+bool infer_map_keys(struct infer *in, struct node *map);
+/* The same for a key given beside the map: delete(@m, key). */
+bool infer_map_key(struct infer *in, struct node *map, struct node *key);
+/* A map as a whole, without a key: print(@m). NULL when n is not that. */
+struct map_info *infer_map_whole(struct infer *in, struct node *n);
+/* Reading @m or @m[k]; with raw the type of the cell, else of the value it reads as. */
+const struct type *infer_map_read(struct infer *in, struct node *map, bool raw);
+void infer_map_assign(struct infer *in, struct node *map, const struct node *value,
+                      const struct type *type, struct loc loc);
+/* What a map's value reads as: count and sum as integers; NULL when it can not be read. */
+const struct type *infer_map_readable(const struct type *value);
+/* Maps whose value nothing says anything about are integers. */
+void infer_map_default(struct infer *in);
+
+/* ---- infer_name.c --------------------------------------------------------------------------- */
+
+const struct type *infer_builtin(struct infer *in, struct node *n);
+const struct type *infer_ident(struct infer *in, struct node *n);
+const struct type *infer_param(struct infer *in, struct node *n);
+/* The text of $N, NULL when it was not given (after a warning). */
+const char *infer_param_text(struct infer *in, struct node *n);
+
+/* ---- infer_type.c --------------------------------------------------------------------------- */
+
+/* A type as written. NULL after an error. */
+const struct type *infer_type_name(struct infer *in, const struct type_name *name,
+                                   enum space space);
+/* Kernel BTF, or NULL after the error that says what is missing. */
+struct btf *infer_btf(struct infer *in, struct loc loc);
+const struct type *infer_cast(struct infer *in, struct node *n);
+const struct type *infer_sizeof(struct infer *in, struct node *n);
+const struct type *infer_offsetof(struct infer *in, struct node *n);
+/* The integer type of a C name ("unsigned long", "u8", "pid_t"), NULL when it is none. */
+const struct type *infer_c_integer(struct str name);
+
+/* ---- infer_field.c -------------------------------------------------------------------------- */
+
+const struct type *infer_field(struct infer *in, struct node *n);
+/* The type of `retval` in fexit. */
+const struct type *infer_retval(struct infer *in, struct node *n);
+/* Arguments the event's prototype has, without a tracepoint's own; -1 not known. */
+s32 infer_proto_args(struct infer *in);
+
+/* ---- infer_call*.c, infer_agg.c ------------------------------------------------------------- */
+
+const struct type *infer_call(struct infer *in, struct node *n);
+/* @m = count() and the like: checks arguments, gives the cell's type. */
+const struct type *infer_agg(struct infer *in, struct node *n);
+struct node *infer_arg(const struct node *call, u32 i);
+/* A string literal argument, NULL after an error. */
+const char *infer_literal(struct infer *in, struct node *call, u32 i);
+bool infer_literal_int(struct infer *in, struct node *call, u32 i, s64 *value);
+
+/* One rule for each function or family, in infer_call_out.c, infer_call_text.c and
+ * infer_call_sym.c. */
+const struct type *infer_call_format(struct infer *in, struct node *n);
+const struct type *infer_call_print(struct infer *in, struct node *n);
+const struct type *infer_call_time(struct infer *in, struct node *n);
+const struct type *infer_call_join(struct infer *in, struct node *n);
+const struct type *infer_call_exit(struct infer *in, struct node *n);
+const struct type *infer_call_clear(struct infer *in, struct node *n);
+const struct type *infer_call_delete(struct infer *in, struct node *n);
+const struct type *infer_call_has_key(struct infer *in, struct node *n);
+const struct type *infer_call_len(struct infer *in, struct node *n);
+const struct type *infer_call_str(struct infer *in, struct node *n);
+const struct type *infer_call_buf(struct infer *in, struct node *n);
+const struct type *infer_call_strlen(struct infer *in, struct node *n);
+const struct type *infer_call_strncmp(struct infer *in, struct node *n);
+const struct type *infer_call_strcontains(struct infer *in, struct node *n);
+const struct type *infer_call_strftime(struct infer *in, struct node *n);
+const struct type *infer_call_strerror(struct infer *in, struct node *n);
+const struct type *infer_call_ntop(struct infer *in, struct node *n);
+const struct type *infer_call_macaddr(struct infer *in, struct node *n);
+const struct type *infer_call_bswap(struct infer *in, struct node *n);
+const struct type *infer_call_kptr(struct infer *in, struct node *n);
+const struct type *infer_call_uptr(struct infer *in, struct node *n);
+const struct type *infer_call_ksym(struct infer *in, struct node *n);
+const struct type *infer_call_usym(struct infer *in, struct node *n);
+const struct type *infer_call_kaddr(struct infer *in, struct node *n);
+const struct type *infer_call_uaddr(struct infer *in, struct node *n);
+const struct type *infer_call_reg(struct infer *in, struct node *n);
+const struct type *infer_call_cgroupid(struct infer *in, struct node *n);
+const struct type *infer_call_cgroup_path(struct infer *in, struct node *n);
+const struct type *infer_call_stack(struct infer *in, struct node *n);
+const struct type *infer_call_nsecs(struct infer *in, struct node *n);
+const struct type *infer_call_signal(struct infer *in, struct node *n);
+
+/* ---- fold.c --------------------------------------------------------------------------------- */
+
+/* Computes a unary or binary operator of integer constants in place. False: left as it is. */
+bool fold(struct node *n);
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Rules of functions that print, and of those that work on whole maps.
+ */
+#include "lang/infer.h"
+
+#include "unit/format.h"
+
+/* printf, cat, system, errorf, warnf: a literal format and the values it shows. */
+const struct type *infer_call_format(struct infer *in, struct node *n)
+{
+	const char *format = infer_literal(in, n, 0), *wrong;
+	const struct type **types = arena_array(in->arena, const struct type *, n->call.n_args);
+	bool known = format != NULL;
+	u32 i = 0;
+
+	for (struct node *a = n->call.args->next; a; a = a->next, i++) {
+		types[i] = infer_storable(in, a);
+		known &= types[i] != NULL;
+	}
+	if (!known)
+		return &type_none;
+	wrong = format_check(in->arena, format, types, i);
+	if (wrong)
+		infer_error(in, n->loc, "%s: %s", n->call.f->name, wrong);
+	return &type_none;
+}
+
+static const struct type *undefined_map(struct infer *in, const struct node *n,
+                                        const struct map_info *m)
+{
+	struct near near;
+
+	near_init(&near, m->sym->name);
+	for (u32 i = 0; i < in->script->maps.n; i++)
+		if (in->script->maps.v[i] != m->sym)
+			near_offer(&near, in->script->maps.v[i]->name);
+	infer_error(in, n->loc, "Undefined map: %s", m->sym->name);
+	infer_hint_near(in, &near);
+	return NULL;
+}
+
+/* The first argument as a map that something is assigned to. */
+static struct map_info *whole_map(struct infer *in, struct node *n)
+{
+	struct node *a = n->call.args;
+	struct map_info *m = infer_map_whole(in, a);
+
+	if (!m) {
+		infer_error(in, a->loc, "%s() needs a map without a key", n->call.f->name);
+		return NULL;
+	}
+	if (in->final && !m->assigned)
+		return (void)undefined_map(in, a, m), NULL;
+	return m;
+}
+
+/* print(@m, top, div): how many rows, and what to divide by. */
+static void print_limits(struct infer *in, struct node *n)
+{
+	for (u32 i = 1; i < n->call.n_args; i++) {
+		s64 value;
+
+		if (infer_literal_int(in, n, i, &value) && (value < 0 || value > INT32_MAX))
+			infer_error(in, infer_arg(n, i)->loc, "%lld is not a possible %s",
+			            (long long)value, i == 1 ? "number of rows" : "divisor");
+	}
+}
+
+const struct type *infer_call_print(struct infer *in, struct node *n)
+{
+	struct node *a = n->call.args;
+
+	if (a->kind == NODE_MAP && !a->map.n_keys) {
+		whole_map(in, n);
+		print_limits(in, n);
+		return &type_none;
+	}
+	if (n->call.n_args > 1) {
+		infer_error(in, a->next->loc, "only print() of a whole map takes a number of rows");
+		return NULL;
+	}
+	if (a->kind == NODE_MAP)
+		infer_map_read(in, a, true);
+	else
+		infer_storable(in, a);
+	return &type_none;
+}
+
+const struct type *infer_call_clear(struct infer *in, struct node *n)
+{
+	whole_map(in, n);
+	return &type_none;
+}
+
+/* delete(@m[k]), delete(@m, k), and delete(@m) for a map without keys. */
+const struct type *infer_call_delete(struct infer *in, struct node *n)
+{
+	struct node *a = n->call.args;
+
+	if (a->kind != NODE_MAP)
+		return infer_error(in, a->loc, "delete() needs a map");
+	if (n->call.n_args == 2) {
+		if (a->map.n_keys)
+			return infer_error(
+				in, a->next->loc,
+				"delete() takes one key: delete(@x[key]) or delete(@x, key)");
+		infer_map_key(in, a, a->next);
+	} else {
+		infer_map_read(in, a, true);
+	}
+	return &type_bool;
+}
+
+const struct type *infer_call_has_key(struct infer *in, struct node *n)
+{
+	struct node *a = n->call.args;
+
+	if (a->kind != NODE_MAP || a->map.n_keys)
+		return infer_error(in, a->loc,
+		                   "has_key() needs a map without a key: has_key(@x, key)");
+	if (in->final && infer_map_find(in, a)->bare)
+		return infer_error(
+			in, a->loc,
+			"call to has_key() expects a map with explicit keys (non-scalar map)");
+	infer_map_key(in, a, a->next);
+	return &type_bool;
+}
+
+const struct type *infer_call_len(struct infer *in, struct node *n)
+{
+	struct node *a = n->call.args;
+	const struct type *t;
+	struct map_info *m = infer_map_whole(in, a);
+
+	if (m) {
+		if (m->bare)
+			return infer_error(in, a->loc,
+			                   "len() of %s: a map without keys has no length",
+			                   m->sym->name);
+		return &type_s64;
+	}
+	t = infer_value(in, a);
+	if (t && t->kind != TYPE_KSTACK && t->kind != TYPE_USTACK)
+		return infer_error(in, a->loc, "len() needs a map or a stack, not '%s'",
+		                   type_name(in->arena, t));
+	return &type_s64;
+}
+
+const struct type *infer_call_exit(struct infer *in, struct node *n)
+{
+	if (n->call.n_args)
+		infer_integer(in, n->call.args, "the exit code");
+	return &type_none;
+}
+
+const struct type *infer_call_time(struct infer *in, struct node *n)
+{
+	if (n->call.n_args)
+		infer_literal(in, n, 0);
+	return &type_none;
+}
+
+const struct type *infer_call_join(struct infer *in, struct node *n)
+{
+	const struct type *t = infer_value(in, n->call.args);
+
+	if (t && t->kind != TYPE_PTR && t->kind != TYPE_INT)
+		infer_error(in, n->call.args->loc,
+		            "join() needs a pointer to strings, such as args.argv, not '%s'",
+		            type_name(in->arena, t));
+	if (n->call.n_args > 1)
+		infer_literal(in, n, 1);
+	return &type_none;
+}

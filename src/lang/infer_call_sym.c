@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Rules of functions about symbols, stacks, registers and cgroups. What the machine can answer
+ * now becomes a constant now.
+ */
+#include "lang/infer.h"
+
+#include <signal.h>
+#include <string.h>
+
+static bool address_arg(struct infer *in, struct node *n)
+{
+	struct node *a = n->call.args;
+	const struct type *t = infer_value(in, a);
+
+	if (t && !type_is_scalar(t))
+		infer_error(in, a->loc, "%s() needs an address, not '%s'", n->call.f->name,
+		            type_name(in->arena, t));
+	return t && type_is_scalar(t);
+}
+
+const struct type *infer_call_ksym(struct infer *in, struct node *n)
+{
+	return address_arg(in, n) ? type_plain(in->arena, TYPE_KSYM) : NULL;
+}
+
+const struct type *infer_call_usym(struct infer *in, struct node *n)
+{
+	return address_arg(in, n) ? type_plain(in->arena, TYPE_USYM) : NULL;
+}
+
+const struct type *infer_call_kaddr(struct infer *in, struct node *n)
+{
+	const char *name = infer_literal(in, n, 0);
+	u64 address = name ? in->world->ops->kaddr(in->world, name) : 0;
+
+	if (!name)
+		return NULL;
+	if (!address)
+		return infer_error(in, n->call.args->loc, "Failed to resolve kernel symbol: '%s'",
+		                   name);
+	return infer_set_int(n, address, &type_u64);
+}
+
+struct offer {
+	struct near near;
+};
+
+static bool offer_symbol(void *ctx, const struct elf_sym *s)
+{
+	struct offer *o = ctx;
+
+	near_offer(&o->near, s->name);
+	return true;
+}
+
+static const struct type *no_symbol(struct infer *in, const struct node *n, struct elf *f,
+                                    const char *name)
+{
+	struct offer o;
+
+	infer_error(in, n->call.args->loc, "'%s' has no symbol '%s'", elf_path(f), name);
+	if (in->added) {
+		near_init(&o.near, name);
+		elf_each(f, offer_symbol, &o);
+		infer_hint_near(in, &o.near);
+	}
+	return NULL;
+}
+
+const struct type *infer_call_uaddr(struct infer *in, struct node *n)
+{
+	const char *name = infer_literal(in, n, 0);
+	const struct variant *v = in->variant;
+	struct elf_sym sym;
+	struct err e = { 0 };
+	const struct type *elem;
+	struct elf *f;
+
+	if (!name)
+		return NULL;
+	if (!infer_is_user(in) || !v->sites.n)
+		return infer_error(in, n->loc,
+		                   "uaddr() works in uprobe, uretprobe and usdt probes");
+	f = in->world->ops->elf(in->world, v->sites.v[0].path, &e);
+	if (!f)
+		return infer_failed(in, n->loc, &e);
+	if (!elf_find(f, name, &sym))
+		return no_symbol(in, n, f, name);
+	if (elf_is_pie(f))
+		return infer_error(in, n->loc,
+		                   "uaddr(): '%s' is loaded at a different address in each process",
+		                   elf_path(f));
+	elem = type_int(sym.size == 1 || sym.size == 2 || sym.size == 4 ? (u32)sym.size : 8, false);
+	return infer_set_int(n, sym.value, type_ptr(in->arena, elem, SPACE_USER));
+}
+
+static const char *const registers[] = {
+	"r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "ax", "bx",    "cx",
+	"dx", "si", "di",  "bp",  "sp",  "ip",  "pc",  "cs",  "ss", "flags", "orig_rax",
+};
+
+const struct type *infer_call_reg(struct infer *in, struct node *n)
+{
+	const char *name = infer_literal(in, n, 0);
+	struct near near;
+
+	if (!name)
+		return NULL;
+	if (!infer_is_user(in) && in->variant->kind != ATTACH_KPROBE &&
+	    in->variant->kind != ATTACH_KRETPROBE)
+		return infer_error(in, n->loc, "reg() is not available in %s probes",
+		                   attach_kind_name(in->variant->kind));
+	near_init(&near, name);
+	for (size_t i = 0; i < ARRAY_SIZE(registers); i++) {
+		if (strcmp(registers[i], name) == 0)
+			return &type_u64;
+		near_offer(&near, registers[i]);
+	}
+	infer_error(in, n->call.args->loc, "'%s' is not a register of this machine", name);
+	infer_hint_near(in, &near);
+	return NULL;
+}
+
+const struct type *infer_call_cgroupid(struct infer *in, struct node *n)
+{
+	const char *path = infer_literal(in, n, 0);
+	struct err e = { 0 };
+	u64 id;
+
+	if (!path)
+		return NULL;
+	if (!in->world->ops->cgroupid(in->world, path, &id, &e))
+		return infer_failed(in, n->call.args->loc, &e);
+	return infer_set_int(n, id, &type_u64);
+}
+
+const struct type *infer_call_cgroup_path(struct infer *in, struct node *n)
+{
+	struct type *t = arena_new(in->arena, struct type);
+
+	infer_integer(in, n->call.args, "the cgroup id");
+	*t = *type_plain(in->arena, TYPE_CGROUP_PATH);
+	if (n->call.n_args > 1)
+		t->text = infer_literal(in, n, 1);
+	return t;
+}
+
+/* ---- stacks ------------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *name;
+	enum stack_mode mode;
+} modes[] = {
+	{ "bpftrace", STACK_BPFTRACE },
+	{ "perf", STACK_PERF },
+	{ "raw", STACK_RAW },
+};
+
+static bool stack_mode(struct infer *in, const struct node *a, enum stack_mode *mode)
+{
+	struct near near;
+
+	near_init(&near, infer_text(in, a->string));
+	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
+		if (str_is(a->string, modes[i].name)) {
+			*mode = modes[i].mode;
+			return true;
+		}
+		near_offer(&near, modes[i].name);
+	}
+	infer_error(in, a->loc, "Unknown stack mode: '%.*s'", STR_ARG(a->string));
+	infer_hint(in, "use one of bpftrace, perf, raw");
+	return false;
+}
+
+/* kstack([mode,] [limit]) */
+const struct type *infer_call_stack(struct infer *in, struct node *n)
+{
+	enum type_kind kind = n->call.f->id == FUNC_KSTACK ? TYPE_KSTACK : TYPE_USTACK;
+	enum stack_mode mode = in->config->stack_mode;
+	struct node *a = n->call.args;
+	s64 limit = UNIT_STACK_FRAMES;
+	u32 i = 0;
+
+	if (a && a->kind == NODE_IDENT) {
+		if (!stack_mode(in, a, &mode))
+			return NULL;
+		i++;
+	}
+	if (i + 1 < n->call.n_args)
+		return infer_error(in, infer_arg(n, i + 1)->loc,
+		                   "%s() takes a mode, then a number of frames", n->call.f->name);
+	if (i < n->call.n_args) {
+		if (!infer_literal_int(in, n, i, &limit))
+			return NULL;
+		if (limit < 1 || limit > (s64)UNIT_STACK_FRAMES)
+			return infer_error(in, infer_arg(n, i)->loc,
+			                   "a stack has 1 to %u frames, not %lld",
+			                   UNIT_STACK_FRAMES, (long long)limit);
+	}
+	return type_stack(in->arena, kind, mode, (u32)limit);
+}
+
+/* ---- the rest ----------------------------------------------------------------------------------- */
+
+const struct type *infer_call_nsecs(struct infer *in, struct node *n)
+{
+	static const char *const clocks[] = { "monotonic", "boot", "tai", "sw_tai" };
+	struct node *a = n->call.args;
+
+	if (!a)
+		return &type_u64;
+	if (a->kind == NODE_IDENT)
+		for (size_t i = 0; i < ARRAY_SIZE(clocks); i++)
+			if (str_is(a->string, clocks[i]))
+				return &type_u64;
+	infer_error(in, a->loc, "nsecs() takes the name of a clock");
+	infer_hint(in, "use one of monotonic, boot, tai");
+	return NULL;
+}
+
+static const struct {
+	const char *name;
+	int number;
+} signals[] = {
+	{ "HUP", SIGHUP },   { "INT", SIGINT },     { "QUIT", SIGQUIT }, { "ILL", SIGILL },
+	{ "TRAP", SIGTRAP }, { "ABRT", SIGABRT },   { "BUS", SIGBUS },   { "FPE", SIGFPE },
+	{ "KILL", SIGKILL }, { "USR1", SIGUSR1 },   { "SEGV", SIGSEGV }, { "USR2", SIGUSR2 },
+	{ "PIPE", SIGPIPE }, { "ALRM", SIGALRM },   { "TERM", SIGTERM }, { "CHLD", SIGCHLD },
+	{ "CONT", SIGCONT }, { "STOP", SIGSTOP },   { "TSTP", SIGTSTP }, { "TTIN", SIGTTIN },
+	{ "TTOU", SIGTTOU }, { "URG", SIGURG },     { "XCPU", SIGXCPU }, { "XFSZ", SIGXFSZ },
+	{ "PROF", SIGPROF }, { "WINCH", SIGWINCH },
+};
+
+const struct type *infer_call_signal(struct infer *in, struct node *n)
+{
+	struct node *a = n->call.args;
+	const struct type *t = infer_value(in, a);
+	const char *name;
+
+	if (a->kind != NODE_STRING) {
+		if (t && t->kind != TYPE_INT)
+			infer_error(in, a->loc, "signal() needs a name or a number, not '%s'",
+			            type_name(in->arena, t));
+		else if (a->kind == NODE_INT && (a->integer.value < 1 || a->integer.value > 64))
+			infer_error(in, a->loc, "%lld is not a signal",
+			            (long long)a->integer.value);
+		return &type_none;
+	}
+	name = infer_text(in, a->string);
+	if (strncmp(name, "SIG", 3) == 0)
+		name += 3;
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+		if (strcmp(signals[i].name, name) == 0) {
+			infer_set_int(a, (u64)signals[i].number, &type_s64);
+			return &type_none;
+		}
+	infer_error(in, a->loc, "Unknown signal: '%s'", name);
+	return NULL;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Rules of functions that make text and bytes out of memory and numbers.
+ */
+#include "lang/infer.h"
+
+#include <string.h>
+
+/* str($1) is the parameter's text whatever it looks like; str($1 + n) what follows n letters. */
+static bool str_of_param(struct infer *in, struct node *n)
+{
+	struct node *a = n->call.args, *param = a;
+	u64 skip = 0;
+	const char *text;
+
+	if (a->kind == NODE_BINARY && a->binary.op == OP_ADD &&
+	    a->binary.left->kind == NODE_PARAM && a->binary.right->kind == NODE_INT) {
+		param = a->binary.left;
+		skip = a->binary.right->integer.value;
+	}
+	if (param->kind != NODE_PARAM)
+		return false;
+	text = infer_param_text(in, param);
+	if (!text)
+		text = "";
+	text += MIN(skip, (u64)strlen(text));
+	if (n->call.n_args == 2 && a->next->kind == NODE_INT)
+		text = arena_strndup(in->arena, text, strnlen(text, a->next->integer.value));
+	infer_set_string(in, n, text);
+	return true;
+}
+
+/* The size a length argument allows: N bytes and a NUL. */
+static u32 str_size(struct infer *in, struct node *len)
+{
+	u32 max = in->config->max_strlen;
+
+	if (!len || !infer_integer(in, len, "the length of str()") || len->kind != NODE_INT)
+		return max;
+	if ((s64)len->integer.value < 0) {
+		infer_error(in, len->loc, "the length of str() is negative");
+		return max;
+	}
+	if (len->integer.value >= max) {
+		infer_warn(in, len->loc, "str() reads at most max_strlen - 1 = %u bytes", max - 1);
+		return max;
+	}
+	return (u32)len->integer.value + 1;
+}
+
+const struct type *infer_call_str(struct infer *in, struct node *n)
+{
+	const struct type *t;
+	u32 size;
+
+	if (str_of_param(in, n))
+		return n->type;
+	t = infer_value(in, n->call.args);
+	size = str_size(in, n->call.args->next);
+	if (!t)
+		return type_str(in->arena, size, false);
+	if (t->kind == TYPE_STR)
+		return type_str(in->arena, MIN(size, t->count ? t->count : t->size), t->bounded);
+	if (t->kind == TYPE_ARRAY && t->elem->size == 1)
+		return type_str(in->arena, MIN(size, t->count ? t->count + 1 : size), false);
+	if (t->kind != TYPE_PTR && t->kind != TYPE_INT)
+		return infer_error(in, n->call.args->loc, "str() needs a pointer to text, not '%s'",
+		                   type_name(in->arena, t));
+	return type_str(in->arena, size, false);
+}
+
+/* Bytes of buf() when no length says so; 0 when it must. */
+static u32 buf_natural(const struct type *t)
+{
+	if (t->kind == TYPE_ARRAY)
+		return t->size;
+	if (t->kind == TYPE_STR)
+		return t->count ? t->count : t->size;
+	return t->kind == TYPE_STRUCT ? t->size : 0;
+}
+
+const struct type *infer_call_buf(struct infer *in, struct node *n)
+{
+	struct node *a = n->call.args, *len = a->next;
+	const struct type *t = infer_value(in, a);
+	u32 max = in->config->max_strlen, count;
+
+	if (len && !infer_integer(in, len, "the length of buf()"))
+		return NULL;
+	if (!t)
+		return NULL;
+	count = buf_natural(t);
+	if (!count && t->kind != TYPE_PTR && t->kind != TYPE_INT)
+		return infer_error(in, a->loc, "buf() can not read '%s'", type_name(in->arena, t));
+	if (!count && !len)
+		return infer_error(in, n->loc, "buf() of a pointer needs a length");
+	if (len && len->kind == NODE_INT) {
+		if ((s64)len->integer.value < 1)
+			return infer_error(in, len->loc, "the length of buf() must be above 0");
+		count = (u32)MIN(len->integer.value, (u64)max);
+	} else if (!count || count > max) {
+		count = max;
+	}
+	return type_buf(in->arena, count);
+}
+
+static bool string_arg(struct infer *in, struct node *n, u32 i)
+{
+	struct node *a = infer_arg(n, i);
+	const struct type *t = infer_value(in, a);
+
+	if (t && t->kind != TYPE_STR) {
+		infer_error(in, a->loc, "%s() needs a string, not '%s'", n->call.f->name,
+		            type_name(in->arena, t));
+		if (t->kind == TYPE_PTR || t->kind == TYPE_INT)
+			infer_hint(in, "str() reads the string a pointer points to");
+		return false;
+	}
+	return t != NULL;
+}
+
+const struct type *infer_call_strlen(struct infer *in, struct node *n)
+{
+	string_arg(in, n, 0);
+	return &type_s64;
+}
+
+const struct type *infer_call_strncmp(struct infer *in, struct node *n)
+{
+	s64 len;
+
+	string_arg(in, n, 0);
+	string_arg(in, n, 1);
+	if (infer_literal_int(in, n, 2, &len) && len < 1)
+		infer_error(in, infer_arg(n, 2)->loc, "the length of strncmp() must be above 0");
+	return &type_s64;
+}
+
+const struct type *infer_call_strcontains(struct infer *in, struct node *n)
+{
+	string_arg(in, n, 0);
+	string_arg(in, n, 1);
+	return &type_bool;
+}
+
+const struct type *infer_call_strftime(struct infer *in, struct node *n)
+{
+	const char *format = infer_literal(in, n, 0);
+	struct type *t;
+
+	infer_integer(in, infer_arg(n, 1), "the time of strftime()");
+	if (!format)
+		return NULL;
+	t = arena_new(in->arena, struct type);
+	*t = *type_plain(in->arena, TYPE_TIMESTAMP);
+	t->text = format;
+	return t;
+}
+
+const struct type *infer_call_strerror(struct infer *in, struct node *n)
+{
+	infer_integer(in, n->call.args, "the argument of strerror()");
+	return type_plain(in->arena, TYPE_STRERROR);
+}
+
+const struct type *infer_call_ntop(struct infer *in, struct node *n)
+{
+	struct node *a = n->call.args;
+	const struct type *t;
+
+	if (n->call.n_args == 2) {
+		infer_integer(in, a, "the address family of ntop()");
+		a = a->next;
+	}
+	t = infer_value(in, a);
+	if (!t)
+		return NULL;
+	if (t->kind == TYPE_INT || t->kind == TYPE_PTR)
+		return type_plain(in->arena, TYPE_INET);
+	if ((t->kind == TYPE_ARRAY || t->kind == TYPE_STRUCT || t->kind == TYPE_STR) &&
+	    (t->size == 4 || t->size == 16))
+		return type_plain(in->arena, TYPE_INET);
+	return infer_error(in, a->loc, "ntop() needs an IPv4 integer or 4 or 16 bytes, not '%s'",
+	                   type_name(in->arena, t));
+}
+
+const struct type *infer_call_macaddr(struct infer *in, struct node *n)
+{
+	struct node *a = n->call.args;
+	const struct type *t = infer_value(in, a);
+
+	if (!t)
+		return NULL;
+	if (t->kind == TYPE_PTR || (t->kind == TYPE_ARRAY && t->size >= 6) ||
+	    (t->kind == TYPE_STR && t->count >= 6))
+		return type_plain(in->arena, TYPE_MAC);
+	return infer_error(in, a->loc, "macaddr() needs 6 bytes, not '%s'",
+	                   type_name(in->arena, t));
+}
+
+const struct type *infer_call_bswap(struct infer *in, struct node *n)
+{
+	const struct type *t = infer_integer(in, n->call.args, "the argument of bswap()");
+
+	return t ? type_int(t->size, false) : NULL;
+}
+
+static const struct type *mark_space(struct infer *in, struct node *n, enum space space)
+{
+	struct node *a = n->call.args;
+	const struct type *t = infer_value(in, a);
+
+	if (!t)
+		return NULL;
+	if (t->kind != TYPE_PTR && t->kind != TYPE_INT)
+		return infer_error(in, a->loc, "%s() needs a pointer, not '%s'", n->call.f->name,
+		                   type_name(in->arena, t));
+	return type_ptr(in->arena, t->kind == TYPE_PTR ? t->elem : &type_none, space);
+}
+
+const struct type *infer_call_kptr(struct infer *in, struct node *n)
+{
+	return mark_space(in, n, SPACE_KERNEL);
+}
+
+const struct type *infer_call_uptr(struct infer *in, struct node *n)
+{
+	return mark_space(in, n, SPACE_USER);
+}

@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Expressions and operators.
+ *
+ * The rules of integers, in one place: every operator works on 64 bits. A result is signed when
+ * an operand can be negative, so a literal above zero takes the sign of what it meets;
+ * subtraction and '-' are always signed, '~' never. Comparisons and logic give bool.
+ */
+#include "lang/infer.h"
+
+static bool is_number(const struct type *t)
+{
+	return t->kind == TYPE_INT || t->kind == TYPE_BOOL;
+}
+
+const struct type *infer_set_int(struct node *n, u64 value, const struct type *type)
+{
+	n->kind = NODE_INT;
+	n->integer.value = value;
+	n->integer.is_unsigned = !type->is_signed;
+	n->type = type;
+	return type;
+}
+
+const struct type *infer_set_string(struct infer *in, struct node *n, const char *text)
+{
+	n->kind = NODE_STRING;
+	n->string = str_of(text);
+	n->type = type_str(in->arena, n->string.n + 1, true);
+	return n->type;
+}
+
+bool infer_is_user(const struct infer *in)
+{
+	enum attach_kind k = in->variant->kind;
+
+	return k == ATTACH_UPROBE || k == ATTACH_URETPROBE || k == ATTACH_USDT;
+}
+
+enum space infer_space(const struct infer *in)
+{
+	return infer_is_user(in) ? SPACE_USER : SPACE_NONE;
+}
+
+/* Puts a cast to uint64 or, with 1 for `pointers`, uint64 * around n, in place. */
+static void wrap_cast(struct infer *in, struct node *n, const struct type *type, u32 pointers)
+{
+	struct node *inner = arena_new(in->arena, struct node);
+
+	*inner = *n;
+	inner->next = NULL;
+	n->kind = NODE_CAST;
+	n->type = type;
+	n->cast.e = inner;
+	n->cast.to = (struct type_name){
+		.text = STR("uint64"), .pointers = pointers, .array = -1, .loc = n->loc
+	};
+}
+
+/* ---- operators ------------------------------------------------------------------------------ */
+
+static bool may_be_negative(const struct node *n)
+{
+	if (n->kind == NODE_INT)
+		return n->type->is_signed && (s64)n->integer.value < 0;
+	return n->type->is_signed;
+}
+
+static const struct type *misfit(struct infer *in, const struct node *n)
+{
+	return infer_error(in, n->loc, "Operator '%s' can not be applied to '%s' and '%s'",
+	                   op_text(n->binary.op), type_name(in->arena, n->binary.left->type),
+	                   type_name(in->arena, n->binary.right->type));
+}
+
+static const struct type *sum_of_pointers(const struct node *n)
+{
+	const struct type *l = n->binary.left->type, *r = n->binary.right->type;
+
+	if (l->kind == TYPE_PTR && r->kind == TYPE_PTR)
+		return n->binary.op == OP_SUB ? &type_s64 : NULL;
+	if (l->kind == TYPE_PTR)
+		return l;
+	return n->binary.op == OP_ADD ? r : NULL;
+}
+
+static const struct type *arithmetic(struct infer *in, struct node *n)
+{
+	struct node *left = n->binary.left, *right = n->binary.right;
+	bool pointers = left->type->kind == TYPE_PTR || right->type->kind == TYPE_PTR;
+	const struct type *t;
+
+	if ((!is_number(left->type) && left->type->kind != TYPE_PTR) ||
+	    (!is_number(right->type) && right->type->kind != TYPE_PTR))
+		return misfit(in, n);
+	if (pointers && (n->binary.op == OP_ADD || n->binary.op == OP_SUB)) {
+		t = sum_of_pointers(n);
+		return t ? t : misfit(in, n);
+	}
+	/* Masks and shifts of addresses: plain numbers. */
+	if (left->type->kind == TYPE_PTR)
+		wrap_cast(in, left, &type_u64, 0);
+	if (right->type->kind == TYPE_PTR)
+		wrap_cast(in, right, &type_u64, 0);
+	if (n->binary.op == OP_SUB)
+		return &type_s64;
+	if (n->binary.op == OP_SHL || n->binary.op == OP_SHR)
+		return type_int(8, left->type->is_signed);
+	if (left->kind == NODE_INT && right->kind == NODE_INT)
+		return type_int(8, left->type->is_signed && right->type->is_signed);
+	return type_int(8, may_be_negative(left) || may_be_negative(right));
+}
+
+static const struct type *comparison(struct infer *in, struct node *n)
+{
+	const struct type *l = n->binary.left->type, *r = n->binary.right->type;
+	bool equality = n->binary.op == OP_EQ || n->binary.op == OP_NE;
+
+	if (type_is_scalar(l) && type_is_scalar(r))
+		return &type_bool;
+	if (l->kind == TYPE_STR && r->kind == TYPE_STR) {
+		if (equality)
+			return &type_bool;
+		return infer_error(in, n->loc, "strings can be compared with == and != only");
+	}
+	infer_error(in, n->loc, "Type mismatch for '%s': comparing '%s' with '%s'",
+	            op_text(n->binary.op), type_name(in->arena, l), type_name(in->arena, r));
+	if (l->kind == TYPE_STR && (r->kind == TYPE_PTR || is_number(r)))
+		infer_hint(in, "str() reads the string a pointer points to");
+	return NULL;
+}
+
+static void warn_zero(struct infer *in, const struct node *n)
+{
+	const struct node *right = n->binary.right;
+
+	if ((n->binary.op == OP_DIV || n->binary.op == OP_MOD) && right->kind == NODE_INT &&
+	    right->integer.value == 0)
+		infer_warn(in, n->loc, "division by 0: the result will be 1");
+}
+
+static const struct type *binary(struct infer *in, struct node *n)
+{
+	enum op op = n->binary.op;
+	const struct type *l, *r;
+
+	if (op == OP_LAND || op == OP_LOR) {
+		infer_condition(in, n->binary.left, "an operand of a logical operator");
+		infer_condition(in, n->binary.right, "an operand of a logical operator");
+		n->type = &type_bool;
+		if (n->binary.left->type && n->binary.right->type)
+			fold(n);
+		return n->type;
+	}
+	l = infer_value(in, n->binary.left);
+	r = infer_value(in, n->binary.right);
+	if (op >= OP_EQ && op <= OP_GE)
+		n->type = l && r ? comparison(in, n) : &type_bool;
+	else
+		n->type = l && r ? arithmetic(in, n) : op == OP_SUB ? &type_s64 : NULL;
+	if (!l || !r)
+		return n->type;
+	warn_zero(in, n);
+	fold(n);
+	return n->type;
+}
+
+static const struct type *step(struct infer *in, struct node *n)
+{
+	struct node *e = n->unary.e;
+	const struct type *t;
+
+	if (e->kind != NODE_MAP && e->kind != NODE_VAR)
+		return infer_error(in, n->loc, "'%s' works on maps and variables only",
+		                   op_text(n->unary.op));
+	if (e->kind == NODE_MAP) {
+		t = infer_map_read(in, e, true);
+		if (t && type_is_agg(t))
+			return infer_error(in, n->loc, "%s holds %s: '%s' can not change it",
+			                   e->map.sym->name, type_name(in->arena, t),
+			                   op_text(n->unary.op));
+		if (!t || is_number(t))
+			infer_map_assign(in, e, NULL, t ? infer_widen(t) : &type_s64, n->loc);
+		else
+			infer_map_find(in, e)->assigned = true;
+		t = e->type;
+	} else {
+		t = infer_expr(in, e);
+	}
+	if (t && !is_number(t) && t->kind != TYPE_PTR)
+		return infer_error(in, n->loc, "Operator '%s' can not be applied to '%s'",
+		                   op_text(n->unary.op), type_name(in->arena, t));
+	return t;
+}
+
+static const struct type *deref(struct infer *in, struct node *n)
+{
+	const struct type *t = infer_value(in, n->unary.e);
+
+	if (!t)
+		return NULL;
+	if (t->kind == TYPE_INT) { /* an address without a type: a word */
+		t = type_ptr(in->arena, &type_u64, infer_space(in));
+		wrap_cast(in, n->unary.e, t, 1);
+	}
+	if (t->kind != TYPE_PTR)
+		return infer_error(in, n->loc, "'%s' is not a pointer", type_name(in->arena, t));
+	if (t->elem->kind == TYPE_NONE) {
+		infer_error(in, n->loc, "a void pointer has no type to read");
+		infer_hint(in, "cast it first: *(uint64 *)...");
+		return NULL;
+	}
+	return t->elem;
+}
+
+static const struct type *unary(struct infer *in, struct node *n)
+{
+	const struct type *t;
+
+	switch (n->unary.op) {
+	case OP_DEREF:
+		return deref(in, n);
+	case OP_PREINC:
+	case OP_PREDEC:
+	case OP_POSTINC:
+	case OP_POSTDEC:
+		return step(in, n);
+	case OP_NOT:
+		infer_condition(in, n->unary.e, "the operand of '!'");
+		n->type = &type_bool;
+		if (n->unary.e->type)
+			fold(n);
+		return n->type;
+	default:
+		break;
+	}
+	t = infer_value(in, n->unary.e);
+	if (!t)
+		return NULL;
+	if (!is_number(t))
+		return infer_error(in, n->loc, "Operator '%s' can not be applied to '%s'",
+		                   op_text(n->unary.op), type_name(in->arena, t));
+	n->type = n->unary.op == OP_NEG ? &type_s64 : &type_u64;
+	fold(n);
+	return n->type;
+}
+
+static const struct type *ternary(struct infer *in, struct node *n)
+{
+	struct node *yes = n->ternary.yes ? n->ternary.yes : n->ternary.cond;
+	const struct type *a, *b, *both;
+
+	infer_condition(in, n->ternary.cond, "a condition");
+	a = n->ternary.yes ? infer_expr(in, yes) : yes->type;
+	b = infer_expr(in, n->ternary.no);
+	if (!a || !b)
+		return a ? a : b;
+	if (a->kind == TYPE_NONE && b->kind == TYPE_NONE)
+		return &type_none;
+	if (yes->kind == NODE_INT && n->ternary.no->kind != NODE_INT)
+		both = infer_unify_node(in, b, yes);
+	else
+		both = infer_unify_node(in, a, n->ternary.no);
+	if (!both)
+		return infer_error(in, n->loc,
+		                   "the branches of '?:' have different types: '%s' and '%s'",
+		                   type_name(in->arena, a), type_name(in->arena, b));
+	return infer_widen(both);
+}
+
+/* ---- parts of values ------------------------------------------------------------------------ */
+
+static const struct type *tuple(struct infer *in, struct node *n)
+{
+	const struct type **types = arena_array(in->arena, const struct type *,
+	                                        MAX(n->tuple.n, 1u));
+	bool known = true;
+	u32 i = 0;
+
+	for (struct node *e = n->tuple.items; e; e = e->next, i++) {
+		types[i] = infer_storable(in, e);
+		known &= types[i] != NULL;
+		if (types[i])
+			types[i] = infer_widen(types[i]);
+	}
+	return known ? type_tuple(in->arena, types, i) : NULL;
+}
+
+static const struct type *tuple_at(struct infer *in, struct node *n)
+{
+	const struct type *t = infer_value(in, n->tuple_at.e);
+
+	if (!t)
+		return NULL;
+	if (t->kind != TYPE_TUPLE)
+		return infer_error(in, n->loc, "'%s' is not a tuple", type_name(in->arena, t));
+	if (n->tuple_at.i >= t->n_fields)
+		return infer_error(in, n->loc, "'%s' has no part %u: it has %u",
+		                   type_name(in->arena, t), n->tuple_at.i, t->n_fields);
+	return t->fields[n->tuple_at.i].type;
+}
+
+/* t[1] is t.1 */
+static const struct type *tuple_index(struct infer *in, struct node *n)
+{
+	struct node *e = n->index.e, *i = n->index.i;
+
+	if (i->kind != NODE_INT)
+		return infer_error(in, i->loc, "the index of a tuple must be a constant");
+	if (i->integer.value >= e->type->n_fields)
+		return infer_error(in, i->loc, "'%s' has no part %lld: it has %u",
+		                   type_name(in->arena, e->type), (long long)i->integer.value,
+		                   e->type->n_fields);
+	n->kind = NODE_TUPLE_AT;
+	n->tuple_at.i = (u32)i->integer.value;
+	n->tuple_at.e = e;
+	return e->type->fields[n->tuple_at.i].type;
+}
+
+static const struct type *in_bounds(struct infer *in, const struct node *n, u32 count,
+                                    const struct type *elem)
+{
+	const struct node *i = n->index.i;
+
+	if (count && i->kind == NODE_INT && i->integer.value >= count)
+		return infer_error(in, i->loc, "index %lld is out of bounds: '%s' has %u elements",
+		                   (long long)i->integer.value,
+		                   type_name(in->arena, n->index.e->type), count);
+	return elem;
+}
+
+static const struct type *element(struct infer *in, struct node *n)
+{
+	const struct type *t = infer_value(in, n->index.e);
+
+	if (!infer_integer(in, n->index.i, "an index") || !t)
+		return NULL;
+	switch (t->kind) {
+	case TYPE_TUPLE:
+		return tuple_index(in, n);
+	case TYPE_ARRAY:
+		return in_bounds(in, n, t->count, t->elem);
+	case TYPE_STR:
+		return in_bounds(in, n, t->size, &type_s8);
+	case TYPE_PTR:
+		if (t->elem->kind != TYPE_NONE)
+			return t->elem;
+		return infer_error(in, n->loc, "a void pointer has no elements: cast it first");
+	default:
+		return infer_error(in, n->loc, "'%s' has no elements", type_name(in->arena, t));
+	}
+}
+
+static const struct type *variable(struct infer *in, struct node *n)
+{
+	struct binding *b = infer_var_find(in, n->var.name);
+	struct near near;
+
+	if (b && b->pass == in->pass) {
+		n->var.sym = b->sym;
+		return b->sym->type;
+	}
+	near_init(&near, infer_text(in, n->var.name));
+	for (u32 i = 0; i < in->implicit.n; i++)
+		if (in->implicit.v[i] != b)
+			near_offer(&near, in->implicit.v[i]->sym->name);
+	infer_error(in, n->loc, "Undefined or undeclared variable: %.*s", STR_ARG(n->var.name));
+	infer_hint_near(in, &near);
+	return NULL;
+}
+
+/* ---- dispatch --------------------------------------------------------------------------------- */
+
+static const struct type *integer(struct node *n)
+{
+	if (n->type)
+		return n->type;
+	return n->integer.is_unsigned || n->integer.value > INT64_MAX ? &type_u64 : &type_s64;
+}
+
+static const struct type *rule(struct infer *in, struct node *n)
+{
+	switch (n->kind) {
+	case NODE_INT:
+		return integer(n);
+	case NODE_STRING:
+		return type_str(in->arena, n->string.n + 1, true);
+	case NODE_IDENT:
+		return infer_ident(in, n);
+	case NODE_BUILTIN:
+		return infer_builtin(in, n);
+	case NODE_CALL:
+		return infer_call(in, n);
+	case NODE_PARAM:
+		return infer_param(in, n);
+	case NODE_PARAM_COUNT:
+		return infer_set_int(n, in->world->n_params, &type_s64);
+	case NODE_MAP:
+		return infer_map_read(in, n, false);
+	case NODE_VAR:
+		return variable(in, n);
+	case NODE_UNARY:
+		return unary(in, n);
+	case NODE_BINARY:
+		return binary(in, n);
+	case NODE_TERNARY:
+		return ternary(in, n);
+	case NODE_FIELD:
+		return infer_field(in, n);
+	case NODE_TUPLE_AT:
+		return tuple_at(in, n);
+	case NODE_INDEX:
+		return element(in, n);
+	case NODE_CAST:
+		return infer_cast(in, n);
+	case NODE_SIZEOF:
+		return infer_sizeof(in, n);
+	case NODE_OFFSETOF:
+		return infer_offsetof(in, n);
+	case NODE_TUPLE:
+		return tuple(in, n);
+	default:
+		return infer_error(in, n->loc, "a statement has no value");
+	}
+}
+
+const struct type *infer_expr(struct infer *in, struct node *n)
+{
+	n->type = rule(in, n);
+	return n->type;
+}
+
+const struct type *infer_value(struct infer *in, struct node *n)
+{
+	const struct type *t = infer_expr(in, n);
+
+	if (!t)
+		return NULL;
+	if (t->kind == TYPE_NONE && n->kind == NODE_CALL)
+		return infer_error(in, n->loc, "%.*s() returns nothing that could be used",
+		                   STR_ARG(n->call.name));
+	if (t->kind == TYPE_NONE)
+		return infer_error(in, n->loc, "this has no value");
+	if (t->kind == TYPE_ARGS)
+		return infer_error(in, n->loc, "only the fields of args can be used: args.name");
+	return t;
+}
+
+const struct type *infer_storable(struct infer *in, struct node *n)
+{
+	const struct type *t = infer_value(in, n);
+
+	if (t && t->kind == TYPE_STRUCT) {
+		infer_error(in, n->loc, "a whole '%s' can not be stored or printed", t->name);
+		infer_hint(in, "use one of its fields");
+		return NULL;
+	}
+	return t;
+}
+
+const struct type *infer_integer(struct infer *in, struct node *n, const char *what)
+{
+	const struct type *t = infer_value(in, n);
+
+	if (t && !is_number(t))
+		return infer_error(in, n->loc, "%s must be an integer, not '%s'", what,
+		                   type_name(in->arena, t));
+	return t;
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Fields: of structs by BTF, of the record `args` by the tracepoint's format or the prototype
+ * of the function.
+ *
+ * A format names C types as text. Integers are taken by the size and sign that are also given;
+ * the text only decides what is a pointer, a string or an array.
+ */
+#include "lang/infer.h"
+
+#include <string.h>
+
+static const struct type *unknown_field(struct infer *in, struct node *n, const char *of,
+                                        const struct near *near)
+{
+	infer_error(in, n->loc, "'%s' has no field named '%.*s'", of, STR_ARG(n->field.name));
+	infer_hint_near(in, near);
+	return NULL;
+}
+
+/* ---- structs ---------------------------------------------------------------------------------- */
+
+static const struct type *struct_field(struct infer *in, struct node *n, const struct type *t)
+{
+	const char *name = infer_text(in, n->field.name);
+	struct near near;
+
+	if (!btf_type_member(in->arena, t, name, &n->field.f)) {
+		near_init(&near, name);
+		btf_type_offer(t, &near);
+		return unknown_field(in, n, t->name, &near);
+	}
+	if (n->field.f.type->kind == TYPE_NONE)
+		return infer_error(in, n->loc, "the type of field '%s' can not be read", name);
+	return n->field.f.type;
+}
+
+/* ---- args of tracepoints ------------------------------------------------------------------------- */
+
+/* "const struct page *" -> "struct page" */
+static struct str bare_c_type(struct str text)
+{
+	static const char *const words[] = { "const ", "volatile " };
+
+	while (text.n && (text.p[text.n - 1] == '*' || text.p[text.n - 1] == ' '))
+		text.n--;
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		size_t n = strlen(words[i]);
+
+		if (str_starts(text, words[i])) {
+			text.p += n;
+			text.n -= (u32)n;
+			i = (size_t)-1;
+		}
+	}
+	if (text.n > 6 && memcmp(text.p + text.n - 6, " const", 6) == 0)
+		text.n -= 6;
+	return text;
+}
+
+static const struct type *c_pointer(struct infer *in, const struct tpfield *f)
+{
+	struct str of = bare_c_type(str_of(f->type));
+	const struct type *elem = infer_c_integer(of);
+	enum space space = in->variant->is_syscall_enter ? SPACE_USER : SPACE_NONE;
+	u32 stars = 0, id;
+	struct err e = { 0 };
+	struct btf *b;
+
+	for (const char *p = f->type; *p; p++)
+		stars += *p == '*';
+	if (!elem && (str_starts(of, "struct ") || str_starts(of, "union "))) {
+		if (space == SPACE_NONE)
+			space = SPACE_KERNEL;
+		b = in->world->ops->btf(in->world, &e);
+		id = b ? btf_find_c(b, of) : 0;
+		if (id)
+			elem = btf_type(in->arena, b, id, space);
+	}
+	if (!elem)
+		elem = &type_none;
+	for (u32 i = 1; i < stars && i < 4; i++)
+		elem = type_ptr(in->arena, elem, space);
+	return type_ptr(in->arena, elem, space);
+}
+
+static const struct type *c_integer(const struct tpfield *f, u32 size)
+{
+	const struct type *named = infer_c_integer(bare_c_type(str_of(f->type)));
+
+	if (size == 1 && strcmp(f->type, "bool") == 0)
+		return &type_bool;
+	/* System calls store an int in a long: only its own bytes count. */
+	if (named && named->kind == TYPE_INT && named->size < size)
+		return named;
+	if (size == 1 || size == 2 || size == 4 || size == 8)
+		return type_int(size, f->is_signed);
+	return NULL;
+}
+
+static const struct type *c_array(struct infer *in, const struct tpfield *f)
+{
+	struct str of = bare_c_type(str_of(f->type));
+	const struct type *elem;
+
+	if (str_is(of, "char"))
+		return type_str(in->arena, f->size, false);
+	elem = c_integer(f, f->size / f->count);
+	return elem ? type_array(in->arena, elem, f->count) : NULL;
+}
+
+static const struct type *c_struct(struct infer *in, const struct tpfield *f)
+{
+	struct err e = { 0 };
+	struct btf *b = in->world->ops->btf(in->world, &e);
+	u32 id = b ? btf_find_c(b, bare_c_type(str_of(f->type))) : 0;
+	const struct type *t = id ? btf_type(in->arena, b, id, SPACE_KERNEL) : NULL;
+
+	return t && t->size == f->size ? t : NULL;
+}
+
+static const struct type *format_type(struct infer *in, const struct tpfield *f)
+{
+	const struct type *t;
+
+	if (f->data_loc || f->rel_loc)
+		return strstr(f->type, "char") ? type_str(in->arena, in->config->max_strlen, false)
+		                               : NULL;
+	if (strchr(f->type, '*'))
+		return c_pointer(in, f);
+	if (f->count)
+		return c_array(in, f);
+	t = c_integer(f, f->size);
+	return t ? t : c_struct(in, f);
+}
+
+static const struct type *format_field(struct infer *in, struct node *n)
+{
+	const struct tpformat *format = in->variant->format;
+	const char *name = infer_text(in, n->field.name);
+	struct near near;
+
+	near_init(&near, name);
+	for (u32 i = 0; i < format->n_fields; i++) {
+		const struct tpfield *f = &format->fields[i];
+		const struct type *t;
+
+		if (!f->common)
+			near_offer(&near, f->name);
+		if (strcmp(f->name, name) != 0)
+			continue;
+		t = format_type(in, f);
+		if (!t)
+			return infer_error(in, n->loc,
+			                   "field '%s' has a type that can not be read: %s", name,
+			                   f->type);
+		n->field.f = (struct field){ .name = f->name,
+			                     .type = t,
+			                     .off = f->off,
+			                     .data_loc = f->data_loc,
+			                     .rel_loc = f->rel_loc };
+		return t;
+	}
+	return unknown_field(in, n, format->name, &near);
+}
+
+/* ---- args of prototypes ---------------------------------------------------------------------------- */
+
+s32 infer_proto_args(struct infer *in)
+{
+	const struct variant *v = in->variant;
+	struct err e = { 0 };
+	struct btf *b = v->proto ? in->world->ops->btf(in->world, &e) : NULL;
+	u32 ret, n;
+
+	if (!b || !btf_proto(b, v->proto, &ret, &n) || n < (v->proto_skip ? 1u : 0u))
+		return -1;
+	return (s32)(n - v->proto_skip);
+}
+
+static const struct type *proto_field(struct infer *in, struct node *n)
+{
+	const struct variant *v = in->variant;
+	const char *want = infer_text(in, n->field.name), *name;
+	s32 count = infer_proto_args(in);
+	struct btf *b = infer_btf(in, n->loc);
+	struct near near;
+	u32 type;
+
+	if (!b)
+		return NULL;
+	near_init(&near, want);
+	for (u32 i = 0; (s32)i < count; i++) {
+		const struct type *t;
+
+		if (!btf_param(b, v->proto, i + v->proto_skip, &name, &type) || !name[0])
+			continue;
+		near_offer(&near, name);
+		if (strcmp(name, want) != 0)
+			continue;
+		t = btf_type(in->arena, b, type, SPACE_KERNEL);
+		if (!type_is_scalar(t))
+			return infer_error(in, n->loc,
+			                   "argument '%s' is passed in a way that can "
+			                   "not be read",
+			                   want);
+		n->field.arg = i;
+		n->field.f = (struct field){ .name = name, .type = t };
+		return t;
+	}
+	return unknown_field(in, n, v->sites.n ? v->sites.v[0].event : "args", &near);
+}
+
+const struct type *infer_retval(struct infer *in, struct node *n)
+{
+	struct btf *b = infer_btf(in, n->loc);
+	const struct type *t;
+	u32 ret, count;
+
+	if (!b || !btf_proto(b, in->variant->proto, &ret, &count))
+		return b ? &type_u64 : NULL;
+	t = btf_type(in->arena, b, ret, SPACE_KERNEL);
+	if (t->kind == TYPE_NONE)
+		return infer_error(in, n->loc, "%s returns nothing",
+		                   in->variant->sites.n ? in->variant->sites.v[0].event
+		                                        : "the function");
+	return type_is_scalar(t) ? t : &type_u64;
+}
+
+/* ---- dispatch -------------------------------------------------------------------------------------- */
+
+static bool all_digits(struct str s)
+{
+	for (u32 i = 0; i < s.n; i++)
+		if (s.p[i] < '0' || s.p[i] > '9')
+			return false;
+	return s.n > 0;
+}
+
+const struct type *infer_field(struct infer *in, struct node *n)
+{
+	const struct type *t = infer_expr(in, n->field.e);
+
+	if (!t)
+		return NULL;
+	if (t->kind == TYPE_ARGS)
+		return in->variant->kind == ATTACH_TRACEPOINT ? format_field(in, n)
+		                                              : proto_field(in, n);
+	if (t->kind == TYPE_PTR && t->elem->kind == TYPE_STRUCT)
+		return struct_field(in, n, t->elem);
+	if (t->kind == TYPE_STRUCT)
+		return struct_field(in, n, t);
+	infer_error(in, n->loc, "'%s' has no fields: it is not a struct or a pointer to one",
+	            type_name(in->arena, t));
+	if (t->kind == TYPE_INT && !all_digits(n->field.name))
+		infer_hint(in, "cast it first: ((struct x *)...)->%.*s", STR_ARG(n->field.name));
+	else if (t->kind == TYPE_PTR && t->elem->kind == TYPE_NONE)
+		infer_hint(in, "cast the void pointer first");
+	return NULL;
+}

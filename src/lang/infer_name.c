@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Bare names: builtin variables, enumerators, positional parameters.
+ *
+ * The one idea: a builtin is a row with either a fixed type or a rule, since some exist only in
+ * some kinds of probes.
+ */
+#include "lang/infer.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STACK_FRAMES   127u
+#define ARGS_REGISTERS 6u  /* passed in registers on x86-64 */
+#define ARGS_RAW       12u /* of a raw tracepoint */
+
+static const struct type *wrong_probe(struct infer *in, const struct node *n, const char *where)
+{
+	infer_error(in, n->loc, "'%.*s' is not available in %s probes", STR_ARG(n->builtin.name),
+	            attach_kind_name(in->variant->kind));
+	infer_hint(in, "%s", where);
+	return NULL;
+}
+
+static const struct type *rule_comm(struct infer *in, struct node *n)
+{
+	(void)n;
+	return type_str(in->arena, 16, true);
+}
+
+static const struct type *rule_username(struct infer *in, struct node *n)
+{
+	(void)n;
+	return type_plain(in->arena, TYPE_USERNAME);
+}
+
+static const struct type *rule_curtask(struct infer *in, struct node *n)
+{
+	struct err e = { 0 };
+	struct btf *b = in->world->ops->btf(in->world, &e);
+	u32 id = b ? btf_find(b, BTF_KIND_STRUCT, "task_struct") : 0;
+
+	(void)n;
+	if (!id)
+		return &type_u64;
+	return type_ptr(in->arena, btf_type(in->arena, b, id, SPACE_KERNEL), SPACE_KERNEL);
+}
+
+static const struct type *rule_ctx(struct infer *in, struct node *n)
+{
+	if (in->variant->kind == ATTACH_TRACEPOINT)
+		return wrong_probe(in, n, "use args.field");
+	return type_ptr(in->arena, &type_none, SPACE_KERNEL);
+}
+
+static const struct type *rule_args(struct infer *in, struct node *n)
+{
+	const struct variant *v = in->variant;
+	struct type *t;
+
+	switch (v->kind) {
+	case ATTACH_TRACEPOINT:
+		break;
+	case ATTACH_RAWTP:
+	case ATTACH_TPBTF:
+	case ATTACH_FENTRY:
+	case ATTACH_FEXIT:
+		if (v->proto)
+			break;
+		return wrong_probe(in, n,
+		                   "the kernel has no types for this one: use arg0, arg1, ...");
+	case ATTACH_UPROBE:
+	case ATTACH_USDT:
+	case ATTACH_KPROBE:
+		return wrong_probe(in, n, "use arg0, arg1, ...");
+	default:
+		return wrong_probe(in, n, "tracepoints and fentry probes have it");
+	}
+	t = arena_new(in->arena, struct type);
+	t->kind = TYPE_ARGS;
+	return t;
+}
+
+/* USDT: each argument has its own size and sign, taken from the note. */
+static const struct type *usdt_arg(struct infer *in, struct node *n)
+{
+	const struct variant *v = in->variant;
+
+	if (n->builtin.n < v->n_usdt)
+		return type_int(8, v->usdt[n->builtin.n].is_signed);
+	return infer_error(in, n->loc, "%s has %u argument%s: there is no %.*s",
+	                   v->sites.n ? v->sites.v[0].name : "the probe", v->n_usdt,
+	                   v->n_usdt == 1 ? "" : "s", STR_ARG(n->builtin.name));
+}
+
+static const struct type *arg_below(struct infer *in, struct node *n, u32 limit, const char *why)
+{
+	if (n->builtin.n < limit)
+		return &type_u64;
+	return infer_error(in, n->loc, "there is no %.*s: %s", STR_ARG(n->builtin.name), why);
+}
+
+static const struct type *raw_arg(struct infer *in, struct node *n)
+{
+	s32 count = infer_proto_args(in);
+
+	return arg_below(in, n, count < 0 ? ARGS_RAW : (u32)count,
+	                 arena_printf(in->arena, "the event has %d arguments",
+	                              count < 0 ? (s32)ARGS_RAW : count));
+}
+
+static const struct type *rule_arg(struct infer *in, struct node *n)
+{
+	switch (in->variant->kind) {
+	case ATTACH_UPROBE:
+	case ATTACH_KPROBE:
+		return arg_below(in, n, ARGS_REGISTERS,
+		                 "six arguments are passed in registers, arg0 to arg5");
+	case ATTACH_USDT:
+		return usdt_arg(in, n);
+	case ATTACH_RAWTP:
+	case ATTACH_TPBTF:
+	case ATTACH_FENTRY:
+	case ATTACH_FEXIT:
+		return raw_arg(in, n);
+	case ATTACH_URETPROBE:
+	case ATTACH_KRETPROBE:
+		return wrong_probe(in, n,
+		                   "save it in a map at the function's entry; here is retval");
+	case ATTACH_TRACEPOINT:
+		return wrong_probe(in, n, "use args.field");
+	default:
+		return wrong_probe(in, n, "function probes and usdt have arguments");
+	}
+}
+
+static const struct type *rule_retval(struct infer *in, struct node *n)
+{
+	switch (in->variant->kind) {
+	case ATTACH_URETPROBE:
+	case ATTACH_KRETPROBE:
+		return &type_u64;
+	case ATTACH_FEXIT:
+		return infer_retval(in, n);
+	default:
+		return wrong_probe(in, n, "uretprobe, kretprobe and fexit have it");
+	}
+}
+
+static const struct type *rule_func(struct infer *in, struct node *n)
+{
+	switch (in->variant->kind) {
+	case ATTACH_KPROBE:
+	case ATTACH_KRETPROBE:
+	case ATTACH_FENTRY:
+	case ATTACH_FEXIT:
+		return type_plain(in->arena, TYPE_KSYM);
+	case ATTACH_UPROBE:
+	case ATTACH_URETPROBE:
+	case ATTACH_USDT:
+		return type_plain(in->arena, TYPE_USYM);
+	default:
+		return wrong_probe(in, n, "function probes have it");
+	}
+}
+
+static const struct type *rule_probe(struct infer *in, struct node *n)
+{
+	(void)n;
+	return type_plain(in->arena, TYPE_PROBE);
+}
+
+static const struct type *rule_probetype(struct infer *in, struct node *n)
+{
+	return infer_set_string(in, n, attach_kind_name(in->variant->kind));
+}
+
+static const struct type *rule_ustack(struct infer *in, struct node *n)
+{
+	(void)n;
+	return type_stack(in->arena, TYPE_USTACK, in->config->stack_mode, STACK_FRAMES);
+}
+
+static const struct type *rule_kstack(struct infer *in, struct node *n)
+{
+	(void)n;
+	return type_stack(in->arena, TYPE_KSTACK, in->config->stack_mode, STACK_FRAMES);
+}
+
+static const struct {
+	const struct type *fixed;
+	const struct type *(*rule)(struct infer *in, struct node *n);
+} builtins[] = {
+	[BUILTIN_PID] = { &type_u32, NULL },
+	[BUILTIN_TID] = { &type_u32, NULL },
+	[BUILTIN_UID] = { &type_u64, NULL },
+	[BUILTIN_GID] = { &type_u64, NULL },
+	[BUILTIN_USERNAME] = { NULL, rule_username },
+	[BUILTIN_NSECS] = { &type_u64, NULL },
+	[BUILTIN_ELAPSED] = { &type_u64, NULL },
+	[BUILTIN_CPU] = { &type_u32, NULL },
+	[BUILTIN_NCPUS] = { &type_u32, NULL },
+	[BUILTIN_NUMAID] = { &type_u32, NULL },
+	[BUILTIN_COMM] = { NULL, rule_comm },
+	[BUILTIN_CURTASK] = { NULL, rule_curtask },
+	[BUILTIN_CGROUP] = { &type_u64, NULL },
+	[BUILTIN_RAND] = { &type_u32, NULL },
+	[BUILTIN_CTX] = { NULL, rule_ctx },
+	[BUILTIN_ARGS] = { NULL, rule_args },
+	[BUILTIN_ARG] = { NULL, rule_arg },
+	[BUILTIN_RETVAL] = { NULL, rule_retval },
+	[BUILTIN_FUNC] = { NULL, rule_func },
+	[BUILTIN_PROBE] = { NULL, rule_probe },
+	[BUILTIN_USTACK] = { NULL, rule_ustack },
+	[BUILTIN_KSTACK] = { NULL, rule_kstack },
+	[BUILTIN_CPID] = { &type_u32, NULL },
+	[BUILTIN_JIFFIES] = { &type_u64, NULL },
+	[BUILTIN_PPID] = { &type_u32, NULL },
+	[BUILTIN_PROBETYPE] = { NULL, rule_probetype },
+};
+
+const struct type *infer_builtin(struct infer *in, struct node *n)
+{
+	enum builtin_id id;
+
+	if (!n->builtin.b)
+		return infer_error(in, n->loc, "Unknown builtin: '%.*s'", STR_ARG(n->builtin.name));
+	id = n->builtin.b->id;
+	return builtins[id].fixed ? builtins[id].fixed : builtins[id].rule(in, n);
+}
+
+/* ---- identifiers ------------------------------------------------------------------------------ */
+
+static const struct type *unknown_ident(struct infer *in, struct node *n, const char *name)
+{
+	struct near near;
+
+	near_init(&near, name);
+	builtin_offer(&near);
+	if (func_find(n->string)) {
+		infer_error_now(in, n->loc, "'%s' is a function: it needs parentheses", name);
+		infer_hint(in, "write %s(...)", name);
+	} else {
+		infer_error_now(in, n->loc, "Unknown identifier: '%s'", name);
+		infer_hint_near(in, &near);
+	}
+	return infer_set_int(n, 0, &type_s64);
+}
+
+const struct type *infer_ident(struct infer *in, struct node *n)
+{
+	const char *name = infer_text(in, n->string);
+	struct err e = { 0 };
+	struct btf *b = in->world->ops->btf(in->world, &e);
+	const struct type *t;
+	s64 value;
+	u32 id;
+
+	if (!b || !btf_enum_find(b, name, &value, &id))
+		return unknown_ident(in, n, name);
+	t = btf_type(in->arena, b, id, SPACE_NONE);
+	return infer_set_int(n, (u64)value, t->kind == TYPE_INT && t->name ? t : &type_s64);
+}
+
+/* ---- positional parameters ---------------------------------------------------------------------- */
+
+const char *infer_param_text(struct infer *in, struct node *n)
+{
+	if (n->param >= 1 && n->param <= in->world->n_params)
+		return in->world->params[n->param - 1];
+	diag_warn(in->diags, n->loc, "positional parameter $%u is not given: 0 or \"\" is used",
+	          n->param);
+	return NULL;
+}
+
+const struct type *infer_param(struct infer *in, struct node *n)
+{
+	const char *text = infer_param_text(in, n);
+	bool minus;
+	u64 value;
+	char *end;
+
+	if (!text)
+		return infer_set_int(n, 0, &type_s64);
+	minus = text[0] == '-';
+	errno = 0;
+	value = strtoull(text + minus, &end, 0);
+	if (!isdigit((unsigned char)text[minus]) || *end || errno)
+		return infer_set_string(in, n, text);
+	if (minus)
+		return infer_set_int(n, 0 - value, &type_s64);
+	return infer_set_int(n, value, value > INT64_MAX ? &type_u64 : &type_s64);
+}

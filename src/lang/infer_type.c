@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Types as written in casts, sizeof, offsetof and let.
+ *
+ * Integers have names of their own here, so that a kernel without BTF can still run scripts
+ * with casts to them; all other names are asked of BTF.
+ */
+#include "lang/infer.h"
+
+#include <string.h>
+
+/* ---- integers of C -------------------------------------------------------------------------- */
+
+static const struct {
+	const char *name;
+	const struct type *type;
+} integers[] = {
+	{ "bool", &type_bool },     { "_Bool", &type_bool },   { "int8", &type_s8 },
+	{ "int16", &type_s16 },     { "int32", &type_s32 },    { "int64", &type_s64 },
+	{ "uint8", &type_u8 },      { "uint16", &type_u16 },   { "uint32", &type_u32 },
+	{ "uint64", &type_u64 },    { "int8_t", &type_s8 },    { "int16_t", &type_s16 },
+	{ "int32_t", &type_s32 },   { "int64_t", &type_s64 },  { "uint8_t", &type_u8 },
+	{ "uint16_t", &type_u16 },  { "uint32_t", &type_u32 }, { "uint64_t", &type_u64 },
+	{ "s8", &type_s8 },         { "s16", &type_s16 },      { "s32", &type_s32 },
+	{ "s64", &type_s64 },       { "u8", &type_u8 },        { "u16", &type_u16 },
+	{ "u32", &type_u32 },       { "u64", &type_u64 },      { "__s8", &type_s8 },
+	{ "__s16", &type_s16 },     { "__s32", &type_s32 },    { "__s64", &type_s64 },
+	{ "__u8", &type_u8 },       { "__u16", &type_u16 },    { "__u32", &type_u32 },
+	{ "__u64", &type_u64 },     { "size_t", &type_u64 },   { "ssize_t", &type_s64 },
+	{ "uintptr_t", &type_u64 }, { "intptr_t", &type_s64 }, { "ptrdiff_t", &type_s64 },
+	{ "pid_t", &type_s32 },     { "uid_t", &type_u32 },    { "gid_t", &type_u32 },
+	{ "off_t", &type_s64 },     { "loff_t", &type_s64 },   { "mode_t", &type_u32 },
+	{ "umode_t", &type_u16 },   { "dev_t", &type_u32 },    { "gfp_t", &type_u32 },
+	{ "sector_t", &type_u64 },  { "pgoff_t", &type_u64 },  { "time_t", &type_s64 },
+};
+
+/* "unsigned long int" and the like: the words in any order. */
+static const struct type *word_integer(struct str name)
+{
+	bool is_unsigned = false, is_signed = false, is_char = false, is_short = false, any = false;
+	u32 longs = 0;
+
+	while (name.n) {
+		struct str rest, word = str_cut(name, ' ', &rest);
+
+		name = rest;
+		if (!word.n)
+			continue;
+		if (str_is(word, "unsigned"))
+			is_unsigned = true;
+		else if (str_is(word, "signed"))
+			is_signed = true;
+		else if (str_is(word, "char"))
+			is_char = true;
+		else if (str_is(word, "short"))
+			is_short = true;
+		else if (str_is(word, "long"))
+			longs++;
+		else if (!str_is(word, "int"))
+			return NULL;
+		any = true;
+	}
+	if (!any || (is_unsigned && is_signed))
+		return NULL;
+	return type_int(is_char ? 1 : is_short ? 2 : longs ? 8 : 4, !is_unsigned);
+}
+
+const struct type *infer_c_integer(struct str name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(integers); i++)
+		if (str_is(name, integers[i].name))
+			return integers[i].type;
+	return word_integer(name);
+}
+
+/* ---- names ------------------------------------------------------------------------------------ */
+
+struct btf *infer_btf(struct infer *in, struct loc loc)
+{
+	struct err e = { 0 };
+	struct btf *b = in->world->ops->btf(in->world, &e);
+
+	if (!b) {
+		infer_error(in, loc,
+		            "kernel types need BTF: this kernel has no /sys/kernel/btf/vmlinux");
+		if (e.hint[0])
+			infer_hint(in, "%s", e.hint);
+	}
+	return b;
+}
+
+struct search {
+	struct near near;
+	u32 skip; /* letters of "struct " */
+};
+
+static bool offer(void *ctx, u32 id, const char *name)
+{
+	struct search *s = ctx;
+
+	(void)id;
+	if (name[0])
+		near_offer(&s->near, name);
+	return true;
+}
+
+static const struct type *unknown_type(struct infer *in, const struct type_name *name,
+                                       const struct btf *b)
+{
+	static const struct {
+		const char *word;
+		u32 kind;
+	} words[] = {
+		{ "struct ", BTF_KIND_STRUCT },
+		{ "union ", BTF_KIND_UNION },
+		{ "enum ", BTF_KIND_ENUM },
+		{ "", BTF_KIND_TYPEDEF },
+	};
+	const char *text = infer_text(in, name->text);
+	struct search s = { 0 };
+	size_t i = 0;
+
+	infer_error(in, name->loc, "Unknown type: '%s'", text);
+	if (!in->added)
+		return NULL;
+	while (!str_starts(name->text, words[i].word))
+		i++;
+	near_init(&s.near, text + strlen(words[i].word));
+	btf_each(b, words[i].kind, STR("*"), offer, &s);
+	if (near_best(&s.near))
+		infer_hint(in, "did you mean '%s%s'?", words[i].word, near_best(&s.near));
+	return NULL;
+}
+
+static const struct type *base_type(struct infer *in, const struct type_name *name,
+                                    enum space space)
+{
+	const struct type *t = infer_c_integer(name->text);
+	struct btf *b;
+	u32 id;
+
+	if (t)
+		return t;
+	if (str_is(name->text, "void"))
+		return &type_none;
+	b = infer_btf(in, name->loc);
+	if (!b)
+		return NULL;
+	id = btf_find_c(b, name->text);
+	if (!id)
+		return unknown_type(in, name, b);
+	return btf_type(in->arena, b, id, space);
+}
+
+const struct type *infer_type_name(struct infer *in, const struct type_name *name, enum space space)
+{
+	const struct type *t = base_type(in, name, space);
+
+	if (!t)
+		return NULL;
+	for (u32 i = 0; i < name->pointers; i++)
+		t = type_ptr(in->arena, t, space);
+	if (t->kind == TYPE_NONE)
+		return infer_error(in, name->loc, "'%.*s' is not the type of a value",
+		                   STR_ARG(name->text));
+	if (name->array < 0)
+		return t;
+	if ((u64)name->array * t->size > UINT32_MAX)
+		return infer_error(in, name->loc, "the array is too large");
+	return type_array(in->arena, t, (u32)name->array);
+}
+
+/* ---- casts ------------------------------------------------------------------------------------ */
+
+static u64 narrow(u64 v, const struct type *t)
+{
+	u32 shift = 64 - t->size * 8;
+
+	if (t->kind == TYPE_BOOL)
+		return v != 0;
+	return t->is_signed ? (u64)((s64)(v << shift) >> shift) : v << shift >> shift;
+}
+
+static const struct type *cast_scalar(struct infer *in, struct node *n, const struct type *to)
+{
+	const struct node *e = n->cast.e;
+
+	if (!type_is_scalar(e->type))
+		return infer_error(in, n->loc, "Cannot cast from '%s' to '%s'",
+		                   type_name(in->arena, e->type), type_name(in->arena, to));
+	if (e->kind == NODE_INT && to->kind != TYPE_PTR)
+		return infer_set_int(n, narrow(e->integer.value, to), to);
+	return to;
+}
+
+const struct type *infer_cast(struct infer *in, struct node *n)
+{
+	const struct type *from = infer_value(in, n->cast.e), *to;
+	bool pointer = from && from->kind == TYPE_PTR;
+
+	to = infer_type_name(in, &n->cast.to, pointer ? from->space : infer_space(in));
+	if (!from || !to)
+		return to;
+	if (type_is_scalar(to))
+		return cast_scalar(in, n, to);
+	infer_error(in, n->loc, "Cannot cast to '%s'", type_name(in->arena, to));
+	if (to->kind == TYPE_STRUCT)
+		infer_hint(in, "cast to a pointer: (%s *)", to->name);
+	return NULL;
+}
+
+/* ---- sizeof, offsetof --------------------------------------------------------------------------- */
+
+static const struct type *sized(struct infer *in, struct node *n)
+{
+	if (!n->size.e)
+		return infer_type_name(in, &n->size.of, SPACE_NONE);
+	return infer_value(in, n->size.e);
+}
+
+const struct type *infer_sizeof(struct infer *in, struct node *n)
+{
+	const struct type *t = sized(in, n);
+
+	if (!t)
+		return NULL;
+	return infer_set_int(n, t->kind == TYPE_STR ? t->count : t->size, &type_u64);
+}
+
+static const struct type *no_member(struct infer *in, const struct node *n, const struct type *t,
+                                    const char *name)
+{
+	struct near near;
+
+	near_init(&near, name);
+	btf_type_offer(t, &near);
+	infer_error(in, n->loc, "'%s' has no field named '%s'", t->name, name);
+	infer_hint_near(in, &near);
+	return NULL;
+}
+
+const struct type *infer_offsetof(struct infer *in, struct node *n)
+{
+	const struct type *t = sized(in, n);
+	struct str rest = n->size.path;
+	u64 off = 0;
+
+	if (t && t->kind == TYPE_PTR)
+		t = t->elem;
+	while (t && rest.n) {
+		struct str part = str_cut(rest, '.', &rest);
+		const char *name = infer_text(in, part);
+		struct field f;
+
+		if (t->kind != TYPE_STRUCT)
+			return infer_error(in, n->loc, "'%s' has no fields",
+			                   type_name(in->arena, t));
+		if (!btf_type_member(in->arena, t, name, &f))
+			return no_member(in, n, t, name);
+		if (f.bit_size)
+			return infer_error(in, n->loc, "'%s' is a bit-field: it has no offset",
+			                   name);
+		off += f.off;
+		t = f.type;
+	}
+	return t ? infer_set_int(n, off, &type_u64) : NULL;
+}

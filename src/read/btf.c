@@ -713,10 +713,11 @@ static bool proto_record(const struct btf *b, u32 id, struct record *r)
 /* Parameters without the (no name, void) pair that stands for "...". */
 static u32 param_count(const struct record *r)
 {
-	const u8 *last = r->p + RECORD_SIZE + ((size_t)r->vlen - 1) * 8;
+	const u8 *last;
 
 	if (!r->vlen)
 		return 0;
+	last = r->p + RECORD_SIZE + ((size_t)r->vlen - 1) * 8;
 	return load32(last) == 0 && load32(last + 4) == 0 ? r->vlen - 1 : r->vlen;
 }
 

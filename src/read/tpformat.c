@@ -185,7 +185,7 @@ static bool parse_declaration(struct parser *p, struct str decl, struct tpfield 
 	f->rel_loc = !f->data_loc && skip(&decl, "__rel_loc ");
 	/* Dynamic arrays are written "T[] name". */
 	if (f->data_loc || f->rel_loc) {
-		if (!cut_name(decl, &type, &name) || !cut_array(&type, &array))
+		if (!cut_name(decl, &type, &name) || !cut_array(&type, &array) || !type.n)
 			return damaged(p, "a field without type or name");
 		array.p = NULL;
 	} else if (!cut_array(&decl, &array) || !cut_name(decl, &type, &name)) {
@@ -264,6 +264,9 @@ bool tpformat_parse(struct arena *a, struct str text, struct tpformat *out, stru
 	struct str rest = text;
 
 	*out = (struct tpformat){ 0 };
+	/* Names and types are handed out as C strings. */
+	if (text.n && memchr(text.p, 0, text.n))
+		return damaged(&p, "it holds a byte of 0");
 	while (rest.p && rest.n) {
 		struct str line = str_cut(rest, '\n', &rest);
 

@@ -102,6 +102,18 @@ static void reads_a_whole_file(void **state)
 	arena_free(&a);
 }
 
+static void refuses_bytes_of_zero(void **state)
+{
+	struct arena a = { 0 };
+	struct tpformat f;
+	struct err e;
+
+	(void)state;
+	assert_false(tpformat_parse(&a, STR(HEAD "field:\0 x; offset:0; size:8;"), &f, &e));
+	assert_string_equal(e.text, "line 0 of the event format: it holds a byte of 0");
+	arena_free(&a);
+}
+
 static void names_the_damaged_line(void **state)
 {
 	static const struct {
@@ -121,6 +133,8 @@ static void names_the_damaged_line(void **state)
 		{ HEAD "field:x; offset:0; size:8;",
 		  "line 4 of the event format: a field without type or name" },
 		{ HEAD "field:int x[3; offset:0; size:8;",
+		  "line 4 of the event format: a field without type or name" },
+		{ HEAD "field:__data_loc [] x; offset:0; size:4;",
 		  "line 4 of the event format: a field without type or name" },
 		{ HEAD "field:; offset:0; size:8;",
 		  "line 4 of the event format: a field without type or name" },
@@ -145,6 +159,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(understands_fields),
 		cmocka_unit_test(reads_a_whole_file),
+		cmocka_unit_test(refuses_bytes_of_zero),
 		cmocka_unit_test(names_the_damaged_line),
 	};
 

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Any bytes as an ELF file: open it, list symbols, sections, notes and USDT sites. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "read/elf.h"
+#include "read/usdt.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
+
+static bool on_symbol(void *ctx, const struct elf_sym *s)
+{
+	*(size_t *)ctx += strlen(s->name);
+	return true;
+}
+
+static bool on_site(void *ctx, const struct usdt_site *s)
+{
+	*(size_t *)ctx += strlen(s->provider) + strlen(s->name) + strlen(s->spec) + s->n_args;
+	return true;
+}
+
+static u8 sum_bytes(const u8 *p, size_t n)
+{
+	u8 sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum ^= p[i];
+	return sum;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
+{
+	struct err e;
+	struct elf *f = elf_open_memory(p, n, "input", &e);
+	volatile u8 sink = 0;
+	size_t total = 0, bytes;
+	struct elf_sym s;
+	const u8 *section;
+	char id[64];
+	u64 addr;
+
+	if (!f)
+		return 0;
+	elf_each(f, on_symbol, &total);
+	elf_find(f, "main", &s);
+	elf_offset(f, n, &addr);
+	elf_vaddr(f, n, &addr);
+	elf_build_id(f, id);
+	if (elf_section(f, ".text", &section, &bytes, &addr))
+		sink ^= sum_bytes(section, bytes);
+	usdt_each(f, on_site, &total, &e);
+	elf_close(f);
+	(void)sink;
+	return 0;
+}

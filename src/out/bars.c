@@ -21,17 +21,15 @@
 
 bool bars_range(const struct cell *c, u32 *first, u32 *last)
 {
-	bool any = false;
+	u32 low = 0, high = c->n_buckets;
 
-	for (u32 i = 0; i < c->n_buckets; i++) {
-		if (!c->buckets[i])
-			continue;
-		if (!any)
-			*first = i;
-		*last = i;
-		any = true;
-	}
-	return any;
+	while (low < high && !c->buckets[low])
+		low++;
+	while (high > low && !c->buckets[high - 1])
+		high--;
+	*first = low;
+	*last = high - 1;
+	return low < high;
 }
 
 static s64 lhist_bound(const struct type *t, u32 i)

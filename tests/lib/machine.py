@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""What this machine can do: each test that needs more than root names it under REQUIRES."""
+import functools
+import glob
+import os
+import re
+import shutil
+import subprocess
+
+TRACEFS = "/sys/kernel/tracing"
+
+
+def prepare():
+    """Mounts tracefs where nobody has yet (a distribution's init does that normally)."""
+    if os.geteuid() == 0 and not os.path.exists(TRACEFS + "/events"):
+        subprocess.run(["mount", "-t", "tracefs", "tracefs", TRACEFS],
+                       stderr=subprocess.DEVNULL, check=False)
+
+
+def kernel_at_least(major, minor):
+    m = re.match(r"(\d+)\.(\d+)", os.uname().release)
+    return (int(m[1]), int(m[2])) >= (major, minor)
+
+
+def has_kprobe():
+    return os.path.exists("/sys/bus/event_source/devices/kprobe")
+
+
+def has_fentry():
+    # Where a kernel's policy refuses fentry programs it also hides what could be traced.
+    try:
+        with open(TRACEFS + "/available_filter_functions") as f:
+            return bool(f.read(1))
+    except OSError:
+        return False
+
+
+def memcached_usdt():
+    cache = os.environ.get("MEMTAP_CACHE") or os.path.join(
+        os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "memtap")
+    path = cache + "/memcached-usdt/memcached"
+    return path if os.path.exists(path) else None
+
+
+RULES = {
+    "root": (lambda: os.geteuid() == 0, "needs root"),
+    "kprobe": (has_kprobe, "this kernel has no kprobes"),
+    "no-kprobe": (lambda: not has_kprobe(), "this kernel has kprobes"),
+    "fentry": (has_fentry, "this kernel refuses fentry programs"),
+    "no-fentry": (lambda: not has_fentry(), "this kernel loads fentry programs"),
+    "btf": (lambda: os.path.exists("/sys/kernel/btf/vmlinux"), "this kernel has no BTF"),
+    "uprobe_multi": (lambda: kernel_at_least(6, 6), "uprobe_multi needs Linux 6.6"),
+    "tracefs": (lambda: os.path.exists(TRACEFS + "/events"), "tracefs is not mounted"),
+    "memcached-usdt": (memcached_usdt, "no memcached with USDT probes could be built"),
+}
+
+
+@functools.lru_cache(maxsize=None)
+def missing(requirement):
+    """None when the machine has it, else the reason to skip."""
+    if requirement in RULES:
+        test, reason = RULES[requirement]
+        return None if test() else reason
+    kind, _, what = requirement.partition(":")
+    if kind == "tracepoint":
+        event = what.replace(":", "/", 1)
+        found = glob.glob(f"{TRACEFS}/events/{event}")
+        return None if found else f"this kernel has no tracepoint {what}"
+    if kind == "cmd":
+        return None if shutil.which(what) else f"no {what} installed"
+    if kind == "file":
+        return None if os.path.exists(what) else f"no {what}"
+    if kind == "kernel":
+        major, minor = what.split(".")
+        return None if kernel_at_least(int(major), int(minor)) else f"needs Linux {what}"
+    raise ValueError(f"unknown requirement {requirement}")

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""The end-to-end cases on Debian's packaged 6.1 kernel, in qemu under software emulation.
+
+The guest's root is the host's, read through virtiofs with an overlay of its own, so it runs the
+very same build and the very same cases. Results come back as JSON lines over a virtio port.
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+VIRTIOFSD = "/usr/lib/qemu/virtiofsd"
+FACTOR = 6          # emulation, against the limits of the host
+LIMIT = 14 * 60     # seconds for all of it
+KERNEL_LINE = ("console=ttyS0 quiet loglevel=1 panic=-1 reboot=t mitigations=off nokaslr "
+               "cryptomgr.notests initcall_blacklist=load_system_certificate_list "
+               "random.trust_cpu=on rdinit=/init")
+
+
+def kernel_dir():
+    """The newest prepared kernel, or None."""
+    p = subprocess.run([HERE + "/fetch"], capture_output=True, text=True, check=False)
+    path = p.stdout.strip()
+    return path if p.returncode == 0 and os.path.isdir(path) else None
+
+
+def missing():
+    for need in ("qemu-system-x86_64", VIRTIOFSD):
+        if not shutil.which(need):
+            return f"no {need} installed"
+    if os.geteuid() != 0:
+        return "needs root"
+    return None
+
+
+class Machine:
+    """A running virtual machine; its directory holds the results and the console's text."""
+
+    def __init__(self, kernel, command, directory, memory="1500M"):
+        self.directory = directory
+        socket = directory + "/fs.sock"
+        self.fs = subprocess.Popen(
+            [VIRTIOFSD, f"--socket-path={socket}", "-o", "source=/,cache=always,sandbox=chroot",
+             "--thread-pool-size=4"], stdout=subprocess.DEVNULL,
+            stderr=open(directory + "/virtiofsd.log", "w"))
+        self._wait_for(socket)
+        cache = os.path.dirname(os.path.dirname(kernel))
+        line = (f"{KERNEL_LINE} memtap.guest={HERE}/guest memtap.cache={cache} "
+                f"memtap.run={'|'.join(command)}")
+        self.qemu = subprocess.Popen(
+            ["qemu-system-x86_64", "-M", "pc", "-accel", "tcg,thread=multi", "-cpu", "max",
+             "-smp", "2", "-m", memory, "-nodefaults", "-display", "none", "-no-reboot",
+             "-object", f"memory-backend-memfd,id=mem,size={memory},share=on",
+             "-numa", "node,memdev=mem",
+             "-kernel", kernel + "/vmlinux", "-initrd", kernel + "/initramfs", "-append", line,
+             "-chardev", f"socket,id=fs,path={socket}",
+             "-device", "vhost-user-fs-pci,chardev=fs,tag=host,queue-size=1024",
+             "-device", "virtio-serial-pci",
+             "-chardev", f"file,id=results,path={directory}/results",
+             "-device", "virtserialport,chardev=results,name=results",
+             "-serial", f"file:{directory}/console"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=open(directory + "/qemu.log", "w"))
+
+    @staticmethod
+    def _wait_for(path):
+        for _ in range(200):
+            if os.path.exists(path):
+                return
+            time.sleep(0.02)
+
+    def wait(self, seconds):
+        """False when it had to be stopped."""
+        try:
+            self.qemu.wait(seconds)
+            return True
+        except subprocess.TimeoutExpired:
+            return False
+        finally:
+            for p in (self.qemu, self.fs):
+                p.kill()
+                p.wait()
+
+    def text(self, name):
+        try:
+            with open(f"{self.directory}/{name}", errors="replace") as f:
+                return f.read()
+        except OSError:
+            return ""
+
+
+def run_suites(report, context, only):
+    reason = missing()
+    kernel = None if reason else kernel_dir()
+    if not kernel:
+        report.add("skipped", "all cases", reason or "the kernel package could not be fetched")
+        return
+    command = ["tests/check", "--build", os.path.relpath(context.build, TOP), "--factor",
+               str(FACTOR), "--in-vm", "{port}"] + (["--only", only] if only else []) + \
+              ["run", "bad"]
+    with tempfile.TemporaryDirectory(prefix="memtap-vm.") as directory:
+        machine = Machine(kernel, command, directory)
+        ended = machine.wait(LIMIT)
+        results = [line for line in machine.text("results").split("\n") if line]
+        for line in results:
+            try:
+                report.add(*json.loads(line))
+            except ValueError:
+                report.add("failed", "a result", f"not readable: {line}")
+        tail = machine.text("console")[-3000:] + machine.text("qemu.log")[-1000:]
+        if not ended:
+            report.add("failed", "the virtual machine", f"did not end in {LIMIT} s\n{tail}")
+        elif not results:
+            report.add("failed", "the virtual machine", f"gave no results\n{tail}")
+
+
+def main():
+    """`python3 tests/vm/vm.py COMMAND ...`: runs one command there, for work by hand."""
+    with tempfile.TemporaryDirectory(prefix="memtap-vm.") as directory:
+        machine = Machine(kernel_dir(), sys.argv[1:], directory)
+        machine.wait(LIMIT)
+        print(machine.text("console") + machine.text("results"), end="")
+        print(machine.text("qemu.log") + machine.text("virtiofsd.log"), end="", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -213,11 +213,13 @@ static const struct tail tails[] = {
 static struct tail tail_of(const struct btf *b, u32 kind)
 {
 	struct tail t = { 0 };
+	size_t at;
 
 	if (kind < ARRAY_SIZE(tails))
 		return tails[kind];
-	if ((kind + 1) * 4 <= b->layout_n)
-		t = (struct tail){ b->layout[kind * 4], b->layout[kind * 4 + 1], true };
+	at = (size_t)kind * 4;
+	if (at + 4 <= b->layout_n)
+		t = (struct tail){ b->layout[at], b->layout[at + 1], true };
 	return t;
 }
 
@@ -243,7 +245,7 @@ static void index_build(const struct btf *b)
 	u32 cap = b->types_n / RECORD_SIZE, off = 0, next;
 
 	x->built = true;
-	x->offs = malloc(sizeof(*x->offs) * ((size_t)cap + 1));
+	x->offs = calloc((size_t)cap + 1, sizeof(*x->offs));
 	if (!x->offs)
 		abort();
 	for (; off < b->types_n && (next = step(b, off)); off = next)

@@ -69,7 +69,7 @@ static bool check_kind(const struct elf *f, GElf_Ehdr *eh, struct err *e)
 
 static bool start(struct elf *f, const void *p, size_t n, struct err *e)
 {
-	GElf_Ehdr eh;
+	GElf_Ehdr eh = { 0 };
 
 	elf_version(EV_CURRENT);
 	/* libelf takes a plain pointer and does not write through it for native files. */

@@ -40,18 +40,19 @@ struct kallsyms {
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-static bool grow(struct kallsyms *k, u32 *cap, struct err *e)
+/* Doubles the text's memory; NULL and *e when that can not be. */
+static char *grow(struct kallsyms *k, u32 *cap, struct err *e)
 {
-	char *p;
+	u32 want = *cap ? *cap * 2 : TEXT_FIRST;
+	char *p = want <= TEXT_MAX ? realloc(k->text, (size_t)want + 1) : NULL;
 
-	if (*cap >= TEXT_MAX)
-		return err_set(e, "the kernel symbol table is larger than %u MiB", TEXT_MAX >> 20);
-	*cap = *cap ? *cap * 2 : TEXT_FIRST;
-	p = realloc(k->text, (size_t)*cap + 1);
-	if (!p)
-		return err_sys(e, ENOMEM, "can not hold the kernel symbol table");
+	if (!p) {
+		err_set(e, "the kernel symbol table does not fit into %u MiB", want >> 20);
+		return NULL;
+	}
 	k->text = p;
-	return true;
+	*cap = want;
+	return p;
 }
 
 static bool read_text(struct kallsyms *k, int fd, const char *path, struct err *e)
@@ -59,15 +60,17 @@ static bool read_text(struct kallsyms *k, int fd, const char *path, struct err *
 	u32 cap = 0;
 	ssize_t n;
 
-	do {
+	if (!grow(k, &cap, e))
+		return false;
+	while ((n = read(fd, k->text + k->n, cap - k->n)) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_sys(e, errno, "can not read %s", path);
+		k->n += (u32)n;
 		if (k->n == cap && !grow(k, &cap, e))
 			return false;
-		n = read(fd, k->text + k->n, cap - k->n);
-		if (n < 0 && errno != EINTR)
-			return err_sys(e, errno, "can not read %s", path);
-		if (n > 0)
-			k->n += (u32)n;
-	} while (n != 0);
+	}
 	k->text[k->n] = 0;
 	return true;
 }

@@ -79,50 +79,51 @@ static bool skip(struct str *s, const char *prefix)
 
 /* ---- declarations --------------------------------------------------------------------------- */
 
-/* Bytes of the integer types events use; 0 when the name is not one of them. */
+/* Bytes of the integer types events use. */
+static const struct {
+	const char *name;
+	u32 size;
+} sizes[] = {
+	{ "char", 1 },
+	{ "unsigned char", 1 },
+	{ "u8", 1 },
+	{ "__u8", 1 },
+	{ "s8", 1 },
+	{ "uint8_t", 1 },
+	{ "bool", 1 },
+	{ "short", 2 },
+	{ "unsigned short", 2 },
+	{ "u16", 2 },
+	{ "__u16", 2 },
+	{ "s16", 2 },
+	{ "uint16_t", 2 },
+	{ "__le16", 2 },
+	{ "__be16", 2 },
+	{ "int", 4 },
+	{ "unsigned int", 4 },
+	{ "unsigned", 4 },
+	{ "u32", 4 },
+	{ "__u32", 4 },
+	{ "s32", 4 },
+	{ "uint32_t", 4 },
+	{ "__le32", 4 },
+	{ "__be32", 4 },
+	{ "long", 8 },
+	{ "unsigned long", 8 },
+	{ "u64", 8 },
+	{ "__u64", 8 },
+	{ "s64", 8 },
+	{ "uint64_t", 8 },
+	{ "long long", 8 },
+	{ "unsigned long long", 8 },
+	{ "__le64", 8 },
+	{ "__be64", 8 },
+	{ "size_t", 8 },
+};
+
+/* 0 when the size of the type is not known here. */
 static u32 known_size(struct str type)
 {
-	static const struct {
-		const char *name;
-		u32 size;
-	} sizes[] = {
-		{ "char", 1 },
-		{ "unsigned char", 1 },
-		{ "u8", 1 },
-		{ "__u8", 1 },
-		{ "s8", 1 },
-		{ "uint8_t", 1 },
-		{ "bool", 1 },
-		{ "short", 2 },
-		{ "unsigned short", 2 },
-		{ "u16", 2 },
-		{ "__u16", 2 },
-		{ "s16", 2 },
-		{ "uint16_t", 2 },
-		{ "__le16", 2 },
-		{ "__be16", 2 },
-		{ "int", 4 },
-		{ "unsigned int", 4 },
-		{ "unsigned", 4 },
-		{ "u32", 4 },
-		{ "__u32", 4 },
-		{ "s32", 4 },
-		{ "uint32_t", 4 },
-		{ "__le32", 4 },
-		{ "__be32", 4 },
-		{ "long", 8 },
-		{ "unsigned long", 8 },
-		{ "u64", 8 },
-		{ "__u64", 8 },
-		{ "s64", 8 },
-		{ "uint64_t", 8 },
-		{ "long long", 8 },
-		{ "unsigned long long", 8 },
-		{ "__le64", 8 },
-		{ "__be64", 8 },
-		{ "size_t", 8 },
-	};
-
 	skip(&type, "const ");
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
 		if (str_is(type, sizes[i].name))

@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-#define PT_SP 152
 #define PT_AX 80
 #define PT_IP 128
 
@@ -35,14 +34,6 @@ s32 gen_reg_offset(struct str name)
 }
 
 /* ---- arguments ------------------------------------------------------------------------------ */
-
-/* The seventh and later ones lie on the stack, above the return address. */
-static void stack_arg(struct gen *g, u32 i, enum space space, struct loc loc)
-{
-	code_load(&g->c, 8, R3, CTX, PT_SP);
-	code_alu_imm(&g->c, BPF_ADD, R3, (s32)(8 * (i - ARRAY_SIZE(arg_regs) + 1)));
-	gen_read_scalar(g, space, &type_u64, loc);
-}
 
 static void usdt_memory(struct gen *g, const struct usdt_arg *a, const struct type *t,
                         struct loc loc)
@@ -125,12 +116,6 @@ void gen_arg(struct gen *g, u32 i, struct loc loc)
 	if (gen_arg_direct(g, i, R0))
 		return;
 	switch (g->v->kind) {
-	case ATTACH_UPROBE:
-		stack_arg(g, i, SPACE_USER, loc);
-		break;
-	case ATTACH_KPROBE:
-		stack_arg(g, i, SPACE_KERNEL, loc);
-		break;
 	case ATTACH_USDT:
 		if (i < g->v->n_usdt)
 			usdt_arg(g, i, loc);

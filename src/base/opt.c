@@ -158,23 +158,38 @@ bool opt_parse(const struct opt *rows, u32 n, void *to, struct arena *a, int arg
 	return true;
 }
 
+/* "  -p, --pid PID" */
+static void print_head(struct buf *b, const struct opt *o)
+{
+	if (o->short_name)
+		buf_printf(b, "  -%c%s", o->short_name, o->long_name ? ", " : "");
+	else
+		buf_puts(b, "      ");
+	if (o->long_name)
+		buf_printf(b, "--%s", o->long_name);
+	if (o->arg)
+		buf_printf(b, " %s", o->arg);
+}
+
 void opt_usage(struct buf *b, const struct opt *rows, u32 n)
 {
+	struct buf head = { 0 };
+	size_t column = 0;
+
 	for (u32 i = 0; i < n; i++) {
-		const struct opt *o = &rows[i];
+		buf_reset(&head);
+		print_head(&head, &rows[i]);
+		if (rows[i].help)
+			column = MAX(column, head.n + 2);
+	}
+	for (u32 i = 0; i < n; i++) {
 		size_t start = b->n;
 
-		if (!o->help)
+		if (!rows[i].help)
 			continue;
-		if (o->short_name)
-			buf_printf(b, "  -%c%s", o->short_name, o->long_name ? ", " : "");
-		else
-			buf_puts(b, "      ");
-		if (o->long_name)
-			buf_printf(b, "--%s", o->long_name);
-		if (o->arg)
-			buf_printf(b, " %s", o->arg);
-		buf_fill(b, ' ', b->n - start < 28 ? 28 - (b->n - start) : 1);
-		buf_printf(b, "%s\n", o->help);
+		print_head(b, &rows[i]);
+		buf_fill(b, ' ', column - (b->n - start));
+		buf_printf(b, "%s\n", rows[i].help);
 	}
+	buf_free(&head);
 }

@@ -28,6 +28,8 @@ bool parse_script(struct script *s, struct diags *d);
 bool config_read(struct config *c, const struct script *s, struct diags *d);
 /* targets.c: attach points -> variants, asking the world. */
 bool targets_expand(struct script *s, const struct config *c, struct world *w, struct diags *d);
+/* The i-th event of SOFTWARE or HARDWARE, for listings; NULL behind the last. */
+const char *targets_counter_name(enum attach_kind kind, u32 i);
 /* infer.c: names, types, constants. */
 bool infer_script(struct script *s, const struct config *c, struct world *w, struct diags *d);
 

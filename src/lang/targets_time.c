@@ -86,6 +86,14 @@ static const struct counter *counter_find(struct targets *t, const char *name)
 	return NULL;
 }
 
+const char *targets_counter_name(enum attach_kind kind, u32 i)
+{
+	for (size_t k = 0; k < ARRAY_SIZE(counters); k++)
+		if (counters[k].kind == kind && i-- == 0)
+			return counters[k].name;
+	return NULL;
+}
+
 /* A whole number above 0 in part i. */
 static bool part_number(struct targets *t, u32 i, u64 *n)
 {

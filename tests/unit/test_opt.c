@@ -110,11 +110,11 @@ static void test_usage(void **state)
 
 	(void)state;
 	opt_usage(&b, rows, ARRAY_SIZE(rows));
-	assert_string_equal(buf_text(&b), "  -v, --verbose             say more\n"
-	                                  "  -q                        say less\n"
-	                                  "  -e PROGRAM                the script\n"
-	                                  "  -f, --format text|json    how to print\n"
-	                                  "  -p, --pid PID             a process\n");
+	assert_string_equal(buf_text(&b), "  -v, --verbose           say more\n"
+	                                  "  -q                      say less\n"
+	                                  "  -e PROGRAM              the script\n"
+	                                  "  -f, --format text|json  how to print\n"
+	                                  "  -p, --pid PID           a process\n");
 	buf_free(&b);
 }
 

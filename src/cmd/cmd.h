@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The subcommands: each takes its own argv (argv[0] is skipped) and returns the exit code.
+ */
+#ifndef CMD_CMD_H
+#define CMD_CMD_H
+
+/* Runs, lists or dumps a script. */
+int cmd_run(int argc, char **argv);
+
+#endif

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Listing probes. The one idea: a pattern is compiled as the head of a script and expanded by
+ * the code that expands scripts, so that what is listed is what can be attached, by the same
+ * name. Only the perf counters, which scripts name one by one, have a list of their own.
+ */
+#include "cmd/cmd_list.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "cmd/c_type.h"
+#include "cmd/say.h"
+
+struct list {
+	struct world *w;
+	struct buf out;
+	const char *filter; /* glob over whole names, NULL none */
+	bool verbose;
+};
+
+/* A kind of probe that can be listed. */
+struct kind {
+	const char *name, *short_name;
+	u32 parts;     /* fewer are filled up with '*' */
+	bool searched; /* by patterns without a kind */
+	bool counters;
+};
+
+static const struct kind kinds[] = {
+	{ "software", "s", 1, true, true },
+	{ "hardware", "h", 1, true, true },
+	{ "tracepoint", "t", 2, true, false },
+	{ "rawtracepoint", "rt", 1, false, false },
+	{ "btftracepoint", "tp_btf", 1, false, false },
+	{ "kprobe", "k", 1, true, false },
+	{ "kretprobe", "kr", 1, false, false },
+	{ "fentry", "f", 1, true, false },
+	{ "kfunc", "kfunc", 1, false, false },
+	{ "fexit", "fr", 1, false, false },
+	{ "kretfunc", "kretfunc", 1, false, false },
+	{ "uprobe", "u", 2, false, false },
+	{ "uretprobe", "ur", 2, false, false },
+	{ "usdt", "U", 2, false, false },
+};
+
+static const struct kind *kind_find(struct str name)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(kinds); i++)
+		if ((strlen(kinds[i].name) == name.n &&
+		     strncasecmp(kinds[i].name, name.p, name.n) == 0) ||
+		    str_is(name, kinds[i].short_name))
+			return &kinds[i];
+	return NULL;
+}
+
+/* ---- one probe -------------------------------------------------------------------------------- */
+
+static void print_format(struct list *l, const struct tpformat *format)
+{
+	for (u32 i = 0; i < format->n_fields; i++) {
+		const struct tpfield *f = &format->fields[i];
+
+		if (f->common)
+			continue;
+		buf_printf(&l->out, "    %s %s", f->type, f->name);
+		if (f->data_loc || f->rel_loc)
+			buf_puts(&l->out, "[]");
+		else if (f->count)
+			buf_printf(&l->out, "[%u]", f->count);
+		buf_putc(&l->out, '\n');
+	}
+}
+
+static void print_proto(struct list *l, const struct variant *v)
+{
+	u32 ret, n, type;
+	const char *name;
+	struct err e = { 0 };
+	struct btf *btf = l->w->ops->btf(l->w, &e);
+
+	if (!btf || !btf_proto(btf, v->proto, &ret, &n))
+		return;
+	for (u32 i = v->proto_skip; i < n; i++) {
+		if (!btf_param(btf, v->proto, i, &name, &type))
+			return;
+		buf_puts(&l->out, "    ");
+		c_type_print(&l->out, btf, type);
+		buf_printf(&l->out, " %s\n", name);
+	}
+	if (v->kind == ATTACH_FEXIT && ret) {
+		buf_puts(&l->out, "    ");
+		c_type_print(&l->out, btf, ret);
+		buf_puts(&l->out, " retval\n");
+	}
+}
+
+static void print_arguments(struct list *l, const struct variant *v)
+{
+	if (v->format)
+		print_format(l, v->format);
+	if (v->proto)
+		print_proto(l, v);
+	for (u32 i = 0; i < v->n_usdt; i++)
+		buf_printf(&l->out, "    %sint%u arg%u\n", v->usdt[i].is_signed ? "" : "u",
+		           v->usdt[i].size * 8u, i);
+}
+
+/* A probe and the variant that knows its arguments. */
+struct entry {
+	const char *name;
+	const struct variant *v;
+};
+
+static int by_name(const void *x, const void *y)
+{
+	const struct entry *a = x, *b = y;
+
+	return strcmp(a->name, b->name);
+}
+
+static void flush(struct list *l)
+{
+	say_output(&l->out);
+	buf_reset(&l->out);
+}
+
+/* All sites of the script by name, each name once. */
+static void print_sites(struct list *l, const struct script *s)
+{
+	VEC(struct entry) all = { 0 };
+
+	for (const struct probe *p = s->probes; p; p = p->next)
+		for (u32 i = 0; i < p->variants.n; i++) {
+			const struct variant *v = p->variants.v[i];
+
+			for (u32 k = 0; k < v->sites.n; k++) {
+				struct entry e = { v->sites.v[k].name, v };
+
+				if (!l->filter || glob_match(str_of(l->filter), str_of(e.name)))
+					vec_add(s->arena, &all, e);
+			}
+		}
+	if (all.n)
+		qsort(all.v, all.n, sizeof(*all.v), by_name);
+	for (u32 i = 0; i < all.n; i++) {
+		if (i && strcmp(all.v[i].name, all.v[i - 1].name) == 0)
+			continue;
+		buf_printf(&l->out, "%s\n", all.v[i].name);
+		if (l->verbose)
+			print_arguments(l, all.v[i].v);
+	}
+	flush(l);
+}
+
+/* ---- a pattern -------------------------------------------------------------------------------- */
+
+static void list_counters(struct list *l, const struct kind *k, const char *glob)
+{
+	enum attach_kind kind = k == &kinds[0] ? ATTACH_SOFTWARE : ATTACH_HARDWARE;
+	const char *event;
+
+	for (u32 i = 0; (event = targets_counter_name(kind, i)); i++) {
+		struct buf name = { 0 };
+
+		buf_printf(&name, "%s:%s:", k->name, event);
+		if (glob_match(str_of(glob), str_of(event)) &&
+		    (!l->filter || glob_match(str_of(l->filter), str_of(buf_text(&name)))))
+			buf_printf(&l->out, "%s\n", buf_text(&name));
+		buf_free(&name);
+	}
+}
+
+/* Expands "PATTERN { body }". The body only says how much to find out about each probe: one that
+ * uses arguments keeps those of every probe apart. */
+static bool expand(struct list *l, const char *pattern, bool complain)
+{
+	struct job j;
+	bool ok;
+
+	job_init(&j, l->w);
+	j.source.name = "-l";
+	j.source.text = arena_printf(&j.arena, "%s %s", pattern,
+	                             l->verbose ? "{ args; arg255 }" : "{ }");
+	j.source.n = (u32)strlen(j.source.text);
+	ok = parse_script(&j.script, &j.diags) && config_read(&j.config, &j.script, &j.diags);
+	j.config.missing_probes = MISSING_IGNORE;
+	j.config.max_probes = UINT32_MAX;
+	/* Nothing found is an empty list; anything else wrong has errors before that one. */
+	if (ok && !targets_expand(&j.script, &j.config, l->w, &j.diags))
+		ok = j.diags.n_errors == 1 &&
+		     strcmp(j.diags.list.v[0].text, "No probes to attach") == 0;
+	if (ok)
+		print_sites(l, &j.script);
+	else if (complain)
+		say_diags(&j.diags, true);
+	job_free(&j);
+	return ok;
+}
+
+/* "kind" or "kind:parts" with missing parts filled up. */
+static bool list_kind(struct list *l, const struct kind *k, const char *rest, bool complain)
+{
+	struct buf pattern = { 0 };
+	u32 parts = 0;
+	bool ok = true;
+
+	if (k->counters) {
+		struct str after, event = str_cut(str_of(rest), ':', &after);
+		struct buf glob = { 0 };
+
+		buf_add(&glob, event.p, event.n);
+		list_counters(l, k, *buf_text(&glob) ? buf_text(&glob) : "*");
+		buf_free(&glob);
+		flush(l);
+		return true;
+	}
+	buf_puts(&pattern, k->name);
+	if (*rest) {
+		buf_printf(&pattern, ":%s", rest);
+		parts = 1;
+	}
+	for (const char *p = rest; *p; p++)
+		parts += *p == ':';
+	if (parts && rest[strlen(rest) - 1] == ':')
+		buf_putc(&pattern, '*');
+	for (; parts < k->parts; parts++)
+		buf_puts(&pattern, ":*");
+	ok = expand(l, buf_text(&pattern), complain);
+	buf_free(&pattern);
+	return ok;
+}
+
+/* All kinds that can be listed without naming a file, by a glob over whole names. */
+static void search(struct list *l, const char *pattern)
+{
+	struct buf filter = { 0 };
+
+	if (glob_is(str_of(pattern)) || strchr(pattern, ':'))
+		buf_puts(&filter, pattern);
+	else
+		buf_printf(&filter, "*%s*", pattern);
+	l->filter = buf_text(&filter);
+	for (u32 i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (kinds[i].searched)
+			list_kind(l, &kinds[i], "", false);
+	buf_free(&filter);
+}
+
+static bool is_type(const char *pattern)
+{
+	return strncmp(pattern, "struct ", 7) == 0 || strncmp(pattern, "union ", 6) == 0 ||
+	       strncmp(pattern, "enum ", 5) == 0;
+}
+
+static bool list_type(struct list *l, const char *name)
+{
+	struct err e = { 0 };
+	struct btf *btf = l->w->ops->btf(l->w, &e);
+
+	if (!btf) {
+		say_error(&e);
+		return false;
+	}
+	if (!c_type_define(&l->out, btf, name)) {
+		err_set(&e, "the kernel has no type '%s'", name);
+		say_error(&e);
+		return false;
+	}
+	flush(l);
+	return true;
+}
+
+int list_pattern(struct world *w, const char *pattern, bool verbose)
+{
+	struct list l = { .w = w, .verbose = verbose };
+	struct str rest, head = str_cut(str_of(pattern ? pattern : "*"), ':', &rest);
+	const struct kind *k = kind_find(head);
+	bool ok = true;
+
+	if (pattern && is_type(pattern))
+		ok = list_type(&l, pattern);
+	else if (k)
+		ok = list_kind(&l, k, rest.p ? rest.p : "", true);
+	else if (rest.p && !glob_is(head))
+		ok = expand(&l, pattern, true);
+	else
+		search(&l, pattern ? pattern : "*");
+	buf_free(&l.out);
+	return ok ? 0 : 1;
+}
+
+void list_script(const struct job *j, bool verbose)
+{
+	struct list l = { .w = j->world, .verbose = verbose };
+
+	print_sites(&l, &j->script);
+	buf_free(&l.out);
+}

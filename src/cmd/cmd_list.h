@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* `-l`: the probes there are, and with -v their arguments. */
+#ifndef CMD_CMD_LIST_H
+#define CMD_CMD_LIST_H
+
+#include "cmd/job.h"
+
+/*
+ * Lists on stdout what matches a pattern ("tracepoint:vmscan:*", "*fault*", "uprobe:/bin/sh",
+ * "struct page"; NULL: everything). Returns the exit code; messages are printed.
+ */
+int list_pattern(struct world *w, const char *pattern, bool verbose);
+/* The probes a script would attach, after STAGE_SITES. */
+void list_script(const struct job *j, bool verbose);
+
+#endif

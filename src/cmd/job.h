@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * One script on its way from text to unit, with all that it needs and leaves behind.
+ */
+#ifndef CMD_JOB_H
+#define CMD_JOB_H
+
+#include "lang/lang.h"
+
+enum stage {
+	STAGE_TREE,  /* parsed, settings read */
+	STAGE_SITES, /* attach points expanded */
+	STAGE_TYPES,
+	STAGE_UNIT,
+};
+
+struct job {
+	struct arena arena;
+	struct source source; /* set before job_compile */
+	struct diags diags;
+	struct script script;
+	struct config config;
+	struct world *world;  /* borrowed */
+	struct unit *unit;    /* after STAGE_UNIT */
+};
+
+void job_init(struct job *j, struct world *w);
+void job_free(struct job *j);
+/* Compiles as far as `last`. False when there are errors in j->diags. `helper_errors` is -k. */
+bool job_compile(struct job *j, enum stage last, bool helper_errors);
+
+#endif

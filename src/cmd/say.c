@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The only place that writes to stderr. Messages are built whole and written in one go, so that
+ * they do not mix with those of the traced program.
+ */
+#include "cmd/say.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool use_color(void)
+{
+	const char *mode = getenv("MEMTAP_COLOR");
+
+	if (!mode)
+		mode = getenv("BPFTRACE_COLOR");
+	if (mode && strcmp(mode, "always") == 0)
+		return true;
+	if (mode && strcmp(mode, "never") == 0)
+		return false;
+	return isatty(STDERR_FILENO) == 1;
+}
+
+static void put(struct buf *b)
+{
+	fflush(stdout);
+	fwrite(buf_text(b), 1, b->n, stderr);
+	buf_free(b);
+}
+
+static void labelled(struct buf *b, const char *color, const char *label, const char *text)
+{
+	if (use_color())
+		buf_printf(b, "\033[%sm%s\033[0m: %s\n", color, label, text);
+	else
+		buf_printf(b, "%s: %s\n", label, text);
+}
+
+void say_error(const struct err *e)
+{
+	struct buf b = { 0 };
+
+	labelled(&b, "31", "ERROR", e->text);
+	if (e->hint[0])
+		labelled(&b, "36", "HINT", e->hint);
+	put(&b);
+}
+
+void say_warning(const char *text)
+{
+	struct buf b = { 0 };
+
+	labelled(&b, "33", "WARNING", text);
+	put(&b);
+}
+
+void say_note(const char *text)
+{
+	struct buf b = { 0 };
+	size_t n = strlen(text);
+
+	buf_puts(&b, text);
+	if (n && text[n - 1] != '\n')
+		buf_putc(&b, '\n');
+	put(&b);
+}
+
+void say_diags(const struct diags *d, bool warnings)
+{
+	struct diags shown = *d;
+	struct buf b = { 0 };
+
+	memset(&shown.list, 0, sizeof(shown.list));
+	for (u32 i = 0; i < d->list.n; i++)
+		if (warnings || d->list.v[i].level == DIAG_ERROR)
+			vec_add(d->arena, &shown.list, d->list.v[i]);
+	diag_print(&b, &shown, use_color());
+	put(&b);
+}
+
+void say_at(const struct source *s, enum diag_level level, struct loc loc, const char *text)
+{
+	struct arena arena = { 0 };
+	struct diags d = { .arena = &arena, .source = s };
+
+	if (level == DIAG_ERROR)
+		diag_error(&d, loc, "%s", text);
+	else
+		diag_warn(&d, loc, "%s", text);
+	say_diags(&d, true);
+	arena_free(&arena);
+}
+
+void say_output(const struct buf *b)
+{
+	fwrite(buf_text(b), 1, b->n, stdout);
+	fflush(stdout);
+}

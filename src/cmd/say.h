@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Speaking to the user: all that memtap writes to stderr, in one form and with one rule about
+ * colours (MEMTAP_COLOR or BPFTRACE_COLOR: auto, always, never).
+ */
+#ifndef CMD_SAY_H
+#define CMD_SAY_H
+
+#include "base/err.h"
+#include "lang/source.h"
+
+/* "ERROR: text", and "HINT: ..." when there is one. */
+void say_error(const struct err *e);
+void say_warning(const char *text);
+/* As it is, on lines of its own. */
+void say_note(const char *text);
+/* Errors and, with `warnings`, warnings about a script. */
+void say_diags(const struct diags *d, bool warnings);
+/* One message about a place of a script's text. */
+void say_at(const struct source *s, enum diag_level level, struct loc loc, const char *text);
+/* Writes a whole buffer to stdout. */
+void say_output(const struct buf *b);
+
+#endif

@@ -6,31 +6,30 @@
 #ifndef KERN_LIVE_H
 #define KERN_LIVE_H
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "unit/features.h"
 #include "unit/unit.h"
 
 struct live;
 
-/* What this kernel can do. Each field costs at most a few system calls and is asked for only
- * when the unit has a program that depends on it (see features_for). */
+/* What this kernel can do: under ten system calls, some of them program loads (about 0.6 ms), so
+ * ask only when an answer is needed. */
 void features_probe(struct features *f);
 
 struct live_options {
-	bool verbose;       /* keep the whole verifier log in the error (-v) */
-	const struct features *features;
+	const struct features *features; /* NULL: what the unit depends on is asked here */
+	struct buf *log; /* gets the verifier's whole log when a program is refused; may be NULL */
 };
 
 /*
  * Creates the maps and loads the programs. On a verifier complaint *e says at which script
- * line and in a sentence what is wrong; with verbose the log is in live_log().
+ * line and in a sentence what is wrong. The unit must live as long as the result.
  * NULL on failure, with nothing left in the kernel.
  */
 struct live *live_load(const struct unit *u, const struct live_options *o, struct err *e);
 /* Closes everything. NULL is fine. */
 void live_free(struct live *l);
-/* The verifier's log of the last failed load, "" when there is none. */
-const char *live_log(void);
 
 /* Runs all BEGIN (or END) programs, in order. */
 bool live_run(struct live *l, enum attach_kind begin_or_end, struct err *e);
@@ -40,15 +39,15 @@ bool live_run(struct live *l, enum attach_kind begin_or_end, struct err *e);
  * reported through `warn` and skipped. *attached counts sites.
  */
 bool live_attach(struct live *l, u32 *attached, void (*warn)(void *ctx, const char *text),
-		 void *ctx, struct err *e);
+                 void *ctx, struct err *e);
 /* Detaches all at once; programs no longer run when it returns. */
 void live_detach(struct live *l);
 
 /* The ring buffer: fd to poll, -1 when the unit has none. */
 int live_ring_fd(const struct live *l);
-/* Calls back for each record present, oldest first; cb returns false to stop. */
-bool live_ring_read(struct live *l, bool (*cb)(void *ctx, const void *record, u32 size),
-		    void *ctx, struct err *e);
+/* Calls back for each record present, oldest first; cb returns false to stop after that one. */
+bool live_ring_read(struct live *l, bool (*cb)(void *ctx, const void *record, u32 size), void *ctx,
+                    struct err *e);
 
 /* One word of the data map (enum udata and the error counters behind it). */
 u64 live_data(const struct live *l, u32 word);
@@ -59,11 +58,12 @@ u32 live_cells(const struct live *l, u32 map);
 /* All elements of a map: cb gets key_size key bytes and live_cells() cells of
  * ROUND_UP(value_size, 8) bytes. Uses batches where the map type has them. */
 bool live_map_each(struct live *l, u32 map,
-		   bool (*cb)(void *ctx, const void *key, const void *cells), void *ctx,
-		   struct err *e);
+                   bool (*cb)(void *ctx, const void *key, const void *cells), void *ctx,
+                   struct err *e);
 /* One element into `cells`; false when absent. */
 bool live_map_get(struct live *l, u32 map, const void *key, void *cells);
-/* Removes all elements (zeroes them in an array). */
+/* Removes all elements (zeroes them in an array). An update that runs at the same time may
+ * survive. */
 bool live_map_clear(struct live *l, u32 map, struct err *e);
 /* Sets all values to 0 and keeps the keys. */
 bool live_map_zero(struct live *l, u32 map, struct err *e);

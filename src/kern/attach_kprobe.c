@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Kernel functions by breakpoint: kprobe, kretprobe. Many functions of one program share a
+ * kprobe_multi link where the kernel has it (5.18, CONFIG_FPROBE); otherwise each is a perf
+ * event of the "kprobe" source.
+ */
+#include "kern/kern.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static bool is_return(const struct uprog *p)
+{
+	return p->kind == ATTACH_KRETPROBE;
+}
+
+static bool kprobe_error(const struct usite *s, int code, struct err *e)
+{
+	switch (code) {
+	case EPERM:
+	case EACCES:
+		return sys_refused(e, code,
+		                   "the kernel does not let this user place kernel probes");
+	case ENOENT:
+	case ESRCH:
+		return err_set(e, "this kernel has no function %s", s->event);
+	case EINVAL:
+	case EADDRNOTAVAIL:
+	case EILSEQ:
+		err_set(e, "the kernel does not allow a probe at %s+%llu", s->event,
+		        (unsigned long long)s->offset);
+		return err_hint(e, "functions the probes themselves depend on are closed to them; "
+		                   "probe a caller");
+	default:
+		return err_sys(e, code, "%s", s->event);
+	}
+}
+
+static bool link_many(struct attach *a, const u32 *sites, u32 n, struct err *e)
+{
+	LIBBPF_OPTS(bpf_link_create_opts, o);
+	const char **names = calloc(n, sizeof(*names));
+	u64 *cookies = calloc(n, sizeof(*cookies));
+	int link;
+
+	if (!names || !cookies)
+		abort();
+	for (u32 i = 0; i < n; i++) {
+		names[i] = a->prog->sites[sites[i]].event;
+		cookies[i] = a->prog->sites[sites[i]].cookie;
+	}
+	o.kprobe_multi.flags = is_return(a->prog) ? BPF_F_KPROBE_MULTI_RETURN : 0;
+	o.kprobe_multi.cnt = n;
+	o.kprobe_multi.syms = names;
+	o.kprobe_multi.cookies = (const __u64 *)cookies;
+	link = bpf_link_create(kern_prog_fd(a->l, a->prog_index, 0), 0, BPF_TRACE_KPROBE_MULTI, &o);
+	free(names);
+	free(cookies);
+	if (link < 0)
+		return kprobe_error(&a->prog->sites[sites[0]], -link, e);
+	attach_keep(a, link, -1);
+	return true;
+}
+
+static bool attach_multi(struct attach *a, struct err *e)
+{
+	u32 *all = calloc(a->prog->n_sites, sizeof(*all));
+	bool ok;
+
+	if (!all)
+		abort();
+	for (u32 i = 0; i < a->prog->n_sites; i++)
+		all[i] = i;
+	ok = attach_halving(a, all, a->prog->n_sites, link_many, e);
+	free(all);
+	return ok;
+}
+
+static bool attach_one(struct attach *a, u32 site, struct err *e)
+{
+	const struct usite *s = &a->prog->sites[site];
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = (u32)a->l->kprobe_type,
+		.config = is_return(a->prog),
+		.kprobe_func = (uintptr_t)s->event,
+		.probe_offset = s->offset,
+	};
+	int event = perf_open(&attr, -1, 0);
+
+	if (event < 0)
+		return kprobe_error(s, -event, e);
+	return perf_link(a, site, event, true, e);
+}
+
+bool attach_kprobe(struct attach *a, struct err *e)
+{
+	if (kern_prog_kprobe_multi(a->l, a->prog))
+		return attach_multi(a, e);
+	if (!a->l->kprobe_type)
+		a->l->kprobe_type = sys_event_source("kprobe");
+	if (!a->l->kprobe_type) {
+		err_set(e, "this kernel is built without kernel probes (CONFIG_KPROBES)");
+		err_hint(e, "use a tracepoint: memtap -l 'tracepoint:*' lists them");
+		return attach_failed(a, 0, e);
+	}
+	return attach_each(a, attach_one, e);
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Probes that are perf events: tracepoints, software and hardware counters, timers. The
+ * program is linked to the event with a cookie (Linux 5.15). A tracepoint's event may live on
+ * any one CPU, the program runs on all; a counter or timer must be opened on each CPU, or, for
+ * one process, on each of its threads, with threads to come inherited.
+ */
+#include "kern/kern.h"
+
+#include <bpf/bpf.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int perf_open(struct perf_event_attr *attr, s32 pid, s32 cpu)
+{
+	long fd = syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+bool perf_error(int code, const char *what, struct err *e)
+{
+	switch (code) {
+	case EPERM:
+	case EACCES:
+		return sys_refused(e, code, "the kernel does not let this user open perf events");
+	case ENOENT:
+	case EOPNOTSUPP:
+		err_set(e, "this machine does not have the event %s", what);
+		return err_hint(e, "hardware counters are usually missing in virtual machines; a "
+		                   "software event may do");
+	case ESRCH:
+		return err_set(e, "the process is gone");
+	case EMFILE:
+		return err_set(e,
+		               "too many probes: the limit of open files (ulimit -n) is reached");
+	default:
+		return err_sys(e, code, "%s", what);
+	}
+}
+
+bool perf_link(struct attach *a, u32 site, int event, bool slow, struct err *e)
+{
+	LIBBPF_OPTS(bpf_link_create_opts, o, .perf_event.bpf_cookie = a->prog->sites[site].cookie);
+	int prog = kern_prog_fd(a->l, a->prog_index, site);
+	int link = bpf_link_create(prog, event, BPF_PERF_EVENT, &o);
+
+	if (link >= 0)
+		attach_keep(a, link, slow ? event : -1);
+	if (link < 0 || !slow)
+		close(event);
+	if (link >= 0)
+		return true;
+	if (link == -E2BIG)
+		return err_set(e, "this event already has the 64 programs the kernel allows");
+	if (link == -EMFILE)
+		return perf_error(EMFILE, NULL, e);
+	return err_sys(e, -link, "the kernel does not link the program to the event");
+}
+
+/* ---- tracepoints ---- */
+
+static u32 first_cpu(struct live *l)
+{
+	if (!l->online)
+		l->online = sys_online_cpus(&l->arena, &l->n_online);
+	return l->online[0];
+}
+
+static bool tracepoint_site(struct attach *a, u32 site, struct err *e)
+{
+	const struct usite *s = &a->prog->sites[site];
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_TRACEPOINT,
+		.config = s->tracepoint_id,
+	};
+	int event = perf_open(&attr, -1, (s32)first_cpu(a->l));
+
+	if (event < 0)
+		return perf_error(-event, s->event, e);
+	return perf_link(a, site, event, true, e);
+}
+
+bool attach_tracepoint(struct attach *a, struct err *e)
+{
+	return attach_each(a, tracepoint_site, e);
+}
+
+/* ---- counters and timers ---- */
+
+/* Opens one event of a site and links it. */
+static bool open_one(struct attach *a, u32 site, struct perf_event_attr *attr, s32 pid, s32 cpu,
+                     struct err *e)
+{
+	int event = perf_open(attr, pid, cpu);
+
+	if (event < 0)
+		return perf_error(-event, a->prog->sites[site].name, e);
+	return perf_link(a, site, event, false, e);
+}
+
+static bool open_cpus(struct attach *a, u32 site, struct perf_event_attr *attr, struct err *e)
+{
+	first_cpu(a->l);
+	for (u32 i = 0; i < a->l->n_online; i++)
+		if (!open_one(a, site, attr, -1, (s32)a->l->online[i], e))
+			return false;
+	return true;
+}
+
+/* inherit_thread (Linux 5.13): threads started later count too, forked processes do not. */
+static bool open_threads(struct attach *a, u32 site, struct perf_event_attr *attr, s32 pid,
+                         struct err *e)
+{
+	char path[64];
+	struct dirent *d;
+	bool ok = true;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	if (!dir)
+		return err_set(e, "there is no process %d", pid);
+	attr->inherit = 1;
+	attr->inherit_thread = 1;
+	while (ok && (d = readdir(dir))) {
+		s32 tid = atoi(d->d_name);
+		int event;
+
+		if (tid <= 0)
+			continue;
+		event = perf_open(attr, tid, -1);
+		if (event == -ESRCH)
+			continue; /* the thread ended meanwhile */
+		ok = event >= 0 ? perf_link(a, site, event, false, e)
+		                : perf_error(-event, a->prog->sites[site].name, e);
+	}
+	closedir(dir);
+	return ok;
+}
+
+static bool open_everywhere(struct attach *a, u32 site, struct perf_event_attr *attr, struct err *e)
+{
+	s32 pid = a->prog->sites[site].pid;
+
+	return pid > 0 ? open_threads(a, site, attr, pid, e) : open_cpus(a, site, attr, e);
+}
+
+static bool counter_site(struct attach *a, u32 site, struct err *e)
+{
+	const struct usite *s = &a->prog->sites[site];
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = a->prog->kind == ATTACH_HARDWARE ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE,
+		.config = s->perf_config,
+		.sample_period = s->period ? s->period : 1,
+	};
+
+	return open_everywhere(a, site, &attr, e);
+}
+
+bool attach_counter(struct attach *a, struct err *e)
+{
+	return attach_each(a, counter_site, e);
+}
+
+static struct perf_event_attr timer(const struct usite *s)
+{
+	return (struct perf_event_attr){
+		.size = sizeof(struct perf_event_attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = s->period,
+	};
+}
+
+/* A timer of the machine, not of a process: it ticks while the process sleeps too. */
+static bool interval_site(struct attach *a, u32 site, struct err *e)
+{
+	struct perf_event_attr attr = timer(&a->prog->sites[site]);
+
+	return open_one(a, site, &attr, -1, (s32)first_cpu(a->l), e);
+}
+
+bool attach_interval(struct attach *a, struct err *e)
+{
+	return attach_each(a, interval_site, e);
+}
+
+static bool profile_site(struct attach *a, u32 site, struct err *e)
+{
+	struct perf_event_attr attr = timer(&a->prog->sites[site]);
+
+	return open_everywhere(a, site, &attr, e);
+}
+
+bool attach_profile(struct attach *a, struct err *e)
+{
+	return attach_each(a, profile_site, e);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Kernel probes that need no perf event and no tracefs: raw tracepoints, BTF tracepoints, and
+ * the trampolines of fentry and fexit. The last two are bound to their function when the program
+ * is loaded, so each site has a program of its own.
+ */
+#include "kern/kern.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+
+static bool raw_error(const struct usite *s, int code, struct err *e)
+{
+	switch (code) {
+	case EPERM:
+	case EACCES:
+		return sys_refused(e, code, "the kernel does not let this user trace it");
+	case ENOENT:
+		return err_set(e, "this kernel has no tracepoint %s", s->event);
+	case EBUSY:
+		return err_set(e, "%s can not be traced, or is traced in another way already",
+		               s->event);
+	case ENOTSUP:
+	case 524: /* ENOTSUPP */
+		err_set(e, "this kernel can not trace %s with a trampoline", s->event);
+		return err_hint(e, "use kprobe:%s or a tracepoint near it", s->event);
+	default:
+		return err_sys(e, code, "%s", s->event);
+	}
+}
+
+static bool keep_or_fail(struct attach *a, u32 site, int link, struct err *e)
+{
+	if (link < 0)
+		return raw_error(&a->prog->sites[site], -link, e);
+	attach_keep(a, link, -1);
+	return true;
+}
+
+/* Kernels before 6.10 have no cookie here; there the compiler does not depend on one. */
+static int open_raw(struct attach *a, u32 site, const char *name)
+{
+	u64 cookie = a->l->features->rawtp_cookie ? a->prog->sites[site].cookie : 0;
+
+	return sys_raw_tracepoint(kern_prog_fd(a->l, a->prog_index, site), name, cookie);
+}
+
+static bool raw_site(struct attach *a, u32 site, struct err *e)
+{
+	return keep_or_fail(a, site, open_raw(a, site, a->prog->sites[site].event), e);
+}
+
+static bool tpbtf_site(struct attach *a, u32 site, struct err *e)
+{
+	return keep_or_fail(a, site, open_raw(a, site, NULL), e);
+}
+
+static bool trampoline_site(struct attach *a, u32 site, struct err *e)
+{
+	LIBBPF_OPTS(bpf_link_create_opts, o, .tracing.cookie = a->prog->sites[site].cookie);
+	enum bpf_attach_type type = a->prog->kind == ATTACH_FENTRY ? BPF_TRACE_FENTRY
+	                                                           : BPF_TRACE_FEXIT;
+	int prog = kern_prog_fd(a->l, a->prog_index, site);
+
+	return keep_or_fail(a, site, bpf_link_create(prog, 0, type, &o), e);
+}
+
+bool attach_raw(struct attach *a, struct err *e)
+{
+	return attach_each(a, raw_site, e);
+}
+
+bool attach_tpbtf(struct attach *a, struct err *e)
+{
+	return attach_each(a, tpbtf_site, e);
+}
+
+bool attach_trampoline(struct attach *a, struct err *e)
+{
+	return attach_each(a, trampoline_site, e);
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What the files of this folder share: the live unit itself and the steps it is made of.
+ * Nobody outside kern/ includes this.
+ */
+#ifndef KERN_KERN_H
+#define KERN_KERN_H
+
+#include <bpf/libbpf.h>
+#include <linux/perf_event.h>
+
+#include "base/arena.h"
+#include "kern/live.h"
+
+/*
+ * One attachment. Closing `link` stops the program at once. `event` is kept where tearing the
+ * probe down may take the kernel long (4 to 100 ms), so that this can be left to another
+ * process; see detach.c.
+ */
+struct handle {
+	int link;
+	int event; /* -1: none, or the link's own reference is enough */
+};
+
+struct loaded {
+	int *fds; /* one for each site where sites need a program each, else one */
+	u32 n;
+};
+
+struct live {
+	const struct unit *unit;
+	struct arena arena;
+	const struct features *features;
+	struct features own_features; /* when the caller gave none */
+	int *maps;
+	struct loaded *progs;
+	VEC(struct handle) handles;
+	struct ring_buffer *ring;
+	bool (*ring_cb)(void *ctx, const void *record, u32 size);
+	void *ring_ctx;
+	u64 *data; /* mapped words of the data map, NULL when the unit has none */
+	size_t data_size;
+	s32 data_map, ring_map; /* indices into maps, -1 none */
+	u32 n_cells;            /* possible CPUs, 0 while no per-CPU map asked */
+	u32 *online;            /* online CPUs, read on first use */
+	u32 n_online;
+	int uprobe_type, kprobe_type; /* perf event source types, 0 not read yet */
+};
+
+/* ---- kern_map.c ---- */
+bool kern_map_create(struct live *l, u32 map, struct err *e);
+bool kern_map_data_open(struct live *l, struct err *e);
+
+/* ---- kern_prog.c ---- */
+/* Loads program i of the unit; `log` gets the verifier's log of a failure and may be NULL. */
+bool kern_prog_load(struct live *l, u32 i, struct buf *log, struct err *e);
+/* The descriptor that serves site `site` of program i. */
+int kern_prog_fd(const struct live *l, u32 i, u32 site);
+/* True when all sites of the program share one multi link (and it is loaded for that). */
+bool kern_prog_uprobe_multi(const struct live *l, const struct uprog *p);
+bool kern_prog_kprobe_multi(const struct live *l, const struct uprog *p);
+
+/* ---- verifier.c: the kernel's complaint in words of the script ---- */
+void verifier_explain(const struct unit *u, const struct uprog *p, const char *log, struct err *e);
+
+/* ---- kern_attach.c ---- */
+/* One program being attached, passed to every attach function. */
+struct attach {
+	struct live *l;
+	const struct uprog *prog;
+	u32 prog_index;
+	u32 done; /* sites attached so far */
+	void (*warn)(void *ctx, const char *text);
+	void *ctx;
+};
+
+/* Attaches every site of a program: the rows of the table in kern_attach.c. */
+typedef bool attach_fn(struct attach *a, struct err *e);
+/* One site with a descriptor of its own. */
+typedef bool attach_site_fn(struct attach *a, u32 site, struct err *e);
+
+/* Calls fn for each site; a failure ends it or, in a lenient unit, is warned about. */
+bool attach_each(struct attach *a, attach_site_fn *fn, struct err *e);
+/* A failed site: false to give up, true when the unit lets it pass with a warning. *e becomes
+ * "can not attach NAME: ..." */
+bool attach_failed(struct attach *a, u32 site, struct err *e);
+/* Tries all of sites[0..n) (indices) at once with fn and on failure ever smaller halves, until
+ * the sites that are refused are known by name. */
+typedef bool attach_many_fn(struct attach *a, const u32 *sites, u32 n, struct err *e);
+bool attach_halving(struct attach *a, const u32 *sites, u32 n, attach_many_fn *fn, struct err *e);
+void attach_keep(struct attach *a, int link, int event);
+
+attach_fn attach_uprobe, attach_kprobe, attach_tracepoint, attach_counter, attach_interval,
+	attach_profile, attach_raw, attach_tpbtf, attach_trampoline;
+
+/* ---- attach_perf.c ---- */
+int perf_open(struct perf_event_attr *attr, s32 pid, s32 cpu);
+/* Links site's program to an open perf event, which it takes. slow: see struct handle. */
+bool perf_link(struct attach *a, u32 site, int event, bool slow, struct err *e);
+/* Says in *e why perf_event_open failed with errno `code`; returns false. */
+bool perf_error(int code, const char *what, struct err *e);
+
+/* ---- detach.c ---- */
+void detach_all(struct live *l);
+
+/* ---- sys.c: system calls libbpf 1.1 has no wrapper for, and small files of /sys ---- */
+struct sys_uprobe_multi {
+	const char *path;
+	const u64 *offsets, *ref_ctrs, *cookies; /* ref_ctrs may be NULL */
+	u32 n;
+	bool is_return;
+	s32 pid;
+};
+/* A link, or -errno. */
+int sys_link_uprobe_multi(int prog, const struct sys_uprobe_multi *m);
+/* name NULL for a BTF tracepoint; cookie 0 for none. A link, or -errno. */
+int sys_raw_tracepoint(int prog, const char *name, u64 cookie);
+/* The number in /sys/bus/event_source/devices/NAME/type, 0 when there is none. */
+int sys_event_source(const char *name);
+/* The online CPUs, at least one. */
+u32 *sys_online_cpus(struct arena *a, u32 *n);
+/* Which capability a refused call wants: sets *e to a sentence for `what`; returns false. */
+bool sys_refused(struct err *e, int code, const char *what);
+
+/* ---- features.c: each asks the kernel ---- */
+bool features_uprobe_multi(void);
+bool features_kprobe_multi(void);
+bool features_kprobe(void);
+
+#endif

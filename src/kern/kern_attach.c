@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Attaching: a table from attach kind to the function that does it, and what all of them
+ * share: keeping descriptors, and what happens when a site is refused. A new kind is a row here
+ * and a function in a file of its kind.
+ */
+#include "kern/kern.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static attach_fn *const attach_fns[] = {
+	[ATTACH_BEGIN] = NULL, /* run by live_run() */
+	[ATTACH_END] = NULL,
+	[ATTACH_UPROBE] = attach_uprobe,
+	[ATTACH_URETPROBE] = attach_uprobe,
+	[ATTACH_USDT] = attach_uprobe,
+	[ATTACH_TRACEPOINT] = attach_tracepoint,
+	[ATTACH_RAWTP] = attach_raw,
+	[ATTACH_TPBTF] = attach_tpbtf,
+	[ATTACH_KPROBE] = attach_kprobe,
+	[ATTACH_KRETPROBE] = attach_kprobe,
+	[ATTACH_FENTRY] = attach_trampoline,
+	[ATTACH_FEXIT] = attach_trampoline,
+	[ATTACH_SOFTWARE] = attach_counter,
+	[ATTACH_HARDWARE] = attach_counter,
+	[ATTACH_INTERVAL] = attach_interval,
+	[ATTACH_PROFILE] = attach_profile,
+};
+
+void attach_keep(struct attach *a, int link, int event)
+{
+	struct handle h = { link, event };
+
+	vec_add(&a->l->arena, &a->l->handles, h);
+}
+
+bool attach_failed(struct attach *a, u32 site, struct err *e)
+{
+	char text[sizeof(e->text) + sizeof(e->hint) + 8];
+
+	err_wrap(e, "can not attach %s", a->prog->sites[site].name);
+	if (!a->l->unit->lenient_probes)
+		return false;
+	snprintf(text, sizeof(text), "%s%s%s", e->text, e->hint[0] ? "; " : "", e->hint);
+	a->warn(a->ctx, text);
+	*e = (struct err){ 0 };
+	return true;
+}
+
+bool attach_each(struct attach *a, attach_site_fn *fn, struct err *e)
+{
+	for (u32 i = 0; i < a->prog->n_sites; i++) {
+		if (fn(a, i, e))
+			a->done++;
+		else if (!attach_failed(a, i, e))
+			return false;
+	}
+	return true;
+}
+
+bool attach_halving(struct attach *a, const u32 *sites, u32 n, attach_many_fn *fn, struct err *e)
+{
+	if (fn(a, sites, n, e)) {
+		a->done += n;
+		return true;
+	}
+	if (n == 1)
+		return attach_failed(a, sites[0], e);
+	*e = (struct err){ 0 };
+	return attach_halving(a, sites, n / 2, fn, e) &&
+	       attach_halving(a, sites + n / 2, n - n / 2, fn, e);
+}
+
+/* Two descriptors a site and CPU can be more than the usual soft limit of 1024. */
+static void raise_open_files(void)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur < r.rlim_max) {
+		r.rlim_cur = r.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &r);
+	}
+}
+
+static u32 count_sites(const struct unit *u)
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i < u->progs.n; i++)
+		n += u->progs.v[i].n_sites;
+	return n;
+}
+
+bool live_attach(struct live *l, u32 *attached, void (*warn)(void *ctx, const char *text),
+                 void *ctx, struct err *e)
+{
+	*attached = 0;
+	if (count_sites(l->unit) > 100)
+		raise_open_files();
+	for (u32 i = 0; i < l->unit->progs.n; i++) {
+		const struct uprog *p = &l->unit->progs.v[i];
+		struct attach a = { .l = l, .prog = p, .prog_index = i, .warn = warn, .ctx = ctx };
+
+		if (!attach_fns[p->kind])
+			continue;
+		if (!attach_fns[p->kind](&a, e)) {
+			live_detach(l);
+			return false;
+		}
+		*attached += a.done;
+	}
+	return true;
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Maps: made from their description, read in batches, emptied, zeroed. A batch call moves a
+ * thousand elements per system call where one element each would cost a call for the key and
+ * one for the value. Bytes go through untouched: merging per-CPU cells is agg/'s work.
+ */
+#include "kern/kern.h"
+
+#include <assert.h>
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define BATCH_BYTES (1u << 20)
+
+/* Kernel names: at most 15 characters of [A-Za-z0-9_.]. */
+static void kernel_name(char out[BPF_OBJ_NAME_LEN], const char *name)
+{
+	u32 n = 0;
+
+	for (; *name && n < BPF_OBJ_NAME_LEN - 1; name++) {
+		bool plain = (*name >= 'a' && *name <= 'z') || (*name >= 'A' && *name <= 'Z') ||
+		             (*name >= '0' && *name <= '9') || *name == '_' || *name == '.';
+
+		if (plain)
+			out[n++] = *name;
+	}
+	out[n] = 0;
+}
+
+static bool is_per_cpu(const struct umap *m)
+{
+	return m->bpf_type == BPF_MAP_TYPE_PERCPU_ARRAY ||
+	       m->bpf_type == BPF_MAP_TYPE_PERCPU_HASH ||
+	       m->bpf_type == BPF_MAP_TYPE_LRU_PERCPU_HASH;
+}
+
+static bool is_array(const struct umap *m)
+{
+	return m->bpf_type == BPF_MAP_TYPE_ARRAY || m->bpf_type == BPF_MAP_TYPE_PERCPU_ARRAY;
+}
+
+bool kern_map_create(struct live *l, u32 map, struct err *e)
+{
+	const struct umap *m = &l->unit->maps.v[map];
+	LIBBPF_OPTS(bpf_map_create_opts, o, .map_flags = m->flags);
+	char name[BPF_OBJ_NAME_LEN];
+	int fd;
+
+	kernel_name(name, m->name);
+	fd = bpf_map_create(m->bpf_type, name, m->key_size, m->value_size, m->max_entries, &o);
+	if (fd == -EPERM || fd == -EACCES) {
+		sys_refused(e, -fd, "the kernel does not let this user make BPF maps");
+		return false;
+	}
+	if (fd == -ENOMEM || fd == -E2BIG) {
+		err_sys(e, -fd, "no room for map %s: %u entries of %u + %u bytes", m->name,
+		        m->max_entries, m->key_size, m->value_size);
+		return err_hint(e, "set max_map_keys or max_strlen lower in the script's config");
+	}
+	if (fd < 0)
+		return err_sys(e, -fd, "can not make map %s", m->name);
+	l->maps[map] = fd;
+	return true;
+}
+
+/* ---- the data words ---- */
+
+bool kern_map_data_open(struct live *l, struct err *e)
+{
+	const struct umap *m;
+	void *p;
+
+	if (l->data_map < 0)
+		return true;
+	m = &l->unit->maps.v[l->data_map];
+	assert(m->flags & BPF_F_MMAPABLE);
+	l->data_size = m->value_size;
+	p = mmap(NULL, l->data_size, PROT_READ | PROT_WRITE, MAP_SHARED, l->maps[l->data_map], 0);
+	if (p == MAP_FAILED)
+		return err_sys(e, errno, "can not map the data words");
+	l->data = p;
+	return true;
+}
+
+u64 live_data(const struct live *l, u32 word)
+{
+	if (!l->data || (u64)word * 8 >= l->data_size)
+		return 0;
+	return __atomic_load_n(&l->data[word], __ATOMIC_RELAXED);
+}
+
+void live_data_set(struct live *l, u32 word, u64 value)
+{
+	if (l->data && (u64)word * 8 < l->data_size)
+		__atomic_store_n(&l->data[word], value, __ATOMIC_RELAXED);
+}
+
+/* ---- all elements ---- */
+
+u32 live_cells(const struct live *l, u32 map)
+{
+	struct live *cache = (struct live *)l;
+
+	if (!is_per_cpu(&l->unit->maps.v[map]))
+		return 1;
+	if (!l->n_cells) {
+		int n = libbpf_num_possible_cpus();
+
+		cache->n_cells = n > 0 ? (u32)n : 1;
+	}
+	return l->n_cells;
+}
+
+static size_t element_size(const struct live *l, u32 map)
+{
+	const struct umap *m = &l->unit->maps.v[map];
+
+	assert(m->value_size % 8 == 0);
+	return (size_t)m->value_size * live_cells(l, map);
+}
+
+/* Room for one batch of keys and values, and where the next batch starts. */
+struct batch {
+	u8 *keys, *values;
+	u32 room, n;    /* elements */
+	u64 *from, *to; /* the kernel's cursor: key_size bytes at most, at least 4 */
+	bool started;
+};
+
+static void batch_free(struct batch *b)
+{
+	free(b->keys);
+	free(b->values);
+	free(b->from);
+	free(b->to);
+}
+
+static bool batch_init(struct batch *b, const struct umap *m, size_t element, struct err *e)
+{
+	size_t each = m->key_size + element;
+	u32 room = (u32)MIN((size_t)m->max_entries, MAX(BATCH_BYTES / each, (size_t)16));
+
+	*b = (struct batch){ .room = MAX(room, 1u) };
+	b->keys = malloc((size_t)b->room * m->key_size);
+	b->values = malloc((size_t)b->room * element);
+	b->from = calloc(1, m->key_size + 8);
+	b->to = calloc(1, m->key_size + 8);
+	if (b->keys && b->values && b->from && b->to)
+		return true;
+	batch_free(b);
+	return err_set(e, "no memory to read map %s", m->name);
+}
+
+/* A hash bucket is moved whole, so a long chain can be longer than the batch: double it. */
+static bool batch_grow(struct batch *b, const struct umap *m, size_t element, struct err *e)
+{
+	u8 *keys = realloc(b->keys, (size_t)b->room * 2 * m->key_size);
+	u8 *values;
+
+	if (keys)
+		b->keys = keys;
+	values = realloc(b->values, (size_t)b->room * 2 * element);
+	if (values)
+		b->values = values;
+	if (!keys || !values)
+		return err_set(e, "no memory to read map %s", m->name);
+	b->room *= 2;
+	return true;
+}
+
+typedef int batch_call(int fd, void *in, void *out, void *keys, void *values, u32 *count,
+                       const struct bpf_map_batch_opts *opts);
+
+/* Reads the next elements into b; *last is set with the final ones. */
+static bool batch_next(struct live *l, u32 map, struct batch *b, batch_call *call, bool *last,
+                       struct err *e)
+{
+	const struct umap *m = &l->unit->maps.v[map];
+
+	for (;;) {
+		int r;
+
+		b->n = b->room;
+		r = call(l->maps[map], b->started ? b->from : NULL, b->to, b->keys, b->values,
+		         &b->n, NULL);
+		if (r == -ENOSPC) {
+			if (!batch_grow(b, m, element_size(l, map), e))
+				return false;
+			continue;
+		}
+		if (r < 0 && r != -ENOENT)
+			return err_sys(e, -r, "can not read map %s", m->name);
+		*last = r == -ENOENT;
+		b->started = true;
+		memcpy(b->from, b->to, m->key_size + 8);
+		return true;
+	}
+}
+
+bool live_map_each(struct live *l, u32 map,
+                   bool (*cb)(void *ctx, const void *key, const void *cells), void *ctx,
+                   struct err *e)
+{
+	const struct umap *m = &l->unit->maps.v[map];
+	size_t element = element_size(l, map);
+	struct batch b;
+	bool ok = true, last = false, more = true;
+
+	if (!batch_init(&b, m, element, e))
+		return false;
+	while (ok && more && !last) {
+		ok = batch_next(l, map, &b, bpf_map_lookup_batch, &last, e);
+		for (u32 i = 0; ok && more && i < b.n; i++)
+			more = cb(ctx, b.keys + (size_t)i * m->key_size, b.values + i * element);
+	}
+	batch_free(&b);
+	return ok;
+}
+
+bool live_map_get(struct live *l, u32 map, const void *key, void *cells)
+{
+	return bpf_map_lookup_elem(l->maps[map], key, cells) == 0;
+}
+
+static bool delete_all(struct live *l, u32 map, struct err *e)
+{
+	const struct umap *m = &l->unit->maps.v[map];
+	struct batch b;
+	bool ok = true, last = false;
+
+	if (!batch_init(&b, m, element_size(l, map), e))
+		return false;
+	while (ok && !last)
+		ok = batch_next(l, map, &b, bpf_map_lookup_and_delete_batch, &last, e);
+	batch_free(&b);
+	return ok;
+}
+
+bool live_map_clear(struct live *l, u32 map, struct err *e)
+{
+	if (is_array(&l->unit->maps.v[map]))
+		return live_map_zero(l, map, e);
+	return delete_all(l, map, e);
+}
+
+struct zeroing {
+	int fd;
+	const void *zeros;
+	const struct umap *map;
+	int error;
+};
+
+/* BPF_EXIST: a key that a program deleted meanwhile stays deleted. */
+static bool zero_one(void *ctx, const void *key, const void *cells)
+{
+	struct zeroing *z = ctx;
+	int r = bpf_map_update_elem(z->fd, key, z->zeros, is_array(z->map) ? BPF_ANY : BPF_EXIST);
+
+	(void)cells;
+	if (r < 0 && r != -ENOENT)
+		z->error = -r;
+	return z->error == 0;
+}
+
+bool live_map_zero(struct live *l, u32 map, struct err *e)
+{
+	struct zeroing z = { .fd = l->maps[map], .map = &l->unit->maps.v[map] };
+	void *zeros = calloc(1, element_size(l, map));
+	bool ok;
+
+	if (!zeros)
+		return err_set(e, "no memory to zero map %s", z.map->name);
+	z.zeros = zeros;
+	ok = live_map_each(l, map, zero_one, &z, e);
+	free(zeros);
+	if (ok && z.error)
+		return err_sys(e, z.error, "can not zero map %s", z.map->name);
+	return ok;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Programs: map numbers become descriptors, the attach kind becomes a program type, the kernel
+ * checks. The first load asks for no log, because a log costs time and one that does not fit
+ * fails a good program; only a refused program is loaded again for its log.
+ * A kind whose sites each need their own program (BTF functions) is loaded once a site.
+ */
+#include "kern/kern.h"
+
+#include <assert.h>
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bpf/uapi.h"
+
+#define LOG_BYTES (16u << 20)
+
+/* What a program of a kind is to the kernel. */
+struct prog_kind {
+	enum bpf_prog_type type;
+	enum bpf_attach_type attach_type;
+	bool per_site; /* bound to one BTF function at load */
+};
+
+static const struct prog_kind prog_kinds[] = {
+	[ATTACH_BEGIN] = { BPF_PROG_TYPE_RAW_TRACEPOINT, 0, false },
+	[ATTACH_END] = { BPF_PROG_TYPE_RAW_TRACEPOINT, 0, false },
+	[ATTACH_UPROBE] = { BPF_PROG_TYPE_KPROBE, 0, false },
+	[ATTACH_URETPROBE] = { BPF_PROG_TYPE_KPROBE, 0, false },
+	[ATTACH_USDT] = { BPF_PROG_TYPE_KPROBE, 0, false },
+	[ATTACH_TRACEPOINT] = { BPF_PROG_TYPE_TRACEPOINT, 0, false },
+	[ATTACH_RAWTP] = { BPF_PROG_TYPE_RAW_TRACEPOINT, 0, false },
+	[ATTACH_TPBTF] = { BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP, true },
+	[ATTACH_KPROBE] = { BPF_PROG_TYPE_KPROBE, 0, false },
+	[ATTACH_KRETPROBE] = { BPF_PROG_TYPE_KPROBE, 0, false },
+	[ATTACH_FENTRY] = { BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY, true },
+	[ATTACH_FEXIT] = { BPF_PROG_TYPE_TRACING, BPF_TRACE_FEXIT, true },
+	[ATTACH_SOFTWARE] = { BPF_PROG_TYPE_PERF_EVENT, 0, false },
+	[ATTACH_HARDWARE] = { BPF_PROG_TYPE_PERF_EVENT, 0, false },
+	[ATTACH_INTERVAL] = { BPF_PROG_TYPE_PERF_EVENT, 0, false },
+	[ATTACH_PROFILE] = { BPF_PROG_TYPE_PERF_EVENT, 0, false },
+};
+
+bool kern_prog_uprobe_multi(const struct live *l, const struct uprog *p)
+{
+	return l->features->uprobe_multi &&
+	       (p->kind == ATTACH_UPROBE || p->kind == ATTACH_URETPROBE || p->kind == ATTACH_USDT);
+}
+
+/* The multi link takes whole functions of the core kernel only. */
+bool kern_prog_kprobe_multi(const struct live *l, const struct uprog *p)
+{
+	if (!l->features->kprobe_multi || p->n_sites < 2 ||
+	    (p->kind != ATTACH_KPROBE && p->kind != ATTACH_KRETPROBE))
+		return false;
+	for (u32 i = 0; i < p->n_sites; i++)
+		if (p->sites[i].offset || strchr(p->sites[i].event, ':'))
+			return false;
+	return true;
+}
+
+static u32 attach_type(const struct live *l, const struct uprog *p)
+{
+	if (kern_prog_uprobe_multi(l, p))
+		return MT_BPF_TRACE_UPROBE_MULTI;
+	if (kern_prog_kprobe_multi(l, p))
+		return BPF_TRACE_KPROBE_MULTI;
+	return prog_kinds[p->kind].attach_type;
+}
+
+/* A copy of the instructions with map numbers replaced by descriptors. */
+static struct bpf_insn *relocate(struct live *l, const struct uprog *p)
+{
+	struct bpf_insn *insns = malloc((p->n_insns + 1) * sizeof(*insns));
+
+	if (!insns)
+		abort();
+	memcpy(insns, p->insns, p->n_insns * sizeof(*insns));
+	for (u32 i = 0; i < p->n_insns; i++) {
+		struct bpf_insn *insn = &insns[i];
+
+		if (insn->code != (BPF_LD | BPF_IMM | BPF_DW))
+			continue;
+		if (insn->src_reg == BPF_PSEUDO_MAP_FD || insn->src_reg == BPF_PSEUDO_MAP_VALUE) {
+			assert((u32)insn->imm < l->unit->maps.n);
+			insn->imm = l->maps[insn->imm];
+		}
+		i++; /* the second half holds no opcode */
+	}
+	return insns;
+}
+
+struct load {
+	struct live *live;
+	const struct uprog *prog;
+	const struct bpf_insn *insns;
+	u32 btf_id;
+};
+
+static int try_load(const struct load *ld, char *log, u32 log_size)
+{
+	LIBBPF_OPTS(bpf_prog_load_opts, o, .expected_attach_type = attach_type(ld->live, ld->prog),
+	            .attach_btf_id = ld->btf_id, .log_level = log ? 1 : 0, .log_buf = log,
+	            .log_size = log_size);
+
+	return bpf_prog_load(prog_kinds[ld->prog->kind].type, "memtap", "GPL", ld->insns,
+	                     ld->prog->n_insns, &o);
+}
+
+/* Loads again for the log and explains. The buffer is only touched as far as it is written. */
+static bool refused(const struct load *ld, int code, struct buf *log, struct err *e)
+{
+	char *text;
+	int fd;
+
+	if (code == EPERM || code == EACCES) {
+		char what[200];
+
+		snprintf(what, sizeof(what),
+		         "the kernel does not let this user load a program for "
+		         "%s",
+		         ld->prog->name);
+		/* EACCES is also the checker's answer; then there is a log. */
+		if (code == EPERM)
+			return sys_refused(e, code, what);
+	}
+	text = calloc(1, LOG_BYTES);
+	if (!text)
+		abort();
+	fd = try_load(ld, text, LOG_BYTES);
+	if (fd >= 0)
+		close(fd);
+	if (log)
+		buf_puts(log, text);
+	e->code = code;
+	verifier_explain(ld->live->unit, ld->prog, text, e);
+	free(text);
+	return false;
+}
+
+bool kern_prog_load(struct live *l, u32 i, struct buf *log, struct err *e)
+{
+	const struct uprog *p = &l->unit->progs.v[i];
+	struct loaded *loaded = &l->progs[i];
+	struct bpf_insn *insns = relocate(l, p);
+	u32 n = prog_kinds[p->kind].per_site ? p->n_sites : 1;
+	bool ok = true;
+
+	loaded->fds = arena_array(&l->arena, int, n);
+	for (u32 j = 0; ok && j < n; j++) {
+		struct load ld = { l, p, insns, p->n_sites ? p->sites[j].btf_id : 0 };
+		int fd = try_load(&ld, NULL, 0);
+
+		if (fd < 0)
+			ok = refused(&ld, -fd, log, e);
+		else
+			loaded->fds[loaded->n++] = fd;
+	}
+	free(insns);
+	return ok;
+}
+
+int kern_prog_fd(const struct live *l, u32 i, u32 site)
+{
+	const struct loaded *p = &l->progs[i];
+
+	return p->n > 1 ? p->fds[site] : p->fds[0];
+}

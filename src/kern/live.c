@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The life of a unit in the kernel: load, run BEGIN and END, free; the ring and the data
+ * words. Maps come first, then programs (which name maps by descriptor), then links; everything
+ * is a descriptor in struct live, so freeing is closing, and a process that dies leaves nothing.
+ * Does not know what programs do.
+ */
+#include "kern/kern.h"
+
+#include <assert.h>
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static bool uses_uprobes(const struct unit *u)
+{
+	for (u32 i = 0; i < u->progs.n; i++) {
+		enum attach_kind kind = u->progs.v[i].kind;
+
+		if (kind == ATTACH_UPROBE || kind == ATTACH_URETPROBE || kind == ATTACH_USDT)
+			return true;
+	}
+	return false;
+}
+
+static bool uses_many_kprobes(const struct unit *u)
+{
+	for (u32 i = 0; i < u->progs.n; i++) {
+		const struct uprog *p = &u->progs.v[i];
+
+		if ((p->kind == ATTACH_KPROBE || p->kind == ATTACH_KRETPROBE) && p->n_sites > 1)
+			return true;
+	}
+	return false;
+}
+
+/* Asks the kernel only what this unit's programs depend on. */
+static void ask_features(struct live *l)
+{
+	if (uses_uprobes(l->unit))
+		l->own_features.uprobe_multi = features_uprobe_multi();
+	if (uses_many_kprobes(l->unit))
+		l->own_features.kprobe_multi = features_kprobe_multi();
+	l->features = &l->own_features;
+}
+
+static int ring_sample(void *ctx, void *record, size_t size)
+{
+	struct live *l = ctx;
+
+	return l->ring_cb(l->ring_ctx, record, (u32)size) ? 0 : -ECANCELED;
+}
+
+static bool open_ring(struct live *l, struct err *e)
+{
+	if (l->ring_map < 0)
+		return true;
+	l->ring = ring_buffer__new(l->maps[l->ring_map], ring_sample, l, NULL);
+	if (!l->ring)
+		return err_sys(e, errno, "can not map the ring buffer");
+	return true;
+}
+
+static struct live *live_new(const struct unit *u, const struct live_options *o)
+{
+	struct live *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		abort();
+	l->unit = u;
+	l->data_map = unit_map(u, UMAP_DATA);
+	l->ring_map = unit_map(u, UMAP_RING);
+	l->maps = arena_array(&l->arena, int, u->maps.n);
+	for (u32 i = 0; i < u->maps.n; i++)
+		l->maps[i] = -1;
+	l->progs = arena_array(&l->arena, struct loaded, u->progs.n);
+	if (o->features)
+		l->features = o->features;
+	else
+		ask_features(l);
+	return l;
+}
+
+static bool load_all(struct live *l, struct buf *log, struct err *e)
+{
+	for (u32 i = 0; i < l->unit->maps.n; i++)
+		if (!kern_map_create(l, i, e))
+			return false;
+	for (u32 i = 0; i < l->unit->progs.n; i++)
+		if (!kern_prog_load(l, i, log, e))
+			return false;
+	return kern_map_data_open(l, e) && open_ring(l, e);
+}
+
+struct live *live_load(const struct unit *u, const struct live_options *o, struct err *e)
+{
+	struct live *l;
+
+	libbpf_set_print(NULL);
+	libbpf_set_memlock_rlim(0); /* kernels since 5.11 do not charge maps to that limit */
+	l = live_new(u, o);
+	if (!load_all(l, o->log, e)) {
+		live_free(l);
+		return NULL;
+	}
+	return l;
+}
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+void live_free(struct live *l)
+{
+	if (!l)
+		return;
+	live_detach(l);
+	ring_buffer__free(l->ring);
+	if (l->data)
+		munmap(l->data, l->data_size);
+	for (u32 i = 0; i < l->unit->progs.n; i++)
+		for (u32 j = 0; j < l->progs[i].n; j++)
+			close_fd(l->progs[i].fds[j]);
+	for (u32 i = 0; i < l->unit->maps.n; i++)
+		close_fd(l->maps[i]);
+	arena_free(&l->arena);
+	free(l);
+}
+
+bool live_run(struct live *l, enum attach_kind begin_or_end, struct err *e)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, run);
+
+	for (u32 i = 0; i < l->unit->progs.n; i++) {
+		const struct uprog *p = &l->unit->progs.v[i];
+		int r;
+
+		if (p->kind != begin_or_end)
+			continue;
+		r = bpf_prog_test_run_opts(kern_prog_fd(l, i, 0), &run);
+		if (r < 0)
+			return err_sys(e, -r, "can not run %s", p->name);
+	}
+	return true;
+}
+
+int live_ring_fd(const struct live *l)
+{
+	return l->ring_map < 0 ? -1 : l->maps[l->ring_map];
+}
+
+bool live_ring_read(struct live *l, bool (*cb)(void *ctx, const void *record, u32 size), void *ctx,
+                    struct err *e)
+{
+	int r;
+
+	if (!l->ring)
+		return true;
+	l->ring_cb = cb;
+	l->ring_ctx = ctx;
+	r = ring_buffer__consume(l->ring);
+	if (r < 0 && r != -ECANCELED)
+		return err_sys(e, -r, "can not read the ring buffer");
+	return true;
+}
+
+void live_detach(struct live *l)
+{
+	detach_all(l);
+}
+
+u32 live_insns(const struct live *l, u32 prog)
+{
+	struct bpf_prog_info info = { 0 };
+	u32 size = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(kern_prog_fd(l, prog, 0), &info, &size) < 0)
+		return 0;
+	return info.verified_insns;
+}

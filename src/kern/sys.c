@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The few kernel calls that the packaged libbpf has no wrapper for, and numbers from /sys.
+ *
+ * bpf(2) takes a union whose size grows with the kernel; fields behind those a kernel knows must
+ * be zero. So a call that uses newer fields has its own struct here, laid out as in the
+ * kernel's include/uapi/linux/bpf.h (union bpf_attr, link_create.uprobe_multi and
+ * raw_tracepoint).
+ */
+#include "kern/kern.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "bpf/uapi.h"
+
+/* union bpf_attr, BPF_LINK_CREATE of a uprobe_multi link. */
+struct attr_uprobe_multi {
+	u32 prog_fd, target_fd, attach_type, flags;
+	u64 path, offsets, ref_ctr_offsets, cookies;
+	u32 cnt, multi_flags, pid, pad;
+};
+
+/* union bpf_attr, BPF_RAW_TRACEPOINT_OPEN; cookie since Linux 6.10. */
+struct attr_raw_tracepoint {
+	u64 name;
+	u32 prog_fd, pad;
+	u64 cookie;
+};
+
+static int sys_bpf(enum bpf_cmd cmd, const void *attr, size_t size)
+{
+	long r = syscall(SYS_bpf, cmd, attr, size);
+
+	return r < 0 ? -errno : (int)r;
+}
+
+int sys_link_uprobe_multi(int prog, const struct sys_uprobe_multi *m)
+{
+	struct attr_uprobe_multi attr = {
+		.prog_fd = (u32)prog,
+		.attach_type = MT_BPF_TRACE_UPROBE_MULTI,
+		.path = (uintptr_t)m->path,
+		.offsets = (uintptr_t)m->offsets,
+		.ref_ctr_offsets = (uintptr_t)m->ref_ctrs,
+		.cookies = (uintptr_t)m->cookies,
+		.cnt = m->n,
+		.multi_flags = m->is_return ? MT_BPF_LINK_UPROBE_MULTI_RETURN : 0,
+		.pid = (u32)m->pid,
+	};
+
+	return sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr));
+}
+
+int sys_raw_tracepoint(int prog, const char *name, u64 cookie)
+{
+	struct attr_raw_tracepoint attr = {
+		.name = (uintptr_t)name,
+		.prog_fd = (u32)prog,
+		.cookie = cookie,
+	};
+	size_t size = cookie ? sizeof(attr) : offsetof(struct attr_raw_tracepoint, cookie);
+
+	return sys_bpf(BPF_RAW_TRACEPOINT_OPEN, &attr, size);
+}
+
+int sys_event_source(const char *name)
+{
+	char path[96];
+	struct buf b = { 0 };
+	struct err ignored;
+	int type = 0;
+
+	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/type", name);
+	if (file_read(path, &b, 64, &ignored))
+		type = atoi(buf_text(&b));
+	buf_free(&b);
+	return type;
+}
+
+/* Reads a list as "0-3,8,10-11"; see Documentation/admin-guide/cputopology.rst. */
+u32 *sys_online_cpus(struct arena *a, u32 *n)
+{
+	VEC(u32) cpus = { 0 };
+	struct buf b = { 0 };
+	struct err ignored;
+	const char *p;
+
+	if (!file_read("/sys/devices/system/cpu/online", &b, 65536, &ignored))
+		buf_puts(&b, "0");
+	p = buf_text(&b);
+	while (*p >= '0' && *p <= '9') {
+		char *end;
+		u32 first = (u32)strtoul(p, &end, 10), last = first;
+
+		if (*end == '-')
+			last = (u32)strtoul(end + 1, &end, 10);
+		for (u32 cpu = first; cpu <= last && cpu < 65536; cpu++)
+			vec_add(a, &cpus, cpu);
+		p = *end == ',' ? end + 1 : end;
+	}
+	buf_free(&b);
+	*n = cpus.n;
+	return cpus.v;
+}
+
+/* The effective capabilities of this process as a bit set, all ones when unknown. */
+static u64 capabilities(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+	if (syscall(SYS_capget, &head, data) < 0)
+		return ~0ull;
+	return data[0].effective | (u64)data[1].effective << 32;
+}
+
+bool sys_refused(struct err *e, int code, const char *what)
+{
+	static const struct {
+		u32 cap;
+		const char *name;
+	} wanted[] = {
+		{ CAP_BPF, "CAP_BPF" },
+		{ CAP_PERFMON, "CAP_PERFMON" },
+	};
+	u64 have = capabilities();
+
+	if (have & (1ull << CAP_SYS_ADMIN)) {
+		err_sys(e, code, "%s", what);
+		return err_hint(e,
+		                "this kernel's policy (lockdown or a security module) refuses it "
+		                "even to root");
+	}
+	for (u32 i = 0; i < ARRAY_SIZE(wanted); i++) {
+		if (have & (1ull << wanted[i].cap))
+			continue;
+		err_sys(e, code, "%s: %s is missing", what, wanted[i].name);
+		return err_hint(e, "run memtap as root");
+	}
+	err_sys(e, code, "%s: CAP_BPF and CAP_PERFMON are not enough for this", what);
+	return err_hint(e, "run memtap as root (with CAP_SYS_ADMIN)");
+}

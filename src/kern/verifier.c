@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What the kernel's checker says about a program, in words of the script. Its log lists
+ * the instructions it walked ("12: (79) r1 = *(u64 *)(r6 +8)"), then one line with the reason,
+ * then "processed N insns ...". The last instruction listed is the one it stopped at; the
+ * compiler kept the source position of every instruction, so that gives the line.
+ * Common reasons get a sentence from the table; others are quoted as they are.
+ */
+#include "kern/kern.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+	const char *reason; /* part of the checker's line */
+	const char *text, *hint;
+} known[] = {
+	{ "program is too large", "the script is too big for the kernel's checker",
+	  "split it into more probes, or lower the counts of unroll and while loops" },
+	{ "too many states", "the script has too many branches for the kernel's checker",
+	  "split it into more probes" },
+	{ "jumps is too complex", "the script has too many branches for the kernel's checker",
+	  "split it into more probes" },
+	{ "back-edge", "a loop has no end that the kernel's checker can see",
+	  "use unroll(n), or a while loop with a constant bound" },
+	{ "infinite loop", "a loop has no end that the kernel's checker can see",
+	  "use unroll(n), or a while loop with a constant bound" },
+	{ "invalid bpf_context access", "this probe has no such argument on this kernel",
+	  "memtap -lv shows a probe's arguments" },
+	{ "invalid mem access", "an address is used in a way the kernel's checker does not accept",
+	  NULL },
+	{ "unknown func", "this kernel does not have a function that the script needs", NULL },
+	{ "cannot use helper", "a function of the script is not allowed in this kind of probe",
+	  NULL },
+	{ "program of this type", "a function of the script is not allowed in this kind of probe",
+	  NULL },
+	{ "stack size", "the script needs more stack than the kernel allows (512 bytes)", NULL },
+	{ "is not allowed", "this kernel does not allow what the script does here", NULL },
+	{ "missing btf", "this kernel has no type information (CONFIG_DEBUG_INFO_BTF)", NULL },
+	{ "not found in kernel", "this kernel does not have what the probe needs", NULL },
+};
+
+/* The reason is the last line that is neither an instruction nor the closing statistics. */
+struct complaint {
+	s64 insn; /* -1 unknown */
+	char reason[256];
+};
+
+/* "12: (79) ..." or "12: R1=..." */
+static bool reads_insn(const char *line, s64 *insn)
+{
+	char *end;
+	long n;
+
+	if (!isdigit((unsigned char)*line))
+		return false;
+	n = strtol(line, &end, 10);
+	if (*end != ':')
+		return false;
+	*insn = n;
+	return true;
+}
+
+static bool is_noise(const char *line, size_t n)
+{
+	static const char *const starts[] = {
+		"processed ", "verification time", "stack depth", "from ",        "; ",      "R0",
+		"frame",      "last_idx",          "regs=",       "mark_precise", "parent ", "arg#",
+		"func#"
+	};
+
+	if (n == 0)
+		return true;
+	for (u32 i = 0; i < ARRAY_SIZE(starts); i++)
+		if (strncmp(line, starts[i], strlen(starts[i])) == 0 && !strstr(line, "!read_ok"))
+			return true;
+	return false;
+}
+
+static void read_complaint(const char *log, struct complaint *c)
+{
+	*c = (struct complaint){ .insn = -1 };
+	while (*log) {
+		size_t n = strcspn(log, "\n");
+
+		if (!reads_insn(log, &c->insn) && !is_noise(log, n)) {
+			size_t kept = MIN(n, sizeof(c->reason) - 1);
+
+			memcpy(c->reason, log, kept);
+			c->reason[kept] = 0;
+		}
+		log += n + (log[n] == '\n');
+	}
+}
+
+static void say(struct err *e, const struct unit *u, const struct uprog *p,
+                const struct complaint *c, const char *text)
+{
+	int code = e->code;
+	u32 off = p->loc.off, line, column;
+
+	if (c->insn >= 0 && (u64)c->insn < p->n_insns && p->locs)
+		off = p->locs[c->insn];
+	unit_line(u, off, &line, &column);
+	if (c->reason[0])
+		err_set(e, "%s:%u:%u: the kernel refused the program for %s: %s (\"%s\")",
+		        u->source_name, line, column, p->name, text, c->reason);
+	else
+		err_sys(e, code, "%s:%u:%u: the kernel refused the program for %s", u->source_name,
+		        line, column, p->name);
+	e->code = code;
+}
+
+void verifier_explain(const struct unit *u, const struct uprog *p, const char *log, struct err *e)
+{
+	struct complaint c;
+
+	read_complaint(log, &c);
+	for (u32 i = 0; i < ARRAY_SIZE(known); i++) {
+		if (!strstr(c.reason, known[i].reason))
+			continue;
+		say(e, u, p, &c, known[i].text);
+		if (known[i].hint)
+			err_hint(e, "%s", known[i].hint);
+		return;
+	}
+	say(e, u, p, &c, "its checker says");
+	err_hint(e, "-v shows the checker's whole log");
+}

@@ -1,0 +1,682 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * kern/ on the running kernel, with units built by hand: small programs that count in a map or
+ * send a record. What this kernel or user can not do is skipped with a printed reason.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bpf/code.h"
+#include "kern/live.h"
+
+#define COUNT_MAP 0 /* what every program here counts in: per-CPU array or hash */
+#define DATA_MAP  1
+#define RING_MAP  2
+
+/* ---- targets ---- */
+
+static volatile int sink;
+
+__attribute__((noinline, noclone)) void test_target(int n);
+__attribute__((noinline, noclone)) void test_target(int n)
+{
+	sink += n;
+}
+
+/* 300 one-byte nops with a ret behind each: places for many probes. */
+__asm__(".text\n.globl test_many\ntest_many:\n.rept 300\nnop\nret\n.endr\n");
+extern const char test_many[];
+
+static int find_bias(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	(void)size;
+	*(const struct dl_phdr_info **)ctx = NULL;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uintptr_t at = (uintptr_t)test_many - info->dlpi_addr;
+
+		if (p->p_type == PT_LOAD && at >= p->p_vaddr && at < p->p_vaddr + p->p_memsz) {
+			*(u64 *)ctx = info->dlpi_addr + p->p_vaddr - p->p_offset;
+			return 1;
+		}
+	}
+	return 0;
+}
+
+static u64 file_offset(const void *address)
+{
+	u64 bias = 0;
+
+	dl_iterate_phdr(find_bias, &bias);
+	return (uintptr_t)address - bias;
+}
+
+/* ---- units by hand ---- */
+
+static double now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static struct unit *new_unit(u32 n_errors)
+{
+	struct unit *u = unit_new();
+	struct umap counts = { .name = "@counts",
+		               .role = UMAP_USER,
+		               .bpf_type = BPF_MAP_TYPE_HASH,
+		               .key_size = 8,
+		               .value_size = 8,
+		               .max_entries = 4096 };
+	struct umap data = { .name = "data",
+		             .role = UMAP_DATA,
+		             .bpf_type = BPF_MAP_TYPE_ARRAY,
+		             .flags = BPF_F_MMAPABLE,
+		             .key_size = 4,
+		             .value_size = (UDATA_ERRORS + n_errors) * 8,
+		             .max_entries = 1 };
+	struct umap ring = { .name = "ring",
+		             .role = UMAP_RING,
+		             .bpf_type = BPF_MAP_TYPE_RINGBUF,
+		             .max_entries = 16384 };
+
+	u->source_name = "stdin";
+	u->source = "line one\nline two\n";
+	vec_add(&u->arena, &u->maps, counts);
+	vec_add(&u->arena, &u->maps, data);
+	vec_add(&u->arena, &u->maps, ring);
+	return u;
+}
+
+static struct uprog *add_prog(struct unit *u, enum attach_kind kind, struct code *c,
+                              const struct usite *sites, u32 n_sites)
+{
+	struct err e = { 0 };
+	struct uprog p = {
+		.name = attach_kind_name(kind), .kind = kind, .sites = sites, .n_sites = n_sites
+	};
+
+	assert_true(code_finish(c, &e));
+	p.insns = c->insns.v;
+	p.locs = c->locs.v;
+	p.n_insns = c->insns.n;
+	vec_add(&u->arena, &u->progs, p);
+	return &u->progs.v[u->progs.n - 1];
+}
+
+/* Counts in the data word UDATA_ERRORS + word. */
+static struct code count_code(struct unit *u, u32 word)
+{
+	struct code c;
+
+	code_init(&c, &u->arena);
+	code_map_value(&c, R1, DATA_MAP, (UDATA_ERRORS + word) * 8);
+	code_alu_imm(&c, BPF_MOV, R2, 1);
+	code_atomic(&c, BPF_ADD, R1, 0, R2);
+	code_alu_imm(&c, BPF_MOV, R0, 0);
+	code_exit(&c);
+	return c;
+}
+
+/* counts[cookie] += 1; for one thread at a time. */
+static struct code count_by_cookie(struct unit *u)
+{
+	struct code c;
+	u32 absent, done;
+
+	code_init(&c, &u->arena);
+	absent = code_label(&c);
+	done = code_label(&c);
+	code_call(&c, BPF_FUNC_get_attach_cookie);
+	code_store(&c, 8, R10, -8, R0);
+	code_map(&c, R1, COUNT_MAP);
+	code_mov(&c, R2, R10);
+	code_alu_imm(&c, BPF_ADD, R2, -8);
+	code_call(&c, BPF_FUNC_map_lookup_elem);
+	code_if_imm(&c, BPF_JEQ, R0, 0, absent);
+	code_alu_imm(&c, BPF_MOV, R1, 1);
+	code_atomic(&c, BPF_ADD, R0, 0, R1);
+	code_goto(&c, done);
+	code_bind(&c, absent);
+	code_store_imm(&c, 8, R10, -16, 1);
+	code_map(&c, R1, COUNT_MAP);
+	code_mov(&c, R2, R10);
+	code_alu_imm(&c, BPF_ADD, R2, -8);
+	code_mov(&c, R3, R10);
+	code_alu_imm(&c, BPF_ADD, R3, -16);
+	code_alu_imm(&c, BPF_MOV, R4, BPF_ANY);
+	code_call(&c, BPF_FUNC_map_update_elem);
+	code_bind(&c, done);
+	code_alu_imm(&c, BPF_MOV, R0, 0);
+	code_exit(&c);
+	return c;
+}
+
+static void no_warning(void *ctx, const char *text)
+{
+	(void)ctx;
+	fail_msg("unexpected warning: %s", text);
+}
+
+static struct live *load(const struct unit *u, const struct features *f)
+{
+	struct live_options o = { .features = f };
+	struct err e = { 0 };
+	struct live *l = live_load(u, &o, &e);
+
+	if (!l)
+		fail_msg("load: %s (%s)", e.text, e.hint);
+	return l;
+}
+
+static u32 attach(struct live *l)
+{
+	struct err e = { 0 };
+	u32 n;
+
+	if (!live_attach(l, &n, no_warning, NULL, &e))
+		fail_msg("attach: %s (%s)", e.text, e.hint);
+	return n;
+}
+
+static void need_root(void)
+{
+	if (geteuid() != 0) {
+		print_message("SKIP: needs root\n");
+		skip();
+	}
+}
+
+static u64 word(struct live *l, u32 w)
+{
+	return live_data(l, UDATA_ERRORS + w);
+}
+
+static void done(struct live *l, struct unit *u)
+{
+	live_free(l);
+	unit_free(u);
+}
+
+/* ---- cases ---- */
+
+struct seen {
+	u32 n;
+	u64 last;
+};
+
+static bool see_record(void *ctx, const void *record, u32 size)
+{
+	struct seen *s = ctx;
+
+	assert_int_equal(size, 16);
+	memcpy(&s->last, (const u8 *)record + 8, 8);
+	return ++s->n < 3;
+}
+
+static void test_begin_sends_records(void **state)
+{
+	struct unit *u = new_unit(1);
+	struct seen seen = { 0 };
+	struct err e = { 0 };
+	struct live *l;
+	struct code c;
+
+	(void)state;
+	need_root();
+	code_init(&c, &u->arena);
+	code_store_imm(&c, 8, R10, -16, 0);
+	for (s32 i = 1; i <= 4; i++) {
+		code_store_imm(&c, 8, R10, -8, i * 11);
+		code_map(&c, R1, RING_MAP);
+		code_mov(&c, R2, R10);
+		code_alu_imm(&c, BPF_ADD, R2, -16);
+		code_alu_imm(&c, BPF_MOV, R3, 16);
+		code_alu_imm(&c, BPF_MOV, R4, 0);
+		code_call(&c, BPF_FUNC_ringbuf_output);
+	}
+	code_alu_imm(&c, BPF_MOV, R0, 0);
+	code_exit(&c);
+	add_prog(u, ATTACH_BEGIN, &c, NULL, 0);
+	l = load(u, NULL);
+	assert_true(live_run(l, ATTACH_END, &e));
+	assert_true(live_ring_read(l, see_record, &seen, &e));
+	assert_int_equal(seen.n, 0);
+	assert_true(live_run(l, ATTACH_BEGIN, &e));
+	assert_true(live_ring_read(l, see_record, &seen, &e));
+	assert_int_equal(seen.n, 3); /* the callback stopped it */
+	assert_int_equal(seen.last, 33);
+	assert_true(live_ring_read(l, see_record, &seen, &e));
+	assert_int_equal(seen.n, 4);
+	assert_int_equal(seen.last, 44);
+	assert_true(live_insns(l, 0) > 0);
+	done(l, u);
+}
+
+static void check_uprobe(const struct features *f)
+{
+	struct unit *u = new_unit(2);
+	struct usite entry = { .name = "entry",
+		               .path = "/proc/self/exe",
+		               .offset = file_offset((const void *)(uintptr_t)test_target),
+		               .pid = getpid() };
+	struct usite ret = entry;
+	struct code a = count_code(u, 0), b = count_code(u, 1);
+	struct live *l;
+
+	ret.pid = 0;
+	ret.path = "/proc/self/exe";
+	add_prog(u, ATTACH_UPROBE, &a, &entry, 1);
+	add_prog(u, ATTACH_URETPROBE, &b, &ret, 1);
+	l = load(u, f);
+	assert_int_equal(attach(l), 2);
+	for (int i = 0; i < 7; i++)
+		test_target(i);
+	assert_int_equal(word(l, 0), 7);
+	assert_int_equal(word(l, 1), 7);
+	live_detach(l);
+	test_target(1);
+	assert_int_equal(word(l, 0), 7);
+	assert_int_equal(word(l, 1), 7);
+	done(l, u);
+}
+
+static void test_uprobe(void **state)
+{
+	(void)state;
+	need_root();
+	check_uprobe(NULL);
+}
+
+/* As on kernels before 6.6. */
+static void test_uprobe_without_multi(void **state)
+{
+	struct features none = { 0 };
+	double start = now_ms();
+
+	(void)state;
+	need_root();
+	check_uprobe(&none);
+	print_message("  all of it: %.1f ms\n", now_ms() - start);
+}
+
+struct sums {
+	u64 n, total;
+};
+
+static bool sum_rows(void *ctx, const void *key, const void *cells)
+{
+	struct sums *s = ctx;
+	u64 k, v;
+
+	memcpy(&k, key, 8);
+	memcpy(&v, cells, 8);
+	assert_int_equal(v, k % 3 + 1);
+	s->n++;
+	s->total += v;
+	return true;
+}
+
+static void hit_many(u64 n)
+{
+	for (u64 i = 0; i < n; i++)
+		for (u64 j = 0; j <= i % 3; j++)
+			((void (*)(void))(uintptr_t)(test_many + 2 * i))();
+}
+
+static void check_many(const struct features *f, u32 n, double limit_ms)
+{
+	struct unit *u = new_unit(0);
+	struct usite *sites = arena_array(&u->arena, struct usite, n);
+	struct sums sums = { 0 };
+	struct err e = { 0 };
+	struct code c = count_by_cookie(u);
+	struct live *l;
+	double t0, t1, t2;
+
+	for (u32 i = 0; i < n; i++)
+		sites[i] = (struct usite){ .name = "many",
+			                   .path = "/proc/self/exe",
+			                   .offset = file_offset(test_many + 2 * i),
+			                   .cookie = i };
+	add_prog(u, ATTACH_UPROBE, &c, sites, n);
+	l = load(u, f);
+	t0 = now_ms();
+	assert_int_equal(attach(l), n);
+	t1 = now_ms();
+	hit_many(n);
+	assert_true(live_map_each(l, COUNT_MAP, sum_rows, &sums, &e));
+	assert_int_equal(sums.n, n);
+	assert_int_equal(sums.total, 2 * n);
+	t2 = now_ms();
+	live_detach(l);
+	print_message("  %u uprobes: attach %.1f ms, detach %.1f ms\n", n, t1 - t0, now_ms() - t2);
+	assert_true(now_ms() - t2 < limit_ms);
+	hit_many(n);
+	sums = (struct sums){ 0 };
+	assert_true(live_map_each(l, COUNT_MAP, sum_rows, &sums, &e));
+	assert_int_equal(sums.total, 2 * n);
+	done(l, u);
+}
+
+static void test_many_uprobes(void **state)
+{
+	struct features f;
+
+	(void)state;
+	need_root();
+	features_probe(&f);
+	if (!f.uprobe_multi) {
+		print_message("SKIP: no uprobe_multi in this kernel\n");
+		skip();
+	}
+	check_many(&f, 300, 2000);
+}
+
+/* Nine closes in turn would take more than 600 ms. */
+static void test_many_uprobes_without_multi(void **state)
+{
+	struct features none = { 0 };
+
+	(void)state;
+	need_root();
+	check_many(&none, 9, 500);
+}
+
+static void count_warning(void *ctx, const char *text)
+{
+	assert_non_null(strstr(text, "bad one"));
+	++*(u32 *)ctx;
+}
+
+/* A site whose bytes are no instruction fails the link of all; it must be found and named. */
+static void test_bad_site_is_named(void **state)
+{
+	struct unit *u = new_unit(0);
+	struct usite sites[5];
+	struct code c = count_by_cookie(u);
+	struct err e = { 0 };
+	struct live *l;
+	u32 n, warnings = 0;
+
+	(void)state;
+	need_root();
+	for (u32 i = 0; i < 5; i++)
+		sites[i] = (struct usite){ .name = i == 3 ? "bad one" : "good one",
+			                   .path = "/proc/self/exe",
+			                   .offset = i == 3 ? 0x7fffffff000
+			                                    : file_offset(test_many + 2 * i),
+			                   .cookie = i };
+	add_prog(u, ATTACH_UPROBE, &c, sites, 5);
+	l = load(u, NULL);
+	assert_false(live_attach(l, &n, count_warning, &warnings, &e));
+	assert_non_null(strstr(e.text, "bad one"));
+	u->lenient_probes = true;
+	assert_true(live_attach(l, &n, count_warning, &warnings, &e));
+	assert_int_equal(n, 4);
+	assert_int_equal(warnings, 1);
+	done(l, u);
+}
+
+static u64 tracepoint_id(const char *name)
+{
+	char path[128];
+	u64 id = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/kernel/tracing/events/%s/id", name);
+	f = fopen(path, "r");
+	if (!f)
+		return 0;
+	if (fscanf(f, "%lu", &id) != 1)
+		id = 0;
+	fclose(f);
+	return id;
+}
+
+static void test_tracepoint(void **state)
+{
+	struct unit *u = new_unit(1);
+	struct usite site = { .name = "tracepoint:syscalls:sys_enter_getppid",
+		              .event = "syscalls:sys_enter_getppid" };
+	struct code c = count_code(u, 0);
+	struct live *l;
+	u64 before;
+
+	(void)state;
+	need_root();
+	site.tracepoint_id = tracepoint_id("syscalls/sys_enter_getppid");
+	if (!site.tracepoint_id) {
+		print_message("SKIP: tracefs is not mounted\n");
+		skip();
+	}
+	add_prog(u, ATTACH_TRACEPOINT, &c, &site, 1);
+	l = load(u, NULL);
+	attach(l);
+	for (int i = 0; i < 50; i++)
+		getppid();
+	assert_true(word(l, 0) >= 50);
+	live_detach(l);
+	before = word(l, 0);
+	getppid();
+	assert_int_equal(word(l, 0), before);
+	done(l, u);
+}
+
+static void test_raw_tracepoint(void **state)
+{
+	struct unit *u = new_unit(1);
+	struct usite site = { .name = "rawtracepoint:sys_enter", .event = "sys_enter" };
+	struct code c = count_code(u, 0);
+	struct live *l;
+
+	(void)state;
+	need_root();
+	add_prog(u, ATTACH_RAWTP, &c, &site, 1);
+	l = load(u, NULL);
+	attach(l);
+	for (int i = 0; i < 50; i++)
+		getppid();
+	assert_true(word(l, 0) >= 50);
+	done(l, u);
+}
+
+static void touch_pages(u32 n)
+{
+	char *p = mmap(NULL, n * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_true(p != MAP_FAILED);
+	madvise(p, n * 4096, MADV_NOHUGEPAGE);
+	for (u32 i = 0; i < n; i++)
+		p[i * 4096] = 1;
+	munmap(p, n * 4096);
+}
+
+static void check_page_faults(s32 pid)
+{
+	struct unit *u = new_unit(1);
+	struct usite site = { .name = "software:page-faults:1",
+		              .perf_config = PERF_COUNT_SW_PAGE_FAULTS,
+		              .period = 1,
+		              .pid = pid };
+	struct code c = count_code(u, 0);
+	struct live *l;
+
+	need_root();
+	add_prog(u, ATTACH_SOFTWARE, &c, &site, 1);
+	l = load(u, NULL);
+	attach(l);
+	touch_pages(100);
+	assert_true(word(l, 0) >= 100);
+	if (pid)
+		assert_true(word(l, 0) < 200);
+	done(l, u);
+}
+
+static void test_page_faults(void **state)
+{
+	(void)state;
+	check_page_faults(0);
+}
+
+static void test_page_faults_of_process(void **state)
+{
+	(void)state;
+	check_page_faults(getpid());
+}
+
+static void test_timers(void **state)
+{
+	struct unit *u = new_unit(2);
+	struct usite interval = { .name = "interval:ms:5", .period = 5000000 };
+	struct usite profile = { .name = "profile:hz:200", .period = 5000000 };
+	struct code a = count_code(u, 0), b = count_code(u, 1);
+	struct live *l;
+
+	(void)state;
+	need_root();
+	add_prog(u, ATTACH_INTERVAL, &a, &interval, 1);
+	add_prog(u, ATTACH_PROFILE, &b, &profile, 1);
+	l = load(u, NULL);
+	attach(l);
+	usleep(100000);
+	assert_in_range(word(l, 0), 5, 40);
+	assert_in_range(word(l, 1), 5, 40 * (u64)sysconf(_SC_NPROCESSORS_ONLN));
+	done(l, u);
+}
+
+static void test_wrong_kinds_explain(void **state)
+{
+	static const struct {
+		enum attach_kind kind;
+		struct usite site;
+		const char *text;
+	} cases[] = {
+		{ ATTACH_UPROBE,
+		  { .name = "u", .path = "/no/such/file", .offset = 16 },
+		  "no file /no/such/file" },
+		{ ATTACH_RAWTP,
+		  { .name = "r", .event = "nothing_here" },
+		  "no tracepoint nothing_here" },
+		{ ATTACH_UPROBE, { .name = "u", .path = "/", .offset = 16 }, "not a regular file" },
+		{ ATTACH_SOFTWARE,
+		  { .name = "s", .perf_config = 0, .period = 1, .pid = 0x3fffffff },
+		  "no process" },
+	};
+
+	(void)state;
+	need_root();
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct unit *u = new_unit(1);
+		struct code c = count_code(u, 0);
+		struct err e = { 0 };
+		struct live *l;
+		u32 n;
+
+		add_prog(u, cases[i].kind, &c, &cases[i].site, 1);
+		l = load(u, NULL);
+		assert_false(live_attach(l, &n, no_warning, NULL, &e));
+		if (!strstr(e.text, cases[i].text))
+			fail_msg("case %u: %s", i, e.text);
+		done(l, u);
+	}
+}
+
+static void test_refused_program(void **state)
+{
+	struct unit *u = new_unit(0);
+	struct buf log = { 0 };
+	struct live_options o = { .log = &log };
+	struct err e = { 0 };
+	struct code c;
+
+	(void)state;
+	need_root();
+	code_init(&c, &u->arena);
+	c.loc = 14; /* "two" in line 2 */
+	code_alu_imm(&c, BPF_MOV, R1, 4096);
+	code_load(&c, 8, R0, R1, 0);
+	code_exit(&c);
+	add_prog(u, ATTACH_BEGIN, &c, NULL, 0);
+	assert_null(live_load(u, &o, &e));
+	assert_non_null(strstr(e.text, "stdin:2:6: the kernel refused the program for BEGIN"));
+	assert_non_null(strstr(e.text, "an address is used in a way"));
+	assert_true(log.n > 0);
+	buf_free(&log);
+	unit_free(u);
+}
+
+static void test_clear_and_zero(void **state)
+{
+	struct unit *u = new_unit(0);
+	struct usite sites[3];
+	struct code c = count_by_cookie(u);
+	struct sums sums = { 0 };
+	struct err e = { 0 };
+	struct live *l;
+	u64 key = 2, value = 9;
+
+	(void)state;
+	need_root();
+	for (u32 i = 0; i < 3; i++)
+		sites[i] = (struct usite){ .name = "many",
+			                   .path = "/proc/self/exe",
+			                   .offset = file_offset(test_many + 2 * i),
+			                   .cookie = i };
+	add_prog(u, ATTACH_UPROBE, &c, sites, 3);
+	l = load(u, NULL);
+	attach(l);
+	hit_many(3);
+	assert_true(live_map_get(l, COUNT_MAP, &key, &value));
+	assert_int_equal(value, 3);
+	assert_true(live_map_zero(l, COUNT_MAP, &e));
+	assert_true(live_map_get(l, COUNT_MAP, &key, &value));
+	assert_int_equal(value, 0);
+	hit_many(3);
+	assert_true(live_map_each(l, COUNT_MAP, sum_rows, &sums, &e));
+	assert_int_equal(sums.n, 3);
+	assert_true(live_map_clear(l, COUNT_MAP, &e));
+	assert_false(live_map_get(l, COUNT_MAP, &key, &value));
+	live_data_set(l, UDATA_START, 77);
+	assert_int_equal(live_data(l, UDATA_START), 77);
+	done(l, u);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_begin_sends_records),
+		cmocka_unit_test(test_uprobe),
+		cmocka_unit_test(test_uprobe_without_multi),
+		cmocka_unit_test(test_many_uprobes),
+		cmocka_unit_test(test_many_uprobes_without_multi),
+		cmocka_unit_test(test_bad_site_is_named),
+		cmocka_unit_test(test_tracepoint),
+		cmocka_unit_test(test_raw_tracepoint),
+		cmocka_unit_test(test_page_faults),
+		cmocka_unit_test(test_page_faults_of_process),
+		cmocka_unit_test(test_timers),
+		cmocka_unit_test(test_wrong_kinds_explain),
+		cmocka_unit_test(test_refused_program),
+		cmocka_unit_test(test_clear_and_zero),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

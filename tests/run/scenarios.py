@@ -1,0 +1,459 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""End-to-end tests that need more than a directive: servers, watched memory, processes killed at
+the wrong moment. Each function named test_* is one; it returns None or what went wrong, and
+raises Skip with the reason when the machine can not do it."""
+import contextlib
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+from lib import machine
+from run.cases import Run
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class Skip(Exception):
+    pass
+
+
+def require(*requirements):
+    for r in requirements:
+        reason = machine.missing(r)
+        if reason:
+            raise Skip(reason)
+
+
+def shown(what, out, err):
+    return f"{what}\n--- stdout\n{out[-3000:]}\n--- stderr\n{err[-3000:]}"
+
+
+# ---- what a process has in its memory --------------------------------------------------------
+
+def load_base(pid, path):
+    """Where file offset 0 of path is mapped in the process."""
+    real = os.path.realpath(path)
+    for line in open(f"/proc/{pid}/maps"):
+        fields = line.split(None, 5)
+        if len(fields) == 6 and fields[5].strip() == real and int(fields[2], 16) == 0:
+            return int(fields[0].split("-")[0], 16)
+    raise RuntimeError(f"{path} is not mapped by {pid}")
+
+
+def peek(pid, address, size):
+    with open(f"/proc/{pid}/mem", "rb") as f:
+        f.seek(address)
+        return int.from_bytes(f.read(size), "little")
+
+
+def symbol(path, name):
+    for line in subprocess.run(["nm", path], capture_output=True, text=True,
+                               check=True).stdout.split("\n"):
+        fields = line.split()
+        if len(fields) == 3 and fields[2] == name:
+            return int(fields[0], 16)
+    raise RuntimeError(f"{path} has no symbol {name}")
+
+
+def has_breakpoint(pid, path, name):
+    """A uprobe replaces the first byte of its instruction by int3."""
+    return peek(pid, load_base(pid, path) + symbol(path, name), 1) == 0xcc
+
+
+def until(condition, seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+@contextlib.contextmanager
+def process(*argv):
+    p = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                         stderr=subprocess.DEVNULL)
+    time.sleep(0.1)
+    try:
+        yield p
+    finally:
+        p.kill()
+        p.wait()
+
+
+# ---- memcached -------------------------------------------------------------------------------
+
+class Memcached:
+    """A memcached with USDT probes on a loopback port of its own."""
+
+    def __init__(self, factor):
+        require("memcached-usdt")
+        self.path = machine.memcached_usdt()
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            self.port = s.getsockname()[1]
+        self.process = subprocess.Popen(
+            [self.path, "-u", "root", "-l", "127.0.0.1", "-p", str(self.port), "-U", "0",
+             "-t", "2"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL)
+        self.pid = self.process.pid
+        if not until(self._answers, 10 * factor):
+            raise RuntimeError("memcached does not answer")
+        self.client = socket.create_connection(("127.0.0.1", self.port))
+        self.file = self.client.makefile("rb")
+
+    def _answers(self):
+        try:
+            socket.create_connection(("127.0.0.1", self.port)).close()
+            return True
+        except OSError:
+            return False
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.file.close()
+        self.client.close()
+        self.process.kill()
+        self.process.wait()
+
+    def set(self, key, size):
+        self.client.sendall(f"set {key} 0 0 {size}\r\n{'x' * size}\r\n".encode())
+        assert self.file.readline() == b"STORED\r\n"
+
+    def get(self, key):
+        self.client.sendall(f"get {key}\r\n".encode())
+        while self.file.readline() != b"END\r\n":
+            pass
+
+    def load(self):
+        """session:alpha: 1 set, 3 gets; user:17: 1 set, 1 get; missing: 1 get."""
+        self.set("session:alpha", 100)
+        self.set("user:17", 5)
+        for _ in range(3):
+            self.get("session:alpha")
+        self.get("user:17")
+        self.get("missing")
+
+    def semaphores(self):
+        """Values of all semaphores of its probes."""
+        notes = subprocess.run(["readelf", "-n", self.path], capture_output=True, text=True,
+                               check=True).stdout
+        addresses = {int(a, 16) for a in re.findall(r"Semaphore: 0x([0-9a-f]+)", notes)} - {0}
+        base = load_base(self.pid, self.path)
+        return [peek(self.pid, base + a, 2) for a in sorted(addresses)]
+
+
+def mcsnoop(context, target, *options):
+    """Runs the script on a memcached under a known load. target names the probes' file and may
+    contain PID and PATH."""
+    with Memcached(context.factor) as m:
+        text = open(HERE + "/mcsnoop.bt").read()
+        target = target.replace("PATH", m.path).replace("PID", str(m.pid))
+        with tempfile.NamedTemporaryFile("w", suffix=".bt") as f:
+            f.write(text.replace("TARGET", target))
+            f.flush()
+            run = Run([context.memtap, f.name] + [o.replace("PID", str(m.pid)) for o in options])
+            if not run.attached(20 * context.factor):
+                run.kill()
+                return shown("it never attached", "".join(run.out), "".join(run.err))
+            raised = m.semaphores()
+            m.load()
+            run.wait_for(r"(?m)^missing ", 10 * context.factor, "out")
+            run.process.send_signal(signal.SIGINT)
+            out, err, status = run.finish(20 * context.factor)
+        problems = []
+        if status != 0:
+            problems.append(f"exit status {status}")
+        if sum(1 for v in raised if v) < 11:
+            problems.append(f"semaphores while it runs: {raised}")
+        if any(m.semaphores()):
+            problems.append(f"semaphores after it ended: {m.semaphores()}")
+        for pattern in (r"^key +calls +objsize +calls/s$", r"^session:alpha +1 +102 +\d+$",
+                        r"^session:alpha +4 +102 +\d+$", r"^user:17 +2 +7 +\d+$",
+                        r"^missing +1 +-1 +\d+$"):
+            if not re.search(pattern, out, re.M):
+                problems.append(f"stdout has no match of {pattern}")
+        if "@calls" in out or "@start" in out:
+            problems.append("maps were printed that END had cleared")
+        if not re.search(r"WARNING: .*;", err):
+            problems.append("no warning about the missing semicolon")
+        if not re.search(r"WARNING: .*(division|divide|0)", err, re.I):
+            problems.append("no warning about the division by 0")
+        return shown("\n".join(problems), out, err) if problems else None
+
+
+def test_mcsnoop_by_pid(context):
+    return mcsnoop(context, "usdt:", "-p", "PID")
+
+
+def test_mcsnoop_by_path(context):
+    return mcsnoop(context, "usdt:PATH")
+
+
+def test_mcsnoop_by_path_and_pid(context):
+    return mcsnoop(context, "usdt:PATH", "-p", "PID")
+
+
+def test_mcsnoop_by_path_through_proc(context):
+    return mcsnoop(context, "usdt:/proc/PID/root/PATH".replace("root/", "root"))
+
+
+def test_commands_of_memcached_by_uprobe(context):
+    """A predicate, a path through /proc, str(), ++ on a map."""
+    with Memcached(context.factor) as m:
+        name = next((n for n in ("process_command_ascii", "process_command")
+                     if n in subprocess.run(["nm", m.path], capture_output=True, text=True,
+                                            check=True).stdout.split()), None)
+        if not name:
+            raise Skip("this memcached has no function that takes a command's text")
+        run = Run([context.memtap, "-e", f"uprobe:/proc/{m.pid}/root{m.path}:{name} "
+                   f"/pid == {m.pid}/ {{ @command[str(arg1)]++; }}"])
+        if not run.attached(20 * context.factor):
+            run.kill()
+            return shown("it never attached", "".join(run.out), "".join(run.err))
+        m.load()
+        run.process.send_signal(signal.SIGINT)
+        out, err, status = run.finish(20 * context.factor)
+        ok = status == 0 and "@command[get session:alpha]: 3\n" in out and \
+            "@command[set user:17 0 0 5]: 1\n" in out
+        return None if ok else shown("wrong counts", out, err)
+
+
+# ---- the example, value by value -------------------------------------------------------------
+
+def rand_r(seed):
+    """glibc's rand_r: (value, new seed)."""
+    result = 0
+    for shift, modulus in ((0, 2048), (10, 1024), (10, 1024)):
+        seed = (seed * 1103515245 + 12345) & 0xffffffff
+        result = (result << shift) ^ (seed // 65536 % modulus)
+    return result, seed
+
+
+def test_every_bucket_of_the_example(context):
+    """The histogram against one worked out here from the program's random sizes."""
+    sizes, seed = [], 1
+    for _ in range(1000):
+        value, seed = rand_r(seed)
+        sizes.append(1 + value % 16383)
+    itest = context.build + "/examples/itest"
+    run = Run([context.memtap, "-e",
+               f"uprobe:{itest}:cache_insert {{@bytes=lhist(arg2, 0 , 16384, 128)}}",
+               "-c", itest + " 1000"])
+    out, err, status = run.finish(30 * context.factor)
+    want = {}
+    for size in sizes:
+        want[size // 128 * 128] = want.get(size // 128 * 128, 0) + 1
+    got = {int(a): int(n) for a, n in re.findall(r"^\[(\d+), \d+\) +(\d+) \|", out, re.M)}
+    got = {a: n for a, n in got.items() if n}
+    if status == 0 and got == want:
+        return None
+    wrong = {a: (got.get(a), want.get(a)) for a in set(got) | set(want)
+             if got.get(a) != want.get(a)}
+    return shown(f"buckets (got, wanted): {wrong}", out, err)
+
+
+# ---- ends ------------------------------------------------------------------------------------
+
+def test_kill_9_leaves_the_target_running_and_no_probe(context):
+    target = context.progs + "/sizes"
+    with process(target, "loop") as p:
+        run = Run([context.memtap, "-e", f"uprobe:{target}:six {{ @ = count(); }}"])
+        if not run.attached(20 * context.factor):
+            run.kill()
+            return shown("it never attached", "".join(run.out), "".join(run.err))
+        if not until(lambda: has_breakpoint(p.pid, target, "six"), 5 * context.factor):
+            run.kill()
+            return "the probe does not show in the target's memory"
+        run.process.kill()
+        out, err, _ = run.finish(10 * context.factor)
+        if not until(lambda: not has_breakpoint(p.pid, target, "six"), 10 * context.factor):
+            return shown("the probe is still in the target", out, err)
+        time.sleep(0.1)
+        return None if p.poll() is None else "the target ended"
+
+
+def test_kill_9_lowers_semaphores(context):
+    with Memcached(context.factor) as m:
+        run = Run([context.memtap, "-e", f"usdt:{m.path}:memcached:command__get {{ @++; }}"])
+        if not run.attached(20 * context.factor):
+            run.kill()
+            return shown("it never attached", "".join(run.out), "".join(run.err))
+        if not any(m.semaphores()):
+            run.kill()
+            return "no semaphore was raised"
+        run.process.kill()
+        run.finish(10 * context.factor)
+        m.load()
+        if not until(lambda: not any(m.semaphores()), 10 * context.factor):
+            return f"semaphores stay raised: {m.semaphores()}"
+        return None
+
+
+def test_the_end_of_the_target_ends_memtap(context):
+    target = context.progs + "/sizes"
+    with process(target, "loop") as p:
+        run = Run([context.memtap, "-p", str(p.pid), "-e",
+                   f"uprobe:{target}:six {{ @calls = count(); }} END {{ printf(\"the end\\n\"); }}"])
+        if not run.attached(20 * context.factor):
+            run.kill()
+            return shown("it never attached", "".join(run.out), "".join(run.err))
+        time.sleep(0.3 * context.factor)
+        p.kill()
+        p.wait()
+        out, err, status = run.finish(10 * context.factor)
+        ok = status == 0 and "the end\n" in out and re.search(r"^@calls: [1-9]", out, re.M)
+        return None if ok else shown(f"status {status}", out, err)
+
+
+def test_interrupt_ends_the_command_too(context):
+    run = Run([context.memtap, "-e", "interval:s:1000 { @ = 1; }", "-c",
+               f"{context.progs}/sizes loop"])
+    if not run.attached(20 * context.factor):
+        run.kill()
+        return shown("it never attached", "".join(run.out), "".join(run.err))
+    children = open(f"/proc/{run.process.pid}/task/{run.process.pid}/children").read().split()
+    run.process.send_signal(signal.SIGINT)
+    out, err, _ = run.finish(10 * context.factor)
+    left = [c for c in children if os.path.exists(f"/proc/{c}/exe")]
+    for c in left:
+        os.kill(int(c), signal.SIGKILL)
+    if not children:
+        return shown("it had no child", out, err)
+    return shown("the command still runs", out, err) if left else None
+
+
+def test_kill_9_before_release_leaves_no_command(context):
+    """The command waits for the probes; killing memtap in that time must not let it loose."""
+    with tempfile.TemporaryDirectory() as d:
+        for delay in (0.001, 0.004, 0.01):
+            run = Run([context.memtap, "-e", f"uprobe:{context.progs}/sizes:six {{ @++; }}",
+                       "-c", f"/bin/sleep 1{int(delay * 1000):03d}"])
+            time.sleep(delay)
+            run.process.kill()
+            run.finish(10 * context.factor)
+            wanted = b"/bin/sleep\0001" + b"%03d" % int(delay * 1000)
+
+            def waiting():
+                for pid in filter(str.isdigit, os.listdir("/proc")):
+                    with contextlib.suppress(OSError):
+                        text = open(f"/proc/{pid}/cmdline", "rb").read()
+                        if wanted in text and b"memtap" in text:
+                            return True
+                return False
+            if not until(lambda: not waiting(), 3 * context.factor):
+                return f"after {delay} s a child that never ran stays behind (in {d})"
+    return None
+
+
+def test_many_probes_end_together(context):
+    """Over a hundred uprobes must not take 100 ms each to go."""
+    require("uprobe_multi")
+    run = Run([context.memtap, "-e", f"uprobe:{sys.executable}:PyL* {{ @ = count(); }}"])
+    if not run.attached(20 * context.factor):
+        run.kill()
+        return shown("it never attached", "".join(run.out), "".join(run.err))
+    probes = int(re.search(r"Attached (\d+)", "".join(run.err))[1])
+    start = time.monotonic()
+    run.process.send_signal(signal.SIGINT)
+    out, err, status = run.finish(20 * context.factor)
+    took = time.monotonic() - start
+    if status == 0 and probes > 50 and took < 1.5 * context.factor:
+        return None
+    return shown(f"{probes} probes took {took:.2f} s to end, status {status}", out, err)
+
+
+# ---- reclaim ---------------------------------------------------------------------------------
+
+def reclaim(context):
+    what = ["read"] if context.in_vm else ["write", context.build + "/reclaim-test"]
+    p = subprocess.run([HERE + "/reclaim"] + what, capture_output=True, text=True, check=False,
+                       timeout=60 * context.factor)
+    if p.returncode:
+        raise Skip("no memory control group can be made: " + p.stderr.strip()[:200])
+
+
+def write_event():
+    for name in ("mm_vmscan_write_folio", "mm_vmscan_writepage"):
+        if not machine.missing(f"tracepoint:vmscan:{name}"):
+            return name
+    raise Skip("this kernel has no event for pages written by reclaim")
+
+
+def test_vmscan_script(context):
+    require("tracepoint:vmscan:mm_vmscan_memcg_reclaim_begin")
+    text = open(HERE + "/vmscan.bt").read().replace("WRITE_EVENT", write_event())
+    with tempfile.NamedTemporaryFile("w", suffix=".bt") as f:
+        f.write(text)
+        f.flush()
+        run = Run([context.memtap, f.name])
+        if not run.attached(20 * context.factor):
+            run.kill()
+            return shown("it never attached", "".join(run.out), "".join(run.err))
+        try:
+            reclaim(context)
+            run.wait_for(r"(?m)^\d\d:\d\d:\d\d +\d+ +\d+ +[1-9]", 8 * context.factor, "out")
+        finally:
+            run.process.send_signal(signal.SIGINT)
+            out, err, status = run.finish(20 * context.factor)
+    problems = [] if status == 0 else [f"status {status}"]
+    for pattern in (r"^TIME +S-SLABms +D-RECLAIMms +M-RECLAIMms +KSWAPD +WRITEPAGE$",
+                    r"^\d\d:\d\d:\d\d +\d+ +\d+ +\d+ +\d+ +\d+$", r"^@memcg_reclaim_ns:",
+                    r"^\[\d+[KM]?, \d+[KM]?\) +[1-9]\d* \|@"):
+        if not re.search(pattern, out, re.M):
+            problems.append(f"stdout has no match of {pattern}")
+    return shown("\n".join(problems), out, err) if problems else None
+
+
+def test_vmscan_events_by_name(context):
+    require("tracepoint:vmscan:mm_vmscan_memcg_reclaim_begin")
+    run = Run([context.memtap, "-e", "tracepoint:vmscan:* { @[probe] = count(); }"])
+    if not run.attached(20 * context.factor):
+        run.kill()
+        return shown("it never attached", "".join(run.out), "".join(run.err))
+    try:
+        reclaim(context)
+    finally:
+        run.process.send_signal(signal.SIGINT)
+        out, err, _ = run.finish(20 * context.factor)
+    wanted = r"^@\[tracepoint:vmscan:mm_vmscan_memcg_reclaim_begin\]: [1-9]"
+    return None if re.search(wanted, out, re.M) else shown("no such event was counted", out, err)
+
+
+def test_start_up_maps_stay_small(context):
+    """Peak memory of the smallest script, from start to exit."""
+    program = ("import resource, subprocess, sys\n"
+               "subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL,"
+               " stderr=subprocess.DEVNULL)\n"
+               "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
+    # A child starts as a copy of its parent: measured through a small shell in between.
+    p = subprocess.run(["/bin/sh", "-c", f'exec {sys.executable} -S -c "$0" "$@"', program,
+                        "/bin/sh", "-c", f"exec {context.memtap} -e 'BEGIN {{ exit(); }}'"],
+                       capture_output=True, text=True, check=True)
+    kib = int(p.stdout)
+    # python's own pages count until exec; they are the floor of what can be seen this way.
+    floor = int(subprocess.run(["/bin/sh", "-c", f'exec {sys.executable} -S -c "$0" "$@"', program,
+                                "/bin/true"], capture_output=True, text=True, check=True).stdout)
+    return None if kib <= max(8 * 1024, floor) else f"{kib} KiB (floor {floor})"
+
+
+def run_all(report, context, pattern=None):
+    for name, test in sorted(globals().items()):
+        if not name.startswith("test_"):
+            continue
+        title = name[5:].replace("_", " ")
+        if pattern and not re.search(pattern, "scenario: " + title):
+            continue
+        try:
+            report.check("scenario: " + title, test(context))
+        except Skip as e:
+            report.add("skipped", "scenario: " + title, str(e))
+        except Exception as e:  # one broken scenario must not hide the others
+            report.add("failed", "scenario: " + title, f"{type(e).__name__}: {e}")

@@ -18,6 +18,7 @@ struct list {
 	struct buf out;
 	const char *filter; /* glob over whole names, NULL none */
 	bool verbose;
+	bool found; /* anything was printed */
 };
 
 /* A kind of probe that can be listed. */
@@ -122,6 +123,7 @@ static int by_name(const void *x, const void *y)
 
 static void flush(struct list *l)
 {
+	l->found |= l->out.n > 0;
 	say_output(&l->out);
 	buf_reset(&l->out);
 }
@@ -191,9 +193,8 @@ static bool expand(struct list *l, const char *pattern, bool complain)
 	if (ok && !targets_expand(&j.script, &j.config, l->w, &j.diags))
 		ok = j.diags.n_errors == 1 &&
 		     strcmp(j.diags.list.v[0].text, "No probes to attach") == 0;
-	if (ok)
-		print_sites(l, &j.script);
-	else if (complain)
+	print_sites(l, &j.script);
+	if (!ok && complain)
 		say_diags(&j.diags, true);
 	job_free(&j);
 	return ok;
@@ -287,6 +288,8 @@ int list_pattern(struct world *w, const char *pattern, bool verbose)
 		ok = expand(&l, pattern, true);
 	else
 		search(&l, pattern ? pattern : "*");
+	if (ok && !l.found)
+		say_warning("no probes match");
 	buf_free(&l.out);
 	return ok ? 0 : 1;
 }

@@ -36,6 +36,7 @@ static void quoted(struct buf *b, struct str s)
 
 static void type_written(struct buf *b, const struct type_name *t)
 {
+	buf_putc(b, ' ');
 	buf_add(b, t->text.p, t->text.n);
 	if (t->pointers)
 		buf_putc(b, ' ');
@@ -62,15 +63,34 @@ static void integer(struct buf *b, const struct node *n)
 
 static void size_of(struct buf *b, const struct node *n)
 {
-	if (!n->size.e) {
-		buf_putc(b, ' ');
+	if (!n->size.e)
 		type_written(b, &n->size.of);
-	}
 	if (n->kind == NODE_OFFSETOF)
 		text_of(b, n->size.path);
 }
 
-/* What stands behind the kind: names, values, operators. */
+/* The name in a node, empty when it has none. */
+static struct str name_of(const struct node *n)
+{
+	switch (n->kind) {
+	case NODE_IDENT:
+		return n->string;
+	case NODE_BUILTIN:
+		return n->builtin.name;
+	case NODE_CALL:
+		return n->call.name;
+	case NODE_MAP:
+		return n->map.name;
+	case NODE_VAR:
+		return n->var.name;
+	case NODE_FIELD:
+		return n->field.name;
+	default:
+		return (struct str){ "", 0 };
+	}
+}
+
+/* What stands behind the kind and is not a name: values, operators, written types. */
 static void detail(struct buf *b, const struct node *n)
 {
 	switch (n->kind) {
@@ -81,23 +101,8 @@ static void detail(struct buf *b, const struct node *n)
 		buf_putc(b, ' ');
 		quoted(b, n->string);
 		break;
-	case NODE_IDENT:
-		text_of(b, n->string);
-		break;
-	case NODE_BUILTIN:
-		text_of(b, n->builtin.name);
-		break;
-	case NODE_CALL:
-		text_of(b, n->call.name);
-		break;
 	case NODE_PARAM:
 		buf_printf(b, " $%u", n->param);
-		break;
-	case NODE_MAP:
-		text_of(b, n->map.name);
-		break;
-	case NODE_VAR:
-		text_of(b, n->var.name);
 		break;
 	case NODE_UNARY:
 		buf_printf(b, " %s%s", op_text(n->unary.op),
@@ -109,14 +114,10 @@ static void detail(struct buf *b, const struct node *n)
 	case NODE_ASSIGN:
 		buf_printf(b, " %s=", op_text(n->assign.op));
 		break;
-	case NODE_FIELD:
-		text_of(b, n->field.name);
-		break;
 	case NODE_TUPLE_AT:
 		buf_printf(b, " %u", n->tuple_at.i);
 		break;
 	case NODE_CAST:
-		buf_putc(b, ' ');
 		type_written(b, &n->cast.to);
 		break;
 	case NODE_SIZEOF:
@@ -124,12 +125,10 @@ static void detail(struct buf *b, const struct node *n)
 		size_of(b, n);
 		break;
 	case NODE_LET:
-		if (n->let.has_type) {
-			buf_putc(b, ' ');
+		if (n->let.has_type)
 			type_written(b, &n->let.as);
-		}
 		break;
-	default: /* the kind says all */
+	default: /* the kind, and a name, say all */
 		break;
 	}
 }
@@ -146,6 +145,8 @@ static void print_node(struct buf *b, struct node *n, u32 level, bool types)
 
 	indent(b, level);
 	kind_name(b, n->kind);
+	if (name_of(n).n)
+		text_of(b, name_of(n));
 	detail(b, n);
 	if (types && n->type) {
 		buf_puts(b, " : ");

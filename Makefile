@@ -163,6 +163,11 @@ run-check: all $(EXAMPLES) $(PROGS) $(GO_PROG)
 vm-check: tests
 	$(Q)tests/check --build $(BUILD) vm
 
+.PHONY: golden
+## make golden    write tests/gen/*.bpf anew; read the difference before committing it
+golden: $(BUILD)/tests/unit/test_gen_golden
+	$(Q)MEMTAP_GOLDEN=write $<
+
 # ---- fuzzing ---------------------------------------------------------------------------------
 
 FUZZ_FLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all

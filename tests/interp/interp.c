@@ -401,6 +401,11 @@ bool interp_put(struct interp *in, u32 map, const void *key, const void *value)
 	return map_update(&in->maps[map], key, value, BPF_ANY) == 0;
 }
 
+void interp_clear(struct interp *in, u32 map, bool keep_keys)
+{
+	map_clear(&in->maps[map], keep_keys);
+}
+
 u64 interp_data(struct interp *in, u32 word)
 {
 	s32 map = unit_map(in->u, UMAP_DATA);

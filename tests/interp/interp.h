@@ -67,6 +67,8 @@ void interp_each(struct interp *in, u32 map,
 u32 interp_count(const struct interp *in, u32 map);
 /* Puts an element in, as user space would. False when there is no room. */
 bool interp_put(struct interp *in, u32 map, const void *key, const void *value);
+/* Removes all elements, or with keep_keys (and in arrays) makes their values zero. */
+void interp_clear(struct interp *in, u32 map, bool keep_keys);
 /* One word of the data map. */
 u64 interp_data(struct interp *in, u32 word);
 

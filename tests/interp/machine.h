@@ -91,6 +91,7 @@ u8 *map_value_at(const struct map_state *m, u32 slot);
 /* 0 or a negative errno, as the kernel's helpers return. */
 s64 map_update(struct map_state *m, const u8 *key, const u8 *value, u64 flags);
 s64 map_delete(struct map_state *m, const u8 *key);
+void map_clear(struct map_state *m, bool keep_keys);
 
 /* ---- machine_helper.c ---- */
 /* Calls helper `id` with r1-r5; sets r0. */

@@ -109,3 +109,14 @@ s64 map_delete(struct map_state *m, const u8 *key)
 	m->n--;
 	return 0;
 }
+
+void map_clear(struct map_state *m, bool keep_keys)
+{
+	for (u32 i = 0; i < m->def->max_entries; i++) {
+		memset(map_value_at(m, i), 0, m->def->value_size);
+		m->used[i] = is_array(m) || (keep_keys && m->used[i]);
+	}
+	m->n = 0;
+	for (u32 i = 0; i < m->def->max_entries; i++)
+		m->n += m->used[i];
+}

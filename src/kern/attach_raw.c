@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Kernel probes that need no perf event and no tracefs: raw tracepoints, BTF tracepoints, and
- * the trampolines of fentry and fexit. The last two are bound to their function when the program
- * is loaded, so each site has a program of its own.
+ * Kernel probes that need no perf event and no tracefs: raw tracepoints and the trampolines of
+ * fentry and fexit, which are bound to their function when the program is loaded, so that each
+ * site has a program of its own. A BTF tracepoint differs from a raw one in what the compiler
+ * knows of its arguments, not in how it is attached.
  */
 #include "kern/kern.h"
 
@@ -38,21 +39,13 @@ static bool keep_or_fail(struct attach *a, u32 site, int link, struct err *e)
 }
 
 /* Kernels before 6.10 have no cookie here; there the compiler does not depend on one. */
-static int open_raw(struct attach *a, u32 site, const char *name)
-{
-	u64 cookie = a->l->features->rawtp_cookie ? a->prog->sites[site].cookie : 0;
-
-	return sys_raw_tracepoint(kern_prog_fd(a->l, a->prog_index, site), name, cookie);
-}
-
 static bool raw_site(struct attach *a, u32 site, struct err *e)
 {
-	return keep_or_fail(a, site, open_raw(a, site, a->prog->sites[site].event), e);
-}
+	const struct usite *s = &a->prog->sites[site];
+	u64 cookie = a->l->features->rawtp_cookie ? s->cookie : 0;
+	int prog = kern_prog_fd(a->l, a->prog_index, site);
 
-static bool tpbtf_site(struct attach *a, u32 site, struct err *e)
-{
-	return keep_or_fail(a, site, open_raw(a, site, NULL), e);
+	return keep_or_fail(a, site, sys_raw_tracepoint(prog, s->event, cookie), e);
 }
 
 static bool trampoline_site(struct attach *a, u32 site, struct err *e)
@@ -68,11 +61,6 @@ static bool trampoline_site(struct attach *a, u32 site, struct err *e)
 bool attach_raw(struct attach *a, struct err *e)
 {
 	return attach_each(a, raw_site, e);
-}
-
-bool attach_tpbtf(struct attach *a, struct err *e)
-{
-	return attach_each(a, tpbtf_site, e);
 }
 
 bool attach_trampoline(struct attach *a, struct err *e)

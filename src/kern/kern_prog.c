@@ -34,7 +34,7 @@ static const struct prog_kind prog_kinds[] = {
 	[ATTACH_USDT] = { BPF_PROG_TYPE_KPROBE, 0, false },
 	[ATTACH_TRACEPOINT] = { BPF_PROG_TYPE_TRACEPOINT, 0, false },
 	[ATTACH_RAWTP] = { BPF_PROG_TYPE_RAW_TRACEPOINT, 0, false },
-	[ATTACH_TPBTF] = { BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP, true },
+	[ATTACH_TPBTF] = { BPF_PROG_TYPE_RAW_TRACEPOINT, 0, false },
 	[ATTACH_KPROBE] = { BPF_PROG_TYPE_KPROBE, 0, false },
 	[ATTACH_KRETPROBE] = { BPF_PROG_TYPE_KPROBE, 0, false },
 	[ATTACH_FENTRY] = { BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY, true },
@@ -152,7 +152,7 @@ bool kern_prog_load(struct live *l, u32 i, struct buf *log, struct err *e)
 
 	loaded->fds = arena_array(&l->arena, int, n);
 	for (u32 j = 0; ok && j < n; j++) {
-		struct load ld = { l, p, insns, p->n_sites ? p->sites[j].btf_id : 0 };
+		struct load ld = { l, p, insns, prog_kinds[p->kind].per_site ? p->sites[j].btf_id : 0 };
 		int fd = try_load(&ld, NULL, 0);
 
 		if (fd < 0)

@@ -148,11 +148,12 @@ demo: $(BUILD)/memtap $(EXAMPLES)
 	@echo "memtap -e 'uprobe:./itest:cache_insert {@bytes=lhist(arg2, 0 , 16384, 128)}'" \
 		"-c './itest 100'"
 	@cd $(BUILD)/examples && $(abspath $(BUILD))/memtap \
-		-e 'uprobe:./itest:cache_insert {@bytes=lhist(arg2, 0 , 16384, 128)}' -c './itest 100'
+		-e 'uprobe:./itest:cache_insert {@bytes=lhist(arg2, 0 , 16384, 128)}' \
+		-c './itest 100'
 
 tests: all $(UNIT) $(REPLAY) $(EXAMPLES) $(PROGS) $(GO_PROG)
 
-## make check     every test, ending with one line of totals (in parts: unit-check run-check vm-check)
+## make check     every test, ending with one line of totals; in parts: unit-check, run-check
 check: tests
 	$(Q)tests/check --build $(BUILD) $(if $(SAN),--sanitized)
 unit-check: all $(UNIT) $(REPLAY)

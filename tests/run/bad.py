@@ -87,7 +87,8 @@ def by_option(tmp):
     yield Wrong("number|pid|PID", "BEGIN { exit(); }", "-p abc")
     yield Wrong("number|pid|PID", "BEGIN { exit(); }", "-p -5")
     yield Wrong("[Nn]o such file|not found", "BEGIN { exit(); }", "-c /no/such/program")
-    yield Wrong("[Pp]ermission|not executable|cannot|can not", "BEGIN { exit(); }", "-c /etc/passwd")
+    yield Wrong("[Pp]ermission|not executable|cannot|can not", "BEGIN { exit(); }",
+                "-c /etc/passwd")
     yield Wrong("[Nn]o such file|directory|open", "BEGIN { exit(); }", "-o /no/such/dir/file")
     yield Wrong("format|xml|json", "BEGIN { exit(); }", "-f xml")
     yield Wrong("stage|ast", "BEGIN { exit(); }", "-d nothing")

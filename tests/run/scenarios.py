@@ -301,7 +301,8 @@ def test_the_end_of_the_target_ends_memtap(context):
     target = context.progs + "/sizes"
     with process(target, "loop") as p:
         run = Run([context.memtap, "-p", str(p.pid), "-e",
-                   f"uprobe:{target}:six {{ @calls = count(); }} END {{ printf(\"the end\\n\"); }}"])
+                   f"uprobe:{target}:six {{ @calls = count(); }} "
+                   "END { printf(\"the end\\n\"); }"])
         if not run.attached(20 * context.factor):
             run.kill()
             return shown("it never attached", "".join(run.out), "".join(run.err))

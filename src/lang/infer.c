@@ -94,7 +94,10 @@ void infer_hint(struct infer *in, const char *fmt, ...)
 
 void infer_hint_near(struct infer *in, const struct near *n)
 {
-	if (near_best(n))
+	size_t letters = strcspn(n->want, "@$") ? strlen(n->want) : strlen(n->want) - 1;
+
+	/* A name of one letter is near to every other of one letter. */
+	if (near_best(n) && n->distance < letters)
 		infer_hint(in, "did you mean '%s'?", near_best(n));
 }
 

@@ -90,11 +90,12 @@ bool infer_literal_int(struct infer *in, struct node *call, u32 i, s64 *value)
 
 static const struct type *unknown_function(struct infer *in, struct node *n)
 {
+	struct loc loc = { n->loc.off, n->call.name.n };
 	struct near near;
 
 	near_init(&near, infer_text(in, n->call.name));
 	func_offer(&near);
-	infer_error(in, n->loc, "Unknown function: '%.*s'", STR_ARG(n->call.name));
+	infer_error(in, loc, "Unknown function: '%.*s'", STR_ARG(n->call.name));
 	infer_hint_near(in, &near);
 	for (struct node *a = n->call.args; a; a = a->next)
 		infer_expr(in, a);

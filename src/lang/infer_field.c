@@ -10,10 +10,18 @@
 
 #include <string.h>
 
+/* Where the field's own name is written: at the end. */
+static struct loc name_loc(const struct node *n)
+{
+	u32 len = MIN(n->field.name.n, n->loc.len);
+
+	return (struct loc){ n->loc.off + n->loc.len - len, len };
+}
+
 static const struct type *unknown_field(struct infer *in, struct node *n, const char *of,
                                         const struct near *near)
 {
-	infer_error(in, n->loc, "'%s' has no field named '%.*s'", of, STR_ARG(n->field.name));
+	infer_error(in, name_loc(n), "'%s' has no field named '%.*s'", of, STR_ARG(n->field.name));
 	infer_hint_near(in, near);
 	return NULL;
 }

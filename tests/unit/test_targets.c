@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Attach points and the sites they expand to, over the fake world; this executable carries the
+ * functions and static probes.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+#include <sys/sdt.h>
+
+#include "fake_world.h"
+#include "lang/lang.h"
+
+/* Functions for uprobes: two names of one place, and one of another. */
+__attribute__((noinline, used)) void targets_fire_one(int n);
+__attribute__((noinline, used)) void targets_fire_two(int n, volatile char *p);
+void targets_fire_alias(int n) __attribute__((alias("targets_fire_one")));
+
+void targets_fire_one(int n)
+{
+	DTRACE_PROBE2(memtap_test, hit, n, 3);
+}
+
+void targets_fire_two(int n, volatile char *p)
+{
+	DTRACE_PROBE2(memtap_test, hit, *p, 4);
+	DTRACE_PROBE1(memtap_test, done, n);
+}
+
+struct run {
+	struct arena arena;
+	struct source source;
+	struct script script;
+	struct config config;
+	struct diags diags;
+	struct fake_world world;
+	bool ok;
+};
+
+static void setup(struct run *r)
+{
+	memset(r, 0, sizeof(*r));
+	fake_world_init(&r->world);
+}
+
+static void expand(struct run *r, const char *text)
+{
+	struct err e;
+
+	assert_true(source_set(&r->source, &r->arena, "stdin", str_of(text), &e));
+	r->script = (struct script){ .arena = &r->arena, .source = &r->source };
+	r->diags = (struct diags){ .arena = &r->arena, .source = &r->source };
+	assert_true(parse_script(&r->script, &r->diags));
+	assert_true(config_read(&r->config, &r->script, &r->diags));
+	r->ok = targets_expand(&r->script, &r->config, &r->world.world, &r->diags);
+	assert_int_equal(r->ok, r->diags.n_errors == 0);
+}
+
+static void teardown(struct run *r)
+{
+	fake_world_free(&r->world);
+	arena_free(&r->arena);
+}
+
+/* All sites, programs separated by '|', sites by ' '. */
+static const char *sites(struct run *r)
+{
+	struct buf b = { 0 };
+	const char *text;
+
+	for (struct probe *p = r->script.probes; p; p = p->next)
+		for (u32 i = 0; i < p->variants.n; i++) {
+			if (b.n)
+				buf_puts(&b, " | ");
+			for (u32 k = 0; k < p->variants.v[i]->sites.n; k++)
+				buf_printf(&b, "%s%s", k ? " " : "",
+				           p->variants.v[i]->sites.v[k].name);
+		}
+	text = arena_strdup(&r->arena, buf_text(&b));
+	buf_free(&b);
+	return text;
+}
+
+static void test_names(void **state)
+{
+	static const struct {
+		const char *script, *sites;
+	} rows[] = {
+		{ "begin {} END {}", "BEGIN | END" },
+		{ "BEGIN, END { }", "BEGIN | END" },
+		{ "t:vmscan:* { @ = count(); }", "tracepoint:vmscan:mm_vmscan_lru_isolate "
+		                                 "tracepoint:vmscan:mm_vmscan_write_folio" },
+		{ "t:vmscan:* { print(args.nid); }", "tracepoint:vmscan:mm_vmscan_lru_isolate | "
+		                                     "tracepoint:vmscan:mm_vmscan_write_folio" },
+		{ "Tracepoint:sched:sched_switch { }", "tracepoint:sched:sched_switch" },
+		{ "software:faults:1 {}", "software:page-faults:1" },
+		{ "s:page-faults: {}", "software:page-faults:100" },
+		{ "h:cache-misses:5 {}", "hardware:cache-misses:5" },
+		{ "i:s:1, i:1s, i:ms:20 {}", "interval:s:1 interval:1s interval:ms:20" },
+		{ "profile:hz:99 {}", "profile:hz:99" },
+		{ "k:vfs_* { @[func] = count(); }",
+		  "kprobe:vfs_open kprobe:vfs_read kprobe:vfs_write" },
+		{ "kprobe:zram:* {}", "kprobe:zram:zram_write" },
+		{ "kprobe:vfs_read+8 {}", "kprobe:vfs_read+8" },
+		{ "kretprobe:vfs_read {}", "kretprobe:vfs_read" },
+		{ "fentry:vfs_* {}", "fentry:vfs_read | fentry:vfs_open" },
+		{ "kretfunc:vfs_read {}", "fexit:vfs_read" },
+		{ "rt:wakeup {} tp_btf:wake* {}", "rawtracepoint:wakeup | btftracepoint:wakeup" },
+		{ "rt:sched_switch {}", "rawtracepoint:sched_switch" },
+		{ "u:self:targets_fire_two {}", "uprobe:/proc/self/exe:targets_fire_two" },
+		{ "u:self:targets_fire_two+1 {}", "uprobe:/proc/self/exe:targets_fire_two+1" },
+		{ "ur:self:targets_fire_two {}", "uretprobe:/proc/self/exe:targets_fire_two" },
+		{ "usdt:self:memtap_test:done {}", "usdt:/proc/self/exe:memtap_test:done" },
+		{ "usdt:self:done {}", "usdt:/proc/self/exe:memtap_test:done" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct run r;
+
+		setup(&r);
+		expand(&r, rows[i].script);
+		if (!r.ok)
+			print_message("%s: %s\n", rows[i].script, r.diags.list.v[0].text);
+		assert_true(r.ok);
+		assert_string_equal(sites(&r), rows[i].sites);
+		teardown(&r);
+	}
+}
+
+static void test_errors(void **state)
+{
+	static const struct {
+		const char *script, *text, *hint;
+	} rows[] = {
+		{ "uprob:x:y {}", "Unknown probe type: 'uprob'", "did you mean 'uprobe'?" },
+		{ "watchpoint:1:8:w {}", "memtap has no 'watchpoint' probes", NULL },
+		{ "t:vmscan {}", "tracepoint takes 2 to 2 parts, not 1",
+		  "write it as tracepoint:GROUP:EVENT" },
+		{ "t:vmscan:mm_vmscan_writepage {}",
+		  "No matches for tracepoint vmscan:mm_vmscan_writepage.",
+		  "did you mean 'vmscan:mm_vmscan_write_folio'?" },
+		{ "t:vmscam:x {}", "No matches for tracepoint vmscam:x.",
+		  "did you mean group 'vmscan'?" },
+		{ "t:vmscan:zz* {}", "No matches for tracepoint vmscan:zz*.", NULL },
+		{ "s:fault:1 {}", "Unknown software event: 'fault'", NULL },
+		{ "s:faults:x {}", "'x' is not a number above 0", NULL },
+		{ "s:faults:0 {}", "'0' is not a number above 0", NULL },
+		{ "i:x:1 {}", "Unknown unit of time: 'x'", "use one of s, ms, us, hz" },
+		{ "i:us:0 {}", "'0' is not a number above 0", NULL },
+		{ "i:1 {}", "the shortest period is 1us", NULL },
+		{ "i:1y {}", "'1y' is not a duration", NULL },
+		{ "k:vfs_rea {}", "No matches for kprobe vfs_rea.", "did you mean 'vfs_read'?" },
+		{ "k:0x1000 {}", "a kprobe on an address needs --unsafe", NULL },
+		{ "kr:vfs_read+4 {}", "a kretprobe takes no offset", NULL },
+		{ "f:vfs_reed {}", "No matches for fentry vfs_reed.", "did you mean 'vfs_read'?" },
+		{ "f:zram:x {}", "functions of modules have no types here: 'zram'",
+		  "use kprobe:zram:x" },
+		{ "tp_btf:wakup {}", "No matches for btftracepoint wakup.",
+		  "did you mean 'wakeup'?" },
+		{ "u:nowhere:f {}", "no program or library 'nowhere'", NULL },
+		{ "u:self:targets_fire_on {}",
+		  "No matches for uprobe /proc/self/exe:targets_fire_on.",
+		  "did you mean 'targets_fire_one'?" },
+		{ "u::f {}", "uprobe: no path needs a process",
+		  "name the file, or give -p PID or -c COMMAND" },
+		{ "ur:self:targets_fire_one+1 {}", "a uretprobe takes no offset", NULL },
+		{ "usdt:self:memtap_test:dine {}", "No matches for usdt memtap_test:dine.",
+		  "did you mean 'done'?" },
+		{ "i:s:$1 {}", "positional parameter $1 is not given on the command line", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct run r;
+
+		setup(&r);
+		expand(&r, rows[i].script);
+		assert_int_equal(r.diags.n_errors, 1);
+		assert_string_equal(r.diags.list.v[0].text, rows[i].text);
+		if (rows[i].hint) {
+			assert_non_null(r.diags.list.v[0].hint);
+			assert_string_equal(r.diags.list.v[0].hint, rows[i].hint);
+		}
+		teardown(&r);
+	}
+}
+
+static void test_missing_features(void **state)
+{
+	struct run r;
+
+	(void)state;
+	setup(&r);
+	r.world.features = (struct features){ .btf = true };
+	expand(&r, "kprobe:vfs_read {}");
+	assert_non_null(strstr(r.diags.list.v[0].text, "no kprobes"));
+	assert_non_null(strstr(r.diags.list.v[0].hint, "btftracepoint"));
+	expand(&r, "fentry:vfs_read {}");
+	assert_non_null(strstr(r.diags.list.v[0].text, "no fentry"));
+	teardown(&r);
+}
+
+static void test_missing_probes(void **state)
+{
+	struct run r;
+
+	(void)state;
+	setup(&r);
+	expand(&r, "config = { missing_probes = \"warn\"; } t:vmscan:x, BEGIN {}");
+	assert_true(r.ok);
+	assert_int_equal(r.diags.list.n, 1);
+	assert_int_equal(r.diags.list.v[0].level, DIAG_WARNING);
+	expand(&r, "config = { missing_probes = \"ignore\"; } t:vmscan:x {}");
+	assert_string_equal(r.diags.list.v[0].text, "No probes to attach");
+	teardown(&r);
+}
+
+static void test_limit(void **state)
+{
+	struct run r;
+
+	(void)state;
+	setup(&r);
+	expand(&r, "config = { max_probes = 2; } BEGIN {} k:vfs_* {}");
+	assert_int_equal(r.diags.n_errors, 1);
+	assert_string_equal(r.diags.list.v[0].text,
+	                    "the script has 4 probes, more than the limit of 2");
+	assert_non_null(strstr(r.diags.list.v[0].hint, "max_probes = 4"));
+	teardown(&r);
+}
+
+static void test_uprobe_glob_joins_aliases(void **state)
+{
+	const struct variant *v;
+	struct run r;
+
+	(void)state;
+	setup(&r);
+	expand(&r, "uprobe:self:targets_fire_* { }");
+	assert_true(r.ok);
+	v = r.script.probes->variants.v[0];
+	assert_int_equal(r.script.probes->variants.n, 1);
+	assert_int_equal(v->sites.n, 2);
+	assert_int_not_equal(v->sites.v[0].offset, v->sites.v[1].offset);
+	teardown(&r);
+}
+
+static void test_usdt_sites(void **state)
+{
+	struct run r;
+
+	(void)state;
+	setup(&r);
+	expand(&r, "usdt:self:hit { @ = count(); }"); /* no argument: one program */
+	assert_int_equal(r.script.probes->variants.n, 1);
+	assert_int_equal(r.script.probes->variants.v[0]->sites.n, 2);
+	expand(&r, "usdt:self:hit { print(arg1); }"); /* 3 here, 4 there */
+	assert_int_equal(r.script.probes->variants.n, 2);
+	assert_int_equal(r.script.probes->variants.v[1]->usdt[1].value, 4);
+	teardown(&r);
+}
+
+static void test_process(void **state)
+{
+	struct run r;
+
+	(void)state;
+	setup(&r);
+	r.world.world.pid = 77;
+	expand(&r, "usdt::memtap_test:done, usdt::done, usdt:memtap_test:done, usdt:done {}");
+	assert_true(r.ok);
+	assert_int_equal(r.script.probes->variants.v[0]->sites.n, 4);
+	assert_int_equal(r.script.probes->variants.v[0]->sites.v[0].pid, 77);
+	expand(&r, "uprobe::targets_fire_two, s:faults:1, t:sched:sched_switch {}");
+	assert_int_equal(r.script.probes->variants.v[0]->sites.v[0].pid, 77);
+	assert_int_equal(r.script.probes->variants.v[1]->sites.v[0].pid, 77);
+	assert_int_equal(r.script.probes->variants.v[2]->sites.v[0].pid, 0);
+	expand(&r, "usdt::nothing {}");
+	assert_string_equal(r.diags.list.v[0].text, "No matches for usdt nothing.");
+	r.world.world.pid = 78;
+	expand(&r, "usdt::nothing {}");
+	assert_string_equal(r.diags.list.v[0].text, "no process 78");
+	teardown(&r);
+}
+
+static void test_params(void **state)
+{
+	static const char *const params[] = { "5", "vmscan" };
+	struct run r;
+
+	(void)state;
+	setup(&r);
+	r.world.world.params = params;
+	r.world.world.n_params = 2;
+	expand(&r, "interval:s:$1 {}");
+	assert_string_equal(sites(&r), "interval:s:5");
+	assert_int_equal(r.script.probes->variants.v[0]->sites.v[0].period, 5000000000);
+	expand(&r, "t:$2:mm_vmscan_lru_isolate {}");
+	assert_string_equal(sites(&r), "tracepoint:vmscan:mm_vmscan_lru_isolate");
+	teardown(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_missing_features),
+		cmocka_unit_test(test_missing_probes),
+		cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_uprobe_glob_joins_aliases),
+		cmocka_unit_test(test_usdt_sites),
+		cmocka_unit_test(test_process),
+		cmocka_unit_test(test_params),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -22,8 +22,8 @@ struct opt {
 	const char *long_name; /* without "--", NULL none */
 	const char *arg;       /* what stands behind it, for the usage; NULL for flags */
 	enum opt_kind kind;
-	size_t off;            /* where in the caller's struct the value goes */
-	const char *help;      /* NULL: works, and is not in the usage */
+	size_t off;       /* where in the caller's struct the value goes */
+	const char *help; /* NULL: works, and is not in the usage */
 };
 
 /* What is not an option, in order. */
@@ -37,7 +37,7 @@ struct opt_rest {
  * first argument that is wrong.
  */
 bool opt_parse(const struct opt *rows, u32 n, void *to, struct arena *a, int argc, char **argv,
-	       struct opt_rest *rest, struct err *e);
+               struct opt_rest *rest, struct err *e);
 /* One line an option. */
 void opt_usage(struct buf *b, const struct opt *rows, u32 n);
 

@@ -20,8 +20,8 @@ struct job {
 	struct diags diags;
 	struct script script;
 	struct config config;
-	struct world *world;  /* borrowed */
-	struct unit *unit;    /* after STAGE_UNIT */
+	struct world *world; /* borrowed */
+	struct unit *unit;   /* after STAGE_UNIT */
 };
 
 void job_init(struct job *j, struct world *w);

@@ -10,6 +10,7 @@
 #include "lang/source.h"
 
 /* Longer operators stand before their prefixes. */
+/* clang-format off */
 #define PUNCTUATION(X)                                                                             \
 	X(SHL_SET, "<<=") X(SHR_SET, ">>=")                                                        \
 	X(ADD_SET, "+=") X(SUB_SET, "-=") X(MUL_SET, "*=") X(DIV_SET, "/=") X(MOD_SET, "%=")       \
@@ -20,6 +21,7 @@
 	X(RBRACKET, "]") X(COMMA, ",") X(SEMI, ";") X(COLON, ":") X(QUESTION, "?") X(DOT, ".")     \
 	X(SET, "=") X(LT, "<") X(GT, ">") X(ADD, "+") X(SUB, "-") X(MUL, "*") X(DIV, "/")          \
 	X(MOD, "%") X(AND, "&") X(OR, "|") X(XOR, "^") X(NOT, "!") X(COMPL, "~")
+/* clang-format on */
 
 enum token_kind {
 	TOKEN_END,
@@ -39,10 +41,10 @@ enum token_kind {
 struct token {
 	enum token_kind kind;
 	struct loc loc;
-	struct str text;  /* as written; STRING: its value */
-	u64 value;        /* INT, PARAM */
-	bool is_unsigned; /* INT */
-	bool on_new_line; /* a line end lies between this token and the one before */
+	struct str text;     /* as written; STRING: its value */
+	u64 value;           /* INT, PARAM */
+	bool is_unsigned;    /* INT */
+	bool on_new_line;    /* a line end lies between this token and the one before */
 	const char *problem; /* what is wrong with it, NULL when nothing is */
 	struct loc problem_loc;
 };

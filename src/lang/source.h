@@ -22,7 +22,7 @@ struct source {
 
 /* Copies the text of -e. False and *e when it is too long. */
 bool source_set(struct source *s, struct arena *a, const char *name, struct str text,
-		struct err *e);
+                struct err *e);
 /* Reads a file, or standard input when path is "-". */
 bool source_read(struct source *s, struct arena *a, const char *path, struct err *e);
 

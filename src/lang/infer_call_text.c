@@ -177,7 +177,8 @@ const struct type *infer_call_ntop(struct infer *in, struct node *n)
 		return NULL;
 	if (t->kind == TYPE_INT || t->kind == TYPE_PTR)
 		return type_plain(in->arena, TYPE_INET);
-	if ((t->kind == TYPE_ARRAY || t->kind == TYPE_STRUCT || t->kind == TYPE_STR) &&
+	if ((t->kind == TYPE_ARRAY || t->kind == TYPE_STRUCT ||
+	     (t->kind == TYPE_STR && !t->bounded)) &&
 	    (t->size == 4 || t->size == 16))
 		return type_plain(in->arena, TYPE_INET);
 	return infer_error(in, a->loc, "ntop() needs an IPv4 integer or 4 or 16 bytes, not '%s'",

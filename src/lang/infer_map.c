@@ -144,9 +144,7 @@ static bool key_mismatch(struct infer *in, const struct map_info *m, const struc
 	return false;
 }
 
-/* `one`: the key's only expression, or NULL. */
-static bool merge_key(struct infer *in, struct map_info *m, const struct type *t,
-                      const struct node *one, struct loc loc)
+static bool merge_key(struct infer *in, struct map_info *m, const struct type *t, struct loc loc)
 {
 	const struct type *key = m->sym->key;
 
@@ -160,8 +158,7 @@ static bool merge_key(struct infer *in, struct map_info *m, const struct type *t
 	m->keyed = true;
 	t = infer_rest(in, t);
 	if (key) {
-		const struct type *merged = one ? infer_unify_node(in, key, one)
-		                                : infer_unify(in, key, t);
+		const struct type *merged = infer_unify(in, key, t);
 
 		if (!merged)
 			return key_mismatch(in, m, t, loc);
@@ -177,42 +174,51 @@ static bool merge_key(struct infer *in, struct map_info *m, const struct type *t
 	return true;
 }
 
-static const struct type *key_part(struct infer *in, struct node *n)
+/* Part i of n of the key so far, NULL when there is none to compare with. */
+static const struct type *part_so_far(const struct map_info *m, u32 i, u32 n)
 {
-	const struct type *t = infer_storable(in, n);
+	const struct type *key = m->sym->key;
 
-	if (t && type_is_agg(t))
-		return infer_error(in, n->loc, "a key can not be '%s'", type_name(in->arena, t));
-	return t;
+	if (n == 1 || !key)
+		return key;
+	return key->kind == TYPE_TUPLE && key->n_fields == n ? key->fields[i].type : NULL;
+}
+
+/* The type of one part; a literal takes the one its place has. */
+static const struct type *key_part(struct infer *in, struct node *n, const struct type *old)
+{
+	const struct type *t = infer_storable(in, n), *both;
+
+	if (!t || n->kind != NODE_INT || !old)
+		return t;
+	both = infer_unify_node(in, old, n);
+	return both ? both : t;
 }
 
 bool infer_map_keys(struct infer *in, struct node *map)
 {
 	struct map_info *m = infer_map_find(in, map);
-	const struct type **types = arena_array(in->arena, const struct type *,
-	                                        MAX(map->map.n_keys, 1u));
+	u32 n = map->map.n_keys, i = 0;
+	const struct type **types = arena_array(in->arena, const struct type *, MAX(n, 1u));
 	bool known = true;
-	u32 n = 0;
 
-	for (struct node *k = map->map.keys; k; k = k->next) {
-		types[n] = key_part(in, k);
-		known &= types[n++] != NULL;
+	for (struct node *k = map->map.keys; k; k = k->next, i++) {
+		types[i] = key_part(in, k, part_so_far(m, i, n));
+		known &= types[i] != NULL;
 	}
 	if (!known) {
 		m->keyed |= !m->bare;
 		return false;
 	}
-	if (n == 1)
-		return merge_key(in, m, types[0], map->map.keys, map->loc);
-	return merge_key(in, m, type_tuple(in->arena, types, n), NULL, map->loc);
+	return merge_key(in, m, n == 1 ? types[0] : type_tuple(in->arena, types, n), map->loc);
 }
 
 bool infer_map_key(struct infer *in, struct node *map, struct node *key)
 {
 	struct map_info *m = infer_map_whole(in, map);
-	const struct type *t = key_part(in, key);
+	const struct type *t = key_part(in, key, m ? m->sym->key : NULL);
 
-	return m && t && merge_key(in, m, t, key, key->loc);
+	return m && t && merge_key(in, m, t, key->loc);
 }
 
 /* ---- values ------------------------------------------------------------------------------------ */

@@ -5,9 +5,18 @@
  */
 #include "lang/infer.h"
 
+#include <string.h>
+
 static bool is_number(const struct type *t)
 {
 	return t->kind == TYPE_INT || t->kind == TYPE_BOOL;
+}
+
+static bool same_enum(const struct type *a, const struct type *b)
+{
+	if (!a->name || !b->name)
+		return a->name == b->name;
+	return strcmp(a->name, b->name) == 0;
 }
 
 const struct type *infer_widen(const struct type *t)
@@ -60,7 +69,7 @@ static const struct type *unify_str(struct infer *in, const struct type *a, cons
 const struct type *infer_unify(struct infer *in, const struct type *old, const struct type *now)
 {
 	if (is_number(old) && is_number(now)) {
-		if (type_eq(old, now) && old->name == now->name)
+		if (type_eq(old, now) && same_enum(old, now))
 			return old;
 		return type_int(8, old->is_signed || now->is_signed);
 	}

@@ -75,8 +75,8 @@ static void test_names(void **state)
 static void test_equality(void **state)
 {
 	const struct type *one[] = { &type_u64, type_str(&arena, 5, true) };
-	const struct type *two[] = { &type_u64, type_str(&arena, 8, false) };
-	const struct type *three[] = { &type_s64, type_str(&arena, 8, false) };
+	const struct type *two[] = { &type_u64, type_str(&arena, 5, false) };
+	const struct type *three[] = { &type_s64, type_str(&arena, 5, false) };
 	struct type a = { .kind = TYPE_LHIST, .max = 10, .step = 1 }, b = a;
 
 	(void)state;

@@ -13,20 +13,20 @@
 #include "unit/unit.h"
 
 enum report {
-	REPORT_NOTE,    /* "Attached 3 probes", the verifier's log with -v; several lines possible */
+	REPORT_NOTE, /* "Attached 3 probes", the verifier's log with -v; several lines possible */
 	REPORT_WARNING, /* runtime errors, lost events, skipped probes, warnf() */
 	REPORT_ERROR,   /* errorf() */
 };
 
 struct session_options {
 	bool verbose;
-	bool quiet;        /* no notes */
+	bool quiet; /* no notes */
 	bool json;
-	bool keep_errors;  /* -k: warn about failed reads, lookups and deletes too */
-	bool dry_run;      /* end after attaching; BEGIN and END do not run */
+	bool keep_errors;   /* -k: warn about failed reads, lookups and deletes too */
+	bool dry_run;       /* end after attaching; BEGIN and END do not run */
 	const char *output; /* -o: file to write to (made or emptied), NULL: output_fd */
-	int output_fd;     /* usually 1 */
-	s32 pid;           /* -p: end when this process ends; 0 none */
+	int output_fd;      /* usually 1 */
+	s32 pid;            /* -p: end when this process ends; 0 none */
 	const struct features *features; /* NULL: the loader asks the kernel itself */
 	/* `loc` is a place in the unit's source or NULL. */
 	void (*report)(void *ctx, enum report kind, const struct loc *loc, const char *text);
@@ -42,6 +42,6 @@ struct session_options {
  * when the unit could not be loaded, attached or run.
  */
 int session_run(const struct unit *u, const struct session_options *o, struct child *child,
-		struct err *e);
+                struct err *e);
 
 #endif

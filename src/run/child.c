@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The process of -c. It is forked before the script is compiled and then waits in a read()
+ * until we write one byte; if we die instead, the read ends and so does the child. The same
+ * socket tells us about exec: it closes on success, on failure the errno comes back.
+ * No shell is involved: blanks, quotes and backslashes split the command, nothing else is
+ * special.
+ */
+#include "run/child.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/str.h"
+
+#define TERM_GRACE_MS 1000
+
+struct child {
+	struct arena arena;
+	char **argv;
+	const char *program;
+	pid_t pid;
+	int pidfd, socket;
+	bool released, reaped;
+};
+
+/* ---- the command line ---- */
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n';
+}
+
+/* Adds what stands between quotes; *p is behind the opening one. False without a closing one. */
+static bool quoted(struct buf *word, const char **p, char quote)
+{
+	for (; **p && **p != quote; ++*p) {
+		if (quote == '"' && **p == '\\' && ((*p)[1] == '"' || (*p)[1] == '\\'))
+			++*p;
+		buf_putc(word, **p);
+	}
+	if (!**p)
+		return false;
+	++*p;
+	return true;
+}
+
+static bool next_word(struct buf *word, const char **p, struct err *e)
+{
+	buf_reset(word);
+	while (**p && !is_blank(**p)) {
+		char c = *(*p)++;
+
+		if (c == '\'' || c == '"') {
+			if (!quoted(word, p, c))
+				return err_set(e, "the command of -c has a %c that is not closed",
+				               c);
+			continue;
+		}
+		if (c == '\\' && **p)
+			c = *(*p)++;
+		buf_putc(word, c);
+	}
+	return true;
+}
+
+static bool split(struct child *c, const char *command, struct err *e)
+{
+	VEC(char *) words = { 0 };
+	struct buf word = { 0 };
+	bool ok = true;
+
+	for (;;) {
+		while (is_blank(*command))
+			command++;
+		if (!*command || !ok)
+			break;
+		ok = next_word(&word, &command, e);
+		vec_add(&c->arena, &words, arena_strdup(&c->arena, buf_text(&word)));
+	}
+	buf_free(&word);
+	if (ok && !words.n)
+		return err_set(e, "the command of -c is empty");
+	vec_add(&c->arena, &words, NULL);
+	c->argv = words.v;
+	return ok;
+}
+
+static bool is_program(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+static bool find_program(struct child *c, struct err *e)
+{
+	const char *name = c->argv[0], *path = getenv("PATH");
+	struct str rest = str_of(path ? path : "/usr/local/bin:/usr/bin:/bin");
+
+	if (strchr(name, '/')) {
+		c->program = name;
+		if (is_program(name))
+			return true;
+		return err_sys(e, access(name, X_OK) < 0 ? errno : EACCES, "can not run %s", name);
+	}
+	while (rest.p) {
+		struct str dir = str_cut(rest, ':', &rest);
+
+		c->program = arena_printf(&c->arena, "%.*s%s%s", STR_ARG(dir), dir.n ? "/" : "",
+		                          name);
+		if (is_program(c->program))
+			return true;
+	}
+	return err_set(e, "there is no program %s in PATH", name);
+}
+
+/* ---- the process ---- */
+
+static void run_child(struct child *c, int socket)
+{
+	sigset_t none;
+	char go;
+	int code;
+
+	if (read(socket, &go, 1) != 1)
+		_exit(1);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	execv(c->program, c->argv);
+	code = errno;
+	if (write(socket, &code, sizeof(code)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+static bool fork_child(struct child *c, struct err *e)
+{
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+		return err_sys(e, errno, "can not make a socket pair");
+	c->pid = fork();
+	if (c->pid == 0) {
+		close(ends[0]);
+		run_child(c, ends[1]);
+	}
+	close(ends[1]);
+	c->socket = ends[0];
+	if (c->pid < 0)
+		return err_sys(e, errno, "can not make a process for %s", c->program);
+	c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
+	if (c->pidfd < 0)
+		return err_sys(e, errno, "can not watch the process of %s", c->program);
+	return true;
+}
+
+struct child *child_start(const char *command, struct err *e)
+{
+	struct child *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		abort();
+	c->pid = c->pidfd = c->socket = -1;
+	if (!split(c, command, e) || !find_program(c, e) || !fork_child(c, e)) {
+		child_free(c);
+		return NULL;
+	}
+	return c;
+}
+
+bool child_release(struct child *c, struct err *e)
+{
+	ssize_t n;
+	int code;
+
+	c->released = true;
+	if (send(c->socket, "", 1, MSG_NOSIGNAL) != 1)
+		return err_sys(e, errno, "the process for %s is gone", c->program);
+	n = read(c->socket, &code, sizeof(code));
+	if (n == 0)
+		return true;
+	return err_sys(e, n == sizeof(code) ? code : EIO, "can not run %s", c->program);
+}
+
+static bool ends_within(struct child *c, int ms)
+{
+	struct pollfd p = { .fd = c->pidfd, .events = POLLIN };
+
+	return poll(&p, 1, ms) == 1;
+}
+
+static void end_child(struct child *c)
+{
+	if (c->released && !ends_within(c, 0)) {
+		kill(c->pid, SIGTERM);
+		if (ends_within(c, TERM_GRACE_MS)) {
+			child_wait(c);
+			return;
+		}
+	}
+	kill(c->pid, SIGKILL);
+	child_wait(c);
+}
+
+void child_free(struct child *c)
+{
+	if (!c)
+		return;
+	if (c->pid > 0 && !c->reaped)
+		end_child(c);
+	if (c->pidfd >= 0)
+		close(c->pidfd);
+	if (c->socket >= 0)
+		close(c->socket);
+	arena_free(&c->arena);
+	free(c);
+}
+
+int child_wait(struct child *c)
+{
+	int status = 0;
+
+	while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	c->reaped = true;
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+s32 child_pid(const struct child *c)
+{
+	return c->pid;
+}
+
+const char *child_program(const struct child *c)
+{
+	return c->program;
+}
+
+int child_fd(const struct child *c)
+{
+	return c->pidfd;
+}

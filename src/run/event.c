@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What to do with a record. Everything printed goes to the session's output buffer; the
+ * session writes it when the batch is done. The kernel side may cut the end of a record whose
+ * last argument is a string, so a record is completed with zeros before it is read.
+ * A map is printed as it is when its record is read, not as it was when the probe fired.
+ */
+#include "run/event.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "run/shell.h"
+
+#define CAT_LIMIT    10240      /* bytes of a file that cat() prints */
+#define SYSTEM_LIMIT (1u << 20) /* bytes of output that system() passes on */
+
+typedef void event_fn(struct events *ev, const struct urecord *r, const u8 *record);
+
+void event_report(struct events *ev, enum report kind, const struct loc *loc, const char *text)
+{
+	output_flush(ev->output);
+	ev->options->report(ev->options->report_ctx, kind, loc, text);
+}
+
+static struct buf *text_of(struct events *ev)
+{
+	return &ev->output->text;
+}
+
+static void do_printf(struct events *ev, const struct urecord *r, const u8 *record)
+{
+	ev->out.ops->printf_(text_of(ev), &ev->out, r, record);
+}
+
+/* In JSON part of the output; as text a message. */
+static void do_message(struct events *ev, const struct urecord *r, const u8 *record)
+{
+	struct buf b = { 0 };
+
+	if (ev->options->json) {
+		do_printf(ev, r, record);
+		return;
+	}
+	format_print(&b, &ev->out, r->text, r->args, r->n_args, record);
+	event_report(ev, r->action == ACTION_ERRORF ? REPORT_ERROR : REPORT_WARNING, &r->loc,
+	             buf_text(&b));
+	buf_free(&b);
+}
+
+/* ---- maps ---- */
+
+struct rows {
+	struct table *table;
+	u32 cells;
+};
+
+static bool add_row(void *ctx, const void *key, const void *cells)
+{
+	struct rows *rows = ctx;
+
+	table_add(rows->table, key, cells, rows->cells);
+	return true;
+}
+
+static void print_table(struct events *ev, struct table *t, u32 top, u32 div)
+{
+	table_sort(t);
+	ev->out.ops->map(text_of(ev), &ev->out, t, top, div);
+}
+
+void event_print_map(struct events *ev, u32 map, u32 top, u32 div)
+{
+	const struct umap *m = &ev->unit->maps.v[map];
+	struct arena arena = { 0 };
+	struct table t;
+	struct rows rows = { &t, live_cells(ev->live, map) };
+	struct err e = { 0 };
+
+	table_init(&t, &arena, ev->unit, m);
+	if (live_map_each(ev->live, map, add_row, &rows, &e))
+		print_table(ev, &t, top, div);
+	else
+		event_report(ev, REPORT_ERROR, NULL, e.text);
+	arena_free(&arena);
+}
+
+static void do_print_map(struct events *ev, const struct urecord *r, const u8 *record)
+{
+	(void)record;
+	event_print_map(ev, (u32)r->map, r->top, r->div);
+}
+
+/* An aggregation: its cells are in the map, not in the record. */
+static void print_element(struct events *ev, const struct urecord *r, const void *key)
+{
+	const struct umap *m = &ev->unit->maps.v[r->map];
+	u32 n = live_cells(ev->live, (u32)r->map);
+	struct arena arena = { 0 };
+	struct table t;
+	u8 *cells = arena_alloc(&arena, (size_t)n * ROUND_UP(m->value_size, 8u));
+
+	table_init(&t, &arena, ev->unit, m);
+	live_map_get(ev->live, (u32)r->map, key, cells); /* absent: all zero */
+	table_add(&t, key, cells, n);
+	print_table(ev, &t, 0, 0);
+	arena_free(&arena);
+}
+
+static void do_print_keyed(struct events *ev, const struct urecord *r, const u8 *record)
+{
+	const void *key = record + r->args[0].off;
+
+	if (r->n_args < 2)
+		print_element(ev, r, key);
+	else
+		ev->out.ops->keyed(text_of(ev), &ev->out, &ev->unit->maps.v[r->map], key,
+		                   r->args[1].type, record + r->args[1].off);
+}
+
+static void do_print_value(struct events *ev, const struct urecord *r, const u8 *record)
+{
+	ev->out.ops->value(text_of(ev), &ev->out, r->args[0].type, record + r->args[0].off);
+}
+
+static void do_clear(struct events *ev, const struct urecord *r, const u8 *record)
+{
+	struct err e = { 0 };
+
+	(void)record;
+	if (!live_map_clear(ev->live, (u32)r->map, &e))
+		event_report(ev, REPORT_ERROR, &r->loc, e.text);
+}
+
+static void do_zero(struct events *ev, const struct urecord *r, const u8 *record)
+{
+	struct err e = { 0 };
+
+	(void)record;
+	if (!live_map_zero(ev->live, (u32)r->map, &e))
+		event_report(ev, REPORT_ERROR, &r->loc, e.text);
+}
+
+/* ---- the rest ---- */
+
+static void do_time(struct events *ev, const struct urecord *r, const u8 *record)
+{
+	struct buf b = { 0 };
+	struct timespec t;
+
+	(void)record;
+	clock_gettime(CLOCK_REALTIME, &t);
+	value_time(&b, r->text, (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec);
+	ev->out.ops->time_(text_of(ev), &ev->out, buf_text(&b));
+	buf_free(&b);
+}
+
+static bool read_start(const char *path, struct buf *b, struct err *e)
+{
+	char bytes[CAT_LIMIT];
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0)
+		return err_sys(e, errno, "cat: can not open %s", path);
+	while (b->n < CAT_LIMIT) {
+		ssize_t n = read(fd, bytes, CAT_LIMIT - b->n);
+
+		if (n <= 0)
+			break;
+		buf_add(b, bytes, (size_t)n);
+	}
+	close(fd);
+	return true;
+}
+
+static void do_cat(struct events *ev, const struct urecord *r, const u8 *record)
+{
+	struct buf path = { 0 }, b = { 0 };
+	struct err e = { 0 };
+
+	format_print(&path, &ev->out, r->text, r->args, r->n_args, record);
+	if (read_start(buf_text(&path), &b, &e))
+		ev->out.ops->text(text_of(ev), &ev->out, "cat", buf_text(&b));
+	else
+		event_report(ev, REPORT_ERROR, &r->loc, e.text);
+	buf_free(&path);
+	buf_free(&b);
+}
+
+static void do_system(struct events *ev, const struct urecord *r, const u8 *record)
+{
+	struct buf command = { 0 }, b = { 0 };
+	struct err e = { 0 };
+
+	output_flush(ev->output);
+	format_print(&command, &ev->out, r->text, r->args, r->n_args, record);
+	if (shell_run(buf_text(&command), &b, SYSTEM_LIMIT, &e))
+		ev->out.ops->text(text_of(ev), &ev->out, "syscall", buf_text(&b));
+	else
+		event_report(ev, REPORT_ERROR, &r->loc, e.text);
+	buf_free(&command);
+	buf_free(&b);
+}
+
+static void do_join(struct events *ev, const struct urecord *r, const u8 *record)
+{
+	ev->out.ops->join(text_of(ev), &ev->out, r, record);
+}
+
+static void do_exit(struct events *ev, const struct urecord *r, const u8 *record)
+{
+	s64 code = 0;
+
+	if (r->n_args)
+		memcpy(&code, record + r->args[0].off, sizeof(code));
+	ev->exit_code = (u8)code;
+	ev->exit_called = ev->exiting = true;
+}
+
+static event_fn *const event_fns[] = {
+	[ACTION_PRINTF] = do_printf,
+	[ACTION_PRINT_MAP] = do_print_map,
+	[ACTION_PRINT_KEYED] = do_print_keyed,
+	[ACTION_PRINT_VALUE] = do_print_value,
+	[ACTION_CLEAR] = do_clear,
+	[ACTION_ZERO] = do_zero,
+	[ACTION_TIME] = do_time,
+	[ACTION_CAT] = do_cat,
+	[ACTION_SYSTEM] = do_system,
+	[ACTION_JOIN] = do_join,
+	[ACTION_EXIT] = do_exit,
+	[ACTION_ERRORF] = do_message,
+	[ACTION_WARNF] = do_message,
+};
+
+/* The record with at least the bytes its layout has. */
+static const u8 *completed(struct events *ev, const struct urecord *r, const void *record, u32 size)
+{
+	if (size >= r->size)
+		return record;
+	buf_reset(&ev->scratch);
+	buf_add(&ev->scratch, record, size);
+	buf_fill(&ev->scratch, 0, r->size - size);
+	return (const u8 *)ev->scratch.p;
+}
+
+void event_handle(struct events *ev, const void *record, u32 size)
+{
+	const struct urecord *r;
+	u64 id;
+
+	if (ev->exiting || size < sizeof(id))
+		return;
+	memcpy(&id, record, sizeof(id));
+	if (id >= ev->unit->records.n)
+		return;
+	r = &ev->unit->records.v[id];
+	event_fns[r->action](ev, r, completed(ev, r, record, size));
+}
+
+void events_free(struct events *ev)
+{
+	buf_free(&ev->scratch);
+}

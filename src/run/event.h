@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Records from the ring become output: a table from a record's action to the function that
+ * does it.
+ */
+#ifndef RUN_EVENT_H
+#define RUN_EVENT_H
+
+#include "kern/live.h"
+#include "out/out.h"
+#include "run/output.h"
+#include "run/session.h"
+
+struct events {
+	const struct unit *unit;
+	struct live *live;
+	const struct session_options *options;
+	struct output *output;
+	struct out out;
+	struct buf scratch; /* of one record */
+	bool exiting;       /* exit() was seen: later records are dropped */
+	bool exit_called;
+	int exit_code;
+};
+
+/* Does one record; `size` bytes as they came from the ring. */
+void event_handle(struct events *ev, const void *record, u32 size);
+/* Prints one whole map. */
+void event_print_map(struct events *ev, u32 map, u32 top, u32 div);
+/* Says something to the user, after the output so far. */
+void event_report(struct events *ev, enum report kind, const struct loc *loc, const char *text);
+void events_free(struct events *ev);
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Names for stacks, addresses, users and cgroups. A cgroup's id is the inode number its
+ * directory has in cgroup2, and at the same time the content of a file handle, so the kernel
+ * itself turns it into a path (open_by_handle_at(2)) without a walk over the tree.
+ */
+#include "run/names.h"
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sym/frames.h"
+
+static void name_stack(void *ctx, struct buf *b, const struct type *type, const u64 *words)
+{
+	struct names *n = ctx;
+	struct ustack_value v = { 0 };
+	s64 pid = type->kind == TYPE_USTACK ? (s64)(u32)words[1] : FRAMES_KERNEL;
+	u32 limit = type->limit ? type->limit : UNIT_STACK_FRAMES;
+
+	if (n->stacks < 0 || !live_map_get(n->live, (u32)n->stacks, &words[0], &v))
+		v.n = 0;
+	frames_print(b, n->sym, (enum frames_mode)type->mode, pid, v.ip,
+	             (u32)MIN(v.n, (u64)MIN(limit, UNIT_STACK_FRAMES)));
+}
+
+static void name_ksym(void *ctx, struct buf *b, u64 addr)
+{
+	sym_kernel_name(((struct names *)ctx)->sym, b, addr);
+}
+
+static void name_usym(void *ctx, struct buf *b, u64 addr, u32 pid)
+{
+	sym_user_name(((struct names *)ctx)->sym, b, pid, addr);
+}
+
+static void name_user(void *ctx, struct buf *b, u64 uid)
+{
+	struct passwd entry, *found = NULL;
+	char text[4096];
+
+	(void)ctx;
+	if (getpwuid_r((uid_t)uid, &entry, text, sizeof(text), &found) == 0 && found)
+		buf_puts(b, found->pw_name);
+	else
+		buf_printf(b, "%llu", (unsigned long long)uid);
+}
+
+/* ---- cgroups ---- */
+
+#define FILEID_KERNFS 0xfe /* include/linux/exportfs.h */
+
+static int open_cgroup(const char *mount, u64 id)
+{
+	union {
+		struct file_handle h;
+		u8 room[sizeof(struct file_handle) + sizeof(id)];
+	} u = { .h = { .handle_bytes = sizeof(id), .handle_type = FILEID_KERNFS } };
+	int at = open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd;
+
+	if (at < 0)
+		return -1;
+	memcpy(u.h.f_handle, &id, sizeof(id));
+	fd = open_by_handle_at(at, &u.h, O_PATH | O_CLOEXEC);
+	close(at);
+	return fd;
+}
+
+static bool cgroup_below(struct buf *b, const char *mount, u64 id)
+{
+	char link[64], path[4096];
+	size_t n = strlen(mount);
+	ssize_t got;
+	int fd = open_cgroup(mount, id);
+
+	if (fd < 0)
+		return false;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	got = readlink(link, path, sizeof(path) - 1);
+	close(fd);
+	if (got < (ssize_t)n || memcmp(path, mount, n) != 0)
+		return false;
+	path[got] = 0;
+	buf_printf(b, "unified:%s", path[n] ? path + n : "/");
+	return true;
+}
+
+/* "unified:/user.slice/..."; only cgroup2 has ids. */
+static void name_cgroup(void *ctx, struct buf *b, u64 id, const char *filter)
+{
+	static const char *const mounts[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
+
+	(void)ctx;
+	if (filter && !glob_match(str_of(filter), STR("unified")))
+		return;
+	for (u32 i = 0; i < ARRAY_SIZE(mounts); i++)
+		if (cgroup_below(b, mounts[i], id))
+			return;
+	buf_printf(b, "unified:%llu", (unsigned long long)id);
+}
+
+/* ---- all of it ---- */
+
+static u64 now(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
+}
+
+void names_init(struct names *n, const struct unit *u, struct live *l)
+{
+	*n = (struct names){ .live = l, .sym = sym_new(), .stacks = unit_map(u, UMAP_STACKS) };
+	n->namer = (struct namer){
+		.ctx = n,
+		.stack = name_stack,
+		.ksym = name_ksym,
+		.usym = name_usym,
+		.username = name_user,
+		.cgroup_path = name_cgroup,
+		.boot_to_real = now(CLOCK_REALTIME) - now(CLOCK_BOOTTIME),
+	};
+}
+
+void names_free(struct names *n)
+{
+	sym_free(n->sym);
+}
+
+static bool holds_user_address(const struct type *t)
+{
+	if (!t)
+		return false;
+	if (t->kind == TYPE_USYM || t->kind == TYPE_USTACK)
+		return true;
+	for (u32 i = 0; t->kind == TYPE_TUPLE && i < t->n_fields; i++)
+		if (holds_user_address(t->fields[i].type))
+			return true;
+	return false;
+}
+
+bool names_user_wanted(const struct unit *u)
+{
+	for (u32 i = 0; i < u->maps.n; i++)
+		if (holds_user_address(u->maps.v[i].key) || holds_user_address(u->maps.v[i].value))
+			return true;
+	for (u32 i = 0; i < u->records.n; i++)
+		for (u32 j = 0; j < u->records.v[i].n_args; j++)
+			if (holds_user_address(u->records.v[i].args[j].type))
+				return true;
+	return false;
+}

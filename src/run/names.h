@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The names of a running session: what out/ asks for through struct namer, answered from the
+ * stacks map, the symbol tables and the system.
+ */
+#ifndef RUN_NAMES_H
+#define RUN_NAMES_H
+
+#include "kern/live.h"
+#include "out/out.h"
+#include "sym/sym.h"
+
+struct names {
+	struct namer namer;
+	struct live *live;
+	struct sym *sym;
+	s32 stacks; /* index of the stacks map, -1 none */
+};
+
+void names_init(struct names *n, const struct unit *u, struct live *l);
+void names_free(struct names *n);
+/* True when the unit prints addresses of user memory by name: then processes should be noted
+ * while they live. */
+bool names_user_wanted(const struct unit *u);
+
+#endif

@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * One session, in the order things happen:
+ *
+ *   load, run BEGIN, attach, release the child,
+ *   loop: read records, write what they say, until something ends it;
+ *   detach, read what is left, run END, read again, print the maps, warn.
+ *
+ * exit() ends it at once: records behind it are dropped, as they would not exist had the script
+ * ended there; what END sends is printed again. The loop sleeps in one poll().
+ */
+#include "run/session.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kern/live.h"
+#include "run/event.h"
+#include "run/names.h"
+#include "run/output.h"
+#include "run/trouble.h"
+
+#define BATCH_BYTES  65536u /* of output, then it is written */
+#define BATCH_EVENTS 4096u
+#define CHECK_MS     1000 /* runtime warnings */
+#define NOTE_MS      2    /* first look at a child's maps after exec, then ever later */
+
+enum { POLL_RING, POLL_SIGNAL, POLL_TARGET, POLL_OUTPUT, N_POLL };
+
+struct session {
+	const struct unit *unit;
+	const struct session_options *options;
+	struct child *child;
+	struct live *live;
+	struct output output;
+	struct names names;
+	struct events events;
+	struct trouble trouble;
+	sigset_t old_mask;
+	void (*old_pipe)(int);
+	int signal_fd, target_fd; /* target: pidfd of the child (borrowed) or of -p; -1 none */
+	u32 batch;                /* records since the last write */
+	bool ended;               /* by a signal or because the target or the reader is gone */
+	int child_code;           /* -1 while it has not ended by itself */
+	bool user_names;          /* addresses of processes are printed by name */
+	u64 next_check, next_note, note_every;
+};
+
+static u64 now_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
+}
+
+static u64 now_ms(void)
+{
+	return now_ns(CLOCK_MONOTONIC) / 1000000;
+}
+
+static void note(struct session *s, const char *text)
+{
+	if (!s->options->quiet)
+		event_report(&s->events, REPORT_NOTE, NULL, text);
+}
+
+/* ---- signals and the process looked at ---- */
+
+static bool take_signals(struct session *s, struct err *e)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, &s->old_mask);
+	s->old_pipe = signal(SIGPIPE, SIG_IGN);
+	s->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (s->signal_fd < 0)
+		return err_sys(e, errno, "can not receive signals");
+	return true;
+}
+
+/*
+ * From here on Ctrl-C ends us like any program. Until then further signals are taken for the
+ * same wish: timeout(1) for one sends each signal twice, to us and to our group.
+ */
+static void give_signals_back(struct session *s)
+{
+	struct signalfd_siginfo info;
+
+	if (s->signal_fd < 0)
+		return;
+	while (read(s->signal_fd, &info, sizeof(info)) > 0)
+		;
+	close(s->signal_fd);
+	s->signal_fd = -1;
+	sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
+}
+
+static bool watch_target(struct session *s, struct err *e)
+{
+	if (s->child) {
+		s->target_fd = child_fd(s->child);
+	} else if (s->options->pid) {
+		s->target_fd = (int)syscall(SYS_pidfd_open, s->options->pid, 0);
+		if (s->target_fd < 0)
+			return err_sys(e, errno, "can not watch process %d", s->options->pid);
+	}
+	return true;
+}
+
+static s32 target_pid(const struct session *s)
+{
+	return s->child ? child_pid(s->child) : s->options->pid;
+}
+
+/* A process's maps are read while it lives, at growing distances: a short program loads its
+ * libraries in its first milliseconds and is gone when its addresses are printed. */
+static void note_target(struct session *s)
+{
+	if (!s->user_names || s->target_fd < 0 || now_ms() < s->next_note)
+		return;
+	sym_note_process(s->names.sym, (u32)target_pid(s));
+	s->next_note = now_ms() + s->note_every;
+	s->note_every = MIN(s->note_every * 2, (u64)CHECK_MS);
+}
+
+/* ---- records ---- */
+
+static bool on_record(void *ctx, const void *record, u32 size)
+{
+	struct session *s = ctx;
+
+	event_handle(&s->events, record, size);
+	s->batch++;
+	return !s->events.exiting && s->output.text.n < BATCH_BYTES && s->batch < BATCH_EVENTS;
+}
+
+/* One batch; *more when the ring may hold another. */
+static bool read_batch(struct session *s, bool *more, struct err *e)
+{
+	s->batch = 0;
+	if (!live_ring_read(s->live, on_record, s, e))
+		return false;
+	*more = s->batch == BATCH_EVENTS || s->output.text.n >= BATCH_BYTES;
+	if (!output_flush(&s->output))
+		s->ended = true;
+	return true;
+}
+
+/* All that is there, when no program adds to it any more. */
+static bool drain(struct session *s, struct err *e)
+{
+	bool more = true;
+
+	while (more && !s->events.exiting)
+		if (!read_batch(s, &more, e))
+			return false;
+	return true;
+}
+
+static bool drop_record(void *ctx, const void *record, u32 size)
+{
+	(void)ctx;
+	(void)record;
+	(void)size;
+	return true;
+}
+
+/* ---- the loop ---- */
+
+static void on_target_end(struct session *s)
+{
+	if (s->child)
+		s->child_code = child_wait(s->child);
+	s->target_fd = -1;
+	s->ended = true;
+}
+
+static int wait_ms(const struct session *s)
+{
+	u64 now = now_ms(), until = s->next_check;
+
+	if (s->user_names && s->target_fd >= 0)
+		until = MIN(until, s->next_note);
+	return until > now ? (int)(until - now) : 0;
+}
+
+static bool loop_once(struct session *s, struct err *e)
+{
+	struct pollfd p[N_POLL] = {
+		[POLL_RING] = { .fd = live_ring_fd(s->live), .events = POLLIN },
+		[POLL_SIGNAL] = { .fd = s->signal_fd, .events = POLLIN },
+		[POLL_TARGET] = { .fd = s->target_fd, .events = POLLIN },
+		[POLL_OUTPUT] = { .fd = s->output.fd }, /* POLLERR: the reader is gone */
+	};
+	bool more;
+
+	if (poll(p, N_POLL, wait_ms(s)) < 0 && errno != EINTR)
+		return err_sys(e, errno, "can not wait for events");
+	if (!read_batch(s, &more, e))
+		return false;
+	if (p[POLL_SIGNAL].revents || (p[POLL_OUTPUT].revents & POLLERR))
+		s->ended = true;
+	if (p[POLL_TARGET].revents)
+		on_target_end(s);
+	note_target(s);
+	if (now_ms() >= s->next_check) {
+		trouble_check(&s->trouble, &s->events);
+		s->next_check = now_ms() + CHECK_MS;
+	}
+	return true;
+}
+
+static bool loop(struct session *s, struct err *e)
+{
+	s->next_check = now_ms() + CHECK_MS;
+	s->note_every = NOTE_MS;
+	note_target(s);
+	while (!s->ended && !s->events.exiting)
+		if (!loop_once(s, e))
+			return false;
+	return true;
+}
+
+/* ---- start ---- */
+
+static bool load(struct session *s, struct err *e)
+{
+	struct buf log = { 0 };
+	struct live_options o = { .features = s->options->features, .log = &log };
+
+	s->live = live_load(s->unit, &o, e);
+	if (!s->live && s->options->verbose && log.n)
+		s->options->report(s->options->report_ctx, REPORT_NOTE, NULL, buf_text(&log));
+	buf_free(&log);
+	if (!s->live)
+		return false;
+	live_data_set(s->live, UDATA_START, now_ns(CLOCK_BOOTTIME));
+	live_data_set(s->live, UDATA_CPID, s->child ? (u64)child_pid(s->child) : 0);
+	return true;
+}
+
+static void init_events(struct session *s)
+{
+	names_init(&s->names, s->unit, s->live);
+	s->user_names = names_user_wanted(s->unit);
+	s->events = (struct events){
+		.unit = s->unit,
+		.live = s->live,
+		.options = s->options,
+		.output = &s->output,
+		.out = { .unit = s->unit,
+		         .namer = &s->names.namer,
+		         .ops = s->options->json ? &out_json : &out_text },
+	};
+}
+
+static void warn_skipped(void *ctx, const char *text)
+{
+	event_report(ctx, REPORT_WARNING, NULL, text);
+}
+
+static u32 count_programs(const struct unit *u, bool begin_and_end)
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i < u->progs.n; i++) {
+		enum attach_kind kind = u->progs.v[i].kind;
+
+		n += (kind == ATTACH_BEGIN || kind == ATTACH_END) == begin_and_end;
+	}
+	return n;
+}
+
+/* For tests of scripts: a word on the output when probes are in place. */
+static void tell_tests(struct session *s)
+{
+	static const char *const names[] = { "__BPFTRACE_NOTIFY_PROBES_ATTACHED",
+		                             "MEMTAP_NOTIFY_PROBES_ATTACHED" };
+
+	for (u32 i = 0; i < ARRAY_SIZE(names); i++)
+		if (getenv(names[i]))
+			buf_printf(&s->output.text, "%s\n", names[i]);
+}
+
+static bool attach(struct session *s, struct err *e)
+{
+	char text[64];
+	u32 n;
+
+	if (!live_attach(s->live, &n, warn_skipped, &s->events, e))
+		return false;
+	n += count_programs(s->unit, true);
+	snprintf(text, sizeof(text), "Attached %u probe%s", n, n == 1 ? "" : "s");
+	if (s->options->json && !s->options->quiet)
+		s->events.out.ops->attached(&s->output.text, &s->events.out, n);
+	else
+		note(s, text);
+	tell_tests(s);
+	return output_flush(&s->output) || !s->output.error.text[0];
+}
+
+/* ---- end ---- */
+
+static int by_name(const void *a, const void *b, void *unit)
+{
+	const struct umap *maps = ((const struct unit *)unit)->maps.v;
+
+	return strcmp(maps[*(const u32 *)a].name, maps[*(const u32 *)b].name);
+}
+
+static void print_maps(struct session *s)
+{
+	const struct unit *u = s->unit;
+	u32 *order = calloc(u->maps.n + 1, sizeof(*order)), n = 0;
+
+	if (!order)
+		abort();
+	for (u32 i = 0; i < u->maps.n; i++)
+		if (u->maps.v[i].role == UMAP_USER)
+			order[n++] = i;
+	qsort_r(order, n, sizeof(*order), by_name, (void *)(uintptr_t)u);
+	if (!s->options->json)
+		buf_puts(&s->output.text, "\n\n");
+	for (u32 i = 0; i < n && output_flush(&s->output); i++)
+		event_print_map(&s->events, order[i], 0, 0);
+	output_flush(&s->output);
+	free(order);
+}
+
+/* What was sent before exit() was printed; what came after it does not count. */
+static bool detach(struct session *s, struct err *e)
+{
+	live_detach(s->live);
+	if (!s->events.exiting)
+		return drain(s, e);
+	s->events.exiting = false;
+	return live_ring_read(s->live, drop_record, NULL, e);
+}
+
+static bool finish(struct session *s, struct err *e)
+{
+	if (!detach(s, e))
+		return false;
+	if (!s->options->dry_run && (!live_run(s->live, ATTACH_END, e) || !drain(s, e)))
+		return false;
+	give_signals_back(s);
+	if (s->unit->print_maps_on_exit && !s->options->dry_run)
+		print_maps(s);
+	trouble_check(&s->trouble, &s->events);
+	output_flush(&s->output);
+	return true;
+}
+
+/* ---- all of it ---- */
+
+static bool run(struct session *s, struct err *e)
+{
+	bool waits = s->child || count_programs(s->unit, false) > 0;
+
+	if (!s->options->dry_run && (!live_run(s->live, ATTACH_BEGIN, e) || !drain(s, e)))
+		return false;
+	if (!s->events.exiting && !s->ended) {
+		if (!attach(s, e))
+			return false;
+		if (waits && !s->options->dry_run &&
+		    ((s->child && !child_release(s->child, e)) || !loop(s, e)))
+			return false;
+	}
+	return finish(s, e);
+}
+
+static bool open_all(struct session *s, struct err *e)
+{
+	const struct session_options *o = s->options;
+
+	if (!take_signals(s, e) || !watch_target(s, e) ||
+	    !output_open(&s->output, o->output, o->output_fd, e) || !load(s, e))
+		return false;
+	trouble_init(&s->trouble, s->unit);
+	init_events(s);
+	return true;
+}
+
+static void close_all(struct session *s)
+{
+	events_free(&s->events);
+	trouble_free(&s->trouble);
+	if (s->live)
+		names_free(&s->names);
+	live_free(s->live);
+	if (!s->child && s->target_fd >= 0)
+		close(s->target_fd);
+	output_close(&s->output);
+	give_signals_back(s);
+	signal(SIGPIPE, s->old_pipe);
+}
+
+static int exit_code(const struct session *s)
+{
+	if (s->events.exit_called)
+		return s->events.exit_code;
+	return s->child_code >= 0 ? s->child_code : 0;
+}
+
+int session_run(const struct unit *u, const struct session_options *o, struct child *child,
+                struct err *e)
+{
+	struct session s = { .unit = u,
+		             .options = o,
+		             .child = child,
+		             .output = { .fd = -1 },
+		             .signal_fd = -1,
+		             .target_fd = -1,
+		             .child_code = -1 };
+	bool ok = open_all(&s, e) && run(&s, e);
+
+	if (ok && s.output.error.text[0]) {
+		*e = s.output.error;
+		ok = false;
+	}
+	close_all(&s);
+	return ok ? exit_code(&s) : -1;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A command of system(), run by the shell.
+ */
+#ifndef RUN_SHELL_H
+#define RUN_SHELL_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/* Runs it to its end and appends what it writes to its standard output, at most `limit` bytes
+ * (the rest is read and dropped). */
+bool shell_run(const char *command, struct buf *b, size_t limit, struct err *e);
+
+#endif

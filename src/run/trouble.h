@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What went wrong inside the programs: counters of the data map that grew since they were last
+ * looked at become warnings.
+ */
+#ifndef RUN_TROUBLE_H
+#define RUN_TROUBLE_H
+
+#include "run/event.h"
+
+struct trouble {
+	u64 *seen; /* per word of the data map */
+	u32 n;
+};
+
+void trouble_init(struct trouble *t, const struct unit *u);
+/* Reports each counter that grew. Called once a second and at the end. */
+void trouble_check(struct trouble *t, struct events *ev);
+void trouble_free(struct trouble *t);
+
+#endif

@@ -78,7 +78,8 @@ static void lhist_index(struct gen *g, const struct type *t)
 	struct code *c = &g->c;
 	u32 below = code_label(c), above = code_label(c), done = code_label(c);
 
-	if_const(g, t->is_signed ? BPF_JSLT : BPF_JLT, t->min, below);
+	if (t->is_signed || t->min > 0)
+		if_const(g, t->is_signed ? BPF_JSLT : BPF_JLT, t->min, below);
 	if_const(g, t->is_signed ? BPF_JSGE : BPF_JGE, t->max, above);
 	if (t->min) {
 		code_const(c, R1, (u64)t->min);

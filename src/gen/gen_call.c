@@ -161,6 +161,13 @@ static enum space source_address(struct gen *g, const struct node *a)
 	return gen_address(g, a);
 }
 
+/* r0 = address of a string of ours. */
+static enum space own_address(struct gen *g, const struct node *a)
+{
+	mem_addr(g, gen_place(g, a), R0);
+	return SPACE_KERNEL;
+}
+
 /* The length argument, at most `max`, kept in a temp. */
 static struct temp clamped_length(struct gen *g, const struct node *len, u32 max)
 {
@@ -192,16 +199,17 @@ static void store_str(struct gen *g, const struct node *n, const struct type *t,
 {
 	const struct node *from = arg(n, 0), *len = arg(n, 1);
 	u32 size = MIN(type_slot(t), n->type->size);
+	bool own = from->type->kind == TYPE_STR && !gen_is_foreign(from);
 	struct temp length = { 0 }, address;
 	enum space space;
 
-	if (from->type->kind == TYPE_STR && !gen_is_foreign(from)) {
+	if (own && !len) {
 		gen_store(g, from, t, dst, pad);
 		return;
 	}
 	if (len && len->kind != NODE_INT)
 		length = clamped_length(g, len, size - 1);
-	space = source_address(g, from);
+	space = own ? own_address(g, from) : source_address(g, from);
 	if (pad || dst.base == MEM_STACK) {
 		address = temp_save(g, R0);
 		mem_zero(g, dst, 0, type_slot(t));
@@ -234,12 +242,10 @@ static void store_buf(struct gen *g, const struct node *n, const struct type *t,
 		code_const(&g->c, R0, max);
 		length = temp_save(g, R0);
 	}
-	if (from->type->kind == TYPE_STR && !gen_is_foreign(from)) {
-		mem_addr(g, gen_place(g, from), R0);
-		space = SPACE_KERNEL;
-	} else {
+	if (from->type->kind == TYPE_STR && !gen_is_foreign(from))
+		space = own_address(g, from);
+	else
 		space = source_address(g, from);
-	}
 	address = temp_save(g, R0);
 	mem_zero(g, dst, 8, type_slot(t));
 	temp_load(g, length, R0);

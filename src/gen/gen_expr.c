@@ -126,11 +126,21 @@ static bool may_be_negative(const struct node *n)
 	return n->kind != NODE_INT || (s64)n->integer.value < 0;
 }
 
+/* All its values are in int64: only uint64 variables are not. */
+static bool fits_signed(const struct node *n)
+{
+	if (n->type->is_signed || n->type->size < 8)
+		return true;
+	return n->kind == NODE_INT && (s64)n->integer.value >= 0;
+}
+
+/* As in C: signed unless one side is a uint64; what can not be negative is computed unsigned. */
 static bool op_is_signed(enum op op, const struct node *left, const struct node *right)
 {
 	if (op == OP_SHR)
 		return may_be_negative(left);
-	return may_be_negative(left) || may_be_negative(right);
+	return fits_signed(left) && fits_signed(right) &&
+	       (may_be_negative(left) || may_be_negative(right));
 }
 
 /* The constant of n as an immediate operand. */
@@ -172,20 +182,44 @@ static bool power_of_two(s32 v, s32 *log)
 	return true;
 }
 
-/* r0 = r0 op imm where a shorter form than the general one exists. */
-static bool arith_imm(struct gen *g, enum op op, bool is_signed, s32 imm)
+/* r0 = r0 / imm or r0 % imm, imm above zero. */
+static void divide_imm(struct gen *g, bool modulo, s32 imm)
 {
 	s32 log;
 
+	if (!power_of_two(imm, &log))
+		code_alu_imm(&g->c, modulo ? BPF_MOD : BPF_DIV, R0, imm);
+	else if (modulo)
+		code_alu_imm(&g->c, BPF_AND, R0, imm - 1);
+	else
+		code_alu_imm(&g->c, BPF_RSH, R0, log);
+}
+
+/* The same for a signed r0: rounds toward zero, the remainder has the sign of r0. */
+static void signed_divide_imm(struct gen *g, bool modulo, s32 imm)
+{
+	u32 positive = code_label(&g->c), done = code_label(&g->c);
+
+	code_if_imm(&g->c, BPF_JSGE, R0, 0, positive);
+	code_alu_imm(&g->c, BPF_NEG, R0, 0);
+	divide_imm(g, modulo, imm);
+	code_alu_imm(&g->c, BPF_NEG, R0, 0);
+	code_goto(&g->c, done);
+	code_bind(&g->c, positive);
+	divide_imm(g, modulo, imm);
+	code_bind(&g->c, done);
+}
+
+/* r0 = r0 op imm where a shorter form than the general one exists. */
+static bool arith_imm(struct gen *g, enum op op, bool is_signed, s32 imm)
+{
 	if (op == OP_DIV || op == OP_MOD) {
-		if (is_signed || imm <= 0)
+		if (imm <= 0)
 			return false;
-		if (op == OP_DIV && power_of_two(imm, &log))
-			code_alu_imm(&g->c, BPF_RSH, R0, log);
-		else if (op == OP_MOD && power_of_two(imm, &log))
-			code_alu_imm(&g->c, BPF_AND, R0, imm - 1);
+		if (is_signed)
+			signed_divide_imm(g, op == OP_MOD, imm);
 		else
-			code_alu_imm(&g->c, op == OP_DIV ? BPF_DIV : BPF_MOD, R0, imm);
+			divide_imm(g, op == OP_MOD, imm);
 		return true;
 	}
 	if ((op == OP_SHL || op == OP_SHR) && (imm < 0 || imm > 63))

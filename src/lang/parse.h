@@ -11,7 +11,7 @@
 #include "lang/lex.h"
 
 /* Nested brackets, blocks and else-ifs; bounds the stack of everything that walks a tree. */
-#define PARSE_DEPTH_MAX 200u
+#define PARSE_DEPTH_MAX 400u
 /* Operators in one statement: a chain a + a + ... is deep although nothing is nested. */
 #define PARSE_OPERATORS_MAX 4000u
 /* After so many errors the rest is not read. */

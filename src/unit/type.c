@@ -205,6 +205,8 @@ bool type_eq(const struct type *a, const struct type *b)
 	switch (a->kind) {
 	case TYPE_PTR:
 		return type_eq(a->elem, b->elem);
+	case TYPE_STR:
+		return a->size == b->size && a->count == b->count;
 	case TYPE_ARRAY:
 		return a->count == b->count && type_eq(a->elem, b->elem);
 	case TYPE_STRUCT:

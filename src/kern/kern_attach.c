@@ -40,9 +40,13 @@ void attach_keep(struct attach *a, int link, int event)
 bool attach_failed(struct attach *a, u32 site, struct err *e)
 {
 	char text[sizeof(e->text) + sizeof(e->hint) + 8];
+	const struct unit *u = a->l->unit;
+	const struct usite *s = &a->prog->sites[site];
+	u32 line, column;
 
-	err_wrap(e, "can not attach %s", a->prog->sites[site].name);
-	if (!a->l->unit->lenient_probes)
+	unit_line(u, s->loc.off, &line, &column);
+	err_wrap(e, "%s:%u:%u: can not attach %s", u->source_name, line, column, s->name);
+	if (!u->lenient_probes)
 		return false;
 	snprintf(text, sizeof(text), "%s%s%s", e->text, e->hint[0] ? "; " : "", e->hint);
 	a->warn(a->ctx, text);

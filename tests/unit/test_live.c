@@ -575,7 +575,6 @@ static void test_wrong_kinds_explain(void **state)
 		{ ATTACH_RAWTP,
 		  { .name = "r", .event = "nothing_here" },
 		  "no tracepoint nothing_here" },
-		{ ATTACH_UPROBE, { .name = "u", .path = "/", .offset = 16 }, "not a regular file" },
 		{ ATTACH_SOFTWARE,
 		  { .name = "s", .perf_config = 0, .period = 1, .pid = 0x3fffffff },
 		  "no process" },

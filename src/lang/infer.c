@@ -175,6 +175,7 @@ bool infer_script(struct script *s, const struct config *c, struct world *w, str
 	struct variant_vars *vars = arena_array(s->arena, struct variant_vars, count_variants(s));
 	u32 errors = d->n_errors;
 
+	infer_definitions(&in);
 	infer_map_declare(&in);
 	walk_until_stable(&in, vars);
 	/* What only reads of never assigned maps left open is settled, and may settle more. */
@@ -183,5 +184,7 @@ bool infer_script(struct script *s, const struct config *c, struct world *w, str
 	in.final = true;
 	walk_script(&in, vars);
 	hmap_free(&in.maps);
+	hmap_free(&in.c_types);
+	hmap_free(&in.c_consts);
 	return d->n_errors == errors;
 }

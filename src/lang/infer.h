@@ -40,6 +40,8 @@ struct infer {
 	VEC(struct binding *) scope;    /* of `let`, innermost last */
 	VEC(struct binding *) implicit; /* first assigned without `let`: visible in the probe */
 	struct hmap maps;               /* name -> struct map_info */
+	struct hmap c_types;            /* "struct x", typedef names -> struct type */
+	struct hmap c_consts;           /* #define, enumerators -> s64 */
 	u32 pass;
 	bool final;
 	bool changed;
@@ -139,6 +141,22 @@ const struct type *infer_sizeof(struct infer *in, struct node *n);
 const struct type *infer_offsetof(struct infer *in, struct node *n);
 /* The integer type of a C name ("unsigned long", "u8", "pid_t"), NULL when it is none. */
 const struct type *infer_c_integer(struct str name);
+
+/* ---- infer_cdef.c, infer_cpp.c ---------------------------------------------------------------- */
+
+/* Reads the script's C definitions. */
+void infer_definitions(struct infer *in);
+/* One struct, union, enum or typedef at that place. */
+void infer_cdef_read(struct infer *in, struct loc loc);
+/* What the script itself defines; NULL, false: nothing of that name. */
+const struct type *infer_cdef_type(struct infer *in, struct str name);
+bool infer_cdef_const(struct infer *in, struct str name, s64 *value);
+void infer_cdef_set_const(struct infer *in, struct str name, s64 value);
+/* The type as it is in memory of that space. */
+const struct type *infer_cdef_moved(struct infer *in, const struct type *t, enum space space);
+/* A member of a struct, of the script's own or of BTF. */
+bool infer_member(struct infer *in, const struct type *t, const char *name, struct field *f);
+void infer_member_offer(const struct type *t, struct near *n);
 
 /* ---- infer_field.c -------------------------------------------------------------------------- */
 

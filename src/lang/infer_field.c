@@ -33,9 +33,9 @@ static const struct type *struct_field(struct infer *in, struct node *n, const s
 	const char *name = infer_text(in, n->field.name);
 	struct near near;
 
-	if (!btf_type_member(in->arena, t, name, &n->field.f)) {
+	if (!infer_member(in, t, name, &n->field.f)) {
 		near_init(&near, name);
-		btf_type_offer(t, &near);
+		infer_member_offer(t, &near);
 		return unknown_field(in, n, t->name, &near);
 	}
 	if (n->field.f.type->kind == TYPE_NONE)

@@ -253,11 +253,14 @@ const struct type *infer_ident(struct infer *in, struct node *n)
 {
 	const char *name = infer_text(in, n->string);
 	struct err e = { 0 };
-	struct btf *b = in->world->ops->btf(in->world, &e);
 	const struct type *t;
+	struct btf *b;
 	s64 value;
 	u32 id;
 
+	if (infer_cdef_const(in, n->string, &value))
+		return infer_set_int(n, (u64)value, &type_s64);
+	b = in->world->ops->btf(in->world, &e);
 	if (!b || !btf_enum_find(b, name, &value, &id))
 		return unknown_ident(in, n, name);
 	t = btf_type(in->arena, b, id, SPACE_NONE);

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#define POINTERS_MAX 16u
+
 /* ---- integers of C -------------------------------------------------------------------------- */
 
 static const struct {
@@ -135,10 +137,13 @@ static const struct type *unknown_type(struct infer *in, const struct type_name 
 static const struct type *base_type(struct infer *in, const struct type_name *name,
                                     enum space space)
 {
-	const struct type *t = infer_c_integer(name->text);
+	const struct type *t = infer_cdef_type(in, name->text);
 	struct btf *b;
 	u32 id;
 
+	if (t && (t->kind != TYPE_STRUCT || t->size))
+		return infer_cdef_moved(in, t, space);
+	t = infer_c_integer(name->text);
 	if (t)
 		return t;
 	if (str_is(name->text, "void"))
@@ -158,6 +163,8 @@ const struct type *infer_type_name(struct infer *in, const struct type_name *nam
 
 	if (!t)
 		return NULL;
+	if (name->pointers > POINTERS_MAX)
+		return infer_error(in, name->loc, "a type has at most %u '*'", POINTERS_MAX);
 	for (u32 i = 0; i < name->pointers; i++)
 		t = type_ptr(in->arena, t, space);
 	if (t->kind == TYPE_NONE)
@@ -233,7 +240,7 @@ static const struct type *no_member(struct infer *in, const struct node *n, cons
 	struct near near;
 
 	near_init(&near, name);
-	btf_type_offer(t, &near);
+	infer_member_offer(t, &near);
 	infer_error(in, n->loc, "'%s' has no field named '%s'", t->name, name);
 	infer_hint_near(in, &near);
 	return NULL;
@@ -255,7 +262,7 @@ const struct type *infer_offsetof(struct infer *in, struct node *n)
 		if (t->kind != TYPE_STRUCT)
 			return infer_error(in, n->loc, "'%s' has no fields",
 			                   type_name(in->arena, t));
-		if (!btf_type_member(in->arena, t, name, &f))
+		if (!infer_member(in, t, name, &f))
 			return no_member(in, n, t, name);
 		if (f.bit_size)
 			return infer_error(in, n->loc, "'%s' is a bit-field: it has no offset",

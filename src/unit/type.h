@@ -79,6 +79,7 @@ struct type {
 	bool is_signed;
 	bool bounded;  /* STR: cut strings are impossible (literal, comm), no ".." is added */
 	bool percpu;   /* PTR from percpu_kaddr */
+	bool packed;   /* STRUCT of the script: members are not aligned */
 	enum space space;
 	const struct type *elem;
 	u32 count;

@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * struct, union, enum and typedef definitions in a script, for the memory of programs that no
+ * BTF describes.
+ *
+ * The one idea: a record is read into a list of members, then laid out as the compiler of the
+ * traced program does it (System V ABI), members of anonymous records moved up into their owner.
+ * A definition that is not understood is left out with a warning: many scripts carry some only
+ * for machines they do not run on.
+ */
+#include "lang/infer.h"
+
+#include <string.h>
+
+#include "lang/lex.h"
+
+#define DEPTH_MAX  16u
+#define SIZE_LIMIT (1u << 30)
+
+struct cdef {
+	struct infer *in;
+	struct lexer lex;
+	struct token tok;
+	u32 end; /* where the definition ends in the text */
+	u32 depth;
+	const char *problem;
+};
+
+static void advance(struct cdef *c)
+{
+	c->tok = lex_next(&c->lex);
+	if (c->tok.loc.off >= c->end)
+		c->tok.kind = TOKEN_END;
+}
+
+static bool at(const struct cdef *c, enum token_kind kind)
+{
+	return c->tok.kind == kind;
+}
+
+static bool at_word(const struct cdef *c, const char *word)
+{
+	return at(c, TOKEN_NAME) && str_is(c->tok.text, word);
+}
+
+static bool accept(struct cdef *c, enum token_kind kind)
+{
+	if (!at(c, kind))
+		return false;
+	advance(c);
+	return true;
+}
+
+static const struct type *fail(struct cdef *c, const char *problem)
+{
+	if (!c->problem)
+		c->problem = problem;
+	return NULL;
+}
+
+static bool expect(struct cdef *c, enum token_kind kind)
+{
+	return accept(c, kind) || fail(c, token_name(kind));
+}
+
+/* __attribute__((...)) anywhere: only "packed" means something. */
+static bool attributes(struct cdef *c)
+{
+	bool packed = false;
+
+	while (at_word(c, "__attribute__")) {
+		u32 open = 0;
+
+		advance(c);
+		do {
+			open += at(c, TOKEN_LPAREN);
+			open -= at(c, TOKEN_RPAREN) && open;
+			packed |= at_word(c, "packed") || at_word(c, "__packed__");
+			advance(c);
+		} while (open && !at(c, TOKEN_END));
+	}
+	return packed;
+}
+
+/* ---- layout --------------------------------------------------------------------------------- */
+
+static u32 align_of(const struct type *t)
+{
+	u32 align = 1;
+
+	switch (t->kind) {
+	case TYPE_STR:
+		return 1;
+	case TYPE_ARRAY:
+		return align_of(t->elem);
+	case TYPE_STRUCT:
+		if (t->packed)
+			return 1;
+		for (u32 i = 0; i < t->n_fields; i++)
+			align = MAX(align, align_of(t->fields[i].type));
+		return t->n_fields ? align : 8;
+	default:
+		return MAX(t->size, 1u);
+	}
+}
+
+/* Bytes in memory; strings of our own are rounded up, arrays of char are not. */
+static u32 size_of(const struct type *t)
+{
+	return t->kind == TYPE_STR ? t->count : t->size;
+}
+
+typedef VEC(struct field) members;
+
+/* Places member f at bit position *bit of a struct; moves *bit behind it. */
+static void place(struct field *f, u64 *bit, bool packed)
+{
+	u64 unit = (u64)size_of(f->type) * 8, align = packed ? 8 : (u64)align_of(f->type) * 8;
+
+	if (f->bit_size) {
+		if (!packed && *bit / unit != (*bit + f->bit_size - 1) / unit)
+			*bit = ROUND_UP(*bit, unit);
+		f->off = (u32)(packed ? *bit / 8 : *bit / unit * (unit / 8));
+		f->bit_off = (u8)(*bit - (u64)f->off * 8);
+		*bit += f->bit_size;
+		return;
+	}
+	*bit = ROUND_UP(*bit, align);
+	f->off = (u32)(*bit / 8);
+	*bit += unit;
+}
+
+static void lift(struct arena *a, const struct field *inner, members *out)
+{
+	for (u32 i = 0; i < inner->type->n_fields; i++) {
+		struct field f = inner->type->fields[i];
+
+		f.off += inner->off;
+		vec_add(a, out, f);
+	}
+}
+
+static void lay_out(struct cdef *c, struct type *t, members *m, bool is_union, bool packed)
+{
+	struct arena *a = c->in->arena;
+	u64 bit = 0, size = 0;
+	members out = { 0 };
+	u32 align = 1;
+
+	for (u32 i = 0; i < m->n; i++) {
+		struct field *f = &m->v[i];
+
+		if (is_union)
+			bit = 0;
+		place(f, &bit, packed);
+		size = MAX(size, bit);
+		align = MAX(align, packed ? 1 : align_of(f->type));
+		if (f->name)
+			vec_add(a, &out, *f);
+		else
+			lift(a, f, &out);
+	}
+	size = ROUND_UP((size + 7) / 8, (u64)align);
+	if (size > SIZE_LIMIT) {
+		fail(c, "a smaller type");
+		return;
+	}
+	t->size = (u32)size;
+	t->packed = packed;
+	t->fields = out.v;
+	t->n_fields = out.n;
+}
+
+/* ---- names ------------------------------------------------------------------------------------ */
+
+static void remember(struct infer *in, const char *name, const struct type *t)
+{
+	hmap_put(&in->c_types, name, strlen(name), (void *)t);
+}
+
+const struct type *infer_cdef_type(struct infer *in, struct str name)
+{
+	void **slot = hmap_find(&in->c_types, name.p, name.n);
+
+	return slot ? *slot : NULL;
+}
+
+bool infer_cdef_const(struct infer *in, struct str name, s64 *value)
+{
+	void **slot = hmap_find(&in->c_consts, name.p, name.n);
+
+	if (slot)
+		*value = *(s64 *)*slot;
+	return slot != NULL;
+}
+
+void infer_cdef_set_const(struct infer *in, struct str name, s64 value)
+{
+	s64 *v = arena_new(in->arena, s64);
+
+	*v = value;
+	hmap_put(&in->c_consts, infer_text(in, name), name.n, v);
+}
+
+/* ---- grammar ------------------------------------------------------------------------------------ */
+
+static const struct type *type_spec(struct cdef *c);
+
+/* [ N ]... behind a name, outermost first. */
+static const struct type *array_suffix(struct cdef *c, const struct type *t)
+{
+	u64 count = 0;
+
+	if (!accept(c, TOKEN_LBRACKET))
+		return t;
+	if (at(c, TOKEN_INT)) {
+		count = c->tok.value;
+		advance(c);
+	} else if (at(c, TOKEN_NAME)) {
+		s64 value;
+
+		if (!infer_cdef_const(c->in, c->tok.text, &value))
+			return fail(c, "a number");
+		count = (u64)value;
+		advance(c);
+	}
+	if (!expect(c, TOKEN_RBRACKET))
+		return NULL;
+	if (c->depth++ >= DEPTH_MAX)
+		return fail(c, "fewer dimensions");
+	t = array_suffix(c, t);
+	c->depth--;
+	if (!t || count * MAX(size_of(t), 1u) > SIZE_LIMIT)
+		return fail(c, "a smaller array");
+	if (t == &type_s8 && count) /* char[N] */
+		return type_str(c->in->arena, (u32)count, false);
+	return type_array(c->in->arena, t, (u32)count);
+}
+
+/* (*name)(...): a pointer to code. */
+static bool function_pointer(struct cdef *c, struct field *f)
+{
+	u32 open = 1;
+
+	advance(c);
+	if (!expect(c, TOKEN_MUL) || !at(c, TOKEN_NAME))
+		return fail(c, "a name") != NULL;
+	f->name = infer_text(c->in, c->tok.text);
+	f->type = type_ptr(c->in->arena, &type_none, SPACE_NONE);
+	advance(c);
+	if (!expect(c, TOKEN_RPAREN) || !expect(c, TOKEN_LPAREN))
+		return false;
+	for (; open && !at(c, TOKEN_END); advance(c)) {
+		open += at(c, TOKEN_LPAREN);
+		open -= at(c, TOKEN_RPAREN);
+	}
+	return true;
+}
+
+/* declarator: '*'... name ['[' n ']']... [':' bits] | function pointer */
+static bool declarator(struct cdef *c, const struct type *t, struct field *f)
+{
+	u32 stars = 0;
+
+	*f = (struct field){ .type = t };
+	while (accept(c, TOKEN_MUL)) {
+		if (stars++ == DEPTH_MAX)
+			return fail(c, "fewer pointers") != NULL;
+		f->type = type_ptr(c->in->arena, f->type, SPACE_NONE);
+		while (at_word(c, "const") || at_word(c, "volatile") || at_word(c, "restrict"))
+			advance(c);
+	}
+	if (at(c, TOKEN_LPAREN))
+		return function_pointer(c, f);
+	if (!at(c, TOKEN_NAME))
+		return fail(c, "a name") != NULL;
+	f->name = infer_text(c->in, c->tok.text);
+	advance(c);
+	f->type = array_suffix(c, f->type);
+	if (f->type && accept(c, TOKEN_COLON)) {
+		if (!at(c, TOKEN_INT) || c->tok.value < 1 || c->tok.value > f->type->size * 8 ||
+		    f->type->kind != TYPE_INT)
+			return fail(c, "a number of bits") != NULL;
+		f->bit_size = (u8)c->tok.value;
+		advance(c);
+	}
+	attributes(c);
+	return f->type != NULL;
+}
+
+static bool member(struct cdef *c, members *m)
+{
+	const struct type *t = type_spec(c);
+	struct field f;
+
+	if (!t)
+		return false;
+	if (at(c, TOKEN_SEMI) && t->kind == TYPE_STRUCT) {
+		f = (struct field){ .type = t };
+		vec_add(c->in->arena, m, f);
+		return expect(c, TOKEN_SEMI);
+	}
+	do {
+		if (!declarator(c, t, &f))
+			return false;
+		if (f.type->kind == TYPE_NONE || (f.type->kind == TYPE_STRUCT && !f.type->size))
+			return fail(c, "a complete type") != NULL;
+		vec_add(c->in->arena, m, f);
+	} while (accept(c, TOKEN_COMMA));
+	return expect(c, TOKEN_SEMI);
+}
+
+static struct type *record_new(struct cdef *c, const char *name)
+{
+	struct type *t = arena_new(c->in->arena, struct type);
+
+	t->kind = TYPE_STRUCT;
+	t->name = name;
+	remember(c->in, name, t);
+	return t;
+}
+
+/* The type of that name so far, or a new one without members. */
+static struct type *record_named(struct cdef *c, const char *name)
+{
+	struct type *t = (struct type *)infer_cdef_type(c->in, str_of(name));
+
+	return t ? t : record_new(c, name);
+}
+
+/* record: ('struct' | 'union') [name] ['{' member... '}'] */
+static const struct type *record(struct cdef *c)
+{
+	bool is_union = at_word(c, "union"), packed;
+	const char *word = is_union ? "union" : "struct";
+	members m = { 0 };
+	struct type *t;
+
+	advance(c);
+	packed = attributes(c);
+	if (at(c, TOKEN_NAME)) {
+		t = record_named(c,
+		                 arena_printf(c->in->arena, "%s %.*s", word, STR_ARG(c->tok.text)));
+		advance(c);
+	} else {
+		t = arena_new(c->in->arena, struct type);
+		t->kind = TYPE_STRUCT;
+		t->name = word;
+	}
+	if (!accept(c, TOKEN_LBRACE))
+		return t;
+	if (t->size) /* defined again: those who use the first keep it */
+		t = record_new(c, t->name);
+	if (c->depth++ >= DEPTH_MAX)
+		return fail(c, "less nesting");
+	while (!c->problem && !at(c, TOKEN_RBRACE) && !at(c, TOKEN_END))
+		member(c, &m);
+	c->depth--;
+	if (c->problem || !expect(c, TOKEN_RBRACE))
+		return NULL;
+	packed |= attributes(c);
+	lay_out(c, t, &m, is_union, packed);
+	return c->problem ? NULL : t;
+}
+
+/* enumeration: 'enum' [name] ['{' name ['=' ['-'] n], ... '}'] */
+static const struct type *enumeration(struct cdef *c)
+{
+	s64 value = 0;
+
+	advance(c);
+	if (at(c, TOKEN_NAME)) {
+		remember(c->in, arena_printf(c->in->arena, "enum %.*s", STR_ARG(c->tok.text)),
+		         &type_s32);
+		advance(c);
+	}
+	if (!accept(c, TOKEN_LBRACE))
+		return &type_s32;
+	while (at(c, TOKEN_NAME)) {
+		struct str name = c->tok.text;
+
+		advance(c);
+		if (accept(c, TOKEN_SET)) {
+			bool minus = accept(c, TOKEN_SUB);
+
+			if (!at(c, TOKEN_INT))
+				return fail(c, "a number");
+			value = minus ? -(s64)c->tok.value : (s64)c->tok.value;
+			advance(c);
+		}
+		infer_cdef_set_const(c->in, name, value++);
+		if (!accept(c, TOKEN_COMMA))
+			break;
+	}
+	return expect(c, TOKEN_RBRACE) ? &type_s32 : NULL;
+}
+
+static bool is_integer_word(struct str s)
+{
+	static const char *const words[] = { "unsigned", "signed", "long", "short", "int", "char" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (str_is(s, words[i]))
+			return true;
+	return false;
+}
+
+static const struct type *plain(struct cdef *c)
+{
+	struct str text = c->tok.text;
+	struct type_name name;
+
+	if (!at(c, TOKEN_NAME))
+		return fail(c, "a type");
+	if (is_integer_word(text)) {
+		while (at(c, TOKEN_NAME) && is_integer_word(c->tok.text)) {
+			text.n = (u32)(c->tok.text.p + c->tok.text.n - text.p);
+			advance(c);
+		}
+		return infer_c_integer(text);
+	}
+	name = (struct type_name){ .text = text, .array = -1, .loc = c->tok.loc };
+	advance(c);
+	if (str_is(text, "void"))
+		return &type_none;
+	return infer_type_name(c->in, &name, SPACE_NONE);
+}
+
+/* A reference to a record that is not defined here may be one of the kernel. */
+static const struct type *complete(struct cdef *c, const struct type *t)
+{
+	struct err e = { 0 };
+	struct btf *b;
+	u32 id;
+
+	if (!t || t->kind != TYPE_STRUCT || t->size || at(c, TOKEN_MUL))
+		return t;
+	b = c->in->world->ops->btf(c->in->world, &e);
+	id = b ? btf_find_c(b, str_of(t->name)) : 0;
+	return id ? btf_type(c->in->arena, b, id, SPACE_NONE) : t;
+}
+
+static const struct type *type_spec(struct cdef *c)
+{
+	const struct type *t;
+
+	while (at_word(c, "const") || at_word(c, "volatile"))
+		advance(c);
+	if (at_word(c, "struct") || at_word(c, "union"))
+		t = complete(c, record(c));
+	else if (at_word(c, "enum"))
+		t = enumeration(c);
+	else
+		t = plain(c);
+	while (at_word(c, "const") || at_word(c, "volatile"))
+		advance(c);
+	return t ? t : fail(c, "a type");
+}
+
+void infer_cdef_read(struct infer *in, struct loc loc)
+{
+	struct cdef c = { .in = in, .end = loc.off + loc.len };
+	const struct type *t;
+	bool alias;
+	struct field f;
+
+	c.lex = (struct lexer){ .source = in->script->source, .arena = in->arena, .pos = loc.off };
+	advance(&c);
+	alias = at_word(&c, "typedef");
+	if (alias)
+		advance(&c);
+	t = type_spec(&c);
+	if (alias && t && declarator(&c, t, &f))
+		remember(in, f.name, f.type);
+	if (c.problem)
+		diag_warn(in->diags, at(&c, TOKEN_END) ? loc : c.tok.loc,
+		          "this definition is left out: expected %s", c.problem);
+}
+
+/* ---- use ---------------------------------------------------------------------------------------- */
+
+/* Pointers and structs inside a struct lie where the struct lies. */
+static const struct type *moved(struct arena *a, const struct type *t, enum space space)
+{
+	struct type *copy;
+
+	if (t->kind == TYPE_PTR)
+		return type_ptr(a, moved(a, t->elem, space), space);
+	if (t->kind == TYPE_ARRAY)
+		return type_array(a, moved(a, t->elem, space), t->count);
+	if (t->kind != TYPE_STRUCT || t->space == space)
+		return t;
+	copy = arena_new(a, struct type);
+	*copy = *t;
+	copy->space = space;
+	return copy;
+}
+
+const struct type *infer_cdef_moved(struct infer *in, const struct type *t, enum space space)
+{
+	return moved(in->arena, t, space);
+}
+
+bool infer_member(struct infer *in, const struct type *t, const char *name, struct field *f)
+{
+	if (t->btf)
+		return btf_type_member(in->arena, t, name, f);
+	for (u32 i = 0; i < t->n_fields; i++)
+		if (strcmp(t->fields[i].name, name) == 0) {
+			*f = t->fields[i];
+			f->type = moved(in->arena, f->type, t->space);
+			return true;
+		}
+	return false;
+}
+
+void infer_member_offer(const struct type *t, struct near *n)
+{
+	btf_type_offer(t, n);
+	for (u32 i = 0; i < t->n_fields; i++)
+		near_offer(n, t->fields[i].name);
+}

@@ -251,6 +251,22 @@ static bool load(struct session *s, struct err *e)
 	return true;
 }
 
+/* -v: how big each program is, and how much of it the kernel's checker had to walk. */
+static void note_programs(struct session *s)
+{
+	struct buf b = { 0 };
+
+	for (u32 i = 0; i < s->unit->progs.n; i++) {
+		const struct uprog *p = &s->unit->progs.v[i];
+
+		buf_reset(&b);
+		buf_printf(&b, "%s: %u instructions, %u verified", p->name, p->n_insns,
+		           live_insns(s->live, i));
+		note(s, buf_text(&b));
+	}
+	buf_free(&b);
+}
+
 static void init_events(struct session *s)
 {
 	names_init(&s->names, s->unit, s->live);
@@ -390,6 +406,8 @@ static bool open_all(struct session *s, struct err *e)
 		return false;
 	trouble_init(&s->trouble, s->unit);
 	init_events(s);
+	if (o->verbose)
+		note_programs(s);
 	return true;
 }
 

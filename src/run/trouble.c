@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const struct {
 	bool only_kept;     /* shown with -k */
@@ -50,11 +51,22 @@ static u64 grown(struct trouble *t, struct events *ev, u32 word)
 	return n;
 }
 
+/* A stack that can not be read is common (kernel threads have no user stack), one that did not
+ * fit the map of stacks is a loss. */
+static bool is_shown(const struct uerror *error, bool keep_errors)
+{
+	if (keep_errors)
+		return true;
+	if (error->kind == UERROR_STACK)
+		return error->what && strcmp(error->what, "stacks") == 0;
+	return !kinds[error->kind].only_kept;
+}
+
 static void check_error(struct events *ev, const struct uerror *error, u64 n)
 {
 	struct buf b = { 0 };
 
-	if (!n || (kinds[error->kind].only_kept && !ev->options->keep_errors))
+	if (!n || !is_shown(error, ev->options->keep_errors))
 		return;
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"

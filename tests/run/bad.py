@@ -99,11 +99,12 @@ def by_option(tmp):
     yield Wrong("script|usage|FILE", "", argv=[])
     yield Wrong("argument|script|-e", "", argv=["-e"])
     yield Wrong("both|-p|-c", "BEGIN { exit(); }", "-p 1 -c true")
-    yield Wrong("root|permission|CAP|privilege|not permitted", "interval:s:1 { exit(); }",
+    yield Wrong("needs a process", "usdt:»:demo:small { @++; }", argv=["-e", "usdt::demo:s { }"])
+    yield Wrong("root|[Pp]ermission|CAP|privilege|not permitted", "interval:s:1 { exit(); }",
                 argv=["NOBODY"])
-    yield Wrong("root|permission|CAP|privilege|not permitted",
-                "uprobe:/bin/sh:main,uprobe:/bin/bash:main { exit(); }", argv=["NOBODY"])
-    yield Wrong("root|permission|CAP|privilege|not permitted",
+    yield Wrong("root|[Pp]ermission|CAP|privilege|not permitted",
+                f"uprobe:{tmp}/files/sizes:main {{ exit(); }}", argv=["NOBODY"])
+    yield Wrong("root|[Pp]ermission|CAP|privilege|not permitted",
                 "tracepoint:sched:sched_switch { exit(); }", argv=["NOBODY"])
 
 
@@ -119,6 +120,7 @@ def broken_files(context, directory):
     def put(offset, data):
         return whole[:offset] + data + whole[offset + len(data):]
 
+    save("sizes", open(context.progs + "/sizes", "rb").read())
     save("empty", b"")
     save("header-only", whole[:64])
     save("half", whole[:len(whole) // 2])

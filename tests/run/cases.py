@@ -69,13 +69,18 @@ class Context:
 
 def parse(path):
     """The cases of a file, each a dictionary; repeated directives are lists."""
-    cases, case, word = [], None, None
+    cases, case, word, blank = [], None, None, 0
     for number, line in enumerate(open(path), 1):
         line = line.rstrip("\n")
         if line.startswith("\t"):
-            block_line(case, word, line[1:])
+            block_line(case, word, "\n" * blank + line[1:])
+            blank = 0
             continue
-        if not line.strip() or line.startswith("#"):
+        if not line.strip():
+            blank += 1 # part of a block that goes on behind it
+            continue
+        blank = 0
+        if line.startswith("#"):
             continue
         word, _, text = line.partition(" ")
         if word not in KNOWN:

@@ -171,7 +171,7 @@ def mcsnoop(context, target, *options):
         problems = []
         if status != 0:
             problems.append(f"exit status {status}")
-        if sum(1 for v in raised if v) < 11:
+        if sum(1 for v in raised if v) < 10:
             problems.append(f"semaphores while it runs: {raised}")
         if any(m.semaphores()):
             problems.append(f"semaphores after it ended: {m.semaphores()}")
@@ -180,11 +180,11 @@ def mcsnoop(context, target, *options):
                         r"^missing +1 +-1 +\d+$"):
             if not re.search(pattern, out, re.M):
                 problems.append(f"stdout has no match of {pattern}")
-        if "@calls" in out or "@start" in out:
+        if re.search(r"@calls|@start: [1-9]", out):
             problems.append("maps were printed that END had cleared")
         if not re.search(r"WARNING: .*;", err):
             problems.append("no warning about the missing semicolon")
-        if not re.search(r"WARNING: .*(division|divide|0)", err, re.I):
+        if not re.search(r"WARNING: .*zero", err):
             problems.append("no warning about the division by 0")
         return shown("\n".join(problems), out, err) if problems else None
 
@@ -357,7 +357,7 @@ def test_kill_9_before_release_leaves_no_command(context):
 def test_many_probes_end_together(context):
     """Over a hundred uprobes must not take 100 ms each to go."""
     require("uprobe_multi")
-    run = Run([context.memtap, "-e", f"uprobe:{sys.executable}:PyL* {{ @ = count(); }}"])
+    run = Run([context.memtap, "-e", f"uprobe:{sys.executable}:Py[LUD]* {{ @ = count(); }}"])
     if not run.attached(20 * context.factor):
         run.kill()
         return shown("it never attached", "".join(run.out), "".join(run.err))

@@ -71,15 +71,26 @@ KEEP void multi_c(int i)
 	__asm__ volatile("" : : "r"(i) : "memory");
 }
 
+/* Reads the string, so that its page is present when a probe reads it. */
+static size_t touched(const char *s)
+{
+	size_t n = 0;
+
+	while (*(volatile const char *)(s + n))
+		n++;
+	return n;
+}
+
 static void all(void)
 {
-	static const struct point p = {3, -4, "corner"};
-	const char *words[] = {"one", "two", "three", "two"};
+	static struct point p = {3, -4, "corner"};
+	static const char *words[] = {"one", "two", "three", "two"};
 
 	six(1, 2, 3, 4, 5, 6);
 	negative(42);
 	for (int i = 0; i < 4; i++)
-		word(words[i], strlen(words[i]));
+		word(words[i], touched(words[i]));
+	touched(p.name);
 	point_sum(&p);
 	outer_call();
 	for (int i = 0; i < 3; i++)

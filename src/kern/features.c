@@ -83,7 +83,7 @@ static bool features_fentry(void)
 }
 
 /* A cookie for a tracepoint that does not exist: old kernels refuse the longer argument. */
-static bool features_rawtp_cookie(void)
+bool features_rawtp_cookie(void)
 {
 	int prog = load_nothing(BPF_PROG_TYPE_RAW_TRACEPOINT, 0);
 	int r;

@@ -91,7 +91,7 @@ bool attach_halving(struct attach *a, const u32 *sites, u32 n, attach_many_fn *f
 void attach_keep(struct attach *a, int link, int event);
 
 attach_fn attach_uprobe, attach_kprobe, attach_tracepoint, attach_counter, attach_interval,
-	attach_profile, attach_raw, attach_tpbtf, attach_trampoline;
+	attach_profile, attach_raw, attach_trampoline;
 
 /* ---- attach_perf.c ---- */
 int perf_open(struct perf_event_attr *attr, s32 pid, s32 cpu);
@@ -126,5 +126,6 @@ bool sys_refused(struct err *e, int code, const char *what);
 bool features_uprobe_multi(void);
 bool features_kprobe_multi(void);
 bool features_kprobe(void);
+bool features_rawtp_cookie(void);
 
 #endif

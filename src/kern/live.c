@@ -14,35 +14,25 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static bool uses_uprobes(const struct unit *u)
-{
-	for (u32 i = 0; i < u->progs.n; i++) {
-		enum attach_kind kind = u->progs.v[i].kind;
-
-		if (kind == ATTACH_UPROBE || kind == ATTACH_URETPROBE || kind == ATTACH_USDT)
-			return true;
-	}
-	return false;
-}
-
-static bool uses_many_kprobes(const struct unit *u)
-{
-	for (u32 i = 0; i < u->progs.n; i++) {
-		const struct uprog *p = &u->progs.v[i];
-
-		if ((p->kind == ATTACH_KPROBE || p->kind == ATTACH_KRETPROBE) && p->n_sites > 1)
-			return true;
-	}
-	return false;
-}
-
 /* Asks the kernel only what this unit's programs depend on. */
 static void ask_features(struct live *l)
 {
-	if (uses_uprobes(l->unit))
-		l->own_features.uprobe_multi = features_uprobe_multi();
-	if (uses_many_kprobes(l->unit))
-		l->own_features.kprobe_multi = features_kprobe_multi();
+	bool uprobes = false, many_kprobes = false, many_raw = false;
+
+	for (u32 i = 0; i < l->unit->progs.n; i++) {
+		const struct uprog *p = &l->unit->progs.v[i];
+
+		uprobes |= p->kind == ATTACH_UPROBE || p->kind == ATTACH_URETPROBE ||
+		           p->kind == ATTACH_USDT;
+		many_kprobes |= p->n_sites > 1 &&
+		                (p->kind == ATTACH_KPROBE || p->kind == ATTACH_KRETPROBE);
+		many_raw |= p->n_sites > 1 && (p->kind == ATTACH_RAWTP || p->kind == ATTACH_TPBTF);
+	}
+	l->own_features = (struct features){
+		.uprobe_multi = uprobes && features_uprobe_multi(),
+		.kprobe_multi = many_kprobes && features_kprobe_multi(),
+		.rawtp_cookie = many_raw && features_rawtp_cookie(),
+	};
 	l->features = &l->own_features;
 }
 

@@ -107,25 +107,33 @@ void near_init(struct near *n, const char *want)
 	n->distance = UINT32_MAX;
 }
 
-/* Edit distance (insert, delete, replace each cost 1) of strings up to 127 bytes. */
-static u32 edit_distance(const char *a, u32 na, const char *b, u32 nb)
+/*
+ * Edit distance of strings up to 127 bytes. Letters left out are the cheapest mistake ("cnt" is
+ * nearer to "count" than to "cat"), one letter for another the dearest.
+ */
+#define COST_LEFT_OUT 3u
+#define COST_TOO_MANY 4u
+#define COST_WRONG    7u
+#define COST_LIMIT    4u /* for each three letters, and once more */
+
+static u32 edit_distance(const char *want, u32 nw, const char *name, u32 nn)
 {
 	u32 row[128];
 
-	for (u32 j = 0; j <= nb; j++)
-		row[j] = j;
-	for (u32 i = 1; i <= na; i++) {
+	for (u32 j = 0; j <= nn; j++)
+		row[j] = j * COST_LEFT_OUT;
+	for (u32 i = 1; i <= nw; i++) {
 		u32 diagonal = row[0];
 
-		row[0] = i;
-		for (u32 j = 1; j <= nb; j++) {
-			u32 swap = diagonal + (a[i - 1] != b[j - 1]);
+		row[0] = i * COST_TOO_MANY;
+		for (u32 j = 1; j <= nn; j++) {
+			u32 both = diagonal + (want[i - 1] == name[j - 1] ? 0 : COST_WRONG);
 
 			diagonal = row[j];
-			row[j] = MIN(MIN(row[j], row[j - 1]) + 1, swap);
+			row[j] = MIN(both, MIN(row[j] + COST_TOO_MANY, row[j - 1] + COST_LEFT_OUT));
 		}
 	}
-	return row[nb];
+	return row[nn];
 }
 
 void near_offer(struct near *n, const char *name)
@@ -144,7 +152,7 @@ void near_offer(struct near *n, const char *name)
 
 const char *near_best(const struct near *n)
 {
-	u32 limit = (u32)strlen(n->want) / 3 + 1;
+	u32 limit = ((u32)strlen(n->want) / 3 + 1) * COST_LIMIT;
 
 	return n->best[0] && n->distance <= limit ? n->best : NULL;
 }

@@ -15,6 +15,7 @@
 #ifndef GEN_EMIT_H
 #define GEN_EMIT_H
 
+#include "base/hmap.h"
 #include "bpf/code.h"
 #include "gen/gen.h"
 
@@ -50,7 +51,8 @@ struct mark {
 
 /* What a first pass found out, assumed by the next (see gen_program). */
 struct needs {
-	bool ctx, scratch, scratch_in_pred;
+	bool ctx, scratch;
+	bool may_sleep; /* reads user memory from a user probe */
 };
 
 struct gen {
@@ -64,8 +66,10 @@ struct gen {
 	struct code c;
 	u32 exit_label;
 	struct mark used;
+	bool prealloc;    /* hashes get their elements at the start */
 	u32 scratch_peak; /* over all programs */
 	u32 zero_size;    /* bytes wanted of the zero map */
+	struct hmap probe_numbers; /* probe name -> index in unit->probe_names */
 	struct needs assume, found;
 	bool failed;
 
@@ -134,8 +138,10 @@ void gen_literal(struct gen *g, struct str text, u32 size, struct mem dst, bool 
 /* ---- gen_read.c ---- */
 /* Reads `size` bytes of foreign memory at r3 into dst (r0: 0 or negative). Uses r0-r5. */
 void gen_probe_read(struct gen *g, enum space space, u32 size, struct mem dst, struct loc loc);
-/* Reads a NUL-terminated string at r3; length limit in r2 (bytes incl. NUL). */
-void gen_probe_read_str(struct gen *g, enum space space, struct mem dst, struct loc loc);
+/* Reads a NUL-terminated string at r3 into dst: at most `max` bytes with the NUL, and when
+ * `length` is given at most that many before the NUL. */
+void gen_probe_read_str(struct gen *g, enum space space, struct mem dst, u32 max,
+			const struct temp *length, struct loc loc);
 /* r0 = foreign integer of type t at r3, extended. */
 void gen_read_scalar(struct gen *g, enum space space, const struct type *t, struct loc loc);
 /* r0 = foreign address of n (a struct, array or char array behind a pointer); returns space. */

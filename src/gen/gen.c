@@ -30,6 +30,40 @@ void gen_error(struct gen *g, struct loc loc, const char *fmt, ...)
 
 /* ---- maps ----------------------------------------------------------------------------------- */
 
+/*
+ * A hash without preallocated elements starts at once and costs the same per event, but an
+ * insertion can fail when it happens with interrupts off and the kernel's small reserve is used
+ * up. User probes never run so; for everything else elements are allocated beforehand, unless
+ * they are histograms, whose cells would take megabytes.
+ */
+#define PREALLOC_CELL_MAX 64u
+#define STACKS_MAX        16384u
+#define STACKS_PREALLOC   8192u
+
+static bool always_interruptible(enum attach_kind kind)
+{
+	switch (kind) {
+	case ATTACH_BEGIN:
+	case ATTACH_END:
+	case ATTACH_UPROBE:
+	case ATTACH_URETPROBE:
+	case ATTACH_USDT:
+	case ATTACH_INTERVAL: /* reports; it may insert a key or two */
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool wants_prealloc(const struct script *s)
+{
+	for (const struct probe *p = s->probes; p; p = p->next)
+		for (u32 i = 0; i < p->variants.n; i++)
+			if (!always_interruptible(p->variants.v[i]->kind))
+				return true;
+	return false;
+}
+
 static struct umap internal_map(const struct gen *g, enum umap_role role)
 {
 	switch (role) {
@@ -52,10 +86,10 @@ static struct umap internal_map(const struct gen *g, enum umap_role role)
 	case UMAP_STACKS:
 		return (struct umap){ .name = "stacks",
 			              .bpf_type = BPF_MAP_TYPE_HASH,
-			              .flags = BPF_F_NO_PREALLOC,
+			              .flags = g->prealloc ? 0 : BPF_F_NO_PREALLOC,
 			              .key_size = 8,
 			              .value_size = sizeof(struct ustack_value),
-			              .max_entries = 16384 };
+			              .max_entries = g->prealloc ? STACKS_PREALLOC : STACKS_MAX };
 	case UMAP_ZERO:
 		return (struct umap){ .name = "zero",
 			              .bpf_type = BPF_MAP_TYPE_ARRAY,
@@ -106,8 +140,9 @@ static void add_script_map(struct gen *g, const struct map_sym *sym)
 		.per_cpu = per_cpu,
 	};
 
-	if (m.bpf_type == BPF_MAP_TYPE_HASH || m.bpf_type == BPF_MAP_TYPE_PERCPU_HASH)
-		m.flags = BPF_F_NO_PREALLOC; /* starts at once, costs the same per event */
+	if ((m.bpf_type == BPF_MAP_TYPE_HASH || m.bpf_type == BPF_MAP_TYPE_PERCPU_HASH) &&
+	    (!g->prealloc || m.value_size > PREALLOC_CELL_MAX))
+		m.flags = BPF_F_NO_PREALLOC;
 	assert(sym->index == g->u->maps.n);
 	vec_add(&g->u->arena, &g->u->maps, m);
 }
@@ -142,7 +177,8 @@ void gen_count_error(struct gen *g, enum uerror_kind kind, struct loc loc, const
 
 /* ---- the frame around a body ---------------------------------------------------------------- */
 
-static bool filtered_by_kernel(enum attach_kind kind)
+/* Kinds the kernel binds to a process, and those that are not about one. */
+static bool needs_no_filter(enum attach_kind kind)
 {
 	switch (kind) {
 	case ATTACH_BEGIN:
@@ -153,17 +189,16 @@ static bool filtered_by_kernel(enum attach_kind kind)
 	case ATTACH_SOFTWARE:
 	case ATTACH_HARDWARE:
 	case ATTACH_INTERVAL:
-	case ATTACH_PROFILE:
 		return true;
 	default:
 		return false;
 	}
 }
 
-/* -p for kinds whose events can not be bound to a process when they are opened. */
+/* -p: everything else asks who is running. */
 static void pid_filter(struct gen *g)
 {
-	if (!g->w->pid || filtered_by_kernel(g->v->kind))
+	if (!g->w->pid || needs_no_filter(g->v->kind))
 		return;
 	gen_pid_tgid(g);
 	code_alu_imm(&g->c, BPF_RSH, R0, 32);
@@ -303,11 +338,21 @@ static bool reads_ctx(const struct code *c)
 	return false;
 }
 
+/* Sites of one name are one probe to the script, wherever they are. */
 static void number_probes(struct gen *g)
 {
 	for (u32 i = 0; i < g->v->sites.n; i++) {
-		g->v->sites.v[i].cookie = g->u->probe_names.n;
-		vec_add(&g->u->arena, &g->u->probe_names, g->v->sites.v[i].name);
+		struct usite *site = &g->v->sites.v[i];
+		size_t n = strlen(site->name);
+		void **known = hmap_find(&g->probe_numbers, site->name, n);
+
+		if (!known) {
+			hmap_put(&g->probe_numbers, site->name, n,
+				 (void *)(uintptr_t)g->u->probe_names.n);
+			vec_add(&g->u->arena, &g->u->probe_names, site->name);
+			known = hmap_find(&g->probe_numbers, site->name, n);
+		}
+		site->cookie = (uintptr_t)*known;
 	}
 }
 
@@ -341,6 +386,7 @@ static bool gen_program(struct gen *g, const struct probe *p)
 	prog.locs = g->c.locs.v;
 	prog.sites = g->v->sites.v;
 	prog.n_sites = g->v->sites.n;
+	prog.may_sleep = g->found.may_sleep;
 	vec_add(&g->u->arena, &g->u->progs, prog);
 	return true;
 }
@@ -379,6 +425,7 @@ bool gen_script(struct unit *u, const struct script *s, const struct config *c,
 	bool ok = true;
 
 	copy_settings(u, s, c);
+	g.prealloc = wants_prealloc(s);
 	for (u32 i = 0; i < s->maps.n; i++)
 		add_script_map(&g, s->maps.v[i]);
 	for (const struct probe *p = s->probes; p; p = p->next) {
@@ -389,5 +436,6 @@ bool gen_script(struct unit *u, const struct script *s, const struct config *c,
 		}
 	}
 	size_internal_maps(&g);
+	hmap_free(&g.probe_numbers);
 	return ok;
 }

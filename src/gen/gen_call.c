@@ -217,15 +217,10 @@ static void store_str(struct gen *g, const struct node *n, const struct type *t,
 	} else {
 		code_mov(&g->c, R3, R0);
 	}
-	if (len && len->kind == NODE_INT) {
-		code_const(&g->c, R2, MIN(size, (u32)MIN(len->integer.value, 1u << 20) + 1));
-	} else if (len) {
-		load_length(g, length, size - 1);
-		code_alu_imm(&g->c, BPF_ADD, R2, 1);
-	} else {
-		code_const(&g->c, R2, size);
-	}
-	gen_probe_read_str(g, space, dst, n->loc);
+	if (len && len->kind == NODE_INT)
+		size = MIN(size, (u32)MIN(len->integer.value, 1u << 20) + 1);
+	gen_probe_read_str(g, space, dst, size, len && len->kind != NODE_INT ? &length : NULL,
+			   n->loc);
 }
 
 /* buf(p, n): a word with the length, then the bytes. */

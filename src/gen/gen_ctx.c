@@ -195,8 +195,13 @@ static void elapsed(struct gen *g)
 /* The cookie given at attach time numbers the site; kinds without cookies have one site. */
 static void probe_index(struct gen *g)
 {
-	if (g->v->sites.n == 1) {
-		code_const(&g->c, R0, g->v->sites.v[0].cookie);
+	const struct usite *sites = g->v->sites.v;
+	bool same = true;
+
+	for (u32 i = 1; i < g->v->sites.n; i++)
+		same &= sites[i].cookie == sites[0].cookie;
+	if (same) {
+		code_const(&g->c, R0, sites[0].cookie);
 		return;
 	}
 	code_mov(&g->c, R1, CTX);

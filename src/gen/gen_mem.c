@@ -118,8 +118,7 @@ static void store_foreign(struct gen *g, const struct node *n, const struct type
 		if (pad || dst.base == MEM_STACK)
 			mem_zero(g, dst, 0, slot);
 		temp_load(g, address, R3);
-		code_const(&g->c, R2, MIN(t->size, n->type->size));
-		gen_probe_read_str(g, space, dst, n->loc);
+		gen_probe_read_str(g, space, dst, MIN(t->size, n->type->size), NULL, n->loc);
 		return;
 	}
 	if (n->type->size % 8)

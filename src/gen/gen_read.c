@@ -42,30 +42,107 @@ static void call_by_space(struct gen *g, enum space space, u32 user, u32 kernel)
 	code_bind(&g->c, done);
 }
 
-/* Counts a negative r0. */
-static void count_failure(struct gen *g, struct loc loc, const char *what)
+/*
+ * A user page that is not resident (never touched, or swapped out) can not be read by a program
+ * that must not sleep. Programs of user probes may, so there a failed read is tried again by a
+ * helper that brings the page in, as the program itself is about to do.
+ */
+static bool can_sleep(const struct gen *g, enum space space)
 {
-	u32 ok = code_label(&g->c);
-
-	code_if_imm(&g->c, BPF_JSGE, R0, 0, ok);
-	gen_count_error(g, UERROR_READ, loc, what);
-	code_bind(&g->c, ok);
+	return space != SPACE_KERNEL && (g->v->kind == ATTACH_UPROBE || g->v->kind == ATTACH_URETPROBE ||
+					 g->v->kind == ATTACH_USDT);
 }
 
 void gen_probe_read(struct gen *g, enum space space, u32 size, struct mem dst, struct loc loc)
 {
+	struct mark m = frame_mark(g);
+	u32 ok = code_label(&g->c);
+	bool sleeps = can_sleep(g, space);
+	struct temp address = { 0 };
+
+	if (sleeps)
+		address = temp_save(g, R3);
 	mem_addr(g, dst, R1);
 	code_const(&g->c, R2, size);
 	call_by_space(g, space, BPF_FUNC_probe_read_user, BPF_FUNC_probe_read_kernel);
-	count_failure(g, loc, space == SPACE_USER ? "probe_read_user" : "probe_read_kernel");
+	code_if_imm(&g->c, BPF_JSGE, R0, 0, ok);
+	if (sleeps) {
+		g->found.may_sleep = true;
+		mem_addr(g, dst, R1);
+		code_const(&g->c, R2, size);
+		temp_load(g, address, R3);
+		code_call(&g->c, BPF_FUNC_copy_from_user);
+		code_if_imm(&g->c, BPF_JSGE, R0, 0, ok);
+	}
+	gen_count_error(g, UERROR_READ, loc,
+			space == SPACE_USER ? "probe_read_user" : "probe_read_kernel");
+	code_bind(&g->c, ok);
+	frame_release(g, m);
 }
 
-void gen_probe_read_str(struct gen *g, enum space space, struct mem dst, struct loc loc)
+/* Brings in the page at address + (next page: the one behind it). */
+static void touch(struct gen *g, struct temp address, bool next_page)
 {
+	struct mark m = frame_mark(g);
+	struct mem byte = frame_alloc(g, 8);
+
+	mem_store_imm(g, 8, byte, 0);
+	mem_addr(g, byte, R1);
+	code_const(&g->c, R2, 1);
+	temp_load(g, address, R3);
+	if (next_page) {
+		code_alu_imm(&g->c, BPF_OR, R3, 4095);
+		code_alu_imm(&g->c, BPF_ADD, R3, 1);
+	}
+	code_call(&g->c, BPF_FUNC_copy_from_user);
+	frame_release(g, m);
+}
+
+/* r2 = bytes to read, the NUL included; the verifier wants to see the bound each time. */
+static void load_limit(struct gen *g, const struct temp *length, u32 max)
+{
+	u32 ok;
+
+	if (!length) {
+		code_const(&g->c, R2, max);
+		return;
+	}
+	ok = code_label(&g->c);
+	temp_load(g, *length, R2);
+	code_if_imm(&g->c, BPF_JLT, R2, (s32)max, ok);
+	code_const(&g->c, R2, max - 1);
+	code_bind(&g->c, ok);
+	code_alu_imm(&g->c, BPF_ADD, R2, 1);
+}
+
+void gen_probe_read_str(struct gen *g, enum space space, struct mem dst, u32 max,
+			const struct temp *length, struct loc loc)
+{
+	struct mark m = frame_mark(g);
+	u32 ok = code_label(&g->c);
+	bool sleeps = can_sleep(g, space);
+	struct temp address = { 0 };
+
+	if (sleeps)
+		address = temp_save(g, R3);
 	mem_addr(g, dst, R1);
+	load_limit(g, length, max);
 	call_by_space(g, space, BPF_FUNC_probe_read_user_str, BPF_FUNC_probe_read_kernel_str);
-	count_failure(g, loc,
-	              space == SPACE_USER ? "probe_read_user_str" : "probe_read_kernel_str");
+	code_if_imm(&g->c, BPF_JSGE, R0, 0, ok);
+	if (sleeps) {
+		g->found.may_sleep = true;
+		touch(g, address, true);
+		touch(g, address, false);
+		mem_addr(g, dst, R1);
+		load_limit(g, length, max);
+		temp_load(g, address, R3);
+		code_call(&g->c, BPF_FUNC_probe_read_user_str);
+		code_if_imm(&g->c, BPF_JSGE, R0, 0, ok);
+	}
+	gen_count_error(g, UERROR_READ, loc,
+			space == SPACE_USER ? "probe_read_user_str" : "probe_read_kernel_str");
+	code_bind(&g->c, ok);
+	frame_release(g, m);
 }
 
 static void extend(struct gen *g, const struct type *t)

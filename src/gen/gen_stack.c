@@ -2,8 +2,7 @@
 /*
  * ustack and kstack. The frames are read into scratch memory, hashed, and stored once under
  * their hash; the value a script handles is the hash (and the pid, to name user frames). Unlike the
- * kernel's stack map this loses no stack to a hash-bucket collision and needs no
- * preallocated memory.
+ * kernel's stack map this loses no stack to a hash-bucket collision.
  */
 #include "gen/emit.h"
 

@@ -104,7 +104,8 @@ struct load {
 static int try_load(const struct load *ld, char *log, u32 log_size)
 {
 	LIBBPF_OPTS(bpf_prog_load_opts, o, .expected_attach_type = attach_type(ld->live, ld->prog),
-	            .attach_btf_id = ld->btf_id, .log_level = log ? 1 : 0, .log_buf = log,
+	            .attach_btf_id = ld->btf_id,
+	            .prog_flags = ld->prog->may_sleep ? BPF_F_SLEEPABLE : 0, .log_level = log ? 1 : 0, .log_buf = log,
 	            .log_size = log_size);
 
 	return bpf_prog_load(prog_kinds[ld->prog->kind].type, "memtap", "GPL", ld->insns,

@@ -136,6 +136,7 @@ struct uprog {
 	u32 n_insns;
 	const struct usite *sites;
 	u32 n_sites;
+	bool may_sleep; /* load as sleepable: it may bring user pages in */
 	struct loc loc;
 };
 

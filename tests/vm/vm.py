@@ -6,6 +6,7 @@ very same build and the very same cases. Results come back as JSON lines over a 
 """
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -51,8 +52,9 @@ class Machine:
             stderr=open(directory + "/virtiofsd.log", "w"))
         self._wait_for(socket)
         cache = os.path.dirname(os.path.dirname(kernel))
-        line = (f"{KERNEL_LINE} memtap.guest={HERE}/guest memtap.cache={cache} "
-                f"memtap.run={'|'.join(command)}")
+        with open(directory + "/command", "w") as f:
+            f.write(f"export MEMTAP_CACHE={shlex.quote(cache)}\n{shlex.join(command)}\n")
+        line = f"{KERNEL_LINE} memtap.guest={HERE}/guest memtap.command={directory}/command"
         self.qemu = subprocess.Popen(
             ["qemu-system-x86_64", "-M", "pc", "-accel", "tcg,thread=multi", "-cpu", "max",
              "-smp", "2", "-m", memory, "-nodefaults", "-display", "none", "-no-reboot",
@@ -102,7 +104,7 @@ def run_suites(report, context, only):
         report.add("skipped", "all cases", reason or "the kernel package could not be fetched")
         return
     command = ["tests/check", "--build", os.path.relpath(context.build, TOP), "--factor",
-               str(FACTOR), "--in-vm", "{port}"] + (["--only", only] if only else []) + \
+               str(FACTOR), "--in-vm", "/dev/results"] + (["--only", only] if only else []) + \
               ["run", "bad"]
     with tempfile.TemporaryDirectory(prefix="memtap-vm.") as directory:
         machine = Machine(kernel, command, directory)

@@ -10,13 +10,17 @@
  *     operand = "$" number
  *             | "%" register
  *             | [number] "(" ["%" base] ["," "%" index ["," scale]] ")"
- *             | number                   an absolute address
+ *             | symbol [number] "(%rip)"  a variable of the file
+ *             | number                    an absolute address
  *     number  = ["-" | "+"] digits { ("-" | "+") digits }
  *
  * and its result is a place a program can read from struct pt_regs and user memory.
  *
- * It does not resolve operands that need the symbol table or the load address (foo(%rip),
- * %fs:...) nor floating point registers; sites that use them are marked, with the reason.
+ * A variable lies at the same distance from the probed instruction wherever the file is loaded,
+ * so the symbol table and the instruction pointer give its address.
+ *
+ * It does not resolve thread-local operands (%fs:...) nor floating point registers; sites that
+ * use them are marked, with the reason.
  */
 #include "read/usdt.h"
 
@@ -71,10 +75,14 @@ static s16 reg_find(struct str name, bool *high)
 
 /* ---- operands ------------------------------------------------------------------------------- */
 
+#define PT_REGS_IP 128
+
 /* Parsing position in one argument text; `why` is set at the first thing not understood. */
 struct cursor {
 	const char *p;
 	const char *why;
+	struct elf *elf; /* where symbols are looked up; NULL: nowhere */
+	u64 pc;          /* address of the probed instruction */
 };
 
 static bool bad(struct cursor *c, const char *why)
@@ -192,6 +200,39 @@ static bool address(struct cursor *c, struct usdt_arg *a)
 	return take(c, ')') || bad(c, "a missing ')'");
 }
 
+static bool is_symbol_char(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_' ||
+	       c == '.' || c == '$';
+}
+
+/* symbol [number] "(%rip)" */
+static bool variable(struct cursor *c, struct usdt_arg *a)
+{
+	char name[256];
+	struct elf_sym sym;
+	s64 plus = 0;
+	size_t n = 0;
+
+	while (is_symbol_char(c->p[n]))
+		n++;
+	if (n >= sizeof(name))
+		return bad(c, "an operand with a very long name");
+	memcpy(name, c->p, n);
+	name[n] = 0;
+	c->p += n;
+	if ((*c->p == '+' || *c->p == '-') && !number(c, &plus))
+		return false;
+	if (strncmp(c->p, "(%rip)", 6) != 0)
+		return bad(c, "a symbol whose address depends on where the file is loaded");
+	c->p += 6;
+	if (!c->elf || !elf_find(c->elf, name, &sym))
+		return bad(c, "a variable that is not in the symbol table");
+	a->reg = PT_REGS_IP;
+	a->value = (s64)(sym.value + (u64)plus - c->pc);
+	return true;
+}
+
 static bool operand(struct cursor *c, struct usdt_arg *a)
 {
 	if (take(c, '$')) {
@@ -203,6 +244,8 @@ static bool operand(struct cursor *c, struct usdt_arg *a)
 		return reg(c, &a->reg, &a->high_byte);
 	}
 	a->form = USDT_MEM;
+	if (is_symbol_char(*c->p) && !is_digit(*c->p))
+		return variable(c, a);
 	if (*c->p != '(' && !number(c, &a->value))
 		return false;
 	return take(c, '(') ? address(c, a) : true;
@@ -231,11 +274,9 @@ static bool argument(struct cursor *c, struct usdt_arg *a)
 	return true;
 }
 
-bool usdt_parse(const char *spec, struct usdt_site *out)
+static bool parse(struct cursor c, struct usdt_site *out)
 {
-	struct cursor c = { .p = spec };
-
-	out->spec = spec;
+	out->spec = c.p;
 	out->n_args = 0;
 	out->bad = NULL;
 	for (;;) {
@@ -252,6 +293,11 @@ bool usdt_parse(const char *spec, struct usdt_site *out)
 	out->bad = c.why;
 	out->bad_args = c.why != NULL;
 	return !out->bad_args;
+}
+
+bool usdt_parse(const char *spec, struct usdt_site *out)
+{
+	return parse((struct cursor){ .p = spec }, out);
 }
 
 /* ---- notes ---------------------------------------------------------------------------------- */
@@ -296,6 +342,7 @@ static const char *site_read(struct notes *w, const struct elf_note *note, struc
 	const char *p = (const char *)note->desc + sizeof(struct note_head);
 	const char *end = (const char *)note->desc + note->n, *spec;
 	struct note_head h;
+	u64 pc = 0;
 
 	if (note->n < sizeof(h))
 		return "it is too short";
@@ -307,7 +354,8 @@ static const char *site_read(struct notes *w, const struct elf_note *note, struc
 		return "its names do not end";
 	if (!site_place(w, &h, s))
 		return "its address is outside the file";
-	usdt_parse(spec, s);
+	elf_vaddr(w->elf, s->offset, &pc);
+	parse((struct cursor){ .p = spec, .elf = w->elf, .pc = pc }, s);
 	return NULL;
 }
 

@@ -43,7 +43,8 @@ struct usdt_site {
  * false and *e when the notes are damaged. */
 bool usdt_each(struct elf *f, bool (*cb)(void *ctx, const struct usdt_site *s), void *ctx,
                struct err *e);
-/* Parses one argument text; false when it can not be understood. */
+/* Parses the argument text of a note; false when it can not be understood. Names of variables
+ * are only understood in the notes of a file (usdt_each). */
 bool usdt_parse(const char *spec, struct usdt_site *out);
 
 #endif

@@ -109,9 +109,10 @@ static void marks_what_it_can_not_read(void **state)
 	static const struct {
 		const char *spec, *why;
 	} bads[] = {
-		{ "8@foo(%rip)", "an operand that names a symbol" },
+		{ "8@foo(%rip)", "a variable that is not in the symbol table" },
 		{ "8@8(%rip)", "an address relative to the instruction pointer" },
-		{ "8@foo+4(%rip)", "an operand that names a symbol" },
+		{ "8@foo+4(%rip)", "a variable that is not in the symbol table" },
+		{ "8@foo", "a symbol whose address depends on where the file is loaded" },
 		{ "8@$foo", "an operand that names a symbol" },
 		{ "8@%fs:-8", "thread-local memory" },
 		{ "8f@%xmm0", "a floating point argument" },

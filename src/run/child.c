@@ -3,6 +3,8 @@
  * The process of -c. It is forked before the script is compiled and then waits in a read()
  * until we write one byte; if we die instead, the read ends and so does the child. The same
  * socket tells us about exec: it closes on success, on failure the errno comes back.
+ * We trace it through exec only, to hold it when its program is mapped and nothing of it has run:
+ * then its maps can be read for sure, however short it lives. After that nothing ties us.
  * No shell is involved: blanks, quotes and backslashes split the command, nothing else is
  * special.
  */
@@ -13,6 +15,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -32,6 +35,7 @@ struct child {
 	pid_t pid;
 	int pidfd, socket;
 	bool released, reaped;
+	bool traced; /* by us, and stands still behind exec */
 };
 
 /* ---- the command line ---- */
@@ -179,18 +183,47 @@ struct child *child_start(const char *command, struct err *e)
 	return c;
 }
 
+/* True when it stands still behind exec; false when it has ended instead. Signals that arrive
+ * meanwhile are passed on. */
+static bool reaches_exec(struct child *c)
+{
+	int status;
+
+	while (waitpid(c->pid, &status, 0) == c->pid) {
+		if (!WIFSTOPPED(status)) {
+			c->reaped = true;
+			return false;
+		}
+		if (status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8))
+			return true;
+		ptrace(PTRACE_CONT, c->pid, 0, WSTOPSIG(status));
+	}
+	return false;
+}
+
 bool child_release(struct child *c, struct err *e)
 {
 	ssize_t n;
 	int code;
 
+	/* Refused where another debugger or a policy is in the way; then it just runs on. */
+	c->traced = ptrace(PTRACE_SEIZE, c->pid, 0, PTRACE_O_TRACEEXEC) == 0;
 	c->released = true;
 	if (send(c->socket, "", 1, MSG_NOSIGNAL) != 1)
 		return err_sys(e, errno, "the process for %s is gone", c->program);
+	if (c->traced)
+		c->traced = reaches_exec(c);
 	n = read(c->socket, &code, sizeof(code));
-	if (n == 0)
-		return true;
-	return err_sys(e, n == sizeof(code) ? code : EIO, "can not run %s", c->program);
+	if (n == 0 && c->reaped)
+		return err_set(e, "the process for %s was killed before it ran", c->program);
+	return n == 0 || err_sys(e, n == sizeof(code) ? code : EIO, "can not run %s", c->program);
+}
+
+void child_resume(struct child *c)
+{
+	if (c->traced)
+		ptrace(PTRACE_DETACH, c->pid, 0, 0);
+	c->traced = false;
 }
 
 static bool ends_within(struct child *c, int ms)
@@ -217,6 +250,7 @@ void child_free(struct child *c)
 {
 	if (!c)
 		return;
+	child_resume(c);
 	if (c->pid > 0 && !c->reaped)
 		end_child(c);
 	if (c->pidfd >= 0)

@@ -23,8 +23,10 @@ void child_free(struct child *c);
 s32 child_pid(const struct child *c);
 /* Path of the program that will run (PATH resolved), owned by the child. */
 const char *child_program(const struct child *c);
-/* Lets it run; returns when exec is done. False and *e when exec failed. */
+/* Lets it go as far as the first instruction of its program, which is mapped then; child_resume()
+ * lets it run. False and *e when exec failed. */
 bool child_release(struct child *c, struct err *e);
+void child_resume(struct child *c);
 /* A pidfd, readable when the process has ended. */
 int child_fd(const struct child *c);
 /* Reaps an ended child: its exit code, or 128 + signal number. */

@@ -31,7 +31,7 @@
 #define BATCH_BYTES  65536u /* of output, then it is written */
 #define BATCH_EVENTS 4096u
 #define CHECK_MS     1000 /* runtime warnings */
-#define NOTE_MS      2    /* first look at a child's maps after exec, then ever later */
+#define NOTE_MS      1    /* first look at a child's maps after exec, then ever later */
 
 enum { POLL_RING, POLL_SIGNAL, POLL_TARGET, POLL_OUTPUT, N_POLL };
 
@@ -222,11 +222,21 @@ static bool loop_once(struct session *s, struct err *e)
 	return true;
 }
 
+/* The first look at a child is while it is held behind exec. */
+static bool release(struct session *s, struct err *e)
+{
+	if (s->child && !child_release(s->child, e))
+		return false;
+	s->note_every = NOTE_MS;
+	note_target(s);
+	if (s->child)
+		child_resume(s->child);
+	return true;
+}
+
 static bool loop(struct session *s, struct err *e)
 {
 	s->next_check = now_ms() + CHECK_MS;
-	s->note_every = NOTE_MS;
-	note_target(s);
 	while (!s->ended && !s->events.exiting)
 		if (!loop_once(s, e))
 			return false;
@@ -390,8 +400,7 @@ static bool run(struct session *s, struct err *e)
 	if (!s->events.exiting && !s->ended) {
 		if (!attach(s, e))
 			return false;
-		if (waits && !s->options->dry_run &&
-		    ((s->child && !child_release(s->child, e)) || !loop(s, e)))
+		if (waits && !s->options->dry_run && (!release(s, e) || !loop(s, e)))
 			return false;
 	}
 	return finish(s, e);

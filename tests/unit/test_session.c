@@ -48,6 +48,7 @@ static void test_child_words(void **state)
 		if (!c)
 			fail_msg("%s: %s", cases[i].command, e.text);
 		assert_true(child_release(c, &e));
+		child_resume(c);
 		code = child_wait(c);
 		if (code != cases[i].code)
 			fail_msg("%s: code %d", cases[i].command, code);
@@ -122,6 +123,7 @@ static void test_child_is_ended(void **state)
 	assert_non_null(c);
 	pid = child_pid(c);
 	assert_true(child_release(c, &e));
+	child_resume(c);
 	child_free(c);
 	assert_int_equal(kill(pid, 0), -1);
 }

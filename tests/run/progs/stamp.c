@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Says on stdout when it got to run (CLOCK_MONOTONIC, ns), then calls a function to be probed: as
- * the command of a tracer it tells how long the tracer took to attach. */
+/*
+ * Tells when a probe is there.
+ *   stamp         calls a function to be probed and ends
+ *   stamp watch   says "ready", looks at that function's first byte until it is a breakpoint, says
+ *                 "stamp NS" (CLOCK_MONOTONIC) and ends
+ */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
+
+#define INT3 0xcc
 
 struct slice {
 	uint8_t *data;
@@ -17,13 +24,27 @@ __attribute__((noinline, noclone)) int cache_insert(const uint8_t *key, struct s
 	return (int)value.len;
 }
 
-int main(void)
+static void watch(void)
 {
-	struct slice value = {NULL, 100};
+	const volatile uint8_t *first = (const volatile uint8_t *)(uintptr_t)cache_insert;
 	struct timespec t;
 
+	printf("ready\n");
+	fflush(stdout);
+	while (*first != INT3)
+		usleep(20);
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	printf("stamp %llu\n",
 	       (unsigned long long)t.tv_sec * 1000000000u + (unsigned long long)t.tv_nsec);
-	return cache_insert(NULL, value) != 100;
+}
+
+int main(int argc, char **argv)
+{
+	struct slice value = {NULL, 100};
+
+	if (argc > 1 && argv[1][0] == 'w')
+		watch();
+	else
+		return cache_insert(NULL, value) != 100;
+	return 0;
 }

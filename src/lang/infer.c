@@ -97,7 +97,7 @@ void infer_hint_near(struct infer *in, const struct near *n)
 	size_t letters = strcspn(n->want, "@$") ? strlen(n->want) : strlen(n->want) - 1;
 
 	/* A name of one letter is near to every other of one letter. */
-	if (near_best(n) && n->distance < letters)
+	if (near_best(n) && letters > 1)
 		infer_hint(in, "did you mean '%s'?", near_best(n));
 }
 

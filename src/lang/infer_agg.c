@@ -72,7 +72,7 @@ const struct type *infer_agg(struct infer *in, struct node *n)
 		return infer_call(in, n); /* reports the count */
 	t->kind = kinds[f->id];
 	t->size = type_slot(type_plain(in->arena, t->kind));
-	if (t->kind == TYPE_COUNT)
+	if (t->kind == TYPE_COUNT || !n->call.args)
 		return t;
 	for (struct node *a = n->call.args; a; a = a->next)
 		if (!infer_integer(in, a, arena_printf(in->arena, "an argument of %s()", f->name)))

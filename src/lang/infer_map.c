@@ -54,16 +54,11 @@ static const struct {
 
 static u32 map_kind(struct infer *in, const struct map_decl *d)
 {
-	struct near near;
-
-	near_init(&near, infer_text(in, d->kind));
-	for (size_t i = 0; i < ARRAY_SIZE(map_kinds); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(map_kinds); i++)
 		if (str_is(d->kind, map_kinds[i].name))
 			return map_kinds[i].type;
-		near_offer(&near, map_kinds[i].name);
-	}
 	infer_error_now(in, d->loc, "Unknown kind of map: '%.*s'", STR_ARG(d->kind));
-	infer_hint_near(in, &near);
+	infer_hint(in, "use one of hash, lruhash, percpuhash, percpulruhash");
 	return 0;
 }
 

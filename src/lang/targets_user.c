@@ -199,34 +199,38 @@ static void uprobe_file(struct targets *t, const char *path, void *ctx)
 		uprobe_missing(u, f);
 }
 
-static bool uprobe_parse(struct targets *t, struct uprobe *u)
+/* What is wrong with the parts, or NULL; *part is where. */
+static const char *uprobe_problem(struct targets *t, struct uprobe *u, u32 *part)
 {
-	u->t = t;
-	u->part = t->n_parts - 1;
+	const char *function = t->parts[u->part];
+
+	*part = 1;
 	if (t->n_parts == 3 && strcmp(t->parts[1], "cpp") != 0)
-		return diag_error(t->diags, targets_loc(t, 1), "'%s' is not a language",
-		                  t->parts[1]);
-	if (!*t->parts[u->part])
-		return diag_error(t->diags, t->attach->loc, "%s needs a function",
-		                  t->provider->full);
-	if (!targets_offset(t, t->parts[u->part], &u->symbol, &u->plus)) {
+		return "the part in the middle is a language, and only 'cpp' is known";
+	*part = u->part;
+	if (!*function)
+		return "the name of the function is missing";
+	if (!targets_offset(t, function, &u->symbol, &u->plus)) {
 		/* "operator+" and the like: a name, not an offset. */
-		u->symbol = t->parts[u->part];
+		u->symbol = function;
 		u->plus = 0;
 	}
 	if (u->plus && t->provider->kind == ATTACH_URETPROBE)
-		return diag_error(t->diags, targets_loc(t, u->part), "a uretprobe takes no offset");
-	return true;
+		return "a uretprobe takes no offset";
+	return NULL;
 }
 
 void targets_uprobe(struct targets *t)
 {
 	const char *path = t->parts[0];
-	struct uprobe u = { 0 };
-	u32 errors = t->diags->n_errors;
+	struct uprobe u = { .t = t, .symbol = "", .part = t->n_parts - 1 };
+	u32 errors = t->diags->n_errors, part;
+	const char *problem = uprobe_problem(t, &u, &part);
 
-	if (!uprobe_parse(t, &u))
+	if (problem) {
+		diag_error(t->diags, targets_loc(t, part), "%s", problem);
 		return;
+	}
 	u.many = !*path || glob_is(str_of(path));
 	if (!targets_files(t, path, uprobe_file, &u))
 		return;

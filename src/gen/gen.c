@@ -178,14 +178,17 @@ void gen_count_error(struct gen *g, enum uerror_kind kind, struct loc loc, const
 /* ---- the frame around a body ---------------------------------------------------------------- */
 
 /* Kinds the kernel binds to a process, and those that are not about one. */
-static bool needs_no_filter(enum attach_kind kind)
+static bool needs_no_filter(const struct gen *g)
 {
-	switch (kind) {
-	case ATTACH_BEGIN:
-	case ATTACH_END:
+	struct world *w = (struct world *)g->w;
+
+	switch (g->v->kind) {
 	case ATTACH_UPROBE:
 	case ATTACH_URETPROBE:
-	case ATTACH_USDT:
+	case ATTACH_USDT: /* a perf event's pid is only where the breakpoint is put first */
+		return w->ops->features(w)->uprobe_multi;
+	case ATTACH_BEGIN:
+	case ATTACH_END:
 	case ATTACH_SOFTWARE:
 	case ATTACH_HARDWARE:
 	case ATTACH_INTERVAL:
@@ -198,7 +201,7 @@ static bool needs_no_filter(enum attach_kind kind)
 /* -p: everything else asks who is running. */
 static void pid_filter(struct gen *g)
 {
-	if (!g->w->pid || needs_no_filter(g->v->kind))
+	if (!g->w->pid || needs_no_filter(g))
 		return;
 	gen_pid_tgid(g);
 	code_alu_imm(&g->c, BPF_RSH, R0, 32);

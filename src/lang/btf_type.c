@@ -135,8 +135,11 @@ static const struct type *convert_ptr(struct arena *a, struct btf *b, const stru
 	struct resolved to;
 
 	if (resolve(b, r->info.type, &to)) {
+		/* Few kernels mark user pointers, and strings and buffers are often the user's. */
 		if (to.user)
 			space = SPACE_USER;
+		else if (to.info.kind != BTF_KIND_STRUCT && to.info.kind != BTF_KIND_UNION)
+			space = SPACE_NONE;
 		elem = convert(a, b, r->info.type, space, depth + 1);
 	}
 	return type_ptr(a, elem, space);

@@ -206,7 +206,8 @@ static const struct type *proto_field(struct infer *in, struct node *n)
 		near_offer(&near, name);
 		if (strcmp(name, want) != 0)
 			continue;
-		t = btf_type(in->arena, b, type, SPACE_KERNEL);
+		/* Functions that serve system calls get pointers of the user. */
+		t = btf_type(in->arena, b, type, SPACE_NONE);
 		if (!type_is_scalar(t))
 			return infer_error(in, n->loc,
 			                   "argument '%s' is passed in a way that can "

@@ -17,10 +17,10 @@ struct arena {
 };
 
 /* Zeroed, 16-byte aligned memory; size 0 gives a distinct pointer. */
-void *arena_alloc(struct arena *a, size_t size);
+void *arena_alloc(struct arena *a, size_t size) RETURNS_NONNULL;
 /* Copies n bytes and adds a NUL. */
-char *arena_strndup(struct arena *a, const char *p, size_t n);
-char *arena_strdup(struct arena *a, const char *p);
+char *arena_strndup(struct arena *a, const char *p, size_t n) RETURNS_NONNULL;
+char *arena_strdup(struct arena *a, const char *p) RETURNS_NONNULL;
 char *arena_printf(struct arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Frees everything; the arena is empty and usable afterwards. */
 void arena_free(struct arena *a);
@@ -47,6 +47,6 @@ void arena_free(struct arena *a);
 	} while (0)
 
 /* For vec_add: a copy of `n` elements with room for more; sets *cap. */
-void *arena_grow(struct arena *a, const void *old, size_t elem, u32 n, u32 *cap);
+void *arena_grow(struct arena *a, const void *old, size_t elem, u32 n, u32 *cap) RETURNS_NONNULL;
 
 #endif

@@ -26,6 +26,7 @@ typedef int64_t s64;
 #define ROUND_UP(n, to) (((n) + (to)-1) & ~((to)-1))
 
 #define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))
+#define RETURNS_NONNULL        __attribute__((returns_nonnull))
 #define UNUSED                 __attribute__((unused))
 
 /* For the default of a switch over an enum that lists every value. */

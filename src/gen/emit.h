@@ -66,9 +66,9 @@ struct gen {
 	struct code c;
 	u32 exit_label;
 	struct mark used;
-	bool prealloc;    /* hashes get their elements at the start */
-	u32 scratch_peak; /* over all programs */
-	u32 zero_size;    /* bytes wanted of the zero map */
+	bool prealloc;             /* hashes get their elements at the start */
+	u32 scratch_peak;          /* over all programs */
+	u32 zero_size;             /* bytes wanted of the zero map */
 	struct hmap probe_numbers; /* probe name -> index in unit->probe_names */
 	struct needs assume, found;
 	bool failed;
@@ -141,7 +141,7 @@ void gen_probe_read(struct gen *g, enum space space, u32 size, struct mem dst, s
 /* Reads a NUL-terminated string at r3 into dst: at most `max` bytes with the NUL, and when
  * `length` is given at most that many before the NUL. */
 void gen_probe_read_str(struct gen *g, enum space space, struct mem dst, u32 max,
-			const struct temp *length, struct loc loc);
+                        const struct temp *length, struct loc loc);
 /* r0 = foreign integer of type t at r3, extended. */
 void gen_read_scalar(struct gen *g, enum space space, const struct type *t, struct loc loc);
 /* r0 = foreign address of n (a struct, array or char array behind a pointer); returns space. */

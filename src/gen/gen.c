@@ -351,7 +351,7 @@ static void number_probes(struct gen *g)
 
 		if (!known) {
 			hmap_put(&g->probe_numbers, site->name, n,
-				 (void *)(uintptr_t)g->u->probe_names.n);
+			         (void *)(uintptr_t)g->u->probe_names.n);
 			vec_add(&g->u->arena, &g->u->probe_names, site->name);
 			known = hmap_find(&g->probe_numbers, site->name, n);
 		}

@@ -49,8 +49,9 @@ static void call_by_space(struct gen *g, enum space space, u32 user, u32 kernel)
  */
 static bool can_sleep(const struct gen *g, enum space space)
 {
-	return space != SPACE_KERNEL && (g->v->kind == ATTACH_UPROBE || g->v->kind == ATTACH_URETPROBE ||
-					 g->v->kind == ATTACH_USDT);
+	return space != SPACE_KERNEL &&
+	       (g->v->kind == ATTACH_UPROBE || g->v->kind == ATTACH_URETPROBE ||
+	        g->v->kind == ATTACH_USDT);
 }
 
 void gen_probe_read(struct gen *g, enum space space, u32 size, struct mem dst, struct loc loc)
@@ -75,7 +76,7 @@ void gen_probe_read(struct gen *g, enum space space, u32 size, struct mem dst, s
 		code_if_imm(&g->c, BPF_JSGE, R0, 0, ok);
 	}
 	gen_count_error(g, UERROR_READ, loc,
-			space == SPACE_USER ? "probe_read_user" : "probe_read_kernel");
+	                space == SPACE_USER ? "probe_read_user" : "probe_read_kernel");
 	code_bind(&g->c, ok);
 	frame_release(g, m);
 }
@@ -116,7 +117,7 @@ static void load_limit(struct gen *g, const struct temp *length, u32 max)
 }
 
 void gen_probe_read_str(struct gen *g, enum space space, struct mem dst, u32 max,
-			const struct temp *length, struct loc loc)
+                        const struct temp *length, struct loc loc)
 {
 	struct mark m = frame_mark(g);
 	u32 ok = code_label(&g->c);
@@ -140,7 +141,7 @@ void gen_probe_read_str(struct gen *g, enum space space, struct mem dst, u32 max
 		code_if_imm(&g->c, BPF_JSGE, R0, 0, ok);
 	}
 	gen_count_error(g, UERROR_READ, loc,
-			space == SPACE_USER ? "probe_read_user_str" : "probe_read_kernel_str");
+	                space == SPACE_USER ? "probe_read_user_str" : "probe_read_kernel_str");
 	code_bind(&g->c, ok);
 	frame_release(g, m);
 }

@@ -158,17 +158,19 @@ static bool batch_init(struct batch *b, const struct umap *m, size_t element, st
 /* A hash bucket is moved whole, so a long chain can be longer than the batch: double it. */
 static bool batch_grow(struct batch *b, const struct umap *m, size_t element, struct err *e)
 {
-	u8 *keys = realloc(b->keys, (size_t)b->room * 2 * m->key_size);
-	u8 *values;
+	u32 room = b->room * 2;
+	u8 *keys = malloc((size_t)room * m->key_size), *values = malloc((size_t)room * element);
 
-	if (keys)
-		b->keys = keys;
-	values = realloc(b->values, (size_t)b->room * 2 * element);
-	if (values)
-		b->values = values;
-	if (!keys || !values)
+	if (!keys || !values) {
+		free(keys);
+		free(values);
 		return err_set(e, "no memory to read map %s", m->name);
-	b->room *= 2;
+	}
+	free(b->keys);
+	free(b->values);
+	b->keys = keys;
+	b->values = values;
+	b->room = room;
 	return true;
 }
 

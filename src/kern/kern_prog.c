@@ -105,8 +105,8 @@ static int try_load(const struct load *ld, char *log, u32 log_size)
 {
 	LIBBPF_OPTS(bpf_prog_load_opts, o, .expected_attach_type = attach_type(ld->live, ld->prog),
 	            .attach_btf_id = ld->btf_id,
-	            .prog_flags = ld->prog->may_sleep ? BPF_F_SLEEPABLE : 0, .log_level = log ? 1 : 0, .log_buf = log,
-	            .log_size = log_size);
+	            .prog_flags = ld->prog->may_sleep ? BPF_F_SLEEPABLE : 0,
+	            .log_level = log ? 1 : 0, .log_buf = log, .log_size = log_size);
 
 	return bpf_prog_load(prog_kinds[ld->prog->kind].type, "memtap", "GPL", ld->insns,
 	                     ld->prog->n_insns, &o);
@@ -153,7 +153,8 @@ bool kern_prog_load(struct live *l, u32 i, struct buf *log, struct err *e)
 
 	loaded->fds = arena_array(&l->arena, int, n);
 	for (u32 j = 0; ok && j < n; j++) {
-		struct load ld = { l, p, insns, prog_kinds[p->kind].per_site ? p->sites[j].btf_id : 0 };
+		struct load ld = { l, p, insns,
+			           prog_kinds[p->kind].per_site ? p->sites[j].btf_id : 0 };
 		int fd = try_load(&ld, NULL, 0);
 
 		if (fd < 0)

@@ -14,11 +14,11 @@ struct format_part {
 	struct str literal; /* text before the directive (or to the end) */
 	bool has_directive;
 	bool minus, plus, space, hash, zero;
-	u32 width;     /* 0 none; at most 4096 */
-	s32 precision; /* -1 none */
-	u8 bytes;      /* integer width asked for: 1 hh, 2 h, 8 l ll j z t, 4 without */
-	char conv;     /* d i u x X o c p s r, '%' is folded into literals of its own part */
-	char sub;      /* after r: 'x' or 'h', else 0 */
+	u32 width;       /* 0 none; at most 4096 */
+	s32 precision;   /* -1 none */
+	u8 bytes;        /* integer width asked for: 1 hh, 2 h, 8 l ll j z t, 4 without */
+	char conv;       /* d i u x X o c p s r, '%' is folded into literals of its own part */
+	char sub;        /* after r: 'x' or 'h', else 0 */
 	struct str text; /* the directive as written, for messages */
 };
 
@@ -30,6 +30,6 @@ bool format_next(const char **p, struct format_part *part, const char **problem)
  * "not enough arguments for format string (1 supplied, 2 expected)",
  * "unsupported format specifier for type 'string[2]': d". Lives in the arena. */
 const char *format_check(struct arena *a, const char *format, const struct type *const *types,
-			 u32 n);
+                         u32 n);
 
 #endif

@@ -37,8 +37,8 @@ enum type_kind {
 	TYPE_CGROUP_PATH, /* word: cgroup id */
 	TYPE_STRERROR,    /* word: errno value */
 	TYPE_TIMESTAMP,   /* word: nanoseconds since boot; text = strftime format */
-	TYPE_INET,   /* word: AF_INET (2) or AF_INET6 (10), then 16 bytes */
-	TYPE_MAC,    /* word: 6 bytes in memory order */
+	TYPE_INET,        /* word: AF_INET (2) or AF_INET6 (10), then 16 bytes */
+	TYPE_MAC,         /* word: 6 bytes in memory order */
 	/* Aggregations: only as the value of a map. Cells are listed in type_cell(). */
 	TYPE_COUNT,
 	TYPE_SUM,
@@ -60,9 +60,9 @@ struct type;
 struct field {
 	const char *name; /* NULL in tuples */
 	const struct type *type;
-	u32 off;      /* bytes from the start of the containing value */
-	u8 bit_off;   /* bit-field: shift within the bytes at `off` ... */
-	u8 bit_size;  /* ... and width in bits; 0 for an ordinary field */
+	u32 off;       /* bytes from the start of the containing value */
+	u8 bit_off;    /* bit-field: shift within the bytes at `off` ... */
+	u8 bit_size;   /* ... and width in bits; 0 for an ordinary field */
 	bool data_loc; /* tracepoint string: u32 at `off` is (length << 16 | offset from record) */
 	bool rel_loc;  /* as data_loc, offset counts from the end of this u32 */
 };
@@ -77,9 +77,9 @@ struct type {
 	enum type_kind kind;
 	u32 size; /* bytes, see storage above */
 	bool is_signed;
-	bool bounded;  /* STR: cut strings are impossible (literal, comm), no ".." is added */
-	bool percpu;   /* PTR from percpu_kaddr */
-	bool packed;   /* STRUCT of the script: members are not aligned */
+	bool bounded; /* STR: cut strings are impossible (literal, comm), no ".." is added */
+	bool percpu;  /* PTR from percpu_kaddr */
+	bool packed;  /* STRUCT of the script: members are not aligned */
 	enum space space;
 	const struct type *elem;
 	u32 count;
@@ -90,11 +90,11 @@ struct type {
 	const void *btf;  /* STRUCT: the struct btf that btf_id belongs to */
 	const struct enumerator *enums;
 	u32 n_enums;
-	u32 bits;         /* HIST: log2 of sub-buckets per power of two, 0..5 */
-	s64 min, max, step; /* LHIST */
+	u32 bits;             /* HIST: log2 of sub-buckets per power of two, 0..5 */
+	s64 min, max, step;   /* LHIST */
 	enum stack_mode mode; /* KSTACK, USTACK */
-	u32 limit;        /* KSTACK, USTACK: frames */
-	const char *text; /* TIMESTAMP: strftime format, CGROUP_PATH: filter glob or NULL */
+	u32 limit;            /* KSTACK, USTACK: frames */
+	const char *text;     /* TIMESTAMP: strftime format, CGROUP_PATH: filter glob or NULL */
 };
 
 extern const struct type type_none, type_bool, type_u8, type_u16, type_u32, type_u64, type_s8,
@@ -112,7 +112,7 @@ const struct type *type_tuple(struct arena *a, const struct type *const *types, 
 /* A type that needs no more than its kind (KSYM, USYM, PROBE, COUNT, ...). */
 const struct type *type_plain(struct arena *a, enum type_kind kind);
 const struct type *type_stack(struct arena *a, enum type_kind kind, enum stack_mode mode,
-			      u32 limit);
+                              u32 limit);
 
 /* Bytes a value takes at rest: size rounded up to 8, at least 8. */
 u32 type_slot(const struct type *t);

@@ -144,14 +144,14 @@ struct uprog {
 
 enum uerror_kind {
 	UERROR_DIV_ZERO,
-	UERROR_MAP_FULL,  /* an update failed: no room */
-	UERROR_DELETE,    /* delete of a missing key; shown with -k */
-	UERROR_READ,      /* memory could not be read; shown with -k */
-	UERROR_LOOKUP,    /* shown with -k */
-	UERROR_STACK,     /* a stack could not be read or stored */
-	UERROR_BOUNDS,    /* array index */
-	UERROR_CUT,       /* a string did not fit its place in a map and was cut */
-	UERROR_LOOP,      /* a while loop hit its limit */
+	UERROR_MAP_FULL, /* an update failed: no room */
+	UERROR_DELETE,   /* delete of a missing key; shown with -k */
+	UERROR_READ,     /* memory could not be read; shown with -k */
+	UERROR_LOOKUP,   /* shown with -k */
+	UERROR_STACK,    /* a stack could not be read or stored */
+	UERROR_BOUNDS,   /* array index */
+	UERROR_CUT,      /* a string did not fit its place in a map and was cut */
+	UERROR_LOOP,     /* a while loop hit its limit */
 };
 
 /* A place in the script that counts its failures in the data map. */

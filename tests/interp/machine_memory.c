@@ -3,6 +3,7 @@
  * Addresses to bytes. The upper bits of an address say which object it points into; the rest is
  * an offset that must fit the object.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "interp/machine.h"
@@ -91,6 +92,7 @@ const u8 *memory_peek(struct interp *in, u64 addr, u64 n)
 	for (u32 i = 0; !p && i < in->outside.n; i++) {
 		const struct outside *o = &in->outside.v[i];
 
+		assert(in->outside.v);
 		if (addr >= o->addr)
 			p = within(o->bytes, o->n, addr - o->addr, n);
 	}

@@ -64,7 +64,7 @@ static const struct {
 	/* what is no instruction */
 	{ { 0xff, 1, 2, 3, 4 }, 0, ".insn 0xff r1 r2 3 4" },
 	{ { ALU64_K(0xe0), 1, 0, 0, 0 }, 0, ".insn 0xe7 r1 r0 0 0" },
-	{ { BPF_LD | BPF_ABS | BPF_W, 0, 0, 0, 1 }, 0, ".insn 0x20 r0 r0 0 1" },
+	{ { BPF_ABS /* of BPF_LD, BPF_W: both 0 */, 0, 0, 0, 1 }, 0, ".insn 0x20 r0 r0 0 1" },
 	{ { ATOMIC, 0, 1, 8, 0x77 }, 0, ".insn 0xdb r0 r1 8 119" },
 };
 

@@ -28,7 +28,7 @@
 #include "lang/lang.h"
 
 /* The example function and static probe of a script. */
-__attribute__((noinline, used)) void infer_target(int n);
+__attribute__((noinline, used, retain)) void infer_target(int n);
 
 struct run {
 	struct arena arena;

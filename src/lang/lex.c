@@ -313,6 +313,35 @@ static void lex_name(struct lexer *l, struct token *t, enum token_kind kind)
 		l->pos++;
 }
 
+/* True for what can stand nowhere outside a string. */
+static bool is_foreign(char c)
+{
+	return (unsigned char)c >= 0x7f || (c >= 0 && c < ' ' && !(c >= '\t' && c <= '\r')) ||
+	       strchr("`\\#", c);
+}
+
+/* One token for 'text' or for a run of bytes that belong to nothing: they are one mistake. */
+static void lex_bad(struct lexer *l, struct token *t)
+{
+	u32 end = l->pos + 1;
+
+	t->kind = TOKEN_BAD;
+	t->problem = "unexpected character";
+	if (at(l, l->pos) == '\'') {
+		while (end < l->source->n && at(l, end) != '\'' && at(l, end) != '\n')
+			end++;
+		if (at(l, end) == '\'') {
+			t->problem = "text stands in double quotes";
+			l->pos = end + 1;
+			return;
+		}
+		end = l->pos + 1;
+	}
+	while (end < l->source->n && is_foreign(at(l, end)))
+		end++;
+	l->pos = end;
+}
+
 static void lex_punctuation(struct lexer *l, struct token *t)
 {
 	static const struct {
@@ -332,11 +361,7 @@ static void lex_punctuation(struct lexer *l, struct token *t)
 		l->pos += (u32)strlen(rows[i].text);
 		return;
 	}
-	t->kind = TOKEN_BAD;
-	t->problem = "unexpected character";
-	do {
-		l->pos++; /* a character of several bytes counts once */
-	} while ((at(l, l->pos) & 0xc0) == 0x80);
+	lex_bad(l, t);
 }
 
 static void lex_token(struct lexer *l, struct token *t)

@@ -38,26 +38,19 @@ static u32 quote_end(const struct parser *p, u32 pos)
 	return 0;
 }
 
-/* The end of one part: at ':' or where the attach point ends. 0 after an error. */
-static u32 part_end(struct parser *p, u32 pos, bool is_provider)
+/* Finds the end of the part at *pos: at ':' or where the attach point ends. */
+static bool part_end(struct parser *p, u32 *pos, bool is_provider)
 {
 	for (;;) {
-		char c = char_at(p, pos);
+		char c = char_at(p, *pos);
+		u32 start = *pos;
 
 		if (!c || strchr(" \t\r\n\v\f,{:", c) || (is_provider && strchr("/=;}", c)))
-			return pos;
-		if (c == '"') {
-			u32 start = pos;
-
-			pos = quote_end(p, start);
-			if (!pos) {
-				diag_error(p->d, (struct loc){ start, 1 },
-				           "syntax: unterminated string");
-				return 0;
-			}
-		} else {
-			pos++;
-		}
+			return true;
+		*pos = c == '"' ? quote_end(p, start) : start + 1;
+		if (!*pos)
+			return diag_error(p->d, (struct loc){ start, 1 },
+			                  "syntax: unterminated string");
 	}
 }
 
@@ -80,9 +73,9 @@ static struct str part_text(struct parser *p, struct loc loc)
 static bool read_part(struct parser *p, struct attach *a, bool is_provider)
 {
 	struct loc loc = { p->lex.pos, 0 };
-	u32 end = part_end(p, p->lex.pos, is_provider);
+	u32 end = p->lex.pos;
 
-	if (!end)
+	if (!part_end(p, &end, is_provider))
 		return false;
 	loc.len = end - loc.off;
 	p->lex.pos = end;

@@ -25,7 +25,6 @@ following lines that start with a tab. '#' starts a comment line.
   TIMEOUT     seconds, 20 when not given
   SERIAL      not beside other cases
   HOST        not in the virtual machine, with the reason
-  SAN         also in the short list for sanitizer builds
 
 {{MEMTAP}} {{BUILD}} {{PROGS}} {{EXAMPLES}} {{PID}} {{TMP}} {{MEMCACHED}} are replaced in all texts.
 """
@@ -47,7 +46,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 REPEATED = ("EXPECT", "EXPECT_REGEX", "EXPECT_NONE", "EXPECT_ERR", "EXPECT_ERR_REGEX",
             "EXPECT_JSON", "ENV")
 KNOWN = REPEATED + ("NAME", "PROG", "SCRIPT", "ARGS", "RUN", "BEFORE", "AFTER", "SIGNAL", "STDIN",
-                    "EXPECT_ONLY", "EXIT", "REQUIRES", "TIMEOUT", "SERIAL", "HOST", "SAN")
+                    "EXPECT_ONLY", "EXIT", "REQUIRES", "TIMEOUT", "SERIAL", "HOST")
 
 
 class Context:
@@ -282,12 +281,10 @@ def judge(case, names, out, err, status):
     return "\n".join(problems) + f"\n--- stdout\n{out[-3000:]}\n--- stderr\n{err[-3000:]}"
 
 
-def load(pattern, sanitized):
+def load(pattern):
     cases = []
     for path in sorted(glob.glob(HERE + "/cases/*.case")):
         cases += parse(path)
-    if sanitized:
-        cases = [c for c in cases if "SAN" in c]
     if pattern:
         cases = [c for c in cases if re.search(pattern, c["file"] + ": " + c["NAME"])]
     return cases
@@ -305,7 +302,7 @@ def run_all(report, context, pattern=None):
         except Exception as e:  # a broken case must not hide the others
             report.add("failed", name, f"{type(e).__name__}: {e}")
 
-    cases = load(pattern, context.sanitized)
+    cases = load(pattern)
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
         list(pool.map(one, [c for c in cases if "SERIAL" not in c]))
     for case in cases:

@@ -208,23 +208,27 @@ static void pid_filter(struct gen *g)
 	code_if_imm(&g->c, BPF_JNE, R0, g->w->pid, g->exit_label);
 }
 
-/* Claims the first free of this CPU's slots, or counts the event as dropped. */
+/* Claims the first free of this CPU's slots, or counts the event as dropped. The slot's number is
+ * kept where its address will be. */
 static void claim_scratch(struct gen *g, u32 dropped)
 {
 	struct code *c = &g->c;
-	u32 got = code_label(c);
+	u32 top = code_label(c), got = code_label(c);
 
-	for (u32 slot = 0; slot < UNIT_SCRATCH_SLOTS; slot++) {
-		code_store_imm(c, 8, R10, SCRATCH_HOME, (s32)slot);
-		code_map(c, R1, gen_map_of(g, UMAP_SCRATCH));
-		code_mov(c, R2, R10);
-		code_alu_imm(c, BPF_ADD, R2, SCRATCH_HOME);
-		code_call(c, BPF_FUNC_map_lookup_elem);
-		code_if_imm(c, BPF_JEQ, R0, 0, dropped);
-		code_const(c, R1, 1);
-		code_atomic(c, BPF_XCHG, R0, 0, R1);
-		code_if_imm(c, BPF_JEQ, R1, 0, got);
-	}
+	code_store_imm(c, 8, R10, SCRATCH_HOME, 0);
+	code_bind(c, top);
+	code_map(c, R1, gen_map_of(g, UMAP_SCRATCH));
+	code_mov(c, R2, R10);
+	code_alu_imm(c, BPF_ADD, R2, SCRATCH_HOME);
+	code_call(c, BPF_FUNC_map_lookup_elem);
+	code_if_imm(c, BPF_JEQ, R0, 0, dropped);
+	code_const(c, R1, 1);
+	code_atomic(c, BPF_XCHG, R0, 0, R1);
+	code_if_imm(c, BPF_JEQ, R1, 0, got);
+	code_load(c, 8, R1, R10, SCRATCH_HOME);
+	code_alu_imm(c, BPF_ADD, R1, 1);
+	code_store(c, 8, R10, SCRATCH_HOME, R1);
+	code_if_imm(c, BPF_JLT, R1, UNIT_SCRATCH_SLOTS, top);
 	code_goto(c, dropped);
 	code_bind(c, got);
 	code_store(c, 8, R10, SCRATCH_HOME, R0);

@@ -5,7 +5,8 @@
  * The one idea: libelf decodes the headers and sections over our own read-only mapping, and
  * everything taken from the file (names, offsets, sizes) is checked here when it is used. So the
  * names handed out point into the file and cost nothing, and a damaged file yields fewer symbols
- * instead of a crash.
+ * instead of a crash. A file whose tables lie behind its end is refused: it was cut short, and
+ * "no such symbol" would be the wrong answer about it.
  *
  * It does not read DWARF, follow debug links or handle other byte orders and word sizes.
  */
@@ -67,6 +68,35 @@ static bool check_kind(const struct elf *f, GElf_Ehdr *eh, struct err *e)
 	return true;
 }
 
+static bool within(u64 offset, u64 size, size_t n)
+{
+	return offset <= n && size <= n - offset;
+}
+
+/* True for sections that are needed to name symbols. */
+static bool holds_symbols(u32 sh_type)
+{
+	return sh_type == SHT_SYMTAB || sh_type == SHT_DYNSYM || sh_type == SHT_STRTAB;
+}
+
+/* Refuses a file that ends before what its headers speak of. */
+static bool check_length(const struct elf *f, const GElf_Ehdr *eh, size_t n, struct err *e)
+{
+	static const char format[] = "%s is cut short: its %s lie behind its end";
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+
+	if (!within(eh->e_phoff, (u64)eh->e_phnum * eh->e_phentsize, n))
+		return err_set(e, format, f->path, "program headers");
+	if (eh->e_shoff && !within(eh->e_shoff, (u64)MAX(eh->e_shnum, 1) * eh->e_shentsize, n))
+		return err_set(e, format, f->path, "section headers");
+	while ((scn = elf_nextscn(f->elf, scn)))
+		if (gelf_getshdr(scn, &sh) && holds_symbols(sh.sh_type) &&
+		    !within(sh.sh_offset, sh.sh_size, n))
+			return err_set(e, format, f->path, "symbols");
+	return true;
+}
+
 static bool start(struct elf *f, const void *p, size_t n, struct err *e)
 {
 	GElf_Ehdr eh = { 0 };
@@ -76,7 +106,7 @@ static bool start(struct elf *f, const void *p, size_t n, struct err *e)
 	f->elf = n ? elf_memory((char *)p, n) : NULL;
 	if (!f->elf)
 		return err_set(e, "%s is not an ELF file", f->path);
-	if (!check_kind(f, &eh, e))
+	if (!check_kind(f, &eh, e) || !check_length(f, &eh, n, e))
 		return false;
 	f->type = eh.e_type;
 	load_segments(f);

@@ -139,9 +139,12 @@ void gen_literal(struct gen *g, struct str text, u32 size, struct mem dst, bool 
 /* Reads `size` bytes of foreign memory at r3 into dst (r0: 0 or negative). Uses r0-r5. */
 void gen_probe_read(struct gen *g, enum space space, u32 size, struct mem dst, struct loc loc);
 /* Reads a NUL-terminated string at r3 into dst: at most `max` bytes with the NUL, and when
- * `length` is given at most that many before the NUL. */
+ * `length` is given at most that many before the NUL. With cut_matters a full dst is counted. */
 void gen_probe_read_str(struct gen *g, enum space space, struct mem dst, u32 max,
-                        const struct temp *length, struct loc loc);
+                        const struct temp *length, bool cut_matters, struct loc loc);
+/* r0 = bytes copied of a string, its NUL included: `max` of them means that it may be cut, as the
+ * mark in the output says; that is counted. */
+void gen_count_cut(struct gen *g, u32 max, struct loc loc);
 /* r0 = foreign integer of type t at r3, extended. */
 void gen_read_scalar(struct gen *g, enum space space, const struct type *t, struct loc loc);
 /* r0 = foreign address of n (a struct, array or char array behind a pointer); returns space. */

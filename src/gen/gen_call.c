@@ -220,7 +220,7 @@ static void store_str(struct gen *g, const struct node *n, const struct type *t,
 	if (len && len->kind == NODE_INT)
 		size = MIN(size, (u32)MIN(len->integer.value, 1u << 20) + 1);
 	gen_probe_read_str(g, space, dst, size, len && len->kind != NODE_INT ? &length : NULL,
-	                   n->loc);
+	                   !n->type->bounded, n->loc);
 }
 
 /* buf(p, n): a word with the length, then the bytes. */

@@ -64,6 +64,8 @@ static void convert_string(struct gen *g, struct mem dst, const struct type *dt,
 	code_const(&g->c, R2, MIN(to, from));
 	mem_addr(g, src, R3);
 	code_call(&g->c, BPF_FUNC_probe_read_kernel_str);
+	if (to < from)
+		gen_count_cut(g, to, (struct loc){ g->c.loc, 1 });
 }
 
 void gen_convert(struct gen *g, struct mem dst, const struct type *dt, struct mem src,
@@ -118,7 +120,8 @@ static void store_foreign(struct gen *g, const struct node *n, const struct type
 		if (pad || dst.base == MEM_STACK)
 			mem_zero(g, dst, 0, slot);
 		temp_load(g, address, R3);
-		gen_probe_read_str(g, space, dst, MIN(t->size, n->type->size), NULL, n->loc);
+		gen_probe_read_str(g, space, dst, MIN(t->size, n->type->size), NULL,
+		                   t->size < n->type->size, n->loc);
 		return;
 	}
 	if (n->type->size % 8)

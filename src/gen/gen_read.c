@@ -116,11 +116,20 @@ static void load_limit(struct gen *g, const struct temp *length, u32 max)
 	code_alu_imm(&g->c, BPF_ADD, R2, 1);
 }
 
+void gen_count_cut(struct gen *g, u32 max, struct loc loc)
+{
+	u32 whole = code_label(&g->c);
+
+	code_if_imm(&g->c, BPF_JNE, R0, (s32)max, whole);
+	gen_count_error(g, UERROR_CUT, loc, arena_printf(&g->u->arena, "%u", max - 1));
+	code_bind(&g->c, whole);
+}
+
 void gen_probe_read_str(struct gen *g, enum space space, struct mem dst, u32 max,
-                        const struct temp *length, struct loc loc)
+                        const struct temp *length, bool cut_matters, struct loc loc)
 {
 	struct mark m = frame_mark(g);
-	u32 ok = code_label(&g->c);
+	u32 ok = code_label(&g->c), done = code_label(&g->c);
 	bool sleeps = can_sleep(g, space);
 	struct temp address = { 0 };
 
@@ -142,7 +151,11 @@ void gen_probe_read_str(struct gen *g, enum space space, struct mem dst, u32 max
 	}
 	gen_count_error(g, UERROR_READ, loc,
 	                space == SPACE_USER ? "probe_read_user_str" : "probe_read_kernel_str");
+	code_goto(&g->c, done);
 	code_bind(&g->c, ok);
+	if (cut_matters)
+		gen_count_cut(g, max, loc);
+	code_bind(&g->c, done);
 	frame_release(g, m);
 }
 

@@ -208,7 +208,7 @@ static void join_word(struct gen *g, const struct node *n, struct temp argv, enu
 	gen_read_scalar(g, space, &type_u64, n->loc);
 	code_if_imm(&g->c, BPF_JEQ, R0, 0, end);
 	code_mov(&g->c, R3, R0);
-	gen_probe_read_str(g, space, word, JOIN_SIZE, NULL, n->loc);
+	gen_probe_read_str(g, space, word, JOIN_SIZE, NULL, true, n->loc);
 }
 
 static void join_(struct gen *g, const struct node *n, struct urecord *r)

@@ -55,7 +55,8 @@ static void lookup(struct gen *g, const struct node *map, struct mem key)
 	code_call(&g->c, BPF_FUNC_map_lookup_elem);
 }
 
-/* r0 = result of storing the value at `value`. */
+/* r0 = 0 when the value at `value` was stored. A failure is not always negative in 64 bits: before
+ * Linux 6.4 the kernel calls a function that returns a 32-bit int. */
 static void update(struct gen *g, const struct node *map, struct mem key, struct mem value,
                    u64 flags)
 {
@@ -207,7 +208,7 @@ static void assign_plain(struct gen *g, const struct node *map, const struct nod
 	}
 	key = gen_key(g, map);
 	update(g, map, key, value, UPDATE_ANY);
-	code_if_imm(&g->c, BPF_JSGE, R0, 0, ok);
+	code_if_imm(&g->c, BPF_JEQ, R0, 0, ok);
 	count_full(g, map);
 	code_bind(&g->c, ok);
 }

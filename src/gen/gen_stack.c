@@ -50,7 +50,7 @@ static void keep_frames(struct gen *g, struct mem key, struct mem frames, struct
 	mem_addr(g, frames, R3);
 	code_const(c, R4, 0);
 	code_call(c, BPF_FUNC_map_update_elem);
-	code_if_imm(c, BPF_JSGE, R0, 0, have);
+	code_if_imm(c, BPF_JEQ, R0, 0, have);
 	gen_count_error(g, UERROR_STACK, loc, "stacks");
 	code_bind(c, have);
 }

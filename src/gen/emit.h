@@ -89,6 +89,9 @@ struct mem mem_at(struct mem m, s32 off);
 void mem_load(struct gen *g, u32 size, enum reg dst, struct mem m);
 void mem_store(struct gen *g, u32 size, struct mem m, enum reg src);
 void mem_store_imm(struct gen *g, u32 size, struct mem m, s32 imm);
+/* A word that controls a loop: before Linux 6.3 the verifier forgets what an immediate store wrote
+ * but follows a register's value. Uses r0. */
+void mem_store_const(struct gen *g, struct mem m, u64 value);
 /* Zeroes bytes [from, to) of m; uses r0-r5 when long. */
 void mem_zero(struct gen *g, struct mem m, u32 from, u32 to);
 /* Copies a multiple of 8 bytes; uses r0-r5. */

@@ -101,6 +101,12 @@ void mem_store_imm(struct gen *g, u32 size, struct mem m, s32 imm)
 	code_store_imm(&g->c, size, base_reg(g, m, R5), m.off, imm);
 }
 
+void mem_store_const(struct gen *g, struct mem m, u64 value)
+{
+	code_const(&g->c, R0, value);
+	mem_store(g, 8, m, R0);
+}
+
 #define ZERO_INLINE 128u
 
 /*

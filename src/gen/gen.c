@@ -215,7 +215,8 @@ static void claim_scratch(struct gen *g, u32 dropped)
 	struct code *c = &g->c;
 	u32 top = code_label(c), got = code_label(c);
 
-	code_store_imm(c, 8, R10, SCRATCH_HOME, 0);
+	code_const(c, R1, 0);
+	code_store(c, 8, R10, SCRATCH_HOME, R1);
 	code_bind(c, top);
 	code_map(c, R1, gen_map_of(g, UMAP_SCRATCH));
 	code_mov(c, R2, R10);
@@ -286,7 +287,11 @@ static void place_vars(struct gen *g)
 		u32 size = type_slot(var->type);
 
 		g->vars[var->index] = frame_alloc(g, size);
-		if (!assigned_first(g, var))
+		if (assigned_first(g, var))
+			continue;
+		if (type_is_scalar(var->type))
+			mem_store_const(g, g->vars[var->index], 0);
+		else
 			mem_zero(g, g->vars[var->index], 0, size);
 	}
 }

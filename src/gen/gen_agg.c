@@ -279,7 +279,7 @@ void gen_agg_value(struct gen *g, const struct node *map)
 		return;
 	}
 	mem_zero(g, acc, 0, 16);
-	mem_store_imm(g, 8, cpu, 0);
+	mem_store_const(g, cpu, 0);
 	code_bind(c, top);
 	code_map(c, R1, map->map.sym->index);
 	mem_addr(g, key, R2);

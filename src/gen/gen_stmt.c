@@ -42,7 +42,10 @@ static void store_var(struct gen *g, const struct node *var, const struct node *
 {
 	const struct var_sym *sym = var->var.sym;
 
-	gen_store(g, e, sym->type, g->vars[sym->index], type_slot(sym->type) <= 64);
+	if (e->kind == NODE_INT)
+		mem_store_const(g, g->vars[sym->index], e->integer.value);
+	else
+		gen_store(g, e, sym->type, g->vars[sym->index], type_slot(sym->type) <= 64);
 }
 
 static void assign(struct gen *g, const struct node *n)
@@ -61,6 +64,8 @@ static void let(struct gen *g, const struct node *n)
 
 	if (n->let.e)
 		store_var(g, n->let.var, n->let.e);
+	else if (type_is_scalar(sym->type))
+		mem_store_const(g, g->vars[sym->index], 0);
 	else
 		mem_zero(g, g->vars[sym->index], 0, type_slot(sym->type));
 }
@@ -104,7 +109,7 @@ static struct loop loop_open(struct gen *g)
 	g->continue_label = l.next;
 	g->loop_depth++;
 	l.rounds = frame_alloc(g, 8);
-	mem_store_imm(g, 8, l.rounds, 0);
+	mem_store_const(g, l.rounds, 0);
 	code_bind(&g->c, l.top);
 	mem_load(g, 8, R0, l.rounds);
 	l.check = g->c.insns.n;
@@ -145,7 +150,10 @@ static void for_range(struct gen *g, const struct node *n)
 	struct mem at = frame_alloc(g, 8), to = frame_alloc(g, 8);
 	struct loop l;
 
-	gen_store(g, n->range.from, &type_s64, at, true);
+	if (n->range.from->kind == NODE_INT)
+		mem_store_const(g, at, n->range.from->integer.value);
+	else
+		gen_store(g, n->range.from, &type_s64, at, true);
 	gen_store(g, n->range.to, &type_s64, to, true);
 	l = loop_open(g);
 	mem_load(g, 8, R0, at);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Comparing strings. With a literal the words of the literal are compared; two strings of
- * unknown content are walked byte by byte in a bounded loop. Other values (tuples, buffers,
- * arrays) are compared word by word, which is right because equal values have equal bytes.
+ * unknown content are walked byte by byte in a bounded loop. Other values are compared word by
+ * word, which is right because equal values have equal bytes; tuples part by part, because the
+ * strings in them may be of different sizes and hold anything behind their NUL.
  */
 #include "gen/emit.h"
 
@@ -74,19 +75,31 @@ static void match_literal_node(struct gen *g, const struct node *text, const str
 	match_literal(g, gen_place(g, other), copy, n, differ);
 }
 
+/* limit: of bytes of a string, 0 none. */
+static void match_values(struct gen *g, struct mem a, const struct type *at, struct mem b,
+                         const struct type *bt, u32 limit, u32 differ)
+{
+	u32 n = MIN(at->size, bt->size);
+
+	if (at->kind == TYPE_TUPLE) {
+		for (u32 i = 0; i < at->n_fields; i++)
+			match_values(g, mem_at(a, (s32)at->fields[i].off), at->fields[i].type,
+			             mem_at(b, (s32)bt->fields[i].off), bt->fields[i].type, 0,
+			             differ);
+	} else if (at->kind == TYPE_STR) {
+		match_bytes(g, a, b, limit ? MIN(limit, n) : n, differ);
+	} else {
+		match_words(g, a, b, MIN(type_slot(at), type_slot(bt)), differ);
+	}
+}
+
 /* Two places that stay valid while both are computed. */
 static void match_nodes(struct gen *g, const struct node *a, const struct node *b, u32 limit,
                         u32 differ)
 {
 	struct mem ma = gen_place(g, a), mb = gen_place(g, b);
-	u32 n;
 
-	if (a->type->kind != TYPE_STR) {
-		match_words(g, ma, mb, MIN(type_slot(a->type), type_slot(b->type)), differ);
-		return;
-	}
-	n = MIN(a->type->size, b->type->size);
-	match_bytes(g, ma, mb, limit ? MIN(limit, n) : n, differ);
+	match_values(g, ma, a->type, mb, b->type, limit, differ);
 }
 
 void gen_string_eq(struct gen *g, const struct node *a, const struct node *b, u32 limit)

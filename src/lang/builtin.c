@@ -19,7 +19,8 @@ static const struct builtin builtins[] = {
 	{ "probe", BUILTIN_PROBE },       { "probetype", BUILTIN_PROBETYPE },
 	{ "ustack", BUILTIN_USTACK },     { "kstack", BUILTIN_KSTACK },
 	{ "cpid", BUILTIN_CPID },         { "ppid", BUILTIN_PPID },
-	{ "jiffies", BUILTIN_JIFFIES },
+	{ "jiffies", BUILTIN_JIFFIES },   { "pcomm", BUILTIN_PCOMM },
+	{ "has_cpid", BUILTIN_HAS_CPID },
 };
 
 /* A format and up to 127 values. */

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SHORT_LISTED   6u /* names in a hint */
 #define STACK_FRAMES   127u
 #define ARGS_REGISTERS 6u  /* passed in registers on x86-64 */
 #define ARGS_RAW       12u /* of a raw tracepoint */
@@ -83,6 +84,49 @@ static const struct type *rule_args(struct infer *in, struct node *n)
 	return t;
 }
 
+/* "provider:name" of "path:provider:name" */
+static const char *usdt_short_name(const struct variant *v)
+{
+	const char *name = v->sites.n ? v->sites.v[0].name : "", *colon = strrchr(name, ':');
+
+	while (colon && colon > name && colon[-1] != ':')
+		colon--;
+	return colon ? colon : name;
+}
+
+/* True when variant i is the first of its probe's name that lacks argument `arg`. */
+static bool first_short(const struct probe *p, u32 i, u32 arg)
+{
+	const char *name = usdt_short_name(p->variants.v[i]);
+
+	if (p->variants.v[i]->kind != ATTACH_USDT || p->variants.v[i]->n_usdt > arg)
+		return false;
+	for (u32 k = 0; k < i; k++)
+		if (p->variants.v[k]->n_usdt <= arg &&
+		    strcmp(usdt_short_name(p->variants.v[k]), name) == 0)
+			return false;
+	return true;
+}
+
+/* In a list where only some probes have argument `arg`: which ones have not. */
+static void hint_short(struct infer *in, u32 arg)
+{
+	const struct probe *p = in->probe;
+	u32 lacking = 0, enough = 0;
+	struct buf b = { 0 };
+
+	for (u32 i = 0; i < p->variants.n; i++) {
+		enough += p->variants.v[i]->n_usdt > arg;
+		if (!first_short(p, i, arg) || lacking++ >= SHORT_LISTED)
+			continue;
+		buf_printf(&b, "%s%s", b.n ? ", " : "", usdt_short_name(p->variants.v[i]));
+	}
+	if (enough)
+		infer_hint(in, "put those with fewer arguments in a block of their own: %s%s",
+		           buf_text(&b), lacking > SHORT_LISTED ? ", ..." : "");
+	buf_free(&b);
+}
+
 /* USDT: each argument has its own size and sign, taken from the note. */
 static const struct type *usdt_arg(struct infer *in, struct node *n)
 {
@@ -90,9 +134,11 @@ static const struct type *usdt_arg(struct infer *in, struct node *n)
 
 	if (n->builtin.n < v->n_usdt)
 		return type_int(8, v->usdt[n->builtin.n].is_signed);
-	return infer_error(in, n->loc, "%s has %u argument%s: there is no %.*s",
-	                   v->sites.n ? v->sites.v[0].name : "the probe", v->n_usdt,
-	                   v->n_usdt == 1 ? "" : "s", STR_ARG(n->builtin.name));
+	infer_error(in, n->loc, "%s has %u argument%s: there is no %.*s",
+	            v->sites.n ? v->sites.v[0].name : "the probe", v->n_usdt,
+	            v->n_usdt == 1 ? "" : "s", STR_ARG(n->builtin.name));
+	hint_short(in, n->builtin.n);
+	return NULL;
 }
 
 static const struct type *arg_below(struct infer *in, struct node *n, u32 limit, const char *why)
@@ -189,6 +235,38 @@ static const struct type *rule_kstack(struct infer *in, struct node *n)
 	return type_stack(in->arena, TYPE_KSTACK, in->config->stack_mode, STACK_FRAMES);
 }
 
+/* ppid and pcomm are fields of the parent: n becomes curtask->real_parent->NAME. */
+static const struct type *of_parent(struct infer *in, struct node *n, struct str name)
+{
+	struct node *parent = ast_node(in->arena, NODE_FIELD, n->loc);
+
+	if (!infer_btf(in, n->loc))
+		return NULL;
+	parent->field.e = ast_node(in->arena, NODE_BUILTIN, n->loc);
+	parent->field.e->builtin.name = STR("curtask");
+	parent->field.e->builtin.b = builtin_find(STR("curtask"));
+	parent->field.name = STR("real_parent");
+	n->kind = NODE_FIELD;
+	n->field.e = parent;
+	n->field.name = name;
+	return infer_field(in, n);
+}
+
+static const struct type *rule_ppid(struct infer *in, struct node *n)
+{
+	return of_parent(in, n, STR("tgid"));
+}
+
+static const struct type *rule_pcomm(struct infer *in, struct node *n)
+{
+	return of_parent(in, n, STR("comm"));
+}
+
+static const struct type *rule_has_cpid(struct infer *in, struct node *n)
+{
+	return infer_set_int(n, in->world->command != NULL, &type_bool);
+}
+
 static const struct {
 	const struct type *fixed;
 	const struct type *(*rule)(struct infer *in, struct node *n);
@@ -217,7 +295,9 @@ static const struct {
 	[BUILTIN_KSTACK] = { NULL, rule_kstack },
 	[BUILTIN_CPID] = { &type_u32, NULL },
 	[BUILTIN_JIFFIES] = { &type_u64, NULL },
-	[BUILTIN_PPID] = { &type_u32, NULL },
+	[BUILTIN_PPID] = { NULL, rule_ppid },
+	[BUILTIN_PCOMM] = { NULL, rule_pcomm },
+	[BUILTIN_HAS_CPID] = { NULL, rule_has_cpid },
 	[BUILTIN_PROBETYPE] = { NULL, rule_probetype },
 };
 

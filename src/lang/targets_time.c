@@ -79,6 +79,8 @@ static const struct counter *counter_find(struct targets *t, const char *name)
 		if (counter_is(&counters[i], name))
 			return &counters[i];
 		near_offer(&near, counters[i].name);
+		if (counters[i].alias)
+			near_offer(&near, counters[i].alias);
 	}
 	diag_error(t->diags, targets_loc(t, 0), "Unknown %s event: '%s'", t->provider->full, name);
 	if (near_best(&near))

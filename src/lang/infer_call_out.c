@@ -138,12 +138,16 @@ const struct type *infer_call_len(struct infer *in, struct node *n)
 			return infer_error(in, a->loc,
 			                   "len() of %s: a map without keys has no length",
 			                   m->sym->name);
+		infer_error(in, n->loc, "memtap has no len() of a map yet");
+		infer_hint(in, "count the keys where they are added, in a map of its own");
 		return &type_s64;
 	}
 	t = infer_value(in, a);
 	if (t && t->kind != TYPE_KSTACK && t->kind != TYPE_USTACK)
-		return infer_error(in, a->loc, "len() needs a map or a stack, not '%s'",
-		                   type_name(in->arena, t));
+		infer_error(in, a->loc, "len() needs a map or a stack, not '%s'",
+		            type_name(in->arena, t));
+	else if (t)
+		infer_error(in, n->loc, "memtap has no len() of a stack yet");
 	return &type_s64;
 }
 

@@ -30,11 +30,12 @@ static bool str_of_param(struct infer *in, struct node *n)
 	return true;
 }
 
-/* The size a length argument allows: N bytes and a NUL. */
-static u32 str_size(struct infer *in, struct node *len)
+/* The size a length argument allows: N bytes and a NUL. *asked: the script wants no more. */
+static u32 str_size(struct infer *in, struct node *len, bool *asked)
 {
 	u32 max = in->config->max_strlen;
 
+	*asked = false;
 	if (!len || !infer_integer(in, len, "the length of str()") || len->kind != NODE_INT)
 		return max;
 	if ((s64)len->integer.value < 0) {
@@ -45,28 +46,35 @@ static u32 str_size(struct infer *in, struct node *len)
 		infer_warn(in, len->loc, "str() reads at most max_strlen - 1 = %u bytes", max - 1);
 		return max;
 	}
+	*asked = true;
 	return (u32)len->integer.value + 1;
 }
 
 const struct type *infer_call_str(struct infer *in, struct node *n)
 {
 	const struct type *t;
-	u32 size;
+	u32 size, natural;
+	bool asked;
 
 	if (str_of_param(in, n))
 		return n->type;
 	t = infer_value(in, n->call.args);
-	size = str_size(in, n->call.args->next);
+	size = str_size(in, n->call.args->next, &asked);
 	if (!t)
-		return type_str(in->arena, size, false);
-	if (t->kind == TYPE_STR)
-		return type_str(in->arena, MIN(size, t->count ? t->count : t->size), t->bounded);
-	if (t->kind == TYPE_ARRAY && t->elem->size == 1)
-		return type_str(in->arena, MIN(size, t->count ? t->count + 1 : size), false);
+		return type_str(in->arena, size, asked);
+	if (t->kind == TYPE_STR) {
+		natural = t->count ? t->count : t->size;
+		return type_str(in->arena, MIN(size, natural), size < natural ? asked : t->bounded);
+	}
+	if (t->kind == TYPE_ARRAY && t->elem->size == 1) {
+		natural = t->count ? t->count + 1 : size;
+		return type_str(in->arena, MIN(size, natural),
+		                size < natural ? asked : t->count > 0);
+	}
 	if (t->kind != TYPE_PTR && t->kind != TYPE_INT)
 		return infer_error(in, n->call.args->loc, "str() needs a pointer to text, not '%s'",
 		                   type_name(in->arena, t));
-	return type_str(in->arena, size, false);
+	return type_str(in->arena, size, asked);
 }
 
 /* Bytes of buf() when no length says so; 0 when it must. */

@@ -111,6 +111,30 @@ static const struct type *arithmetic(struct infer *in, struct node *n)
 	return type_int(8, may_be_negative(left) || may_be_negative(right));
 }
 
+/* Tuples can be compared when each pair of parts can be kept in one type. */
+static const struct type *tuple_comparison(struct infer *in, const struct node *n)
+{
+	const struct type *l = n->binary.left->type, *r = n->binary.right->type;
+
+	if (n->binary.op != OP_EQ && n->binary.op != OP_NE)
+		return infer_error(in, n->loc, "tuples can be compared with == and != only");
+	if (l->n_fields != r->n_fields)
+		return infer_error(in, n->loc,
+		                   "Type mismatch for '%s': comparing a tuple of %u with one of %u",
+		                   op_text(n->binary.op), l->n_fields, r->n_fields);
+	for (u32 i = 0; i < l->n_fields; i++) {
+		const struct type *a = l->fields[i].type, *b = r->fields[i].type;
+
+		if (!infer_unify(in, a, b))
+			return infer_error(in, n->loc,
+			                   "Type mismatch for '%s': part %u is '%s' on the left "
+			                   "and '%s' on the right",
+			                   op_text(n->binary.op), i, type_name(in->arena, a),
+			                   type_name(in->arena, b));
+	}
+	return &type_bool;
+}
+
 static const struct type *comparison(struct infer *in, struct node *n)
 {
 	const struct type *l = n->binary.left->type, *r = n->binary.right->type;
@@ -123,6 +147,11 @@ static const struct type *comparison(struct infer *in, struct node *n)
 			return &type_bool;
 		return infer_error(in, n->loc, "strings can be compared with == and != only");
 	}
+	if (l->kind == TYPE_TUPLE && r->kind == TYPE_TUPLE)
+		return tuple_comparison(in, n);
+	if (type_eq(l, r))
+		return infer_error(in, n->loc, "values of type '%s' can not be compared",
+		                   type_name(in->arena, l));
 	infer_error(in, n->loc, "Type mismatch for '%s': comparing '%s' with '%s'",
 	            op_text(n->binary.op), type_name(in->arena, l), type_name(in->arena, r));
 	if (l->kind == TYPE_STR && (r->kind == TYPE_PTR || is_number(r)))

@@ -337,6 +337,13 @@ static const struct row strings[] = {
 	{ "BEGIN { @x[\"k\"] = \"v\"; print(@x[\"k\"] == \"v\"); print(@x[\"z\"] == \"\"); }",
 	  "true\ntrue\n@x[k]: v\n" },
 	{ "BEGIN { print(str(\"abcdef\", 3)); }", "abc\n" },
+	{ "BEGIN { $s = \"abcdef\"; print(str($s, 3)); @k[str($s, 2)] = str($s, 4); }",
+	  "abc\n@k[ab]: abcd\n" },
+	{ "BEGIN { print((\"a\", 1) == (\"a\", 1)); print((\"a\", 1) == (\"ab\", 1)); }",
+	  "true\nfalse\n" },
+	{ "BEGIN { $t = (1, (comm, \"x\")); print($t == (1, (comm, \"x\"))); "
+	  "print($t != (1, (comm, \"xy\"))); }",
+	  "true\ntrue\n" },
 };
 RUN_ROWS(strings)
 

@@ -24,7 +24,7 @@ PREFIX   ?= /usr/local
 CFLAGS   ?=
 WARN     := -Wall -Wextra -Wshadow -Wvla -Wformat=2 -Wundef -Wstrict-prototypes \
 	    -Wmissing-prototypes -Wwrite-strings -Wpointer-arith -Wold-style-definition
-CPPFLAGS += -Isrc -D_GNU_SOURCE
+CPPFLAGS += -Isrc -Iinclude -D_GNU_SOURCE
 STD      := -std=gnu11
 ALL_CFLAGS = $(STD) $(CPPFLAGS) $(WARN) $(OPT) $(CFLAGS)
 # The archives Debian ships are linked in: each shared library would cost every start its

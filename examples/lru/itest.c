@@ -26,7 +26,7 @@ struct slice {
 };
 
 struct entry {
-	struct entry *chain;        /* next in the same bucket */
+	struct entry *chain;         /* next in the same bucket */
 	struct entry *newer, *older; /* neighbours in order of use */
 	uint8_t *data;
 	size_t len;
@@ -122,7 +122,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	for (unsigned long i = 0; i < n; i++) {
-		struct slice value = {bytes, 1 + (size_t)rand_r(&seed) % MAX_SIZE};
+		struct slice value = { bytes, 1 + (size_t)rand_r(&seed) % MAX_SIZE };
 
 		snprintf(key, sizeof(key), "key%lu", i);
 		if (cache_insert((const uint8_t *)key, value)) {

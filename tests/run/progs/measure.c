@@ -44,6 +44,6 @@ int main(int argc, char **argv)
 		return 1;
 	end = now();
 	dprintf(out, "%llu %llu %ld %d\n", (unsigned long long)start, (unsigned long long)end,
-		usage.ru_maxrss, status);
+	        usage.ru_maxrss, status);
 	return 0;
 }

@@ -74,33 +74,33 @@ __attribute__((noinline)) static void many(void)
  */
 __attribute__((noinline)) static void fixed(void)
 {
-	static const int64_t table[4] = {100, 200, 300, 400};
+	static const int64_t table[4] = { 100, 200, 300, 400 };
 
-	__asm__ volatile(
-		"movq $55, -16(%%rsp)\n"
-		"990: nop\n"
-		".pushsection .note.stapsdt,\"\",\"note\"\n"
-		".balign 4\n"
-		".4byte 992f-991f, 994f-993f, 3\n"
-		"991: .asciz \"stapsdt\"\n"
-		"992: .balign 4\n"
-		"993: .8byte 990b\n"
-		".8byte _.stapsdt.base\n"
-		".8byte demo_fixed_semaphore\n"
-		".asciz \"demo\"\n"
-		".asciz \"fixed\"\n"
-		".asciz \"1@%%cl -2@%%dx 8@-16(%%rsp) 8@(%%rsi,%%rdi,8) 8@global(%%rip) -4@$-5 4@$7\"\n"
-		"994: .balign 4\n"
-		".popsection\n"
-		:
-		: "c"(0x1fful), "d"(-3l), "S"(table), "D"(2ul), "m"(global)
-		: "memory");
+	__asm__ volatile("movq $55, -16(%%rsp)\n"
+	                 "990: nop\n"
+	                 ".pushsection .note.stapsdt,\"\",\"note\"\n"
+	                 ".balign 4\n"
+	                 ".4byte 992f-991f, 994f-993f, 3\n"
+	                 "991: .asciz \"stapsdt\"\n"
+	                 "992: .balign 4\n"
+	                 "993: .8byte 990b\n"
+	                 ".8byte _.stapsdt.base\n"
+	                 ".8byte demo_fixed_semaphore\n"
+	                 ".asciz \"demo\"\n"
+	                 ".asciz \"fixed\"\n"
+	                 ".asciz \"1@%%cl -2@%%dx 8@-16(%%rsp) 8@(%%rsi,%%rdi,8) 8@global(%%rip) "
+	                 "-4@$-5 4@$7\"\n"
+	                 "994: .balign 4\n"
+	                 ".popsection\n"
+	                 :
+	                 : "c"(0x1fful), "d"(-3l), "S"(table), "D"(2ul), "m"(global)
+	                 : "memory");
 }
 
 int main(int argc, char **argv)
 {
 	unsigned long n = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
-	const char *words[] = {"alpha", "beta", "gamma"};
+	const char *words[] = { "alpha", "beta", "gamma" };
 
 	if (argc > 2 && !strcmp(argv[2], "wait"))
 		getchar();

@@ -83,8 +83,8 @@ static size_t touched(const char *s)
 
 static void all(void)
 {
-	static struct point p = {3, -4, "corner"};
-	static const char *words[] = {"one", "two", "three", "two"};
+	static struct point p = { 3, -4, "corner" };
+	static const char *words[] = { "one", "two", "three", "two" };
 
 	six(1, 2, 3, 4, 5, 6);
 	negative(42);

@@ -40,7 +40,7 @@ static void watch(void)
 
 int main(int argc, char **argv)
 {
-	struct slice value = {NULL, 100};
+	struct slice value = { NULL, 100 };
 
 	if (argc > 1 && argv[1][0] == 'w')
 		watch();

@@ -208,16 +208,15 @@ static void pid_filter(struct gen *g)
 	code_if_imm(&g->c, BPF_JNE, R0, g->w->pid, g->exit_label);
 }
 
-/* Claims the first free of this CPU's slots, or counts the event as dropped. The slot's number is
- * kept where its address will be. */
+/* Claims the first free of this CPU's slots, or counts the event as dropped. */
 static void claim_scratch(struct gen *g, u32 dropped)
 {
 	struct code *c = &g->c;
 	u32 top = code_label(c), got = code_label(c);
 
-	code_const(c, R1, 0);
-	code_store(c, 8, R10, SCRATCH_HOME, R1);
+	code_const(c, R7, 0);
 	code_bind(c, top);
+	code_store(c, 8, R10, SCRATCH_HOME, R7); /* the key, where the address will be */
 	code_map(c, R1, gen_map_of(g, UMAP_SCRATCH));
 	code_mov(c, R2, R10);
 	code_alu_imm(c, BPF_ADD, R2, SCRATCH_HOME);
@@ -226,10 +225,8 @@ static void claim_scratch(struct gen *g, u32 dropped)
 	code_const(c, R1, 1);
 	code_atomic(c, BPF_XCHG, R0, 0, R1);
 	code_if_imm(c, BPF_JEQ, R1, 0, got);
-	code_load(c, 8, R1, R10, SCRATCH_HOME);
-	code_alu_imm(c, BPF_ADD, R1, 1);
-	code_store(c, 8, R10, SCRATCH_HOME, R1);
-	code_if_imm(c, BPF_JLT, R1, UNIT_SCRATCH_SLOTS, top);
+	code_alu_imm(c, BPF_ADD, R7, 1);
+	code_if_imm(c, BPF_JLT, R7, UNIT_SCRATCH_SLOTS, top);
 	code_goto(c, dropped);
 	code_bind(c, got);
 	code_store(c, 8, R10, SCRATCH_HOME, R0);

@@ -21,8 +21,10 @@ struct mem gen_key(struct gen *g, const struct node *map)
 		mem_store_imm(g, 8, key, 0);
 		return key;
 	}
-	if (map->map.n_keys == 1 && part->kind == NODE_VAR && type_eq(part->type, t) &&
-	    type_is_scalar(t))
+	/* In a loop a variable's slot must not go to a helper: older verifiers then forget its value,
+	 * which may be what ends the loop. */
+	if (map->map.n_keys == 1 && part->kind == NODE_VAR && !g->loop_depth &&
+	    type_eq(part->type, t) && type_is_scalar(t))
 		return g->vars[part->var.sym->index];
 	key = frame_alloc(g, type_slot(t));
 	if (map->map.n_keys == 1) {

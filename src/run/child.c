@@ -3,8 +3,8 @@
  * The process of -c. It is forked before the script is compiled and then waits in a read()
  * until we write one byte; if we die instead, the read ends and so does the child. The same
  * socket tells us about exec: it closes on success, on failure the errno comes back.
- * We trace it through exec only, to hold it when its program is mapped and nothing of it has run:
- * then its maps can be read for sure, however short it lives. After that nothing ties us.
+ * It is held behind exec, when its program is mapped and nothing of it has run, and on request at
+ * its end: there its maps can be read for sure, however short it lives (tracee.c).
  * No shell is involved: blanks, quotes and backslashes split the command, nothing else is
  * special.
  */
@@ -15,7 +15,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -25,6 +24,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/str.h"
+#include "run/tracee.h"
 
 #define TERM_GRACE_MS 1000
 
@@ -34,8 +34,8 @@ struct child {
 	const char *program;
 	pid_t pid;
 	int pidfd, socket;
-	bool released, reaped;
-	bool traced; /* by us, and stands still behind exec */
+	bool released;
+	struct tracee tracee; /* knows whether it was reaped */
 };
 
 /* ---- the command line ---- */
@@ -175,7 +175,7 @@ struct child *child_start(const char *command, struct err *e)
 
 	if (!c)
 		abort();
-	c->pid = c->pidfd = c->socket = -1;
+	c->pid = c->pidfd = c->socket = c->tracee.fd = -1;
 	if (!split(c, command, e) || !find_program(c, e) || !fork_child(c, e)) {
 		child_free(c);
 		return NULL;
@@ -183,47 +183,36 @@ struct child *child_start(const char *command, struct err *e)
 	return c;
 }
 
-/* True when it stands still behind exec; false when it has ended instead. Signals that arrive
- * meanwhile are passed on. */
-static bool reaches_exec(struct child *c)
-{
-	int status;
-
-	while (waitpid(c->pid, &status, 0) == c->pid) {
-		if (!WIFSTOPPED(status)) {
-			c->reaped = true;
-			return false;
-		}
-		if (status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8))
-			return true;
-		ptrace(PTRACE_CONT, c->pid, 0, WSTOPSIG(status));
-	}
-	return false;
-}
-
-bool child_release(struct child *c, struct err *e)
+bool child_release(struct child *c, bool hold_end, struct err *e)
 {
 	ssize_t n;
 	int code;
 
 	/* Refused where another debugger or a policy is in the way; then it just runs on. */
-	c->traced = ptrace(PTRACE_SEIZE, c->pid, 0, PTRACE_O_TRACEEXEC) == 0;
+	tracee_attach(&c->tracee, c->pid, hold_end);
 	c->released = true;
 	if (send(c->socket, "", 1, MSG_NOSIGNAL) != 1)
 		return err_sys(e, errno, "the process for %s is gone", c->program);
-	if (c->traced)
-		c->traced = reaches_exec(c);
+	tracee_wait_exec(&c->tracee);
 	n = read(c->socket, &code, sizeof(code));
-	if (n == 0 && c->reaped)
+	if (n == 0 && c->tracee.reaped)
 		return err_set(e, "the process for %s was killed before it ran", c->program);
 	return n == 0 || err_sys(e, n == sizeof(code) ? code : EIO, "can not run %s", c->program);
 }
 
 void child_resume(struct child *c)
 {
-	if (c->traced)
-		ptrace(PTRACE_DETACH, c->pid, 0, 0);
-	c->traced = false;
+	tracee_continue(&c->tracee);
+}
+
+bool child_is_held(struct child *c)
+{
+	return tracee_next(&c->tracee);
+}
+
+void child_let_go(struct child *c)
+{
+	tracee_let_go(&c->tracee);
 }
 
 static bool ends_within(struct child *c, int ms)
@@ -250,8 +239,8 @@ void child_free(struct child *c)
 {
 	if (!c)
 		return;
-	child_resume(c);
-	if (c->pid > 0 && !c->reaped)
+	child_let_go(c);
+	if (c->pid > 0 && !c->tracee.reaped)
 		end_child(c);
 	if (c->pidfd >= 0)
 		close(c->pidfd);
@@ -263,12 +252,13 @@ void child_free(struct child *c)
 
 int child_wait(struct child *c)
 {
-	int status = 0;
+	struct tracee *t = &c->tracee;
 
-	while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
+	child_let_go(c);
+	while (!t->reaped && waitpid(c->pid, &t->status, 0) < 0 && errno == EINTR)
 		;
-	c->reaped = true;
-	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	t->reaped = true;
+	return WIFSIGNALED(t->status) ? 128 + WTERMSIG(t->status) : WEXITSTATUS(t->status);
 }
 
 s32 child_pid(const struct child *c)
@@ -284,4 +274,9 @@ const char *child_program(const struct child *c)
 int child_fd(const struct child *c)
 {
 	return c->pidfd;
+}
+
+int child_held_fd(const struct child *c)
+{
+	return c->tracee.fd;
 }

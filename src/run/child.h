@@ -24,9 +24,17 @@ s32 child_pid(const struct child *c);
 /* Path of the program that will run (PATH resolved), owned by the child. */
 const char *child_program(const struct child *c);
 /* Lets it go as far as the first instruction of its program, which is mapped then; child_resume()
- * lets it run. False and *e when exec failed. */
-bool child_release(struct child *c, struct err *e);
+ * lets it run. With hold_end it is held again at its end, and where it calls exec again: see
+ * child_is_held(). False and *e when exec failed. */
+bool child_release(struct child *c, bool hold_end, struct err *e);
 void child_resume(struct child *c);
+/* True when it stands still and its maps can be read, until child_resume(). To be called whenever
+ * child_held_fd() is readable: it passes signals on too. */
+bool child_is_held(struct child *c);
+/* -1 when it is not held any more. */
+int child_held_fd(const struct child *c);
+/* Gives up holding it; it runs on. */
+void child_let_go(struct child *c);
 /* A pidfd, readable when the process has ended. */
 int child_fd(const struct child *c);
 /* Reaps an ended child: its exit code, or 128 + signal number. */

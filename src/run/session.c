@@ -32,8 +32,9 @@
 #define BATCH_EVENTS 4096u
 #define CHECK_MS     1000 /* runtime warnings */
 #define NOTE_MS      1    /* first look at a child's maps after exec, then ever later */
+#define NOTE_SHARE   50   /* of the time at most one part in so many goes into reading maps */
 
-enum { POLL_RING, POLL_SIGNAL, POLL_TARGET, POLL_OUTPUT, N_POLL };
+enum { POLL_RING, POLL_SIGNAL, POLL_TARGET, POLL_HELD, POLL_OUTPUT, N_POLL };
 
 struct session {
 	const struct unit *unit;
@@ -45,7 +46,7 @@ struct session {
 	struct events events;
 	struct trouble trouble;
 	sigset_t old_mask;
-	void (*old_pipe)(int);
+	void (*old_pipe)(int), (*old_child)(int);
 	int signal_fd, target_fd; /* target: pidfd of the child (borrowed) or of -p; -1 none */
 	u32 batch;                /* records since the last write */
 	bool ended;               /* by a signal or because the target or the reader is gone */
@@ -84,6 +85,7 @@ static bool take_signals(struct session *s, struct err *e)
 	sigaddset(&set, SIGTERM);
 	sigprocmask(SIG_BLOCK, &set, &s->old_mask);
 	s->old_pipe = signal(SIGPIPE, SIG_IGN);
+	s->old_child = signal(SIGCHLD, SIG_DFL); /* ignored, it would eat the child's status */
 	s->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (s->signal_fd < 0)
 		return err_sys(e, errno, "can not receive signals");
@@ -124,15 +126,33 @@ static s32 target_pid(const struct session *s)
 	return s->child ? child_pid(s->child) : s->options->pid;
 }
 
-/* A process's maps are read while it lives, at growing distances: a short program loads its
- * libraries in its first milliseconds and is gone when its addresses are printed. */
-static void note_target(struct session *s)
+/* Reading the maps of a process takes from microseconds to many milliseconds, by their number. */
+static void note_now(struct session *s)
 {
-	if (!s->user_names || s->target_fd < 0 || now_ms() < s->next_note)
+	u64 start = now_ms();
+
+	if (!s->user_names || s->target_fd < 0)
 		return;
 	sym_note_process(s->names.sym, (u32)target_pid(s));
-	s->next_note = now_ms() + s->note_every;
+	s->next_note = now_ms() + MAX(s->note_every, (now_ms() - start) * NOTE_SHARE);
 	s->note_every = MIN(s->note_every * 2, (u64)CHECK_MS);
+}
+
+/* A process's maps are read while it lives, at growing distances: it may load libraries, and be
+ * gone when its addresses are printed. */
+static void note_target(struct session *s)
+{
+	if (now_ms() >= s->next_note)
+		note_now(s);
+}
+
+/* The child reports a signal, another exec, or its end: at the last two its maps are read. */
+static void on_held(struct session *s)
+{
+	if (!child_is_held(s->child))
+		return;
+	note_now(s);
+	child_resume(s->child);
 }
 
 /* ---- records ---- */
@@ -202,6 +222,7 @@ static bool loop_once(struct session *s, struct err *e)
 		[POLL_RING] = { .fd = live_ring_fd(s->live), .events = POLLIN },
 		[POLL_SIGNAL] = { .fd = s->signal_fd, .events = POLLIN },
 		[POLL_TARGET] = { .fd = s->target_fd, .events = POLLIN },
+		[POLL_HELD] = { .fd = s->child ? child_held_fd(s->child) : -1, .events = POLLIN },
 		[POLL_OUTPUT] = { .fd = s->output.fd }, /* POLLERR: the reader is gone */
 	};
 	bool more;
@@ -212,6 +233,8 @@ static bool loop_once(struct session *s, struct err *e)
 		return false;
 	if (p[POLL_SIGNAL].revents || (p[POLL_OUTPUT].revents & POLLERR))
 		s->ended = true;
+	if (p[POLL_HELD].revents)
+		on_held(s);
 	if (p[POLL_TARGET].revents)
 		on_target_end(s);
 	note_target(s);
@@ -225,10 +248,10 @@ static bool loop_once(struct session *s, struct err *e)
 /* The first look at a child is while it is held behind exec. */
 static bool release(struct session *s, struct err *e)
 {
-	if (s->child && !child_release(s->child, e))
+	if (s->child && !child_release(s->child, s->user_names, e))
 		return false;
 	s->note_every = NOTE_MS;
-	note_target(s);
+	note_now(s);
 	if (s->child)
 		child_resume(s->child);
 	return true;
@@ -377,6 +400,9 @@ static bool detach(struct session *s, struct err *e)
 
 static bool finish(struct session *s, struct err *e)
 {
+	note_now(s);
+	if (s->child)
+		child_let_go(s->child);
 	if (!detach(s, e))
 		return false;
 	if (!s->options->dry_run && (!live_run(s->live, ATTACH_END, e) || !drain(s, e)))
@@ -432,6 +458,7 @@ static void close_all(struct session *s)
 	output_close(&s->output);
 	give_signals_back(s);
 	signal(SIGPIPE, s->old_pipe);
+	signal(SIGCHLD, s->old_child);
 }
 
 static int exit_code(const struct session *s)

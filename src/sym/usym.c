@@ -14,6 +14,7 @@
  */
 #include "sym/usym.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,8 +34,9 @@
 
 /* Maps are read again when they are older than this: a process may have called exec ... */
 #define MAPS_AGE_NS 1000000000ull
-/* ... or, for an address that is in no mapping, when older than this: it may have called dlopen. */
-#define MISS_AGE_NS 100000000ull
+/* ... or, for an address that is in no mapping (dlopen), when older than a time that starts here
+ * and doubles, up to MAPS_AGE_NS, as long as reading them brings nothing new. */
+#define MISS_AGE_NS 1000000ull
 
 #define DELETED " (deleted)"
 
@@ -42,6 +44,7 @@ struct proc {
 	u32 pid; /* 0: free */
 	u64 used;
 	u64 read_ns; /* when maps were last looked at */
+	u64 miss_ns; /* see MISS_AGE_NS; 0: read at once */
 	u64 hash;    /* of the text of the maps */
 	struct arena arena;
 	struct procmaps maps;
@@ -223,17 +226,40 @@ static void proc_parse(struct proc *p, const struct buf *text)
 	p->hash = hash_text(text);
 }
 
-static void proc_refresh(struct proc *p)
+/* Maps of a process, by any thread of it: those of one that has ended are empty. */
+static void read_maps(u32 pid, struct buf *text)
+{
+	char path[300];
+	struct dirent *d;
+	struct err e;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+	if (!file_read(path, text, MAPS_LIMIT, &e) || text->n)
+		return;
+	snprintf(path, sizeof(path), "/proc/%u/task", pid);
+	dir = opendir(path);
+	while (dir && !text->n && (d = readdir(dir))) {
+		snprintf(path, sizeof(path), "/proc/%u/task/%s/maps", pid, d->d_name);
+		if (d->d_name[0] != '.' && !file_read(path, text, MAPS_LIMIT, &e))
+			buf_reset(text);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* True when they are others than before. */
+static bool proc_refresh(struct proc *p)
 {
 	struct buf text = { 0 };
-	char path[64];
-	struct err e;
+	u64 old = p->hash;
 
 	p->read_ns = now_ns();
-	snprintf(path, sizeof(path), "/proc/%u/maps", p->pid);
-	if (file_read(path, &text, MAPS_LIMIT, &e) && hash_text(&text) != p->hash)
+	read_maps(p->pid, &text);
+	if (text.n && hash_text(&text) != p->hash)
 		proc_parse(p, &text);
 	buf_free(&text);
+	return p->hash != old;
 }
 
 static struct proc *proc_get(struct usym *u, u32 pid)
@@ -261,9 +287,9 @@ static const struct procmap *proc_map(struct proc *p, u64 addr)
 	if (age > MAPS_AGE_NS)
 		proc_refresh(p);
 	m = procmaps_find(&p->maps, addr);
-	if (m || age <= MISS_AGE_NS || age > MAPS_AGE_NS)
+	if (m || age <= p->miss_ns || age > MAPS_AGE_NS)
 		return m;
-	proc_refresh(p);
+	p->miss_ns = proc_refresh(p) ? MISS_AGE_NS : MIN(p->miss_ns * 2 + MISS_AGE_NS, MAPS_AGE_NS);
 	return procmaps_find(&p->maps, addr);
 }
 

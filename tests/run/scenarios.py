@@ -355,6 +355,109 @@ def test_kill_9_before_release_leaves_no_command(context):
     return None
 
 
+# ---- a held command --------------------------------------------------------------------------
+
+def held(context, command):
+    """memtap on a command that it holds at its end, because stacks are wanted."""
+    return Run([context.memtap, "-e", "software:page-faults:1 /pid == cpid/ "
+                "{ @[ustack(perf)] = count(); }", "-c", command])
+
+
+def test_names_of_short_lived_commands(context):
+    """Most is gone when the maps are printed; the names are not."""
+    for command, wanted in (("ls /", {"libc": r"\(/\S*/libc\.so\.6\)"}),
+                            (context.progs + "/sizes",
+                             {"libc": r"\(/\S*/libc\.so\.6\)",
+                              "the program": r"\t[0-9a-f]+ (main|all|_start)\+\d+ \(/\S*/sizes\)"}),
+                            (context.progs + "/leader",
+                             {"its function": r"touch_late\+\d+ \(/\S*/leader\)"})):
+        out, err, _ = held(context, command).finish(20 * context.factor)
+        for what, pattern in wanted.items():
+            if not re.search(pattern, out):
+                return shown(f"{command}: no name of {what}", out, err)
+        if not re.search(r"\t[0-9a-f]+ [a-z_]+\+\d+ \(/\S*/libc\.so\.6\)", out):
+            return shown(f"{command}: no function of libc", out, err)
+    return None
+
+
+def test_a_held_command_gets_its_signals(context):
+    progs = context.progs
+    for command, code in (("sh -c 'kill -9 $$'", 137), (progs + "/sizes abort", 134),
+                          ("sh -c 'trap \"exit 9\" TERM; kill -TERM $$; sleep 5'", 9),
+                          ("sh -c 'trap \"exit 8\" INT; kill -INT $$; sleep 5'", 8),
+                          ("sh -c '(sleep 0.2; kill -CONT $$) & kill -STOP $$; exit 3'", 3),
+                          ("sh -c 'exec sh -c \"exit 4\"'", 4), (progs + "/leader", 5)):
+        out, err, status = held(context, command).finish(20 * context.factor)
+        if status != code:
+            return shown(f"{command}: status {status} instead of {code}", out, err)
+    return None
+
+
+def stops(pid):
+    return re.search(r"^State:\s+([tT])", open(f"/proc/{pid}/status").read(), re.M)
+
+
+def test_a_stopped_command_stays_stopped(context):
+    run = held(context, context.progs + "/sizes loop")
+    if not run.attached(20 * context.factor):
+        run.kill()
+        return shown("it never attached", "".join(run.out), "".join(run.err))
+    child = child_of(run)
+    os.kill(child, signal.SIGSTOP)
+    stopped = until(lambda: stops(child), 5 * context.factor)
+    time.sleep(0.2)
+    stopped = stopped and stops(child)
+    os.kill(child, signal.SIGCONT)
+    goes_on = until(lambda: not stops(child), 5 * context.factor)
+    os.kill(child, signal.SIGTERM)
+    out, err, status = run.finish(10 * context.factor)
+    if stopped and goes_on and status == 128 + signal.SIGTERM:
+        return None
+    return shown(f"stopped: {stopped}, went on: {goes_on}, status {status}", out, err)
+
+
+def child_of(run):
+    path = f"/proc/{run.process.pid}/task/{run.process.pid}/children"
+    return int(open(path).read().split()[0])
+
+
+def test_kill_9_leaves_a_held_command_running(context):
+    run = held(context, context.progs + "/sizes loop")
+    if not run.attached(20 * context.factor):
+        run.kill()
+        return shown("it never attached", "".join(run.out), "".join(run.err))
+    child = child_of(run)
+    until(lambda: "sizes" in open(f"/proc/{child}/comm").read(), 5 * context.factor)
+    run.process.kill()
+    run.process.wait()
+    time.sleep(0.2)
+    try:
+        text = open(f"/proc/{child}/status").read()
+    except OSError:
+        return "the command ended"
+    os.kill(child, signal.SIGKILL)
+    run.finish(10 * context.factor)
+    if re.search(r"^State:\s+[SRD]", text, re.M) and re.search(r"^TracerPid:\s+0$", text, re.M):
+        return None
+    return f"the command does not run freely:\n{text}"
+
+
+def test_interrupt_ends_a_held_command_too(context):
+    run = held(context, context.progs + "/sizes loop")
+    if not run.attached(20 * context.factor):
+        run.kill()
+        return shown("it never attached", "".join(run.out), "".join(run.err))
+    child = child_of(run)
+    start = time.monotonic()
+    run.process.send_signal(signal.SIGINT)
+    out, err, _ = run.finish(10 * context.factor)
+    if os.path.exists(f"/proc/{child}/exe"):
+        os.kill(child, signal.SIGKILL)
+        return shown("the command still runs", out, err)
+    took = time.monotonic() - start
+    return None if took < 0.9 * context.factor else f"it took {took:.1f} s to end"
+
+
 def test_many_probes_end_together(context):
     """Over a hundred uprobes must not take 100 ms each to go."""
     require("uprobe_multi")

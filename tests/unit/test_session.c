@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +48,7 @@ static void test_child_words(void **state)
 
 		if (!c)
 			fail_msg("%s: %s", cases[i].command, e.text);
-		assert_true(child_release(c, &e));
+		assert_true(child_release(c, false, &e));
 		child_resume(c);
 		code = child_wait(c);
 		if (code != cases[i].code)
@@ -91,7 +92,7 @@ static void test_child_no_exec(void **state)
 	close(fd);
 	c = child_start(path, &e);
 	assert_non_null(c);
-	assert_false(child_release(c, &e));
+	assert_false(child_release(c, false, &e));
 	assert_non_null(strstr(e.text, "Exec format error"));
 	child_free(c);
 	unlink(path);
@@ -122,10 +123,113 @@ static void test_child_is_ended(void **state)
 	(void)state;
 	assert_non_null(c);
 	pid = child_pid(c);
-	assert_true(child_release(c, &e));
+	assert_true(child_release(c, false, &e));
 	child_resume(c);
 	child_free(c);
 	assert_int_equal(kill(pid, 0), -1);
+}
+
+/* ---- children held at their end ---- */
+
+/* Serves it to its end; the number of times it was held after the first exec. */
+static u32 serve_to_end(struct child *c)
+{
+	u32 n = 0;
+
+	child_resume(c);
+	while (child_held_fd(c) >= 0) {
+		struct pollfd p = { .fd = child_held_fd(c), .events = POLLIN };
+
+		assert_int_equal(poll(&p, 1, 10000), 1);
+		if (child_is_held(c)) {
+			n++;
+			child_resume(c);
+		}
+	}
+	return n;
+}
+
+static void test_child_held(void **state)
+{
+	static const struct {
+		const char *command;
+		u32 held;
+		int code;
+	} cases[] = {
+		{ "true", 1, 0 },
+		{ "sh -c 'exit 7'", 1, 7 },
+		{ "sh -c 'exec sh -c \"exit 7\"'", 2, 7 },
+		{ "sh -c 'kill -TERM $$'", 1, 128 + SIGTERM },
+		{ "sh -c 'trap \"exit 3\" TERM; kill -TERM $$; sleep 9'", 1, 3 },
+		{ "sh -c '(sleep 0.1; kill -CONT $$) & kill -STOP $$; exit 4'", 1, 4 },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct err e = { 0 };
+		struct child *c = child_start(cases[i].command, &e);
+		u32 held;
+		int code;
+
+		assert_non_null(c);
+		assert_true(child_release(c, true, &e));
+		held = serve_to_end(c);
+		code = child_wait(c);
+		if (held != cases[i].held || code != cases[i].code)
+			fail_msg("%s: held %u, code %d", cases[i].command, held, code);
+		child_free(c);
+	}
+}
+
+static bool has_maps(pid_t pid)
+{
+	char path[64], c;
+	bool has;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	fd = open(path, O_RDONLY);
+	has = fd >= 0 && read(fd, &c, 1) == 1;
+	close(fd);
+	return has;
+}
+
+static void test_child_maps_at_end(void **state)
+{
+	struct err e = { 0 };
+	struct child *c = child_start("true", &e);
+	struct pollfd p = { .events = POLLIN };
+
+	(void)state;
+	assert_non_null(c);
+	assert_true(child_release(c, true, &e));
+	assert_true(has_maps(child_pid(c)));
+	child_resume(c);
+	p.fd = child_held_fd(c);
+	do
+		assert_int_equal(poll(&p, 1, 10000), 1);
+	while (!child_is_held(c));
+	assert_true(has_maps(child_pid(c)));
+	child_resume(c);
+	assert_int_equal(child_wait(c), 0);
+	child_free(c);
+}
+
+/* Given up on while it runs, it ends as always, and at once. */
+static void test_child_let_go(void **state)
+{
+	struct err e = { 0 };
+	struct child *c = child_start("sleep 100", &e);
+
+	(void)state;
+	assert_non_null(c);
+	assert_true(child_release(c, true, &e));
+	child_resume(c);
+	child_let_go(c);
+	assert_int_equal(child_held_fd(c), -1);
+	assert_int_equal(kill(child_pid(c), SIGTERM), 0);
+	assert_int_equal(child_wait(c), 128 + SIGTERM);
+	child_free(c);
 }
 
 /* ---- units ---- */
@@ -507,14 +611,25 @@ static void test_runtime_errors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_child_words),    cmocka_unit_test(test_child_wrong),
-		cmocka_unit_test(test_child_no_exec),  cmocka_unit_test(test_child_never_released),
-		cmocka_unit_test(test_child_is_ended), cmocka_unit_test(test_begin_and_end),
-		cmocka_unit_test(test_exit_in_begin),  cmocka_unit_test(test_exit_in_probe),
-		cmocka_unit_test(test_json),           cmocka_unit_test(test_dry_run),
-		cmocka_unit_test(test_child_code),     cmocka_unit_test(test_exit_with_child),
-		cmocka_unit_test(test_process_ends),   cmocka_unit_test(test_signals),
-		cmocka_unit_test(test_reader_gone),    cmocka_unit_test(test_output_not_writable),
+		cmocka_unit_test(test_child_words),
+		cmocka_unit_test(test_child_wrong),
+		cmocka_unit_test(test_child_no_exec),
+		cmocka_unit_test(test_child_never_released),
+		cmocka_unit_test(test_child_is_ended),
+		cmocka_unit_test(test_child_held),
+		cmocka_unit_test(test_child_maps_at_end),
+		cmocka_unit_test(test_child_let_go),
+		cmocka_unit_test(test_begin_and_end),
+		cmocka_unit_test(test_exit_in_begin),
+		cmocka_unit_test(test_exit_in_probe),
+		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_dry_run),
+		cmocka_unit_test(test_child_code),
+		cmocka_unit_test(test_exit_with_child),
+		cmocka_unit_test(test_process_ends),
+		cmocka_unit_test(test_signals),
+		cmocka_unit_test(test_reader_gone),
+		cmocka_unit_test(test_output_not_writable),
 		cmocka_unit_test(test_runtime_errors),
 	};
 

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Holding a process of ours where its memory maps are worth reading: behind exec and, when asked
+ * for, at its end.
+ */
+#ifndef RUN_TRACEE_H
+#define RUN_TRACEE_H
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include "base/base.h"
+
+struct tracee {
+	pid_t pid;
+	bool attached; /* ptrace holds between us; false: all calls but _attach do nothing */
+	bool to_end;   /* stays attached after exec */
+	bool stands;   /* still, until tracee_continue() */
+	bool reaped;
+	int status; /* of waitpid(), once reaped */
+	int fd;     /* readable when tracee_next() has work, -1 none */
+	sigset_t old_mask;
+};
+
+/* Attaches to a child. False when that is refused, for example by another debugger. */
+bool tracee_attach(struct tracee *t, pid_t pid, bool to_end);
+/* Waits until it stands still behind exec. False when it ended instead, or is not attached. */
+bool tracee_wait_exec(struct tracee *t);
+/* Deals with what happened to it (signals are passed on, stops obeyed). True when it stands still
+ * behind another exec or at its end, its maps still there. */
+bool tracee_next(struct tracee *t);
+/* Lets it run on; detaches where nothing more is waited for. */
+void tracee_continue(struct tracee *t);
+/* Detaches from it wherever it is. */
+void tracee_let_go(struct tracee *t);
+
+#endif

@@ -199,13 +199,13 @@ static bool needs_no_filter(const struct gen *g)
 }
 
 /* -p: everything else asks who is running. */
-static void pid_filter(struct gen *g)
+static void pid_filter(struct gen *g, u32 out)
 {
 	if (!g->w->pid || needs_no_filter(g))
 		return;
 	gen_pid_tgid(g);
 	code_alu_imm(&g->c, BPF_RSH, R0, 32);
-	code_if_imm(&g->c, BPF_JNE, R0, g->w->pid, g->exit_label);
+	code_if_imm(&g->c, BPF_JNE, R0, g->w->pid, out);
 }
 
 /* Claims the first free of this CPU's slots, or counts the event as dropped. */
@@ -300,7 +300,7 @@ static void body(struct gen *g)
 	g->exit_label = code_label(&g->c);
 	if (g->assume.ctx)
 		code_mov(&g->c, CTX, R1);
-	pid_filter(g);
+	pid_filter(g, out);
 	if (g->assume.scratch)
 		claim_scratch(g, dropped);
 	place_vars(g);

@@ -45,6 +45,9 @@ struct out_ops {
 	void (*keyed)(struct buf *b, const struct out *o, const struct umap *m, const void *key,
 	              const struct type *vt, const void *value);
 	void (*lost)(struct buf *b, const struct out *o, u64 n);
+	/* JSON only, as `attached`: what went wrong in a program n times, at a place or NULL. */
+	void (*runtime_error)(struct buf *b, const struct out *o, const struct loc *loc,
+	                      const char *text, u64 n);
 	/* What a file (kind "cat") or command ("syscall") contained or said. */
 	void (*text)(struct buf *b, const struct out *o, const char *kind, const char *text);
 };

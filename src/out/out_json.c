@@ -208,19 +208,25 @@ static void json_attached(struct buf *b, const struct out *o, u32 n)
 	           n, n);
 }
 
+static void json_place(struct buf *b, const struct unit *u, u32 off)
+{
+	u32 line, column;
+
+	unit_line(u, off, &line, &column);
+	buf_puts(b, ", \"filename\": ");
+	json_text(b, u->source_name);
+	buf_printf(b, ", \"line\": %u, \"col\": %u", line, column);
+}
+
 /* {"type": "errorf", "msg": "...", "filename": "stdin", "line": 1, "col": 9} */
 static void json_message(struct buf *b, const struct out *o, const struct urecord *r,
                          struct buf *text)
 {
-	u32 line, column;
-
-	unit_line(o->unit, r->loc.off, &line, &column);
 	buf_printf(b,
 	           "{\"type\": \"%s\", \"msg\": ", r->action == ACTION_ERRORF ? "errorf" : "warnf");
 	json_buf(b, text);
-	buf_puts(b, ", \"filename\": ");
-	json_text(b, o->unit->source_name);
-	buf_printf(b, ", \"line\": %u, \"col\": %u}\n", line, column);
+	json_place(b, o->unit, r->loc.off);
+	buf_puts(b, "}\n");
 }
 
 static void json_printf(struct buf *b, const struct out *o, const struct urecord *r,
@@ -334,6 +340,16 @@ static void json_lost(struct buf *b, const struct out *o, u64 n)
 	           n, n);
 }
 
+static void json_runtime_error(struct buf *b, const struct out *o, const struct loc *loc,
+                               const char *text, u64 n)
+{
+	buf_puts(b, "{\"type\": \"runtime_error\", \"msg\": ");
+	json_text(b, text);
+	if (loc)
+		json_place(b, o->unit, loc->off);
+	buf_printf(b, ", \"count\": %" PRIu64 "}\n", n);
+}
+
 const struct out_ops out_json = {
 	.attached = json_attached,
 	.printf_ = json_printf,
@@ -343,5 +359,6 @@ const struct out_ops out_json = {
 	.map = json_map,
 	.keyed = json_keyed,
 	.lost = json_lost,
+	.runtime_error = json_runtime_error,
 	.text = json_text_op,
 };

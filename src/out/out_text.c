@@ -121,6 +121,16 @@ static void text_lost(struct buf *b, const struct out *o, u64 n)
 	buf_printf(b, "Lost %" PRIu64 " events\n", n);
 }
 
+static void text_runtime_error(struct buf *b, const struct out *o, const struct loc *loc,
+                               const char *text, u64 n)
+{
+	(void)b;
+	(void)o;
+	(void)loc;
+	(void)text;
+	(void)n;
+}
+
 static void text_text(struct buf *b, const struct out *o, const char *kind, const char *text)
 {
 	(void)o;
@@ -137,5 +147,6 @@ const struct out_ops out_text = {
 	.map = text_map,
 	.keyed = text_keyed,
 	.lost = text_lost,
+	.runtime_error = text_runtime_error,
 	.text = text_text,
 };

@@ -411,6 +411,7 @@ static bool finish(struct session *s, struct err *e)
 	if (s->unit->print_maps_on_exit && !s->options->dry_run)
 		print_maps(s);
 	trouble_check(&s->trouble, &s->events);
+	trouble_end(&s->trouble, &s->events);
 	output_flush(&s->output);
 	return true;
 }

@@ -14,19 +14,24 @@
 static const struct {
 	bool only_kept;     /* shown with -k */
 	const char *format; /* %s: uerror.what */
+	const char *many;   /* when it happened n times; NULL: "format (n times)" */
 } kinds[] = {
-	[UERROR_DIV_ZERO] = { false, "'%s' by zero; the result is taken to be 1" },
+	[UERROR_DIV_ZERO] = { false, "'%s' by zero; the result is taken to be 1", NULL },
 	[UERROR_MAP_FULL] = { false,
 	                      "%s is full and an update was lost; set max_map_keys higher in "
-	                      "the script's config" },
-	[UERROR_DELETE] = { true, "%s has no such key to delete" },
-	[UERROR_READ] = { true, "memory could not be read (%s); it is taken to be 0" },
-	[UERROR_LOOKUP] = { true, "%s has no such key" },
-	[UERROR_STACK] = { true, "a stack could not be read or stored (%s)" },
-	[UERROR_BOUNDS] = { false, "an index is outside of its array (%s); 0 is used" },
-	[UERROR_CUT] = { false, "a string was cut to fit into %s; set max_strlen higher in the "
-	                        "script's config" },
-	[UERROR_LOOP] = { false, "a %s was stopped at its limit of rounds" },
+	                      "the script's config",
+	                      NULL },
+	[UERROR_DELETE] = { true, "%s has no such key to delete", NULL },
+	[UERROR_READ] = { true, "memory could not be read (%s); it is taken to be 0", NULL },
+	[UERROR_LOOKUP] = { true, "%s has no such key", NULL },
+	[UERROR_STACK] = { true, "a stack could not be read or stored (%s)", NULL },
+	[UERROR_BOUNDS] = { false, "an index is outside of its array (%s); 0 is used", NULL },
+	[UERROR_CUT] = { false,
+	                 "a string was cut at %s bytes; set max_strlen higher in the script's "
+	                 "config",
+	                 "strings were cut at %s bytes; set max_strlen higher in the script's "
+	                 "config" },
+	[UERROR_LOOP] = { false, "a %s was stopped at its limit of rounds", NULL },
 };
 
 void trouble_init(struct trouble *t, const struct unit *u)
@@ -62,25 +67,48 @@ static bool is_shown(const struct uerror *error, bool keep_errors)
 	return !kinds[error->kind].only_kept;
 }
 
-static void check_error(struct events *ev, const struct uerror *error, u64 n)
+static void sentence(struct buf *b, const char *format, const char *what)
 {
-	struct buf b = { 0 };
-
-	if (!n || !is_shown(error, ev->options->keep_errors))
-		return;
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-	buf_printf(&b, kinds[error->kind].format, error->what ? error->what : "");
+	buf_printf(b, format, what ? what : "");
 #pragma GCC diagnostic pop
-	if (n > 1)
-		buf_printf(&b, " (%" PRIu64 " times)", n);
-	event_report(ev, REPORT_WARNING, &error->loc, buf_text(&b));
+}
+
+/* The count is a field in JSON, and part of the sentence otherwise. */
+static void report_error(struct events *ev, const struct uerror *error, u64 n)
+{
+	const char *one = kinds[error->kind].format, *many = kinds[error->kind].many;
+	struct buf b = { 0 };
+
+	if (n > 1 && many && !ev->options->json)
+		buf_printf(&b, "%" PRIu64 " ", n);
+	sentence(&b, n > 1 && many ? many : one, error->what);
+	if (ev->options->json) {
+		ev->out.ops->runtime_error(&ev->output->text, &ev->out, &error->loc, buf_text(&b),
+		                           n);
+	} else {
+		if (n > 1 && !many)
+			buf_printf(&b, " (%" PRIu64 " times)", n);
+		event_report(ev, REPORT_WARNING, &error->loc, buf_text(&b));
+	}
 	buf_free(&b);
 }
 
-static void check_lost(struct events *ev, u64 n)
+static void check_error(struct trouble *t, struct events *ev, const struct uerror *error, u64 n)
 {
-	char text[64];
+	if (!n)
+		return;
+	if (is_shown(error, ev->options->keep_errors))
+		report_error(ev, error, n);
+	else if (error->kind == UERROR_READ)
+		t->unread += n;
+}
+
+/* What has no place in the script. */
+static void report_events(struct events *ev, u64 n, const char *text)
+{
+	struct buf b = { 0 };
 
 	if (!n)
 		return;
@@ -88,25 +116,32 @@ static void check_lost(struct events *ev, u64 n)
 		ev->out.ops->lost(&ev->output->text, &ev->out, n);
 		return;
 	}
-	snprintf(text, sizeof(text), "Lost %" PRIu64 " events", n);
-	event_report(ev, REPORT_WARNING, NULL, text);
-}
-
-static void check_busy(struct events *ev, u64 n)
-{
-	char text[128];
-
-	if (!n)
-		return;
-	snprintf(text, sizeof(text),
-	         "%" PRIu64 " events were dropped: probes interrupted each other too deeply", n);
-	event_report(ev, REPORT_WARNING, NULL, text);
+	buf_printf(&b, "Lost %" PRIu64 " event%s: %s", n, n == 1 ? "" : "s", text);
+	event_report(ev, REPORT_WARNING, NULL, buf_text(&b));
+	buf_free(&b);
 }
 
 void trouble_check(struct trouble *t, struct events *ev)
 {
-	check_lost(ev, grown(t, ev, UDATA_LOST));
-	check_busy(ev, grown(t, ev, UDATA_BUSY));
+	report_events(ev, grown(t, ev, UDATA_LOST),
+	              "they came faster than they could be printed; set ring_pages higher in the "
+	              "script's config");
+	report_events(ev, grown(t, ev, UDATA_BUSY), "probes interrupted each other too deeply");
 	for (u32 i = 0; i < ev->unit->errors.n; i++)
-		check_error(ev, &ev->unit->errors.v[i], grown(t, ev, UDATA_ERRORS + i));
+		check_error(t, ev, &ev->unit->errors.v[i], grown(t, ev, UDATA_ERRORS + i));
+}
+
+void trouble_end(const struct trouble *t, struct events *ev)
+{
+	const char *plural = t->unread == 1 ? "" : "s";
+	char text[96];
+
+	if (!t->unread)
+		return;
+	snprintf(text, sizeof(text), "%" PRIu64 " memory read%s failed; -k shows where", t->unread,
+	         plural);
+	if (ev->options->json)
+		ev->out.ops->runtime_error(&ev->output->text, &ev->out, NULL, text, t->unread);
+	else
+		event_report(ev, REPORT_WARNING, NULL, text);
 }

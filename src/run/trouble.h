@@ -11,11 +11,15 @@
 struct trouble {
 	u64 *seen; /* per word of the data map */
 	u32 n;
+	u64 unread; /* failed reads that were not reported */
 };
 
 void trouble_init(struct trouble *t, const struct unit *u);
-/* Reports each counter that grew. Called once a second and at the end. */
+/* Reports each counter that grew: as a warning, in JSON as part of the output. Called once a
+ * second and before trouble_end(). */
 void trouble_check(struct trouble *t, struct events *ev);
+/* Sums up what was not worth a line each. */
+void trouble_end(const struct trouble *t, struct events *ev);
 void trouble_free(struct trouble *t);
 
 #endif

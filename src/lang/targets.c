@@ -223,6 +223,19 @@ static bool expand_parts(struct targets *t)
 
 /* ---- one attach point, one probe, the script ------------------------------------------------ */
 
+static void wrong_parts(struct targets *t)
+{
+	const struct provider *p = t->provider;
+
+	if (p->min_parts == p->max_parts)
+		diag_error(t->diags, t->attach->loc, "%s takes %u part%s, not %u", p->full,
+		           p->min_parts, p->min_parts == 1 ? "" : "s", t->n_parts);
+	else
+		diag_error(t->diags, t->attach->loc, "%s takes %u to %u parts, not %u", p->full,
+		           p->min_parts, p->max_parts, t->n_parts);
+	diag_hint(t->diags, "write it as %s", p->form);
+}
+
 static void expand_attach(struct targets *t)
 {
 	const struct provider *p = provider_find(t->attach->provider);
@@ -243,9 +256,7 @@ static void expand_attach(struct targets *t)
 	if (t->n_parts > p->min_parts && !t->parts[t->n_parts - 1][0])
 		t->n_parts--;
 	if (t->n_parts < p->min_parts || t->n_parts > p->max_parts) {
-		diag_error(t->diags, t->attach->loc, "%s takes %u to %u parts, not %u", p->full,
-		           p->min_parts, p->max_parts, t->n_parts);
-		diag_hint(t->diags, "write it as %s", p->form);
+		wrong_parts(t);
 		return;
 	}
 	p->expand(t);

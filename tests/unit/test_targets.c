@@ -139,7 +139,7 @@ static void test_errors(void **state)
 	} rows[] = {
 		{ "uprob:x:y {}", "Unknown probe type: 'uprob'", "did you mean 'uprobe'?" },
 		{ "watchpoint:1:8:w {}", "memtap has no 'watchpoint' probes", NULL },
-		{ "t:vmscan {}", "tracepoint takes 2 to 2 parts, not 1",
+		{ "t:vmscan {}", "tracepoint takes 2 parts, not 1",
 		  "write it as tracepoint:GROUP:EVENT" },
 		{ "t:vmscan:mm_vmscan_writepage {}",
 		  "No matches for tracepoint vmscan:mm_vmscan_writepage.",

@@ -175,9 +175,9 @@ void gen_pid_tgid(struct gen *g)
 	frame_release(g, m);
 }
 
-static void pid_or_tid(struct gen *g, bool pid)
+/* Of the two ids in R0. */
+static void half_of_ids(struct gen *g, bool pid)
 {
-	gen_pid_tgid(g);
 	if (pid)
 		code_alu_imm(&g->c, BPF_RSH, R0, 32);
 	else
@@ -276,7 +276,11 @@ void gen_builtin(struct gen *g, const struct node *n)
 	switch (id) {
 	case BUILTIN_PID:
 	case BUILTIN_TID:
-		pid_or_tid(g, id == BUILTIN_PID);
+		if (n->builtin.n)
+			code_call(&g->c, BPF_FUNC_get_current_pid_tgid);
+		else
+			gen_pid_tgid(g);
+		half_of_ids(g, id == BUILTIN_PID);
 		break;
 	case BUILTIN_UID:
 	case BUILTIN_GID:
@@ -338,7 +342,8 @@ void gen_builtin_store(struct gen *g, const struct node *n, const struct type *t
 	case BUILTIN_FUNC: /* a user symbol: address and pid */
 		function_address(g);
 		mem_store(g, 8, dst, R0);
-		pid_or_tid(g, true);
+		gen_pid_tgid(g);
+		half_of_ids(g, true);
 		mem_store(g, 8, mem_at(dst, 8), R0);
 		break;
 	default:

@@ -103,7 +103,7 @@ struct node {
 		struct {                           /* BUILTIN */
 			struct str name;
 			const struct builtin *b;   /* set by the parser when known, else NULL */
-			u32 n;                     /* argN: N */
+			u32 n;                     /* argN: N; pid, tid: 1 in the initial namespace */
 		} builtin;
 		struct {                           /* CALL */
 			struct str name;

@@ -6,21 +6,36 @@
 #include "lang/builtin.h"
 
 static const struct builtin builtins[] = {
-	{ "pid", BUILTIN_PID },           { "tid", BUILTIN_TID },
-	{ "uid", BUILTIN_UID },           { "gid", BUILTIN_GID },
-	{ "username", BUILTIN_USERNAME }, { "nsecs", BUILTIN_NSECS },
-	{ "elapsed", BUILTIN_ELAPSED },   { "cpu", BUILTIN_CPU },
-	{ "ncpus", BUILTIN_NCPUS },       { "numaid", BUILTIN_NUMAID },
-	{ "comm", BUILTIN_COMM },         { "curtask", BUILTIN_CURTASK },
-	{ "cgroup", BUILTIN_CGROUP },     { "rand", BUILTIN_RAND },
-	{ "ctx", BUILTIN_CTX },           { "args", BUILTIN_ARGS },
+	{ "pid", BUILTIN_PID },
+	{ "tid", BUILTIN_TID },
+	{ "uid", BUILTIN_UID },
+	{ "gid", BUILTIN_GID },
+	{ "username", BUILTIN_USERNAME },
+	{ "nsecs", BUILTIN_NSECS },
+	{ "elapsed", BUILTIN_ELAPSED },
+	{ "cpu", BUILTIN_CPU },
+	{ "ncpus", BUILTIN_NCPUS },
+	{ "numaid", BUILTIN_NUMAID },
+	{ "comm", BUILTIN_COMM },
+	{ "curtask", BUILTIN_CURTASK },
+	{ "cgroup", BUILTIN_CGROUP },
+	{ "rand", BUILTIN_RAND },
+	{ "ctx", BUILTIN_CTX },
+	{ "args", BUILTIN_ARGS },
 	{ "arg0", BUILTIN_ARG }, /* stands for arg0 to arg255 */
-	{ "retval", BUILTIN_RETVAL },     { "func", BUILTIN_FUNC },
-	{ "probe", BUILTIN_PROBE },       { "probetype", BUILTIN_PROBETYPE },
-	{ "ustack", BUILTIN_USTACK },     { "kstack", BUILTIN_KSTACK },
-	{ "cpid", BUILTIN_CPID },         { "ppid", BUILTIN_PPID },
-	{ "jiffies", BUILTIN_JIFFIES },   { "pcomm", BUILTIN_PCOMM },
+	{ "retval", BUILTIN_RETVAL },
+	{ "func", BUILTIN_FUNC },
+	{ "probe", BUILTIN_PROBE },
+	{ "probetype", BUILTIN_PROBETYPE },
+	{ "ustack", BUILTIN_USTACK },
+	{ "kstack", BUILTIN_KSTACK },
+	{ "cpid", BUILTIN_CPID },
+	{ "ppid", BUILTIN_PPID },
+	{ "jiffies", BUILTIN_JIFFIES },
+	{ "pcomm", BUILTIN_PCOMM },
 	{ "has_cpid", BUILTIN_HAS_CPID },
+	{ "leader_tid", BUILTIN_LEADER_TID },
+	{ "leader_comm", BUILTIN_LEADER_COMM },
 };
 
 /* A format and up to 127 values. */
@@ -113,6 +128,64 @@ const struct func *func_find(struct str name)
 		if (str_is(name, funcs[i].name))
 			return &funcs[i];
 	return NULL;
+}
+
+static bool is_listed(struct str name, const char *const *list)
+{
+	while (*list)
+		if (str_is(name, *list++))
+			return true;
+	return false;
+}
+
+bool func_absent(struct str name)
+{
+	static const char *const names[] = { "assert",
+		                             "container_of",
+		                             "debugf",
+		                             "dw_ustack",
+		                             "fail",
+		                             "find",
+		                             "getopt",
+		                             "is_array",
+		                             "is_err",
+		                             "is_integer",
+		                             "is_literal",
+		                             "is_ptr",
+		                             "is_scalar",
+		                             "is_str",
+		                             "is_unsigned_integer",
+		                             "kfunc_allowed",
+		                             "kfunc_exist",
+		                             "memcmp",
+		                             "override",
+		                             "path",
+		                             "percpu_kaddr",
+		                             "pton",
+		                             "signal_name",
+		                             "signal_thread",
+		                             "skboutput",
+		                             "socket_cookie",
+		                             "static_assert",
+		                             "str_concat",
+		                             "strcap",
+		                             "strstr",
+		                             "syscall_name",
+		                             "tseries",
+		                             "typeinfo",
+		                             "typeof",
+		                             "unwatch",
+		                             "write_user",
+		                             NULL };
+
+	return is_listed(name, names);
+}
+
+bool builtin_absent(struct str name)
+{
+	static const char *const names[] = { "usermode", NULL };
+
+	return is_listed(name, names);
 }
 
 void builtin_offer(struct near *n)

@@ -14,7 +14,8 @@ enum builtin_id {
 	BUILTIN_COMM, BUILTIN_CURTASK, BUILTIN_CGROUP, BUILTIN_RAND, BUILTIN_CTX,
 	BUILTIN_ARGS, BUILTIN_ARG /* arg0..argN */, BUILTIN_RETVAL, BUILTIN_FUNC, BUILTIN_PROBE,
 	BUILTIN_USTACK, BUILTIN_KSTACK, BUILTIN_CPID, BUILTIN_JIFFIES, BUILTIN_PPID,
-	BUILTIN_PROBETYPE, BUILTIN_PCOMM, BUILTIN_HAS_CPID,
+	BUILTIN_PROBETYPE, BUILTIN_PCOMM, BUILTIN_HAS_CPID, BUILTIN_LEADER_TID,
+	BUILTIN_LEADER_COMM,
 };
 
 struct builtin {
@@ -46,6 +47,9 @@ struct func {
 /* NULL when unknown. "arg0".."arg255" all find BUILTIN_ARG. */
 const struct builtin *builtin_find(struct str name);
 const struct func *func_find(struct str name);
+/* True for functions and variables of the language that are not here. */
+bool func_absent(struct str name);
+bool builtin_absent(struct str name);
 /* Offers every name to a nearest-name search. */
 void builtin_offer(struct near *n);
 void func_offer(struct near *n);

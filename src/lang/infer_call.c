@@ -93,6 +93,12 @@ static const struct type *unknown_function(struct infer *in, struct node *n)
 	struct loc loc = { n->loc.off, n->call.name.n };
 	struct near near;
 
+	if (func_absent(n->call.name))
+		return infer_error(in, loc, "memtap has no %.*s() yet", STR_ARG(n->call.name));
+	if (builtin_find(n->call.name)) {
+		infer_error(in, n->loc, "%.*s() takes no such argument", STR_ARG(n->call.name));
+		return NULL;
+	}
 	near_init(&near, infer_text(in, n->call.name));
 	func_offer(&near);
 	infer_error(in, loc, "Unknown function: '%.*s'", STR_ARG(n->call.name));
@@ -102,18 +108,26 @@ static const struct type *unknown_function(struct infer *in, struct node *n)
 	return NULL;
 }
 
+/* pid(init), pid(curr_ns) */
+static bool is_namespace(const struct builtin *b, const struct node *arg)
+{
+	return (b->id == BUILTIN_PID || b->id == BUILTIN_TID) && arg->kind == NODE_IDENT &&
+	       (str_is(arg->string, "init") || str_is(arg->string, "curr_ns"));
+}
+
 /* pid() is pid. */
 static bool call_to_builtin(struct node *n)
 {
 	const struct builtin *b = builtin_find(n->call.name);
+	const struct node *arg = n->call.args;
 	struct str name = n->call.name;
 
-	if (!b || n->call.n_args)
+	if (!b || n->call.n_args > 1 || (arg && !is_namespace(b, arg)))
 		return false;
 	n->kind = NODE_BUILTIN;
 	n->builtin.name = name;
 	n->builtin.b = b;
-	n->builtin.n = 0;
+	n->builtin.n = arg && str_is(arg->string, "init");
 	if (b->id == BUILTIN_ARG)
 		for (u32 i = 3; i < name.n; i++)
 			n->builtin.n = n->builtin.n * 10 + (u32)(name.p[i] - '0');

@@ -216,6 +216,8 @@ static const struct type *step(struct infer *in, struct node *n)
 	} else {
 		t = infer_expr(in, e);
 	}
+	if (t && type_is_agg(t))
+		return NULL; /* the key was wrong, which is reported */
 	if (t && !is_number(t) && t->kind != TYPE_PTR)
 		return infer_error(in, n->loc, "Operator '%s' can not be applied to '%s'",
 		                   op_text(n->unary.op), type_name(in->arena, t));

@@ -235,31 +235,42 @@ static const struct type *rule_kstack(struct infer *in, struct node *n)
 	return type_stack(in->arena, TYPE_KSTACK, in->config->stack_mode, STACK_FRAMES);
 }
 
-/* ppid and pcomm are fields of the parent: n becomes curtask->real_parent->NAME. */
-static const struct type *of_parent(struct infer *in, struct node *n, struct str name)
+/* What a related task says: n becomes curtask->TASK->NAME. */
+static const struct type *of_task(struct infer *in, struct node *n, struct str task,
+                                  struct str name)
 {
-	struct node *parent = ast_node(in->arena, NODE_FIELD, n->loc);
+	struct node *other = ast_node(in->arena, NODE_FIELD, n->loc);
 
 	if (!infer_btf(in, n->loc))
 		return NULL;
-	parent->field.e = ast_node(in->arena, NODE_BUILTIN, n->loc);
-	parent->field.e->builtin.name = STR("curtask");
-	parent->field.e->builtin.b = builtin_find(STR("curtask"));
-	parent->field.name = STR("real_parent");
+	other->field.e = ast_node(in->arena, NODE_BUILTIN, n->loc);
+	other->field.e->builtin.name = STR("curtask");
+	other->field.e->builtin.b = builtin_find(STR("curtask"));
+	other->field.name = task;
 	n->kind = NODE_FIELD;
-	n->field.e = parent;
+	n->field.e = other;
 	n->field.name = name;
 	return infer_field(in, n);
 }
 
 static const struct type *rule_ppid(struct infer *in, struct node *n)
 {
-	return of_parent(in, n, STR("tgid"));
+	return of_task(in, n, STR("real_parent"), STR("tgid"));
 }
 
 static const struct type *rule_pcomm(struct infer *in, struct node *n)
 {
-	return of_parent(in, n, STR("comm"));
+	return of_task(in, n, STR("real_parent"), STR("comm"));
+}
+
+static const struct type *rule_leader_tid(struct infer *in, struct node *n)
+{
+	return of_task(in, n, STR("group_leader"), STR("pid"));
+}
+
+static const struct type *rule_leader_comm(struct infer *in, struct node *n)
+{
+	return of_task(in, n, STR("group_leader"), STR("comm"));
 }
 
 static const struct type *rule_has_cpid(struct infer *in, struct node *n)
@@ -297,6 +308,8 @@ static const struct {
 	[BUILTIN_JIFFIES] = { &type_u64, NULL },
 	[BUILTIN_PPID] = { NULL, rule_ppid },
 	[BUILTIN_PCOMM] = { NULL, rule_pcomm },
+	[BUILTIN_LEADER_TID] = { NULL, rule_leader_tid },
+	[BUILTIN_LEADER_COMM] = { NULL, rule_leader_comm },
 	[BUILTIN_HAS_CPID] = { NULL, rule_has_cpid },
 	[BUILTIN_PROBETYPE] = { NULL, rule_probetype },
 };
@@ -322,6 +335,8 @@ static const struct type *unknown_ident(struct infer *in, struct node *n, const 
 	if (func_find(n->string)) {
 		infer_error_now(in, n->loc, "'%s' is a function: it needs parentheses", name);
 		infer_hint(in, "write %s(...)", name);
+	} else if (builtin_absent(n->string)) {
+		infer_error_now(in, n->loc, "memtap has no '%s' yet", name);
 	} else {
 		infer_error_now(in, n->loc, "Unknown identifier: '%s'", name);
 		infer_hint_near(in, &near);

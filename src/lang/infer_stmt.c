@@ -96,6 +96,8 @@ static void var_assign(struct infer *in, struct binding *b, struct node *value, 
 		return;
 	}
 	type = infer_unify_node(in, old, value);
+	if (type && b->fixed && type->kind == TYPE_STR && type->count > old->count)
+		type = NULL; /* it would be cut */
 	if (!type) {
 		infer_error(
 			in, loc,

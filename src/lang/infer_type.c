@@ -157,10 +157,25 @@ static const struct type *base_type(struct infer *in, const struct type_name *na
 	return btf_type(in->arena, b, id, space);
 }
 
+/* string[N] is text, not an array of strings. */
+static const struct type *string_type(struct infer *in, const struct type_name *name)
+{
+	u32 max = in->config->max_strlen;
+
+	if (name->array >= 1 && name->array <= max)
+		return type_str(in->arena, (u32)name->array, false);
+	infer_error(in, name->loc, "a string type has a size from 1 to %u", max);
+	infer_hint(in, "write string[64]");
+	return NULL;
+}
+
 const struct type *infer_type_name(struct infer *in, const struct type_name *name, enum space space)
 {
-	const struct type *t = base_type(in, name, space);
+	const struct type *t;
 
+	if (str_is(name->text, "string") && !name->pointers)
+		return string_type(in, name);
+	t = base_type(in, name, space);
 	if (!t)
 		return NULL;
 	if (name->pointers > POINTERS_MAX)

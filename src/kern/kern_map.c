@@ -152,7 +152,8 @@ static bool batch_init(struct batch *b, const struct umap *m, size_t element, st
 	if (b->keys && b->values && b->from && b->to)
 		return true;
 	batch_free(b);
-	return err_set(e, "no memory to read map %s", m->name);
+	err_set(e, "no memory to read map %s", m->name);
+	return false;
 }
 
 /* A hash bucket is moved whole, so a long chain can be longer than the batch: double it. */

@@ -94,7 +94,7 @@ static bool split(struct child *c, const char *command, struct err *e)
 	}
 	buf_free(&word);
 	if (ok && !words.n)
-		return err_set(e, "the command of -c is empty");
+		ok = err_set(e, "the command of -c is empty");
 	vec_add(&c->arena, &words, NULL);
 	c->argv = words.v;
 	return ok;

@@ -89,10 +89,10 @@ const u8 *memory_peek(struct interp *in, u64 addr, u64 n)
 {
 	const u8 *p = own_bytes(in, addr, n);
 
+	assert(in);
 	for (u32 i = 0; !p && i < in->outside.n; i++) {
 		const struct outside *o = &in->outside.v[i];
 
-		assert(in->outside.v);
 		if (addr >= o->addr)
 			p = within(o->bytes, o->n, addr - o->addr, n);
 	}

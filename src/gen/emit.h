@@ -131,6 +131,9 @@ u32 gen_step(const struct type *t);
 /* The value of n, converted to t, into memory; every byte of the slot is written when `pad`
  * or when dst is on the stack. */
 void gen_store(struct gen *g, const struct node *n, const struct type *t, struct mem dst, bool pad);
+/* True when a variable of that type is zero behind the NUL of its strings, so that it can be copied
+ * into a key as it is. A long string alone is not: clearing it costs more than reading it. */
+bool gen_is_padded(const struct type *t);
 /* Memory holding the value of n as type n->type (n's own place when it has one). */
 struct mem gen_place(struct gen *g, const struct node *n);
 /* Copies a value at rest from one type's form to another's. */

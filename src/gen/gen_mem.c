@@ -28,6 +28,13 @@ static bool is_word(const struct type *t)
 	}
 }
 
+#define PADDED_MAX 64u
+
+bool gen_is_padded(const struct type *t)
+{
+	return t->kind != TYPE_STR || type_slot(t) <= PADDED_MAX;
+}
+
 void gen_literal(struct gen *g, struct str text, u32 size, struct mem dst, bool pad)
 {
 	u32 n = MIN(text.n, size - 1), words = (n + 1 + 3) / 4;
@@ -42,17 +49,13 @@ void gen_literal(struct gen *g, struct str text, u32 size, struct mem dst, bool 
 		mem_zero(g, dst, words * 4, ROUND_UP(size, 8u));
 }
 
-/* Strings up to this size are zero behind their NUL in variables and maps; longer ones are not,
- * because clearing them costs more than they are read. */
-#define PADDED_MAX 64u
-
 /* Copies a string of ours into a place of another size. */
 static void convert_string(struct gen *g, struct mem dst, const struct type *dt, struct mem src,
                            const struct type *st, bool pad, bool padded)
 {
 	u32 to = type_slot(dt), from = type_slot(st);
 
-	if (from <= to && from <= PADDED_MAX && padded) {
+	if (from <= to && padded && gen_is_padded(st)) {
 		mem_copy(g, dst, src, from);
 		if (pad || dst.base == MEM_STACK)
 			mem_zero(g, dst, from, to);
@@ -200,6 +203,6 @@ struct mem gen_place(struct gen *g, const struct node *n)
 	if (n->kind == NODE_FIELD && !gen_is_foreign(n))
 		return mem_at(gen_place(g, n->field.e), (s32)n->field.f.off);
 	m = frame_alloc(g, type_slot(n->type));
-	gen_store(g, n, n->type, m, false);
+	gen_store(g, n, n->type, m, n->type->kind == TYPE_TUPLE); /* it may be compared */
 	return m;
 }

@@ -45,7 +45,7 @@ static void store_var(struct gen *g, const struct node *var, const struct node *
 	if (e->kind == NODE_INT)
 		mem_store_const(g, g->vars[sym->index], e->integer.value);
 	else
-		gen_store(g, e, sym->type, g->vars[sym->index], type_slot(sym->type) <= 64);
+		gen_store(g, e, sym->type, g->vars[sym->index], gen_is_padded(sym->type));
 }
 
 static void assign(struct gen *g, const struct node *n)

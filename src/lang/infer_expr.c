@@ -372,7 +372,7 @@ static const struct type *element(struct infer *in, struct node *n)
 	case TYPE_ARRAY:
 		return in_bounds(in, n, t->count, t->elem);
 	case TYPE_STR:
-		return in_bounds(in, n, t->size, &type_s8);
+		return in_bounds(in, n, t->count ? t->count : t->size, &type_s8);
 	case TYPE_PTR:
 		if (t->elem->kind != TYPE_NONE)
 			return t->elem;

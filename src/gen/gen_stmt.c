@@ -8,6 +8,7 @@
 #define LOOP_BUDGET 400000u /* instructions; the verifier follows one million at most */
 #define LOOP_MAX    65536u
 #define LOOP_INNER  1024u /* rounds of a loop inside another */
+#define LOOP_BRANCHES 8000u /* the verifier keeps at most 8192 open branches */
 
 static void statement(struct gen *g, const struct node *n);
 
@@ -119,12 +120,26 @@ static struct loop loop_open(struct gen *g)
 	return l;
 }
 
+/* How many rounds the verifier can follow: it walks them one by one, and each branch whose way it
+ * does not know stays open until the last. */
+static u32 round_limit(const struct gen *g, const struct loop *l)
+{
+	u32 length = g->c.insns.n - l->check + 4, branches = 0;
+
+	for (u32 i = l->check + 1; i < g->c.insns.n; i++) {
+		const struct bpf_insn *in = &g->c.insns.v[i];
+		u8 class = BPF_CLASS(in->code), op = BPF_OP(in->code);
+
+		branches += (class == BPF_JMP || class == BPF_JMP32) && op != BPF_JA &&
+			    op != BPF_CALL && op != BPF_EXIT;
+	}
+	return MIN(MIN(MAX(LOOP_BUDGET / length, 16u), LOOP_BRANCHES / MAX(branches, 1u)),
+		   g->loop_depth > 1 ? LOOP_INNER : LOOP_MAX);
+}
+
 static void loop_close(struct gen *g, struct loop *l, struct loc loc)
 {
-	u32 length = g->c.insns.n - l->check + 4, limit = LOOP_BUDGET / length;
-
-	limit = MIN(MAX(limit, 16u), g->loop_depth > 1 ? LOOP_INNER : LOOP_MAX);
-	g->c.insns.v[l->check].imm = (s32)limit;
+	g->c.insns.v[l->check].imm = (s32)round_limit(g, l);
 	code_goto(&g->c, l->top);
 	code_bind(&g->c, l->over);
 	gen_count_error(g, UERROR_LOOP, loc, "loop");

@@ -15,6 +15,7 @@ bool err_set(struct err *e, const char *fmt, ...)
 
 	e->code = 0;
 	e->hint[0] = 0;
+	e->placed = false;
 	va_start(ap, fmt);
 	vsnprintf(e->text, sizeof(e->text), fmt, ap);
 	va_end(ap);
@@ -28,6 +29,7 @@ bool err_sys(struct err *e, int code, const char *fmt, ...)
 
 	e->code = code;
 	e->hint[0] = 0;
+	e->placed = false;
 	va_start(ap, fmt);
 	vsnprintf(e->text, sizeof(e->text), fmt, ap);
 	va_end(ap);
@@ -48,6 +50,14 @@ bool err_wrap(struct err *e, const char *fmt, ...)
 	va_end(ap);
 	n = strlen(e->text);
 	snprintf(e->text + n, sizeof(e->text) - n, ": %s", inner);
+	return false;
+}
+
+bool err_at(struct err *e, u32 off, u32 len)
+{
+	e->placed = true;
+	e->off = off;
+	e->len = len;
 	return false;
 }
 

@@ -13,6 +13,8 @@ struct err {
 	int code;       /* errno at the failure, 0 when it was not a system call */
 	char text[768]; /* one sentence, no newline; longer texts are cut */
 	char hint[512]; /* what the user can do, or empty */
+	bool placed;    /* off and len are the bytes of the script that it is about */
+	u32 off, len;
 };
 
 /* Records a message; always returns false, so that `return err_set(...)` reads well. */
@@ -21,6 +23,8 @@ bool err_set(struct err *e, const char *fmt, ...) PRINTF_LIKE(2, 3);
 bool err_sys(struct err *e, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* Puts "what: " before the recorded message; returns false. */
 bool err_wrap(struct err *e, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* Says which bytes of the script it is about; returns false. */
+bool err_at(struct err *e, u32 off, u32 len);
 /* Sets the hint; returns false. */
 bool err_hint(struct err *e, const char *fmt, ...) PRINTF_LIKE(2, 3);
 

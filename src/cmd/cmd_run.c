@@ -152,7 +152,7 @@ static void report(void *ctx, enum report kind, const struct loc *loc, const cha
 		say_note(text);
 	} else if (loc) {
 		say_at(&r->job->source, kind == REPORT_ERROR ? DIAG_ERROR : DIAG_WARNING, *loc,
-		       text);
+		       text, NULL);
 	} else if (kind == REPORT_WARNING) {
 		say_warning(text);
 	} else {
@@ -179,7 +179,12 @@ static int run_job(const struct job *j, const struct options *o, struct child *c
 	struct err e = { 0 };
 	int code = session_run(j->unit, &so, child, &e);
 
-	return code < 0 ? fail(&e) : code;
+	if (code < 0 && e.placed)
+		say_at(&j->source, DIAG_ERROR, (struct loc){ e.off, e.len }, e.text,
+		       e.hint[0] ? e.hint : NULL);
+	else if (code < 0)
+		say_error(&e);
+	return code < 0 ? 1 : code;
 }
 
 static enum stage last_stage(const struct options *o)

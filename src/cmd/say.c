@@ -80,7 +80,8 @@ void say_diags(const struct diags *d, bool warnings)
 	put(&b);
 }
 
-void say_at(const struct source *s, enum diag_level level, struct loc loc, const char *text)
+void say_at(const struct source *s, enum diag_level level, struct loc loc, const char *text,
+            const char *hint)
 {
 	struct arena arena = { 0 };
 	struct diags d = { .arena = &arena, .source = s };
@@ -89,6 +90,8 @@ void say_at(const struct source *s, enum diag_level level, struct loc loc, const
 		diag_error(&d, loc, "%s", text);
 	else
 		diag_warn(&d, loc, "%s", text);
+	if (hint)
+		diag_hint(&d, "%s", hint);
 	say_diags(&d, true);
 	arena_free(&arena);
 }

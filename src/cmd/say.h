@@ -16,8 +16,9 @@ void say_warning(const char *text);
 void say_note(const char *text);
 /* Errors and, with `warnings`, warnings about a script. */
 void say_diags(const struct diags *d, bool warnings);
-/* One message about a place of a script's text. */
-void say_at(const struct source *s, enum diag_level level, struct loc loc, const char *text);
+/* One message about a place of a script's text; hint may be NULL. */
+void say_at(const struct source *s, enum diag_level level, struct loc loc, const char *text,
+            const char *hint);
 /* Writes a whole buffer to stdout. */
 void say_output(const struct buf *b);
 

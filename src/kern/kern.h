@@ -70,7 +70,7 @@ struct attach {
 	const struct uprog *prog;
 	u32 prog_index;
 	u32 done; /* sites attached so far */
-	void (*warn)(void *ctx, const char *text);
+	live_warn_fn *warn;
 	void *ctx;
 };
 
@@ -82,7 +82,7 @@ typedef bool attach_site_fn(struct attach *a, u32 site, struct err *e);
 /* Calls fn for each site; a failure ends it or, in a lenient unit, is warned about. */
 bool attach_each(struct attach *a, attach_site_fn *fn, struct err *e);
 /* A failed site: false to give up, true when the unit lets it pass with a warning. *e becomes
- * "FILE:LINE:COLUMN: can not attach NAME: ..." */
+ * "can not attach NAME: ..." at the site's place in the script. */
 bool attach_failed(struct attach *a, u32 site, struct err *e);
 /* Tries all of sites[0..n) (indices) at once with fn and on failure ever smaller halves, until
  * the sites that are refused are known by name. */

@@ -40,16 +40,13 @@ void attach_keep(struct attach *a, int link, int event)
 bool attach_failed(struct attach *a, u32 site, struct err *e)
 {
 	char text[sizeof(e->text) + sizeof(e->hint) + 8];
-	const struct unit *u = a->l->unit;
 	const struct usite *s = &a->prog->sites[site];
-	u32 line, column;
 
-	unit_line(u, s->loc.off, &line, &column);
-	err_wrap(e, "%s:%u:%u: can not attach %s", u->source_name, line, column, s->name);
-	if (!u->lenient_probes)
-		return false;
+	err_wrap(e, "can not attach %s", s->name);
+	if (!a->l->unit->lenient_probes)
+		return err_at(e, s->loc.off, s->loc.len);
 	snprintf(text, sizeof(text), "%s%s%s", e->text, e->hint[0] ? "; " : "", e->hint);
-	a->warn(a->ctx, text);
+	a->warn(a->ctx, s->loc, text);
 	*e = (struct err){ 0 };
 	return true;
 }
@@ -98,8 +95,7 @@ static u32 count_sites(const struct unit *u)
 	return n;
 }
 
-bool live_attach(struct live *l, u32 *attached, void (*warn)(void *ctx, const char *text),
-                 void *ctx, struct err *e)
+bool live_attach(struct live *l, u32 *attached, live_warn_fn *warn, void *ctx, struct err *e)
 {
 	*attached = 0;
 	if (count_sites(l->unit) > 100)

@@ -33,13 +33,15 @@ void live_free(struct live *l);
 
 /* Runs all BEGIN (or END) programs, in order. */
 bool live_run(struct live *l, enum attach_kind begin_or_end, struct err *e);
+/* `loc` is the attach point in the script. */
+typedef void live_warn_fn(void *ctx, struct loc loc, const char *text);
+
 /*
  * Attaches all other programs. A site that can not be attached fails the whole (false, *e names
  * probe and reason, everything attached so far is undone), or, when unit->lenient_probes, is
  * reported through `warn` and skipped. *attached counts sites.
  */
-bool live_attach(struct live *l, u32 *attached, void (*warn)(void *ctx, const char *text),
-                 void *ctx, struct err *e);
+bool live_attach(struct live *l, u32 *attached, live_warn_fn *warn, void *ctx, struct err *e);
 /* Detaches all at once; programs no longer run when it returns. */
 void live_detach(struct live *l);
 

@@ -94,21 +94,32 @@ static void read_complaint(const char *log, struct complaint *c)
 	}
 }
 
+/* The word at an offset of the source, at least one byte: instructions know where they start. */
+static u32 word_length(const char *text)
+{
+	u32 n = 0;
+
+	while (isalnum((unsigned char)text[n]) || (text[n] && strchr("_@$", text[n])))
+		n++;
+	return MAX(n, 1u);
+}
+
 static void say(struct err *e, const struct unit *u, const struct uprog *p,
                 const struct complaint *c, const char *text)
 {
 	int code = e->code;
-	u32 off = p->loc.off, line, column;
+	u32 off = p->loc.off, len = p->loc.len;
 
-	if (c->insn >= 0 && (u64)c->insn < p->n_insns && p->locs)
-		off = p->locs[c->insn];
-	unit_line(u, off, &line, &column);
+	if (c->insn >= 0 && (u64)c->insn < p->n_insns && p->locs) {
+		off = MIN(p->locs[c->insn], (u32)strlen(u->source));
+		len = word_length(u->source + off);
+	}
 	if (c->reason[0])
-		err_set(e, "%s:%u:%u: the kernel refused the program for %s: %s (\"%s\")",
-		        u->source_name, line, column, p->name, text, c->reason);
+		err_set(e, "the kernel refused the program for %s: %s (\"%s\")", p->name, text,
+		        c->reason);
 	else
-		err_sys(e, code, "%s:%u:%u: the kernel refused the program for %s", u->source_name,
-		        line, column, p->name);
+		err_sys(e, code, "the kernel refused the program for %s", p->name);
+	err_at(e, off, len);
 	e->code = code;
 }
 

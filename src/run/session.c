@@ -315,9 +315,9 @@ static void init_events(struct session *s)
 	};
 }
 
-static void warn_skipped(void *ctx, const char *text)
+static void warn_skipped(void *ctx, struct loc loc, const char *text)
 {
-	event_report(ctx, REPORT_WARNING, NULL, text);
+	event_report(ctx, REPORT_WARNING, &loc, text);
 }
 
 static u32 count_programs(const struct unit *u, bool begin_and_end)

@@ -12,13 +12,14 @@
 
 static void test_set(void **state)
 {
-	struct err e = { 5, "old", "old hint" };
+	struct err e = { .code = 5, .text = "old", .hint = "old hint", .placed = true };
 
 	(void)state;
 	assert_false(err_set(&e, "no %s in %d", "x", 7));
 	assert_int_equal(e.code, 0);
 	assert_string_equal(e.text, "no x in 7");
 	assert_string_equal(e.hint, "");
+	assert_false(e.placed);
 }
 
 static void test_sys(void **state)
@@ -42,6 +43,21 @@ static void test_wrap(void **state)
 	assert_string_equal(e.text, "program 3: can not load: Operation not permitted");
 	assert_int_equal(e.code, EPERM);
 	assert_string_equal(e.hint, "run as root");
+}
+
+static void test_at(void **state)
+{
+	struct err e;
+
+	(void)state;
+	err_set(&e, "wrong");
+	assert_false(err_at(&e, 7, 3));
+	err_wrap(&e, "outer");
+	assert_true(e.placed);
+	assert_int_equal(e.off, 7);
+	assert_int_equal(e.len, 3);
+	err_sys(&e, EPERM, "other");
+	assert_false(e.placed);
 }
 
 /* Longer texts are cut and stay strings. */
@@ -70,6 +86,7 @@ int main(void)
 		cmocka_unit_test(test_set),
 		cmocka_unit_test(test_sys),
 		cmocka_unit_test(test_wrap),
+		cmocka_unit_test(test_at),
 		cmocka_unit_test(test_cut),
 	};
 

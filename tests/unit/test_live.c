@@ -169,9 +169,10 @@ static struct code count_by_cookie(struct unit *u)
 	return c;
 }
 
-static void no_warning(void *ctx, const char *text)
+static void no_warning(void *ctx, struct loc loc, const char *text)
 {
 	(void)ctx;
+	(void)loc;
 	fail_msg("unexpected warning: %s", text);
 }
 
@@ -400,8 +401,9 @@ static void test_many_uprobes_without_multi(void **state)
 	check_many(&none, 9, 500);
 }
 
-static void count_warning(void *ctx, const char *text)
+static void count_warning(void *ctx, struct loc loc, const char *text)
 {
+	assert_int_equal(loc.off, 14);
 	assert_non_null(strstr(text, "bad one"));
 	++*(u32 *)ctx;
 }
@@ -423,11 +425,13 @@ static void test_bad_site_is_named(void **state)
 			                   .path = "/proc/self/exe",
 			                   .offset = i == 3 ? 0x7fffffff000
 			                                    : file_offset(test_many + 2 * i),
-			                   .cookie = i };
+			                   .cookie = i,
+			                   .loc = { i == 3 ? 14 : 0, 3 } };
 	add_prog(u, ATTACH_UPROBE, &c, sites, 5);
 	l = load(u, NULL);
 	assert_false(live_attach(l, &n, count_warning, &warnings, &e));
-	assert_non_null(strstr(e.text, "bad one"));
+	assert_non_null(strstr(e.text, "can not attach bad one: "));
+	assert_true(e.placed && e.off == 14 && e.len == 3);
 	u->lenient_probes = true;
 	assert_true(live_attach(l, &n, count_warning, &warnings, &e));
 	assert_int_equal(n, 4);
@@ -615,7 +619,8 @@ static void test_refused_program(void **state)
 	code_exit(&c);
 	add_prog(u, ATTACH_BEGIN, &c, NULL, 0);
 	assert_null(live_load(u, &o, &e));
-	assert_non_null(strstr(e.text, "stdin:2:6: the kernel refused the program for BEGIN"));
+	assert_non_null(strstr(e.text, "the kernel refused the program for BEGIN"));
+	assert_true(e.placed && e.off == 14 && e.len == 3);
 	assert_non_null(strstr(e.text, "an address is used in a way"));
 	assert_true(log.n > 0);
 	buf_free(&log);

@@ -283,6 +283,118 @@ const char *btf_enum_name(const struct btf *b, uint32_t id, int64_t value);
 void btf_tags(const struct btf *b, uint32_t id, bool (*cb)(void *ctx, const struct btf_info *tag),
               void *ctx);
 
+/* ---- relocations of BPF objects ------------------------------------------------------------- */
+
+/*
+ * A compiler notes in .BTF.ext where a BPF object's instructions depend on the layout of types
+ * ("compile once, run everywhere"). The kinds are those of <linux/bpf.h>, enum bpf_core_relo_kind.
+ */
+enum btf_core_kind {
+	BTF_CORE_FIELD_OFFSET,
+	BTF_CORE_FIELD_SIZE,
+	BTF_CORE_FIELD_EXISTS,
+	BTF_CORE_FIELD_SIGNED,
+	BTF_CORE_FIELD_LSHIFT, /* of a 64-bit load, to get rid of what is left of a bit-field ... */
+	BTF_CORE_FIELD_RSHIFT, /* ... and right of it */
+	BTF_CORE_ID_LOCAL,
+	BTF_CORE_ID_TARGET,
+	BTF_CORE_TYPE_EXISTS,
+	BTF_CORE_TYPE_SIZE,
+	BTF_CORE_ENUM_EXISTS,
+	BTF_CORE_ENUM_VALUE,
+	BTF_CORE_TYPE_MATCHES,
+	BTF_CORE_KINDS,
+};
+
+/* One relocation, numbers in the machine's order. */
+struct btf_relo {
+	const char *section; /* of the instructions */
+	uint32_t insn_off;   /* bytes into that section */
+	uint32_t type;       /* id in the object's BTF */
+	uint32_t access_off; /* string: "0:1:2", from a pointer to the type to a member; ... */
+	uint32_t kind;       /* enum btf_core_kind */
+	uint32_t number;     /* from 0 in each section */
+};
+
+/* A .BTF.ext section; it lives as long as the bytes and the BTF do. Whoever reads one makes room
+ * for it; nothing in it is to be touched. */
+struct btf_ext {
+	const struct btf *btf;
+	const uint8_t *relos; /* NULL when there are none */
+	uint32_t n, record;   /* bytes of all, bytes of one */
+	bool swap;
+};
+/* That of the object file `object` was opened from. A file without one has no relocations. */
+bool btf_ext_of(const struct btf *object, struct btf_ext *x, struct btf_error *e);
+/* n bytes of such a section that belong to the BTF `object`. All of it is checked here. */
+bool btf_ext_read(const struct btf *object, const void *p, size_t n, struct btf_ext *x,
+                  struct btf_error *e);
+
+/* All relocations in the order of the file. */
+struct btf_relo_iter {
+	struct btf_relo r; /* the one arrived at */
+	const struct btf_ext *_ext;
+	uint32_t _at, _left;
+};
+void btf_relo_iter_init(struct btf_relo_iter *it, const struct btf_ext *x);
+bool btf_relo_next(struct btf_relo_iter *it);
+
+/*
+ * What relocations come to on a kernel. Targets are searched for in `target`, then, for types it
+ * has not got, in `modules` (n of them, split BTF on it). All are borrowed until btf_core_free.
+ * One search serves all relocations of `x`; with NULL each type is searched for when it comes up.
+ * An object is for one thread at a time.
+ */
+struct btf_core;
+struct btf_core *btf_core_new(const struct btf *local, const struct btf_ext *x,
+                              const struct btf *target, const struct btf *const *modules,
+                              uint32_t n, struct btf_error *e);
+void btf_core_free(struct btf_core *c);
+
+struct btf_core_result {
+	bool poison;    /* there is nothing of that kind: the instruction must not be executed */
+	uint64_t value; /* to go into the instruction; 0 when poisoned */
+	uint64_t local; /* what the compiler has put there */
+	bool check; /* whether it must be there still (shifts of bit-fields may differ, ids too) */
+	/* BTF_CORE_FIELD_OFFSET of no bit-field: bytes that are loaded or stored there. When they
+	 * differ, `resize` tells if the instruction's width may be changed; else it is poison too. */
+	uint32_t size, local_size;
+	bool resize;
+	const struct btf *in; /* where the type was found; NULL when it was not */
+	uint32_t type;        /* its id there */
+	uint32_t matches;     /* types that fit, and agree: duplicates and flavours */
+	const char *why;      /* for `poison`: what is missing; a constant text */
+};
+/*
+ * Evaluates one. False when the relocation itself is wrong, or types that fit disagree on where
+ * the member is: whoever loads programs must refuse this one. The outcome depends on those asked
+ * before: a type that did not fit once is out for all relocations of the same local type.
+ */
+bool btf_core_eval(struct btf_core *c, const struct btf_relo *r, struct btf_core_result *out,
+                   struct btf_error *e);
+
+/* ---- reducing ------------------------------------------------------------------------------- */
+
+/*
+ * The part of `target` that some programs need, as BTF of its own (not split), in its byte order,
+ * each type and text once. Of structs and unions only members asked for are kept, at their
+ * offsets, and no pointer is followed unless that was asked for: it points to void then.
+ */
+struct btf_subset;
+/* `target` is borrowed. */
+struct btf_subset *btf_filter_new(const struct btf *target, struct btf_error *e);
+void btf_filter_free(struct btf_subset *s);
+/* All of a type, as in btf_find_c, or a function; embedded types too. */
+bool btf_filter_type(struct btf_subset *s, const char *name, struct btf_error *e);
+/* The members of a path, as in btf_path, and what its pointers lead to. */
+bool btf_filter_path(struct btf_subset *s, const char *type, const char *path, struct btf_error *e);
+/* What the relocations of an object file come to; those without a target need nothing. */
+bool btf_filter_object(struct btf_subset *s, const struct btf *object, struct btf_error *e);
+/* What has been asked for so far; *p is valid until the next call. */
+bool btf_filter_bytes(struct btf_subset *s, const void **p, size_t *n, struct btf_error *e);
+/* The same into a file, which is replaced only by a whole one. */
+bool btf_filter_save(struct btf_subset *s, const char *path, struct btf_error *e);
+
 #ifdef __cplusplus
 }
 #endif

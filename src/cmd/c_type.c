@@ -23,7 +23,7 @@ static const char *tag_of(u32 kind)
 static void print_type(struct buf *b, const struct btf *btf, u32 id, u32 depth)
 {
 	struct btf_info info;
-	u32 elem, count;
+	u32 elem, index, count;
 
 	if (!id || !btf_info(btf, id, &info) || depth > DEPTH_MAX) {
 		buf_puts(b, id ? "?" : "void");
@@ -35,7 +35,7 @@ static void print_type(struct buf *b, const struct btf *btf, u32 id, u32 depth)
 		buf_puts(b, b->n && b->p[b->n - 1] == '*' ? "*" : " *");
 		break;
 	case BTF_KIND_ARRAY:
-		if (btf_array(btf, id, &elem, &count)) {
+		if (btf_array_of(btf, &info, &elem, &index, &count)) {
 			print_type(b, btf, elem, depth + 1);
 			buf_printf(b, " [%u]", count);
 		}
@@ -70,7 +70,7 @@ void c_type_print(struct buf *b, const struct btf *btf, u32 id)
 
 static void print_members(struct buf *b, const struct btf *btf, u32 id, u32 depth);
 
-static void print_member(struct buf *b, const struct btf *btf, const struct btf_member *m,
+static void print_member(struct buf *b, const struct btf *btf, const struct btf_field *m,
                          u32 depth)
 {
 	u32 type = btf_skip(btf, m->type);
@@ -94,18 +94,20 @@ static void print_member(struct buf *b, const struct btf *btf, const struct btf_
 
 static void print_members(struct buf *b, const struct btf *btf, u32 id, u32 depth)
 {
-	struct btf_member m;
+	struct btf_info info;
+	struct btf_field m;
 
-	for (u32 i = 0; btf_member_at(btf, id, i, &m); i++)
+	if (!btf_info(btf, id, &info))
+		return;
+	for (u32 i = 0; btf_field(btf, &info, i, &m); i++)
 		print_member(b, btf, &m, depth);
 }
 
 bool c_type_define(struct buf *b, const struct btf *btf, const char *name)
 {
-	u32 id = btf_find_c(btf, str_of(name));
+	u32 id = btf_find_c(btf, name);
 	struct btf_info info;
-	const char *value;
-	s64 number;
+	struct btf_enumerator v;
 
 	if (!id || !btf_info(btf, id, &info))
 		return false;
@@ -113,8 +115,8 @@ bool c_type_define(struct buf *b, const struct btf *btf, const char *name)
 	if (info.kind == BTF_KIND_STRUCT || info.kind == BTF_KIND_UNION)
 		print_members(b, btf, id, 1);
 	else
-		for (u32 i = 0; btf_enum_at(btf, id, i, &value, &number); i++)
-			buf_printf(b, "    %s = %lld,\n", value, (long long)number);
+		for (u32 i = 0; btf_enumerator(btf, &info, i, &v); i++)
+			buf_printf(b, "    %s = %lld,\n", v.name, (long long)v.value);
 	buf_puts(b, "};\n");
 	return true;
 }

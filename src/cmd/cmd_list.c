@@ -76,23 +76,25 @@ static void print_format(struct list *l, const struct tpformat *format)
 
 static void print_proto(struct list *l, const struct variant *v)
 {
-	u32 ret, n, type;
-	const char *name;
+	struct btf_info proto;
+	struct btf_arg arg;
+	bool variadic;
+	u32 n;
 	struct err e = { 0 };
 	struct btf *btf = l->w->ops->btf(l->w, &e);
 
-	if (!btf || !btf_proto(btf, v->proto, &ret, &n))
+	if (!btf || !btf_proto(btf, v->proto, &proto, &n, &variadic))
 		return;
 	for (u32 i = v->proto_skip; i < n; i++) {
-		if (!btf_param(btf, v->proto, i, &name, &type))
+		if (!btf_arg(btf, &proto, i, &arg))
 			return;
 		buf_puts(&l->out, "    ");
-		c_type_print(&l->out, btf, type);
-		buf_printf(&l->out, " %s\n", name);
+		c_type_print(&l->out, btf, arg.type);
+		buf_printf(&l->out, " %s\n", arg.name);
 	}
-	if (v->kind == ATTACH_FEXIT && ret) {
+	if (v->kind == ATTACH_FEXIT && proto.type) {
 		buf_puts(&l->out, "    ");
-		c_type_print(&l->out, btf, ret);
+		c_type_print(&l->out, btf, proto.type);
 		buf_puts(&l->out, " retval\n");
 	}
 }

@@ -55,25 +55,24 @@ static const struct type *convert(struct arena *a, struct btf *b, u32 id, enum s
 
 static bool is_char(struct btf *b, u32 id)
 {
-	bool is_signed, is_bool, marked;
 	struct resolved r;
+	struct btf_int i;
 
-	return resolve(b, id, &r) && r.info.kind == BTF_KIND_INT && r.info.size == 1 &&
-	       btf_int(b, r.id, &is_signed, &is_bool, &marked) &&
-	       (marked || strcmp(r.info.name, "char") == 0);
+	return resolve(b, id, &r) && btf_int(b, &r.info, &i) && r.info.size == 1 &&
+	       (i.is_char || strcmp(r.info.name, "char") == 0);
 }
 
 static const struct type *convert_int(struct btf *b, const struct resolved *r)
 {
-	bool is_signed = false, is_bool = false, marked = false;
+	struct btf_int i;
 
-	if (!btf_int(b, r->id, &is_signed, &is_bool, &marked))
+	if (!btf_int(b, &r->info, &i))
 		return &type_none;
-	if (is_bool)
+	if (i.is_bool)
 		return &type_bool;
 	if (r->info.size != 1 && r->info.size != 2 && r->info.size != 4 && r->info.size != 8)
 		return &type_none;
-	return type_int(r->info.size, is_signed);
+	return type_int(r->info.size, i.is_signed);
 }
 
 static const struct type *convert_enum(struct arena *a, struct btf *b, const struct resolved *r)
@@ -87,9 +86,14 @@ static const struct type *convert_enum(struct arena *a, struct btf *b, const str
 	t->is_signed = r->info.kind_flag;
 	if (!r->info.name[0] && !r->typedef_name)
 		return type_int(t->size, t->is_signed);
-	for (u32 i = 0; i < n; i++)
-		if (btf_enum_at(b, r->id, i, &v[t->n_enums].name, &v[t->n_enums].value))
-			t->n_enums++;
+	for (u32 i = 0; i < n; i++) {
+		struct btf_enumerator found;
+
+		if (!btf_enumerator(b, &r->info, i, &found))
+			continue;
+		v[t->n_enums].name = found.name;
+		v[t->n_enums++].value = found.value;
+	}
 	t->enums = v;
 	t->name = r->info.name[0] ? arena_printf(a, "enum %s", r->info.name) : r->typedef_name;
 	return t;
@@ -118,9 +122,9 @@ static const struct type *convert_array(struct arena *a, struct btf *b, const st
                                         enum space space, u32 depth)
 {
 	const struct type *t;
-	u32 elem, count;
+	u32 elem, index, count;
 
-	if (!btf_array(b, r->id, &elem, &count))
+	if (!btf_array_of(b, &r->info, &elem, &index, &count))
 		return &type_none;
 	if (depth == 0 && count && is_char(b, elem))
 		return type_str(a, count, false);
@@ -177,7 +181,7 @@ const struct type *btf_type(struct arena *a, struct btf *b, u32 id, enum space s
 }
 
 /* Bit-fields are read from the smallest aligned word that holds all their bits. */
-static void place_bits(const struct btf_member *m, const struct type *t, struct field *f)
+static void place_bits(const struct btf_field *m, const struct type *t, struct field *f)
 {
 	u32 unit = t->size ? t->size * 8 : 64;
 
@@ -204,10 +208,10 @@ bool btf_type_member(struct arena *a, const struct type *t, const char *name, st
 {
 	struct btf *b = (struct btf *)t->btf;
 	u32 id = b ? complete(b, t->btf_id) : 0;
-	struct btf_member m;
+	struct btf_field m;
 
 	memset(f, 0, sizeof(*f));
-	if (!id || !btf_member_find(b, id, name, &m))
+	if (!id || !btf_field_find(b, id, name, &m))
 		return false;
 	f->name = arena_strdup(a, name);
 	f->type = btf_type(a, b, m.type, t->space);
@@ -218,9 +222,10 @@ bool btf_type_member(struct arena *a, const struct type *t, const char *name, st
 	return true;
 }
 
-static void offer(void *ctx, const char *name)
+static bool offer(void *ctx, const struct btf_field *f)
 {
-	near_offer(ctx, name);
+	near_offer(ctx, f->name);
+	return true;
 }
 
 void btf_type_offer(const struct type *t, struct near *n)
@@ -229,5 +234,5 @@ void btf_type_offer(const struct type *t, struct near *n)
 	u32 id = b ? complete(b, t->btf_id) : 0;
 
 	if (id)
-		btf_member_each(b, id, offer, n);
+		btf_field_each(b, id, offer, n);
 }

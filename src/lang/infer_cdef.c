@@ -436,7 +436,7 @@ static const struct type *complete(struct cdef *c, const struct type *t)
 	if (!t || t->kind != TYPE_STRUCT || t->size || at(c, TOKEN_MUL))
 		return t;
 	b = c->in->world->ops->btf(c->in->world, &e);
-	id = b ? btf_find_c(b, str_of(t->name)) : 0;
+	id = b ? btf_find_c(b, t->name) : 0;
 	return id ? btf_type(c->in->arena, b, id, SPACE_NONE) : t;
 }
 

@@ -81,7 +81,7 @@ static const struct type *c_pointer(struct infer *in, const struct tpfield *f)
 		if (space == SPACE_NONE)
 			space = SPACE_KERNEL;
 		b = in->world->ops->btf(in->world, &e);
-		id = b ? btf_find_c(b, of) : 0;
+		id = b ? btf_find_cs(b, of) : 0;
 		if (id)
 			elem = btf_type(in->arena, b, id, space);
 	}
@@ -121,7 +121,7 @@ static const struct type *c_struct(struct infer *in, const struct tpfield *f)
 {
 	struct err e = { 0 };
 	struct btf *b = in->world->ops->btf(in->world, &e);
-	u32 id = b ? btf_find_c(b, bare_c_type(str_of(f->type))) : 0;
+	u32 id = b ? btf_find_cs(b, bare_c_type(str_of(f->type))) : 0;
 	const struct type *t = id ? btf_type(in->arena, b, id, SPACE_KERNEL) : NULL;
 
 	return t && t->size == f->size ? t : NULL;
@@ -179,9 +179,11 @@ s32 infer_proto_args(struct infer *in)
 	const struct variant *v = in->variant;
 	struct err e = { 0 };
 	struct btf *b = v->proto ? in->world->ops->btf(in->world, &e) : NULL;
-	u32 ret, n;
+	struct btf_info proto;
+	bool variadic;
+	u32 n;
 
-	if (!b || !btf_proto(b, v->proto, &ret, &n) || n < (v->proto_skip ? 1u : 0u))
+	if (!b || !btf_proto(b, v->proto, &proto, &n, &variadic) || n < (v->proto_skip ? 1u : 0u))
 		return -1;
 	return (s32)(n - v->proto_skip);
 }
@@ -189,32 +191,37 @@ s32 infer_proto_args(struct infer *in)
 static const struct type *proto_field(struct infer *in, struct node *n)
 {
 	const struct variant *v = in->variant;
-	const char *want = infer_text(in, n->field.name), *name;
+	const char *want = infer_text(in, n->field.name);
 	s32 count = infer_proto_args(in);
 	struct btf *b = infer_btf(in, n->loc);
+	struct btf_info proto;
+	bool variadic;
 	struct near near;
-	u32 type;
+	u32 all;
 
 	if (!b)
 		return NULL;
+	if (!btf_proto(b, v->proto, &proto, &all, &variadic))
+		count = 0;
 	near_init(&near, want);
 	for (u32 i = 0; (s32)i < count; i++) {
 		const struct type *t;
+		struct btf_arg arg;
 
-		if (!btf_param(b, v->proto, i + v->proto_skip, &name, &type) || !name[0])
+		if (!btf_arg(b, &proto, i + v->proto_skip, &arg) || !arg.name[0])
 			continue;
-		near_offer(&near, name);
-		if (strcmp(name, want) != 0)
+		near_offer(&near, arg.name);
+		if (strcmp(arg.name, want) != 0)
 			continue;
 		/* Functions that serve system calls get pointers of the user. */
-		t = btf_type(in->arena, b, type, SPACE_NONE);
+		t = btf_type(in->arena, b, arg.type, SPACE_NONE);
 		if (!type_is_scalar(t))
 			return infer_error(in, n->loc,
 			                   "argument '%s' is passed in a way that can "
 			                   "not be read",
 			                   want);
 		n->field.arg = i;
-		n->field.f = (struct field){ .name = name, .type = t };
+		n->field.f = (struct field){ .name = arg.name, .type = t };
 		return t;
 	}
 	return unknown_field(in, n, v->sites.n ? v->sites.v[0].event : "args", &near);
@@ -224,11 +231,13 @@ const struct type *infer_retval(struct infer *in, struct node *n)
 {
 	struct btf *b = infer_btf(in, n->loc);
 	const struct type *t;
-	u32 ret, count;
+	struct btf_info proto;
+	bool variadic;
+	u32 count;
 
-	if (!b || !btf_proto(b, in->variant->proto, &ret, &count))
+	if (!b || !btf_proto(b, in->variant->proto, &proto, &count, &variadic))
 		return b ? &type_u64 : NULL;
-	t = btf_type(in->arena, b, ret, SPACE_KERNEL);
+	t = btf_type(in->arena, b, proto.type, SPACE_KERNEL);
 	if (t->kind == TYPE_NONE)
 		return infer_error(in, n->loc, "%s returns nothing",
 		                   in->variant->sites.n ? in->variant->sites.v[0].event

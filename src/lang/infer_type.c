@@ -128,7 +128,7 @@ static const struct type *unknown_type(struct infer *in, const struct type_name 
 	while (!str_starts(name->text, words[i].word))
 		i++;
 	near_init(&s.near, text + strlen(words[i].word));
-	btf_each(b, words[i].kind, STR("*"), offer, &s);
+	btf_each(b, words[i].kind, "*", offer, &s);
 	if (near_best(&s.near))
 		infer_hint(in, "did you mean '%s%s'?", words[i].word, near_best(&s.near));
 	return NULL;
@@ -151,7 +151,7 @@ static const struct type *base_type(struct infer *in, const struct type_name *na
 	b = infer_btf(in, name->loc);
 	if (!b)
 		return NULL;
-	id = btf_find_c(b, name->text);
+	id = btf_find_cs(b, name->text);
 	if (!id)
 		return unknown_type(in, name, b);
 	return btf_type(in->arena, b, id, space);

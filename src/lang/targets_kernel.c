@@ -196,7 +196,7 @@ static void typed_missing(struct typed *f, u32 part, const char *name)
 
 	near_init(&f->near, name);
 	if (!glob_is(str_of(name))) {
-		btf_each(f->btf, BTF_KIND_FUNC, STR("*"), typed_offer, f);
+		btf_each(f->btf, BTF_KIND_FUNC, "*", typed_offer, f);
 		if (near_best(&f->near))
 			best = arena_printf(t->arena, "'%s'", f->near.best);
 	}
@@ -226,7 +226,7 @@ void targets_fentry(struct targets *t)
 		return;
 	}
 	if (glob_is(str_of(name))) {
-		btf_each(f.btf, BTF_KIND_FUNC, str_of(name), typed_add, &f);
+		btf_each(f.btf, BTF_KIND_FUNC, name, typed_add, &f);
 	} else {
 		id = btf_find(f.btf, BTF_KIND_FUNC, name);
 		if (id)

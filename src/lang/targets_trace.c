@@ -248,7 +248,7 @@ static void raw_missing(struct raw_add *r, u32 part, const char *event)
 	const char *best = NULL;
 
 	near_init(&r->near, event);
-	btf_each(r->btf, BTF_KIND_TYPEDEF, STR(TYPEDEF_PREFIX "*"), raw_offer, r);
+	btf_each(r->btf, BTF_KIND_TYPEDEF, TYPEDEF_PREFIX "*", raw_offer, r);
 	if (near_best(&r->near))
 		best = arena_printf(t->arena, "'%s'", r->near.best);
 	targets_missing(t, part, best, "No matches for %s %s.", t->provider->full, event);
@@ -272,7 +272,7 @@ void targets_rawtp(struct targets *t)
 		return;
 	}
 	if (glob_is(str_of(event))) {
-		btf_each(r.btf, BTF_KIND_TYPEDEF, str_of(glob), raw_found, &r);
+		btf_each(r.btf, BTF_KIND_TYPEDEF, glob, raw_found, &r);
 	} else {
 		id = btf_find(r.btf, BTF_KIND_TYPEDEF, glob);
 		if (id)

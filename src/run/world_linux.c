@@ -56,10 +56,13 @@ static struct btf *world_btf(struct world *w, struct err *e)
 {
 	struct world_linux *l = linux_of(w);
 	const char *path = l->o.btf ? l->o.btf : "/sys/kernel/btf/vmlinux";
+	struct btf_error trouble;
 
 	if (l->btf)
 		return l->btf;
-	l->btf = btf_open(path, e);
+	l->btf = btf_open(path, &trouble);
+	if (!l->btf)
+		btf_to_err(&trouble, e);
 	if (!l->btf && e->code == ENOENT) {
 		err_set(e, "the kernel offers no type information: %s is missing", path);
 		e->code = ENOENT;
@@ -333,7 +336,8 @@ static bool world_functions(struct world *w, struct str glob, function_cb *cb, v
 	if (filter_functions(l, glob, cb, ctx))
 		return true;
 	if (b) {
-		btf_each(b, BTF_KIND_FUNC, glob, on_btf_function, &f);
+		btf_each(b, BTF_KIND_FUNC, arena_strndup(&l->arena, glob.p, glob.n),
+		         on_btf_function, &f);
 		return true;
 	}
 	k = symbols(l, e);
@@ -451,7 +455,7 @@ void world_linux_free(struct world *w)
 	l = linux_of(w);
 	for (u32 i = 0; i < l->elf_list.n; i++)
 		elf_close(l->elf_list.v[i]);
-	btf_close(l->btf);
+	btf_unref(l->btf);
 	kallsyms_close(l->kallsyms);
 	tracefs_close(&l->tracefs);
 	hmap_free(&l->formats);

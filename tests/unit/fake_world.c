@@ -164,7 +164,7 @@ static struct btf *write_btf(struct arena *a)
 	struct writer w = { 0 };
 	struct buf file = { 0 };
 	struct btf *b;
-	struct err e;
+	struct btf_error e;
 
 	buf_putc(&w.strs, 0);
 	integer(&w, "long", 8, INT_SIGNED);
@@ -357,7 +357,7 @@ void fake_world_init(struct fake_world *f)
 
 void fake_world_free(struct fake_world *f)
 {
-	btf_close(f->btf);
+	btf_unref(f->btf);
 	elf_close(f->self);
 	arena_free(&f->arena);
 }

@@ -127,8 +127,8 @@ static void test_complaints(void **state)
 
 static void test_c_types(void **state)
 {
-	struct err e;
-	struct btf *btf = btf_open("/sys/kernel/btf/vmlinux", &e);
+	struct btf_error e;
+	struct btf *btf = btf_open_kernel(&e);
 	struct buf b = { 0 };
 	u32 id;
 
@@ -149,13 +149,13 @@ static void test_c_types(void **state)
 	assert_true(c_type_define(&b, btf, "struct page"));
 	assert_non_null(strstr(buf_text(&b), "\n    union {\n        struct {\n"));
 	buf_reset(&b);
-	id = btf_find_c(btf, STR("size_t"));
+	id = btf_find_c(btf, "size_t");
 	c_type_print(&b, btf, id);
 	c_type_print(&b, btf, 0);
 	c_type_print(&b, btf, UINT32_MAX);
 	assert_string_equal(buf_text(&b), "size_tvoid?");
 	buf_free(&b);
-	btf_close(btf);
+	btf_unref(btf);
 }
 
 int main(void)

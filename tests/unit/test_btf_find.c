@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* btf.c against types written out here by hand and against bpftool's reading of the kernel. */
+/* The BTF reader against types written out here by hand and against bpftool's reading of the kernel. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -135,7 +135,7 @@ static void write_sample(struct writer *w)
 static struct btf *must_open(struct writer *w, bool with_layout)
 {
 	struct btf *b;
-	struct err e;
+	struct btf_error e;
 	size_t n;
 	const void *p = finish(w, with_layout, &n);
 
@@ -149,11 +149,11 @@ static struct btf *must_open(struct writer *w, bool with_layout)
 
 static void reads_types(void **state)
 {
-	bool is_signed, is_bool, is_char;
 	struct btf_info info;
+	struct btf_int i;
 	struct writer w;
 	struct btf *b;
-	u32 elem, count;
+	u32 elem, index, count;
 
 	(void)state;
 	write_sample(&w);
@@ -166,12 +166,13 @@ static void reads_types(void **state)
 	assert_string_equal(info.name, "outer");
 	assert_false(btf_info(b, 0, &info));
 	assert_false(btf_info(b, 16, &info));
-	assert_true(btf_int(b, 1, &is_signed, &is_bool, &is_char));
-	assert_true(is_signed && !is_bool && !is_char);
-	assert_true(btf_int(b, 2, &is_signed, &is_bool, &is_char));
-	assert_true(!is_signed && !is_bool && is_char);
-	assert_false(btf_int(b, 3, &is_signed, &is_bool, &is_char));
-	assert_true(btf_array(b, 4, &elem, &count));
+	assert_true(btf_info(b, 1, &info) && btf_int(b, &info, &i));
+	assert_true(i.is_signed && !i.is_bool && !i.is_char && i.bits == 32);
+	assert_true(btf_info(b, 2, &info) && btf_int(b, &info, &i));
+	assert_true(!i.is_signed && !i.is_bool && i.is_char);
+	assert_true(btf_info(b, 3, &info));
+	assert_false(btf_int(b, &info, &i));
+	assert_true(btf_info(b, 4, &info) && btf_array_of(b, &info, &elem, &index, &count));
 	assert_int_equal(elem, 1);
 	assert_int_equal(count, 10);
 	assert_int_equal(btf_size(b, 4), 40);
@@ -180,7 +181,7 @@ static void reads_types(void **state)
 	assert_int_equal(btf_size(b, 13), 0);
 	assert_int_equal(btf_skip(b, 8), 7);
 	assert_int_equal(btf_skip(b, 0), 0);
-	btf_close(b);
+	btf_unref(b);
 	end(&w);
 }
 
@@ -199,16 +200,16 @@ static void finds_by_name_and_kind(void **state)
 	assert_int_equal(btf_find(b, BTF_KIND_STRUCT, "oute"), 0);
 	assert_int_equal(btf_find(b, BTF_KIND_STRUCT, "uter"), 0);
 	assert_int_equal(btf_find(b, BTF_KIND_STRUCT, ""), 0);
-	assert_int_equal(btf_find_c(b, STR("struct outer")), 7);
-	assert_int_equal(btf_find_c(b, STR("const  struct outer")), 7);
-	assert_int_equal(btf_find_c(b, STR("enum color")), 10);
-	assert_int_equal(btf_find_c(b, STR("enum big")), 11);
-	assert_int_equal(btf_find_c(b, STR("outer_t")), 8);
-	assert_int_equal(btf_find_c(b, STR("signed")), 1);
-	assert_int_equal(btf_find_c(b, STR("char unsigned")), 2);
-	assert_int_equal(btf_find_c(b, STR("unsigned outer")), 0);
-	assert_int_equal(btf_find_c(b, STR("")), 0);
-	btf_close(b);
+	assert_int_equal(btf_find_c(b, "struct outer"), 7);
+	assert_int_equal(btf_find_c(b, "const  struct outer"), 7);
+	assert_int_equal(btf_find_c(b, "enum color"), 10);
+	assert_int_equal(btf_find_c(b, "enum big"), 11);
+	assert_int_equal(btf_find_c(b, "outer_t"), 8);
+	assert_int_equal(btf_find_c(b, "signed"), 1);
+	assert_int_equal(btf_find_c(b, "char unsigned"), 2);
+	assert_int_equal(btf_find_c(b, "unsigned outer"), 0);
+	assert_int_equal(btf_find_c(b, ""), 0);
+	btf_unref(b);
 	end(&w);
 }
 
@@ -229,43 +230,45 @@ static void finds_names_that_share_strings(void **state)
 	b = must_open(&w, false);
 	assert_int_equal(btf_find(b, BTF_KIND_STRUCT, "page"), 2);
 	assert_int_equal(btf_find(b, BTF_KIND_STRUCT, "twice"), 4);
-	btf_close(b);
+	btf_unref(b);
 	end(&w);
 }
 
 static void finds_members(void **state)
 {
-	struct btf_member m;
+	struct btf_field m;
+	struct btf_info t;
 	struct writer w;
 	struct btf *b;
 
 	(void)state;
 	write_sample(&w);
 	b = must_open(&w, false);
-	assert_true(btf_member_find(b, 7, "far", &m));
+	assert_true(btf_field_find(b, 7, "far", &m));
 	assert_int_equal(m.bit_off, 128);
 	assert_int_equal(m.type, 1);
-	assert_true(btf_member_find(b, 7, "u2", &m));
+	assert_true(btf_field_find(b, 7, "u2", &m));
 	assert_int_equal(m.bit_off, 64);
-	assert_true(btf_member_find(b, 7, "more", &m));
+	assert_true(btf_field_find(b, 7, "more", &m));
 	assert_int_equal(m.bit_off, 195);
 	assert_int_equal(m.bit_size, 5);
-	assert_false(btf_member_find(b, 7, "none", &m));
-	assert_false(btf_member_find(b, 1, "a", &m));
-	assert_true(btf_member_at(b, 7, 1, &m));
+	assert_false(btf_field_find(b, 7, "none", &m));
+	assert_false(btf_field_find(b, 1, "a", &m));
+	assert_true(btf_info(b, 7, &t) && btf_field(b, &t, 1, &m));
 	assert_string_equal(m.name, "");
 	assert_int_equal(m.type, 6);
-	assert_false(btf_member_at(b, 7, 5, &m));
-	assert_true(btf_member_find(b, 15, "narrow", &m));
+	assert_false(btf_field(b, &t, 5, &m));
+	assert_true(btf_field_find(b, 15, "narrow", &m));
 	assert_int_equal(m.bit_off, 10);
 	assert_int_equal(m.bit_size, 5);
-	btf_close(b);
+	btf_unref(b);
 	end(&w);
 }
 
-static void add_name(void *ctx, const char *z)
+static bool add_name(void *ctx, const struct btf_field *f)
 {
-	buf_printf(ctx, "%s ", z);
+	buf_printf(ctx, "%s ", f->name);
+	return true;
 }
 
 static void lists_member_names(void **state)
@@ -277,45 +280,51 @@ static void lists_member_names(void **state)
 	(void)state;
 	write_sample(&w);
 	b = must_open(&w, false);
-	btf_member_each(b, 7, add_name, &names);
+	btf_field_each(b, 7, add_name, &names);
 	assert_string_equal(buf_text(&names), "a u1 u2 far bits more p ");
 	buf_free(&names);
-	btf_close(b);
+	btf_unref(b);
 	end(&w);
 }
 
 static void reads_functions_and_enums(void **state)
 {
-	const char *z;
+	struct btf_enumerator v;
+	struct btf_info t;
+	struct btf_arg arg;
 	struct writer w;
 	struct btf *b;
-	u32 ret, n, t, id;
-	s64 v;
+	bool variadic;
+	s64 value;
+	u32 n, id;
 
 	(void)state;
 	write_sample(&w);
 	b = must_open(&w, false);
-	assert_true(btf_proto(b, 13, &ret, &n));
-	assert_int_equal(ret, 1);
+	assert_true(btf_proto(b, 13, &t, &n, &variadic));
+	assert_int_equal(t.type, 1);
 	assert_int_equal(n, 2);
-	assert_true(btf_param(b, 13, 0, &z, &t));
-	assert_string_equal(z, "x");
-	assert_int_equal(t, 1);
-	assert_true(btf_param(b, 12, 1, &z, &t));
-	assert_string_equal(z, "");
-	assert_false(btf_param(b, 13, 2, &z, &t));
-	assert_false(btf_proto(b, 7, &ret, &n));
-	assert_true(btf_enum_at(b, 10, 1, &z, &v));
-	assert_string_equal(z, "NONE");
-	assert_int_equal(v, -1);
-	assert_true(btf_enum_at(b, 11, 0, &z, &v));
-	assert_true(v == (s64)(1ull << 32 | 2));
-	assert_false(btf_enum_at(b, 10, 2, &z, &v));
-	assert_true(btf_enum_find(b, "RED", &v, &id));
-	assert_int_equal(v, 1);
+	assert_true(variadic);
+	assert_true(btf_arg(b, &t, 0, &arg));
+	assert_string_equal(arg.name, "x");
+	assert_int_equal(arg.type, 1);
+	assert_true(btf_arg(b, &t, 1, &arg));
+	assert_string_equal(arg.name, "");
+	assert_false(btf_arg(b, &t, 3, &arg));
+	assert_false(btf_proto(b, 7, &t, &n, &variadic));
+	assert_true(btf_info(b, 10, &t) && btf_enumerator(b, &t, 1, &v));
+	assert_string_equal(v.name, "NONE");
+	assert_int_equal(v.value, -1);
+	assert_false(btf_enumerator(b, &t, 2, &v));
+	assert_true(btf_info(b, 11, &t) && btf_enumerator(b, &t, 0, &v));
+	assert_true(v.value == (s64)(1ull << 32 | 2));
+	assert_true(btf_enum_find(b, "RED", &value, &id));
+	assert_int_equal(value, 1);
 	assert_int_equal(id, 10);
-	assert_false(btf_enum_find(b, "outer", &v, &id));
-	btf_close(b);
+	assert_false(btf_enum_find(b, "outer", &value, &id));
+	assert_string_equal(btf_enum_name(b, 10, -1), "NONE");
+	assert_null(btf_enum_name(b, 10, 7));
+	btf_unref(b);
 	end(&w);
 }
 
@@ -335,12 +344,12 @@ static void skips_unknown_kinds_by_layout(void **state)
 	type(&w, "after", BTF_KIND_STRUCT, 0, 4);
 	b = must_open(&w, true);
 	assert_int_equal(btf_find(b, BTF_KIND_STRUCT, "after"), 0);
-	btf_close(b);
+	btf_unref(b);
 	buf_fill(&w.layout, 0, 25 * 4);
 	buf_add(&w.layout, "\4\10\0\0", 4); /* 4 bytes, and 8 for each of vlen */
 	b = must_open(&w, true);
 	assert_int_equal(btf_find(b, BTF_KIND_STRUCT, "after"), 2);
-	btf_close(b);
+	btf_unref(b);
 	end(&w);
 }
 
@@ -354,11 +363,11 @@ static void refuses_what_is_not_btf(void **state)
 		{ 0, 0, "the data is not BTF" },
 		{ 2, 2, "the BTF data has version 2; only version 1 is supported" },
 		{ 7, 1, "the BTF header is damaged" },
-		{ 15, 1, "the BTF sections lie outside the data" },
-		{ 19, 1, "the BTF sections lie outside the data" },
+		{ 15, 1, "the BTF type section" },
+		{ 19, 1, "the BTF string section" },
 	};
 	struct writer w;
-	struct err e;
+	struct btf_error e;
 	size_t n;
 
 	(void)state;
@@ -367,19 +376,16 @@ static void refuses_what_is_not_btf(void **state)
 		finish(&w, false, &n);
 		w.file.p[cases[i].at] = (char)cases[i].byte;
 		assert_null(btf_open_memory(w.file.p, n, &e));
-		assert_string_equal(e.text, cases[i].text);
+		assert_memory_equal(e.text, cases[i].text, strlen(cases[i].text));
 	}
 	finish(&w, false, &n);
 	assert_null(btf_open_memory(w.file.p, 23, &e));
-	memcpy(w.file.p, "\xeb\x9f", 2);
-	assert_null(btf_open_memory(w.file.p, n, &e));
-	assert_non_null(strstr(e.text, "big-endian"));
 	end(&w);
 }
 
 static void bounds_work_on_hostile_types(void **state)
 {
-	struct btf_member m;
+	struct btf_field m;
 	struct writer w;
 	struct btf *b;
 
@@ -394,10 +400,10 @@ static void bounds_work_on_hostile_types(void **state)
 	type(&w, "cut", BTF_KIND_STRUCT, 1000, 4);
 	b = must_open(&w, false);
 	assert_int_equal(btf_skip(b, 1), 0);
-	assert_false(btf_member_find(b, 2, "x", &m));
+	assert_false(btf_field_find(b, 2, "x", &m));
 	assert_int_equal(btf_size(b, 3), 0);
 	assert_int_equal(btf_find(b, 0, "cut"), 0);
-	btf_close(b);
+	btf_unref(b);
 	end(&w);
 }
 
@@ -435,7 +441,7 @@ static void agrees_with_bpftool(void **state)
 		{ BTF_KIND_TYPEDEF, "TYPEDEF", "gfp_t" },
 		{ BTF_KIND_FUNC, "FUNC", "vfs_read" },
 	};
-	struct err e;
+	struct btf_error e;
 	struct btf *b;
 
 	(void)state;
@@ -454,7 +460,7 @@ static void agrees_with_bpftool(void **state)
 		assert_true(btf_info(b, id, &info));
 		assert_int_equal(info.size, size);
 	}
-	btf_close(b);
+	btf_unref(b);
 }
 
 static bool count_cb(void *ctx, u32 id, const char *z)
@@ -467,8 +473,8 @@ static bool count_cb(void *ctx, u32 id, const char *z)
 
 static void walks_through_kernel_types(void **state)
 {
-	struct btf_member m;
-	struct err e;
+	struct btf_field m;
+	struct btf_error e;
 	struct btf *b;
 	u32 id, n = 0;
 
@@ -477,14 +483,14 @@ static void walks_through_kernel_types(void **state)
 		skip();
 	b = btf_open(KERNEL, &e);
 	assert_non_null(b);
-	id = btf_find_c(b, STR("struct vm_area_struct"));
-	assert_true(btf_member_find(b, id, "vm_start", &m)); /* inside an anonymous union */
+	id = btf_find_c(b, "struct vm_area_struct");
+	assert_true(btf_field_find(b, id, "vm_start", &m)); /* inside an anonymous union */
 	assert_int_equal(btf_size(b, m.type), 8);
-	assert_true(btf_member_find(b, id, "vm_file", &m));
-	assert_true(btf_find_c(b, STR("unsigned long")) > 0);
-	btf_each(b, BTF_KIND_FUNC, STR("vfs_*"), count_cb, &n);
+	assert_true(btf_field_find(b, id, "vm_file", &m));
+	assert_true(btf_find_c(b, "unsigned long") > 0);
+	btf_each(b, BTF_KIND_FUNC, "vfs_*", count_cb, &n);
 	assert_true(n > 20);
-	btf_close(b);
+	btf_unref(b);
 }
 
 int main(void)

@@ -98,8 +98,10 @@ static bool attach_one(struct attach *a, u32 site, struct err *e)
 
 bool attach_kprobe(struct attach *a, struct err *e)
 {
+	a->done.how = "kprobe_multi link";
 	if (kern_prog_kprobe_multi(a->l, a->prog))
 		return attach_multi(a, e);
+	a->done.how = "kprobe perf event";
 	if (!a->l->kprobe_type)
 		a->l->kprobe_type = sys_event_source("kprobe");
 	if (!a->l->kprobe_type) {

@@ -88,6 +88,7 @@ static bool tracepoint_site(struct attach *a, u32 site, struct err *e)
 
 bool attach_tracepoint(struct attach *a, struct err *e)
 {
+	a->done.how = "tracepoint perf event";
 	return attach_each(a, tracepoint_site, e);
 }
 
@@ -166,6 +167,7 @@ static bool counter_site(struct attach *a, u32 site, struct err *e)
 
 bool attach_counter(struct attach *a, struct err *e)
 {
+	a->done.how = "counter perf event";
 	return attach_each(a, counter_site, e);
 }
 
@@ -189,6 +191,7 @@ static bool interval_site(struct attach *a, u32 site, struct err *e)
 
 bool attach_interval(struct attach *a, struct err *e)
 {
+	a->done.how = "timer perf event";
 	return attach_each(a, interval_site, e);
 }
 
@@ -201,5 +204,6 @@ static bool profile_site(struct attach *a, u32 site, struct err *e)
 
 bool attach_profile(struct attach *a, struct err *e)
 {
+	a->done.how = "timer perf event";
 	return attach_each(a, profile_site, e);
 }

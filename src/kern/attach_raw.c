@@ -60,10 +60,12 @@ static bool trampoline_site(struct attach *a, u32 site, struct err *e)
 
 bool attach_raw(struct attach *a, struct err *e)
 {
+	a->done.how = "raw tracepoint link";
 	return attach_each(a, raw_site, e);
 }
 
 bool attach_trampoline(struct attach *a, struct err *e)
 {
+	a->done.how = a->prog->kind == ATTACH_FENTRY ? "fentry link" : "fexit link";
 	return attach_each(a, trampoline_site, e);
 }

@@ -138,8 +138,10 @@ static bool attach_one(struct attach *a, u32 site, struct err *e)
 
 bool attach_uprobe(struct attach *a, struct err *e)
 {
+	a->done.how = "uprobe_multi link";
 	if (kern_prog_uprobe_multi(a->l, a->prog))
 		return attach_multi(a, e);
+	a->done.how = "uprobe perf event";
 	if (!a->l->uprobe_type)
 		a->l->uprobe_type = sys_event_source("uprobe");
 	if (!a->l->uprobe_type) {

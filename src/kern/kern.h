@@ -25,6 +25,7 @@ struct handle {
 struct loaded {
 	int *fds; /* one for each site where sites need a program each, else one */
 	u32 n;
+	struct live_attached attached;
 };
 
 struct live {
@@ -69,7 +70,7 @@ struct attach {
 	struct live *l;
 	const struct uprog *prog;
 	u32 prog_index;
-	u32 done; /* sites attached so far */
+	struct live_attached done; /* so far */
 	live_warn_fn *warn;
 	void *ctx;
 };

@@ -35,6 +35,7 @@ void attach_keep(struct attach *a, int link, int event)
 	struct handle h = { link, event };
 
 	vec_add(&a->l->arena, &a->l->handles, h);
+	a->done.links++;
 }
 
 bool attach_failed(struct attach *a, u32 site, struct err *e)
@@ -55,7 +56,7 @@ bool attach_each(struct attach *a, attach_site_fn *fn, struct err *e)
 {
 	for (u32 i = 0; i < a->prog->n_sites; i++) {
 		if (fn(a, i, e))
-			a->done++;
+			a->done.sites++;
 		else if (!attach_failed(a, i, e))
 			return false;
 	}
@@ -65,7 +66,7 @@ bool attach_each(struct attach *a, attach_site_fn *fn, struct err *e)
 bool attach_halving(struct attach *a, const u32 *sites, u32 n, attach_many_fn *fn, struct err *e)
 {
 	if (fn(a, sites, n, e)) {
-		a->done += n;
+		a->done.sites += n;
 		return true;
 	}
 	if (n == 1)
@@ -110,7 +111,13 @@ bool live_attach(struct live *l, u32 *attached, live_warn_fn *warn, void *ctx, s
 			live_detach(l);
 			return false;
 		}
-		*attached += a.done;
+		l->progs[i].attached = a.done;
+		*attached += a.done.sites;
 	}
 	return true;
+}
+
+struct live_attached live_attached_by(const struct live *l, u32 prog)
+{
+	return l->progs[prog].attached;
 }

@@ -33,6 +33,12 @@ void live_free(struct live *l);
 
 /* Runs all BEGIN (or END) programs, in order. */
 bool live_run(struct live *l, enum attach_kind begin_or_end, struct err *e);
+/* What became of a program. */
+struct live_attached {
+	const char *how; /* "uprobe_multi link", "raw tracepoint", ...; NULL: not attached */
+	u32 sites, links;
+};
+
 /* `loc` is the attach point in the script. */
 typedef void live_warn_fn(void *ctx, struct loc loc, const char *text);
 
@@ -42,6 +48,8 @@ typedef void live_warn_fn(void *ctx, struct loc loc, const char *text);
  * reported through `warn` and skipped. *attached counts sites.
  */
 bool live_attach(struct live *l, u32 *attached, live_warn_fn *warn, void *ctx, struct err *e);
+/* How program i (unit->progs order) was attached, for -v. */
+struct live_attached live_attached_by(const struct live *l, u32 prog);
 /* Detaches all at once; programs no longer run when it returns. */
 void live_detach(struct live *l);
 

@@ -300,6 +300,25 @@ static void note_programs(struct session *s)
 	buf_free(&b);
 }
 
+/* -v: what the kernel made of each probe. */
+static void note_attached(struct session *s)
+{
+	struct buf b = { 0 };
+
+	for (u32 i = 0; i < s->unit->progs.n; i++) {
+		struct live_attached a = live_attached_by(s->live, i);
+
+		if (!a.how)
+			continue;
+		buf_reset(&b);
+		buf_printf(&b, "%s: attached to %u place%s by %u %s%s", s->unit->progs.v[i].name,
+		           a.sites, a.sites == 1 ? "" : "s", a.links, a.how,
+		           a.links == 1 ? "" : "s");
+		note(s, buf_text(&b));
+	}
+	buf_free(&b);
+}
+
 static void init_events(struct session *s)
 {
 	names_init(&s->names, s->unit, s->live);
@@ -350,6 +369,8 @@ static bool attach(struct session *s, struct err *e)
 
 	if (!live_attach(s->live, &n, warn_skipped, &s->events, e))
 		return false;
+	if (s->options->verbose)
+		note_attached(s);
 	n += count_programs(s->unit, true);
 	snprintf(text, sizeof(text), "Attached %u probe%s", n, n == 1 ? "" : "s");
 	if (s->options->json && !s->options->quiet)

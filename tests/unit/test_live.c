@@ -436,6 +436,9 @@ static void test_bad_site_is_named(void **state)
 	assert_true(live_attach(l, &n, count_warning, &warnings, &e));
 	assert_int_equal(n, 4);
 	assert_int_equal(warnings, 1);
+	assert_int_equal(live_attached_by(l, 0).sites, 4);
+	assert_true(live_attached_by(l, 0).links > 0);
+	assert_non_null(strstr(live_attached_by(l, 0).how, "uprobe"));
 	done(l, u);
 }
 

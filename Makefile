@@ -207,5 +207,8 @@ install: $(BUILD)/memtap
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/memtap $(DESTDIR)$(PREFIX)/share/man/man1/memtap.1
 
+# The BTF reader as a library for others.
+include mk/btf.mk
+
 clean:
 	rm -rf build

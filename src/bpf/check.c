@@ -52,6 +52,11 @@ static bool is_wide(const struct bpf_insn *i)
 	return i->code == (BPF_LD | BPF_IMM | BPF_DW);
 }
 
+static bool is_func(const struct bpf_insn *i)
+{
+	return is_wide(i) && i->src_reg == BPF_PSEUDO_FUNC;
+}
+
 static bool is_call(const struct bpf_insn *i)
 {
 	return i->code == (BPF_JMP | BPF_CALL);
@@ -202,6 +207,8 @@ static const char *wide_problem(const struct checker *c, u32 at)
 		break;
 	case BPF_PSEUDO_MAP_VALUE:
 		break;
+	case BPF_PSEUDO_FUNC: /* check_jumps looks where it leads */
+		return next->imm ? "an unused field is not 0" : NULL;
 	default:
 		return "unknown kind of constant";
 	}
@@ -264,9 +271,9 @@ static bool check_jumps(struct checker *c)
 
 	for (u32 at = 0; at < c->n; at++) {
 		const struct bpf_insn *i = &c->insns[at];
-		s64 target = (s64)at + 1 + i->off;
+		s64 target = (s64)at + 1 + (is_func(i) ? i->imm : i->off);
 
-		if (c->tail[at] || !(is_branch(i) || is_goto(i)))
+		if (c->tail[at] || !(is_branch(i) || is_goto(i) || is_func(i)))
 			continue;
 		if (target < 0 || target >= c->n)
 			return fail(c, at, "the jump leaves the program");
@@ -365,6 +372,8 @@ static bool step(struct checker *c, u32 at)
 		         __builtin_ctz(missing));
 		return fail(c, at, why);
 	}
+	if (is_func(i)) /* a callback starts with its own registers: r1 to r5 and the frame */
+		arrive(c, (u32)((s64)at + 1 + i->imm), (u16)(0x3e | BIT(FRAME)));
 	if (is_goto(i) || is_branch(i))
 		arrive(c, (u32)((s64)at + 1 + i->off), after);
 	if (!is_goto(i) && !is_exit(i))

@@ -132,6 +132,20 @@ void code_map_value(struct code *c, enum reg dst, u32 map, u32 off)
 	load_imm64(c, dst, BPF_PSEUDO_MAP_VALUE, map, off);
 }
 
+void code_func(struct code *c, enum reg dst, u32 label)
+{
+	struct code_fixup f = { c->insns.n, label };
+
+	vec_add(c->arena, &c->fixups, f);
+	load_imm64(c, dst, BPF_PSEUDO_FUNC, 0, 0);
+}
+
+void code_func_start(struct code *c, u32 label)
+{
+	vec_add(c->arena, &c->funcs, c->insns.n);
+	code_bind(c, label);
+}
+
 u32 code_label(struct code *c)
 {
 	vec_add(c->arena, &c->labels, -1);
@@ -175,6 +189,11 @@ bool code_finish(struct code *c, struct err *e)
 		s32 distance = target - (s32)f.insn - 1;
 
 		assert(target >= 0);
+		if (c->insns.v[f.insn].src_reg == BPF_PSEUDO_FUNC &&
+		    BPF_CLASS(c->insns.v[f.insn].code) == BPF_LD) {
+			c->insns.v[f.insn].imm = distance;
+			continue;
+		}
 		if (distance != (s16)distance)
 			return err_set(e,
 			               "the program is too long: a jump spans %d instructions, "

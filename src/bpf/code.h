@@ -25,7 +25,8 @@ struct code {
 	VEC(u32) locs;   /* per instruction: `loc` when it was added */
 	VEC(s32) labels; /* instruction index, -1 while unbound */
 	VEC(struct code_fixup) fixups;
-	u32 loc; /* source offset given to instructions added from now on */
+	VEC(u32) funcs; /* instruction indexes where callbacks start, ascending */
+	u32 loc;        /* source offset given to instructions added from now on */
 };
 
 void code_init(struct code *c, struct arena *a);
@@ -56,6 +57,11 @@ void code_map(struct code *c, enum reg dst, u32 map);
 /* dst = address of byte `off` in the value of the one-element array map `map`. */
 void code_map_value(struct code *c, enum reg dst, u32 map, u32 off);
 
+/* dst = the callback that starts at `label`. */
+void code_func(struct code *c, enum reg dst, u32 label);
+/* A callback starts here; what is before must not run into it. */
+void code_func_start(struct code *c, u32 label);
+
 u32 code_label(struct code *c);
 void code_bind(struct code *c, u32 label);
 void code_goto(struct code *c, u32 label);
@@ -63,7 +69,7 @@ void code_goto(struct code *c, u32 label);
 void code_if(struct code *c, u8 op, enum reg dst, enum reg src, u32 label);
 void code_if_imm(struct code *c, u8 op, enum reg dst, s32 imm, u32 label);
 
-/* Patches all jumps. False when a jump is longer than 32767 instructions. */
+/* Patches all jumps and references to callbacks. False when a jump is longer than 32767 instructions. */
 bool code_finish(struct code *c, struct err *e);
 
 #endif

@@ -189,6 +189,8 @@ static bool print_wide(struct buf *b, const struct bpf_insn *i, u32 left)
 		buf_printf(b, "map[%d]", i[0].imm);
 	else if (i->src_reg == BPF_PSEUDO_MAP_VALUE)
 		buf_printf(b, "map_value[%d]%+d", i[0].imm, i[1].imm);
+	else if (i->src_reg == BPF_PSEUDO_FUNC)
+		buf_printf(b, "func %+d", i[0].imm);
 	else
 		buf_printf(b, "0x%llx", (unsigned long long)value);
 	return true;

@@ -23,6 +23,12 @@ static bool is_wide(const struct bpf_insn *in)
 	return in->code == (BPF_LD | BPF_IMM | BPF_DW);
 }
 
+/* A reference to a callback: imm is the distance to its first instruction. */
+static bool is_func(const struct bpf_insn *in)
+{
+	return is_wide(in) && in->src_reg == BPF_PSEUDO_FUNC;
+}
+
 /* Marks everything that can run, by depth-first search from instruction 0. */
 static void mark(const struct code *c, bool *live, u32 *stack)
 {
@@ -36,6 +42,8 @@ static void mark(const struct code *c, bool *live, u32 *stack)
 			const struct bpf_insn *in = &c->insns.v[i];
 
 			live[i] = true;
+			if (is_func(in))
+				stack[depth++] = i + 1 + (u32)in->imm;
 			if (is_wide(in))
 				live[++i] = true;
 			else if (in->code == (BPF_JMP | BPF_EXIT))
@@ -78,9 +86,13 @@ static void compact(struct code *c, const bool *live, u32 *place)
 			continue;
 		if (is_jump(&in))
 			in.off = (s16)((s32)place[i + 1 + (u32)in.off] - (s32)place[i] - 1);
+		if (is_func(&in))
+			in.imm = (s32)place[i + 1 + (u32)in.imm] - (s32)place[i] - 1;
 		c->insns.v[place[i]] = in;
 		c->locs.v[place[i]] = c->locs.v[i];
 	}
+	for (u32 i = 0; i < c->funcs.n; i++)
+		c->funcs.v[i] = place[c->funcs.v[i]];
 	c->insns.n = n;
 	c->locs.n = n;
 }

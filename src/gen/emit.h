@@ -73,7 +73,9 @@ struct gen {
 	struct needs assume, found;
 	bool failed;
 
-	struct mem *vars; /* by var_sym index */
+	struct mem *vars;  /* by var_sym index */
+	enum reg frame;    /* what stack offsets count from: r10, in a callback the program's */
+	struct each *each; /* callbacks still to be compiled (gen_each.c) */
 	u32 break_label, continue_label;
 	u32 loop_depth;
 };
@@ -98,6 +100,8 @@ void mem_zero(struct gen *g, struct mem m, u32 from, u32 to);
 void mem_copy(struct gen *g, struct mem dst, struct mem src, u32 size);
 struct temp temp_save(struct gen *g, enum reg src);
 void temp_load(struct gen *g, struct temp t, enum reg dst);
+/* A word of the stack for a pointer, which would come back from scratch memory as a number. */
+s32 frame_pointer(struct gen *g);
 /* Memory behind the pointer now in `src`; the pointer is kept until the mark is released. */
 struct mem mem_behind(struct gen *g, enum reg src);
 
@@ -194,7 +198,8 @@ void gen_map_reach(struct gen *g, const struct node *map, struct mem key, u32 fu
 
 /* ---- gen_agg.c ---- */
 void gen_agg_assign(struct gen *g, const struct node *map, const struct node *call);
-void gen_agg_value(struct gen *g, const struct node *map);
+/* r0 = the value an aggregation reads as, its CPUs' cells added up. */
+void gen_agg_value(struct gen *g, const struct map_sym *sym, struct mem key, struct loc loc);
 
 /* ---- gen_stack.c ---- */
 /* Stores the words of a stack value. */
@@ -209,6 +214,13 @@ void gen_call(struct gen *g, const struct node *n);
 void gen_call_store(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
                     bool pad);
 bool gen_record(struct gen *g, const struct node *n);
+
+/* ---- gen_each.c ---- */
+void gen_each(struct gen *g, const struct node *n);
+/* r0 = number of a map's elements. */
+void gen_each_count(struct gen *g, const struct node *map);
+/* The callbacks of all loops, behind the program. */
+void gen_each_callbacks(struct gen *g);
 
 /* ---- gen_stmt.c ---- */
 void gen_block(struct gen *g, const struct node *block);

@@ -66,14 +66,14 @@ static enum reg base_reg(struct gen *g, struct mem m, enum reg tmp)
 {
 	switch (m.base) {
 	case MEM_STACK:
-		return R10;
+		return g->frame;
 	case MEM_SCRATCH:
-		code_load(&g->c, 8, tmp, R10, SCRATCH_HOME);
+		code_load(&g->c, 8, tmp, g->frame, SCRATCH_HOME);
 		return tmp;
 	case MEM_POINTER:
 		if (m.reg != R0)
 			return m.reg;
-		code_load(&g->c, 8, tmp, R10, m.home);
+		code_load(&g->c, 8, tmp, g->frame, m.home);
 		return tmp;
 	}
 	unreachable();
@@ -190,21 +190,25 @@ void temp_load(struct gen *g, struct temp t, enum reg dst)
 		mem_load(g, 8, dst, t.mem);
 }
 
-/* A pointer kept in scratch memory would come back as a plain number, so without a free
- * register it must go on the stack. */
+s32 frame_pointer(struct gen *g)
+{
+	g->used.stack += 8;
+	if (g->used.stack > STACK_BYTES) {
+		g->used.stack = STACK_BYTES;
+		gen_error(g, (struct loc){ g->c.loc, 1 }, "this expression is nested too deeply");
+	}
+	return -(s32)g->used.stack;
+}
+
 struct mem mem_behind(struct gen *g, enum reg src)
 {
-	enum reg r = take_reg(g);
+	struct mem m = { .base = MEM_POINTER, .reg = take_reg(g) };
 
-	if (r == R0) {
-		g->used.stack += 8;
-		if (g->used.stack > STACK_BYTES)
-			gen_error(g, (struct loc){ g->c.loc, 1 },
-			          "this expression is nested too deeply");
-		else
-			code_store(&g->c, 8, R10, -(s32)g->used.stack, src);
-		return (struct mem){ .base = MEM_POINTER, .reg = R0, .home = -(s32)g->used.stack };
+	if (m.reg == R0) {
+		m.home = frame_pointer(g);
+		code_store(&g->c, 8, g->frame, m.home, src);
+	} else {
+		code_mov(&g->c, m.reg, src);
 	}
-	code_mov(&g->c, r, src);
-	return (struct mem){ .base = MEM_POINTER, .reg = r };
+	return m;
 }

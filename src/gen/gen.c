@@ -319,6 +319,7 @@ static void body(struct gen *g)
 	code_bind(&g->c, out);
 	code_const(&g->c, R0, 0);
 	code_exit(&g->c);
+	gen_each_callbacks(g);
 }
 
 static void compile_once(struct gen *g)
@@ -328,6 +329,8 @@ static void compile_once(struct gen *g)
 	g->used = (struct mark){ .stack = g->assume.scratch ? 8 : 0, .scratch = SCRATCH_FIRST };
 	g->found = (struct needs){ 0 };
 	g->loop_depth = 0;
+	g->frame = R10;
+	g->each = NULL;
 	g->failed = false;
 	body(g);
 }
@@ -393,6 +396,8 @@ static bool gen_program(struct gen *g, const struct probe *p)
 	prog.insns = g->c.insns.v;
 	prog.n_insns = g->c.insns.n;
 	prog.locs = g->c.locs.v;
+	prog.funcs = g->c.funcs.v;
+	prog.n_funcs = g->c.funcs.n;
 	prog.sites = g->v->sites.v;
 	prog.n_sites = g->v->sites.n;
 	prog.may_sleep = g->found.may_sleep;

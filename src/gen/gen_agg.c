@@ -267,21 +267,21 @@ static void finish_value(struct gen *g, const struct type *t, struct mem acc)
 	code_bind(c, done);
 }
 
-void gen_agg_value(struct gen *g, const struct node *map)
+void gen_agg_value(struct gen *g, const struct map_sym *sym, struct mem key, struct loc loc)
 {
-	const struct type *t = map->map.sym->value;
+	const struct type *t = sym->value;
 	struct code *c = &g->c;
 	u32 top = code_label(c), next = code_label(c);
-	struct mem key = gen_key(g, map), acc = frame_alloc(g, 16), cpu = frame_alloc(g, 8);
+	struct mem acc = frame_alloc(g, 16), cpu = frame_alloc(g, 8);
 
 	if (t->kind == TYPE_HIST || t->kind == TYPE_LHIST) {
-		gen_error(g, map->loc, "a histogram can not be read as a number");
+		gen_error(g, loc, "a histogram can not be read as a number");
 		return;
 	}
 	mem_zero(g, acc, 0, 16);
 	mem_store_const(g, cpu, 0);
 	code_bind(c, top);
-	code_map(c, R1, map->map.sym->index);
+	code_map(c, R1, sym->index);
 	mem_addr(g, key, R2);
 	mem_load(g, 8, R3, cpu);
 	code_call(c, BPF_FUNC_map_lookup_percpu_elem);

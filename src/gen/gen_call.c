@@ -125,6 +125,11 @@ static void call_has_key(struct gen *g, const struct node *n)
 	gen_map_has(g, arg(n, 0), arg(n, 1));
 }
 
+static void call_len(struct gen *g, const struct node *n)
+{
+	gen_each_count(g, arg(n, 0));
+}
+
 /* Six bytes in memory order in the low bytes of r0. */
 static void call_macaddr(struct gen *g, const struct node *n)
 {
@@ -323,6 +328,7 @@ static const struct {
 	{ FUNC_SIGNAL, call_signal },
 	{ FUNC_DELETE, call_delete },
 	{ FUNC_HAS_KEY, call_has_key },
+	{ FUNC_LEN, call_len },
 	{ FUNC_MACADDR, call_macaddr },
 };
 

@@ -123,7 +123,7 @@ void gen_map_value(struct gen *g, const struct node *n)
 	u32 absent = code_label(&g->c);
 
 	if (type_is_agg(n->map.sym->value)) {
-		gen_agg_value(g, n);
+		gen_agg_value(g, n->map.sym, gen_key(g, n), n->loc);
 		code_bind(&g->c, absent);
 		return;
 	}

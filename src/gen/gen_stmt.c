@@ -5,9 +5,9 @@
  */
 #include "gen/emit.h"
 
-#define LOOP_BUDGET 400000u /* instructions; the verifier follows one million at most */
-#define LOOP_MAX    65536u
-#define LOOP_INNER  1024u /* rounds of a loop inside another */
+#define LOOP_BUDGET   400000u /* instructions; the verifier follows one million at most */
+#define LOOP_MAX      65536u
+#define LOOP_INNER    1024u /* rounds of a loop inside another */
 #define LOOP_BRANCHES 8000u /* the verifier keeps at most 8192 open branches */
 
 static void statement(struct gen *g, const struct node *n);
@@ -131,10 +131,10 @@ static u32 round_limit(const struct gen *g, const struct loop *l)
 		u8 class = BPF_CLASS(in->code), op = BPF_OP(in->code);
 
 		branches += (class == BPF_JMP || class == BPF_JMP32) && op != BPF_JA &&
-			    op != BPF_CALL && op != BPF_EXIT;
+		            op != BPF_CALL && op != BPF_EXIT;
 	}
 	return MIN(MIN(MAX(LOOP_BUDGET / length, 16u), LOOP_BRANCHES / MAX(branches, 1u)),
-		   g->loop_depth > 1 ? LOOP_INNER : LOOP_MAX);
+	           g->loop_depth > 1 ? LOOP_INNER : LOOP_MAX);
 }
 
 static void loop_close(struct gen *g, struct loop *l, struct loc loc)
@@ -224,6 +224,9 @@ static void statement(struct gen *g, const struct node *n)
 		break;
 	case NODE_FOR_RANGE:
 		for_range(g, n);
+		break;
+	case NODE_FOR_MAP:
+		gen_each(g, n);
 		break;
 	case NODE_BLOCK:
 		gen_block(g, n);

@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <linux/btf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,6 +102,71 @@ struct load {
 	u32 btf_id;
 };
 
+/*
+ * The kernel calls functions of a program only when the program has types for them. Ours need no
+ * more than "a function that returns int", the same for each; the format is that of
+ * Documentation/bpf/btf.rst.
+ */
+static int func_types(void)
+{
+	static const struct {
+		struct btf_header head;
+		struct btf_type number;
+		u32 encoding;
+		struct btf_type proto, func;
+		char strings[16];
+	} types = {
+		.head = { .magic = BTF_MAGIC,
+		          .version = 1,
+		          .hdr_len = sizeof(struct btf_header),
+		          .type_len = 3 * sizeof(struct btf_type) + sizeof(u32),
+		          .str_off = 3 * sizeof(struct btf_type) + sizeof(u32),
+		          .str_len = 16 },
+		.number = { .name_off = 1, .info = BTF_KIND_INT << 24, .size = 4 },
+		.encoding = BTF_INT_SIGNED << 24 | 32,
+		.proto = { .info = BTF_KIND_FUNC_PROTO << 24, .type = 1 },
+		.func = { .name_off = 5, .info = BTF_KIND_FUNC << 24, .type = 2 },
+		.strings = "\0int\0function",
+	};
+
+	return bpf_btf_load(&types, sizeof(types), NULL);
+}
+
+#define FUNC_TYPE 3 /* id of `func` */
+
+static struct bpf_func_info *func_info(const struct uprog *p)
+{
+	struct bpf_func_info *info = calloc(p->n_funcs + 1, sizeof(*info));
+
+	if (!info)
+		abort();
+	info[0].type_id = FUNC_TYPE;
+	for (u32 i = 0; i < p->n_funcs; i++)
+		info[i + 1] = (struct bpf_func_info){ p->funcs[i], FUNC_TYPE };
+	return info;
+}
+
+static int load_with(const struct load *ld, struct bpf_prog_load_opts *o)
+{
+	const struct uprog *p = ld->prog;
+	struct bpf_func_info *info;
+	int fd;
+
+	if (!p->n_funcs)
+		return bpf_prog_load(prog_kinds[p->kind].type, "memtap", "GPL", ld->insns,
+		                     p->n_insns, o);
+	info = func_info(p);
+	o->prog_btf_fd = (u32)func_types();
+	o->func_info = info;
+	o->func_info_cnt = p->n_funcs + 1;
+	o->func_info_rec_size = sizeof(*info);
+	fd = bpf_prog_load(prog_kinds[p->kind].type, "memtap", "GPL", ld->insns, p->n_insns, o);
+	if ((int)o->prog_btf_fd >= 0)
+		close((int)o->prog_btf_fd);
+	free(info);
+	return fd;
+}
+
 static int try_load(const struct load *ld, char *log, u32 log_size)
 {
 	LIBBPF_OPTS(bpf_prog_load_opts, o, .expected_attach_type = attach_type(ld->live, ld->prog),
@@ -108,8 +174,7 @@ static int try_load(const struct load *ld, char *log, u32 log_size)
 	            .prog_flags = ld->prog->may_sleep ? BPF_F_SLEEPABLE : 0,
 	            .log_level = log ? 1 : 0, .log_buf = log, .log_size = log_size);
 
-	return bpf_prog_load(prog_kinds[ld->prog->kind].type, "memtap", "GPL", ld->insns,
-	                     ld->prog->n_insns, &o);
+	return load_with(ld, &o);
 }
 
 /* Loads again for the log and explains. The buffer is only touched as far as it is written. */

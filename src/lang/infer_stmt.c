@@ -343,12 +343,8 @@ static void stmt_each(struct infer *in, struct node *n)
 	struct binding *b = var_declare(in, n->each.var);
 
 	b->fixed = true;
-	if (type) {
-		/* Typed all the same, so that the body makes no errors of its own. */
+	if (type)
 		var_set_type(in, b, type);
-		infer_error(in, n->each.map->loc, "memtap has no loop over a map yet");
-		infer_hint(in, "print(%.*s) shows all of it", STR_ARG(n->each.map->map.name));
-	}
 	n->each.var->type = b->sym->type;
 	loop_body(in, n->each.body);
 	in->scope.n = outer;

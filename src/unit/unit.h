@@ -134,6 +134,8 @@ struct uprog {
 	const struct bpf_insn *insns;
 	const u32 *locs; /* per instruction: byte offset in the source text */
 	u32 n_insns;
+	const u32 *funcs; /* where callbacks start, ascending; the program itself starts at 0 */
+	u32 n_funcs;
 	const struct usite *sites;
 	u32 n_sites;
 	bool may_sleep; /* load as sleepable: it may bring user pages in */

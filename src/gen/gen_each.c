@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * for ($kv : @map): the kernel walks the map and calls a function of ours for each element. The
+ * body is compiled as that function, behind the program, with the program's own frame:
+ *
+ *      program                               callback(map, key, value, frame)
+ *        r10 ---> [ variables, $kv ... ] <--- r9
+ *
+ * The address of the frame is passed along, so variables are the same memory in both; the
+ * callback uses no stack of its own. Its r6 is the context again, kept in the frame meanwhile.
+ * It returns 1 to end the loop; when the whole program is to end, a word in the frame says so.
+ */
+#include "gen/emit.h"
+
+#define GO_ON 0
+#define STOP  1
+
+/* A loop whose body waits to be compiled. */
+struct each {
+	const struct node *node;
+	u32 start;       /* label of the callback */
+	s32 ctx;         /* frame offset of the context */
+	struct mem done; /* set when the program is to end */
+	struct mark used;
+	u32 depth;
+	struct each *next;
+};
+
+static void call_for_each(struct gen *g, u32 map, u32 callback)
+{
+	code_map(&g->c, R1, map);
+	code_func(&g->c, R2, callback);
+	code_mov(&g->c, R3, g->frame);
+	code_const(&g->c, R4, 0);
+	code_call(&g->c, BPF_FUNC_for_each_map_elem);
+}
+
+static struct each *each_add(struct gen *g, const struct node *n)
+{
+	struct each *e = arena_new(&g->u->arena, struct each), **tail = &g->each;
+
+	e->node = n;
+	e->start = code_label(&g->c);
+	while (*tail)
+		tail = &(*tail)->next;
+	*tail = e;
+	return e;
+}
+
+void gen_each(struct gen *g, const struct node *n)
+{
+	struct each *e = each_add(g, n);
+
+	e->ctx = frame_pointer(g);
+	e->done = frame_alloc(g, 8);
+	e->used = g->used;
+	e->depth = g->loop_depth + 1;
+	code_store(&g->c, 8, g->frame, e->ctx, CTX);
+	mem_store_const(g, e->done, 0);
+	call_for_each(g, n->each.map->map.sym->index, e->start);
+	mem_load(g, 8, R0, e->done);
+	code_if_imm(&g->c, BPF_JNE, R0, 0, g->exit_label);
+}
+
+/* The kernel counts the calls. */
+void gen_each_count(struct gen *g, const struct node *map)
+{
+	struct each *e = each_add(g, NULL);
+
+	call_for_each(g, map->map.sym->index, e->start);
+}
+
+/* $kv = (key, value); r2 and r3 are their addresses. */
+static void store_pair(struct gen *g, const struct node *n)
+{
+	const struct map_sym *sym = n->each.map->map.sym;
+	const struct var_sym *var = n->each.var->var.sym;
+	struct mem pair = g->vars[var->index];
+	struct mark m = frame_mark(g);
+	struct mem key = mem_behind(g, R2), value = mem_behind(g, R3), to;
+
+	gen_convert(g, pair, var->type->fields[0].type, key, sym->key, true);
+	to = mem_at(pair, (s32)var->type->fields[1].off);
+	if (type_is_agg(sym->value)) {
+		gen_agg_value(g, sym, pair, n->each.map->loc);
+		mem_store(g, 8, to, R0);
+	} else {
+		gen_convert(g, to, var->type->fields[1].type, value, sym->value, true);
+	}
+	frame_release(g, m);
+}
+
+static void leave(struct gen *g, s32 result)
+{
+	code_const(&g->c, R0, (u64)(s64)result);
+	code_exit(&g->c);
+}
+
+static void callback(struct gen *g, const struct each *e)
+{
+	g->frame = R9;
+	g->used = e->used;
+	g->used.regs = 1u << (R9 - R7);
+	g->loop_depth = e->depth;
+	g->exit_label = code_label(&g->c);
+	g->break_label = code_label(&g->c);
+	g->continue_label = code_label(&g->c);
+	g->c.loc = e->node->loc.off;
+	code_mov(&g->c, R9, R4);
+	code_load(&g->c, 8, CTX, R9, e->ctx);
+	store_pair(g, e->node);
+	gen_block(g, e->node->each.body);
+	code_bind(&g->c, g->continue_label);
+	leave(g, GO_ON);
+	code_bind(&g->c, g->exit_label);
+	mem_store_const(g, e->done, 1);
+	code_bind(&g->c, g->break_label);
+	leave(g, STOP);
+}
+
+void gen_each_callbacks(struct gen *g)
+{
+	while (g->each) {
+		struct each *e = g->each;
+
+		g->each = e->next;
+		code_func_start(&g->c, e->start);
+		if (e->node)
+			callback(g, e);
+		else
+			leave(g, GO_ON);
+	}
+}

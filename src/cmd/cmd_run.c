@@ -173,6 +173,7 @@ static int run_job(const struct job *j, const struct options *o, struct child *c
 		.output = o->output,
 		.output_fd = STDOUT_FILENO,
 		.pid = (s32)o->pid,
+		.features = world_linux_features(j->world),
 		.report = report,
 		.report_ctx = &r,
 	};

@@ -23,8 +23,7 @@ static int load_nothing(enum bpf_prog_type type, u32 attach_type)
 {
 	LIBBPF_OPTS(bpf_prog_load_opts, o, .expected_attach_type = attach_type);
 
-	libbpf_set_memlock_rlim(0);
-	return bpf_prog_load(type, NULL, "GPL", nothing, ARRAY_SIZE(nothing), &o);
+	return sys_prog_load(type, nothing, ARRAY_SIZE(nothing), &o);
 }
 
 /* "/" is no regular file: EBADF from kernels that got so far as to look. */
@@ -74,8 +73,7 @@ static bool features_fentry(void)
 {
 	LIBBPF_OPTS(bpf_prog_load_opts, o, .expected_attach_type = BPF_TRACE_FENTRY,
 	            .attach_btf_id = 1);
-	int prog = bpf_prog_load(BPF_PROG_TYPE_TRACING, NULL, "GPL", nothing, ARRAY_SIZE(nothing),
-	                         &o);
+	int prog = sys_prog_load(BPF_PROG_TYPE_TRACING, nothing, ARRAY_SIZE(nothing), &o);
 
 	if (prog >= 0)
 		close(prog);

@@ -104,7 +104,12 @@ bool perf_error(int code, const char *what, struct err *e);
 /* ---- detach.c ---- */
 void detach_all(struct live *l);
 
-/* ---- sys.c: system calls libbpf 1.1 has no wrapper for, and small files of /sys ---- */
+/* ---- sys.c: system calls libbpf 1.1 has no wrapper for or makes more of, and small files of
+ * /sys. Descriptors, or -errno. ---- */
+struct bpf_prog_load_opts;
+int sys_prog_load(enum bpf_prog_type type, const struct bpf_insn *insns, u32 n,
+                  const struct bpf_prog_load_opts *o);
+int sys_map_create(const struct umap *m, const char *name);
 struct sys_uprobe_multi {
 	const char *path;
 	const u64 *offsets, *ref_ctrs, *cookies; /* ref_ctrs may be NULL */

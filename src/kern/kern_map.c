@@ -46,12 +46,11 @@ static bool is_array(const struct umap *m)
 bool kern_map_create(struct live *l, u32 map, struct err *e)
 {
 	const struct umap *m = &l->unit->maps.v[map];
-	LIBBPF_OPTS(bpf_map_create_opts, o, .map_flags = m->flags);
 	char name[BPF_OBJ_NAME_LEN];
 	int fd;
 
 	kernel_name(name, m->name);
-	fd = bpf_map_create(m->bpf_type, name, m->key_size, m->value_size, m->max_entries, &o);
+	fd = sys_map_create(m, name);
 	if (fd == -EPERM || fd == -EACCES) {
 		sys_refused(e, -fd, "the kernel does not let this user make BPF maps");
 		return false;

@@ -153,14 +153,13 @@ static int load_with(const struct load *ld, struct bpf_prog_load_opts *o)
 	int fd;
 
 	if (!p->n_funcs)
-		return bpf_prog_load(prog_kinds[p->kind].type, "memtap", "GPL", ld->insns,
-		                     p->n_insns, o);
+		return sys_prog_load(prog_kinds[p->kind].type, ld->insns, p->n_insns, o);
 	info = func_info(p);
 	o->prog_btf_fd = (u32)func_types();
 	o->func_info = info;
 	o->func_info_cnt = p->n_funcs + 1;
 	o->func_info_rec_size = sizeof(*info);
-	fd = bpf_prog_load(prog_kinds[p->kind].type, "memtap", "GPL", ld->insns, p->n_insns, o);
+	fd = sys_prog_load(prog_kinds[p->kind].type, ld->insns, p->n_insns, o);
 	if ((int)o->prog_btf_fd >= 0)
 		close((int)o->prog_btf_fd);
 	free(info);

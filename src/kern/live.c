@@ -89,7 +89,6 @@ struct live *live_load(const struct unit *u, const struct live_options *o, struc
 	struct live *l;
 
 	libbpf_set_print(NULL);
-	libbpf_set_memlock_rlim(0); /* kernels since 5.11 do not charge maps to that limit */
 	l = live_new(u, o);
 	if (!load_all(l, o->log, e)) {
 		live_free(l);

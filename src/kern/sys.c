@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The few kernel calls that the packaged libbpf has no wrapper for, and numbers from /sys.
+ * Programs and maps are made here too: libbpf loads two programs of its own before the first,
+ * to learn whether to raise a limit and whether names are known, and the answer is yes on every
+ * kernel since 5.11.
  *
  * bpf(2) takes a union whose size grows with the kernel; fields behind those a kernel knows must
  * be zero. So a call that uses newer fields has its own struct here, laid out as in the
@@ -9,6 +12,7 @@
  */
 #include "kern/kern.h"
 
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdio.h>
@@ -20,6 +24,8 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "bpf/uapi.h"
+
+#define LOAD_TRIES 5u
 
 /* union bpf_attr, BPF_LINK_CREATE of a uprobe_multi link. */
 struct attr_uprobe_multi {
@@ -40,6 +46,51 @@ static int sys_bpf(enum bpf_cmd cmd, const void *attr, size_t size)
 	long r = syscall(SYS_bpf, cmd, attr, size);
 
 	return r < 0 ? -errno : (int)r;
+}
+
+int sys_prog_load(enum bpf_prog_type type, const struct bpf_insn *insns, u32 n,
+                  const struct bpf_prog_load_opts *o)
+{
+	union bpf_attr attr;
+	int fd;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.prog_type = type;
+	attr.expected_attach_type = o->expected_attach_type;
+	attr.insns = (uintptr_t)insns;
+	attr.insn_cnt = n;
+	attr.license = (uintptr_t) "GPL";
+	memcpy(attr.prog_name, "memtap", sizeof("memtap"));
+	attr.prog_flags = o->prog_flags;
+	attr.attach_btf_id = o->attach_btf_id;
+	attr.prog_btf_fd = o->prog_btf_fd;
+	attr.func_info = (uintptr_t)o->func_info;
+	attr.func_info_cnt = o->func_info_cnt;
+	attr.func_info_rec_size = o->func_info_rec_size;
+	attr.log_level = o->log_level;
+	attr.log_buf = (uintptr_t)o->log_buf;
+	attr.log_size = o->log_size;
+	/* A signal may end the kernel's check early. */
+	for (u32 i = 0; i < LOAD_TRIES; i++) {
+		fd = sys_bpf(BPF_PROG_LOAD, &attr, sizeof(attr));
+		if (fd != -EAGAIN)
+			break;
+	}
+	return fd;
+}
+
+int sys_map_create(const struct umap *m, const char *name)
+{
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.map_type = m->bpf_type;
+	attr.key_size = m->key_size;
+	attr.value_size = m->value_size;
+	attr.max_entries = m->max_entries;
+	attr.map_flags = m->flags;
+	strncpy(attr.map_name, name, sizeof(attr.map_name) - 1);
+	return sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
 }
 
 int sys_link_uprobe_multi(int prog, const struct sys_uprobe_multi *m)

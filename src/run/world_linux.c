@@ -378,6 +378,13 @@ static const struct features *world_features(struct world *w)
 	return &l->features;
 }
 
+const struct features *world_linux_features(const struct world *w)
+{
+	const struct world_linux *l = (const struct world_linux *)w;
+
+	return l->features_known ? &l->features : l->o.features;
+}
+
 static const struct world_ops ops = {
 	.btf = world_btf,
 	.tracepoint = world_tracepoint,

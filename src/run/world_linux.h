@@ -24,5 +24,7 @@ struct world_linux_options {
  */
 struct world *world_linux_new(const struct world_linux_options *o);
 void world_linux_free(struct world *w);
+/* What is known of the kernel, NULL when it was not asked yet. */
+const struct features *world_linux_features(const struct world *w);
 
 #endif

@@ -33,28 +33,37 @@ static int probe_dir(const char *dir)
 	return stat(path, &st) == 0 ? 0 : errno;
 }
 
+/* A mount that was refused: what is missing, and who can help. Returns -1. */
+static int not_mountable(struct err *e, int code)
+{
+	if (code == ENODEV) {
+		err_set(e, "this kernel has no tracefs, so it has no tracepoints (CONFIG_TRACING)");
+		err_hint(e, "software:, hardware:, profile:, interval:, uprobe: and usdt: probes "
+		            "do not need it");
+		return -1;
+	}
+	err_sys(e, code, "tracefs is not mounted and memtap can not mount it");
+	if (code == EPERM || code == EACCES || code == ENOSYS)
+		err_hint(e, "run memtap as root with CAP_SYS_ADMIN, or have root mount it: "
+		            "mount -t tracefs nodev /sys/kernel/tracing (for a container: on the "
+		            "host, and pass it in)");
+	else
+		err_hint(e, "try: mount -t tracefs nodev /sys/kernel/tracing");
+	return -1;
+}
+
 static int mount_private(struct err *e)
 {
-	int fs = fsopen("tracefs", FSOPEN_CLOEXEC), fd;
+	int fs = fsopen("tracefs", FSOPEN_CLOEXEC), fd = -1, code;
 
-	if (fs < 0) {
-		if (errno == EPERM)
-			no_permission(e, "the kernel's tracing files are not mounted and mounting "
-			                 "them is not allowed");
-		else
-			err_sys(e, errno, "the kernel has no tracing files (tracefs)");
-		return -1;
-	}
-	if (fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0) {
-		err_sys(e, errno, "can not create a view of the kernel's tracing files");
-		close(fs);
-		return -1;
-	}
-	fd = fsmount(fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
-	if (fd < 0)
-		err_sys(e, errno, "can not mount the kernel's tracing files");
+	if (fs < 0)
+		return not_mountable(e, errno);
+	if (fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
+		fd = fsmount(fs, FSMOUNT_CLOEXEC,
+		             MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+	code = errno;
 	close(fs);
-	return fd;
+	return fd >= 0 ? fd : not_mountable(e, code);
 }
 
 static bool take_dir(struct tracefs *t, const char *dir)

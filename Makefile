@@ -57,6 +57,8 @@ FUZZ_OBJ := $(filter-out %/main.o,$(SRC:src/%.c=$(BUILD)/fuzz/obj/%.o))
 EXAMPLES := $(BUILD)/examples/itest
 PROGS    := $(patsubst tests/run/progs/%.c,$(BUILD)/tests/progs/%,$(wildcard tests/run/progs/*.c))
 GO_PROG  := $(BUILD)/tests/progs/cache_go
+# BPF objects whose relocations the unit tests evaluate, and a BTF made up for them.
+CORE_OBJ := $(patsubst tests/core/%.c,$(BUILD)/tests/core/%.o,$(wildcard tests/core/*.c))
 
 # Targets that fetch what they need first: then nothing is compiled before set-up is done.
 SETUP_demo := build
@@ -128,6 +130,11 @@ $(BUILD)/tests/progs/%: tests/run/progs/%.c Makefile | $(READY)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(TARGET_CFLAGS) -o $@ $< -pthread
 
+$(BUILD)/tests/core/%.o: tests/core/%.c tests/core/core.h Makefile | $(READY)
+	$(say) BPF $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) -target bpf -O2 -g -Wall -c -o $@ $<
+
 $(GO_PROG): $(wildcard tests/run/go/*.go tests/run/go/*/*.go tests/run/go/go.mod) | $(READY)
 	$(say) GO $@
 	$(Q)mkdir -p $(@D)
@@ -151,12 +158,12 @@ demo: $(BUILD)/memtap $(EXAMPLES)
 		-e 'uprobe:./itest:cache_insert {@bytes=lhist(arg2, 0 , 16384, 128)}' \
 		-c './itest 100'
 
-tests: all $(UNIT) $(REPLAY) $(EXAMPLES) $(PROGS) $(GO_PROG)
+tests: all $(UNIT) $(REPLAY) $(CORE_OBJ) $(EXAMPLES) $(PROGS) $(GO_PROG)
 
 ## make check     every test, ending with one line of totals; in parts: unit-check, run-check
 check: tests
 	$(Q)tests/check --build $(BUILD) $(if $(SAN),--sanitized)
-unit-check: all $(UNIT) $(REPLAY)
+unit-check: all $(UNIT) $(REPLAY) $(CORE_OBJ)
 	$(Q)tests/check --build $(BUILD) unit corpus
 run-check: all $(EXAMPLES) $(PROGS) $(GO_PROG)
 	$(Q)tests/check --build $(BUILD) $(if $(SAN),--sanitized) run bad

@@ -34,9 +34,13 @@
 
 /* Maps are read again when they are older than this: a process may have called exec ... */
 #define MAPS_AGE_NS 1000000000ull
-/* ... or, for an address that is in no mapping (dlopen), when older than a time that starts here
- * and doubles, up to MAPS_AGE_NS, as long as reading them brings nothing new. */
-#define MISS_AGE_NS 1000000ull
+/* ... or, for an address that is in no mapping: it may have called dlopen. Often the address is
+ * none at all (a stack walked without frame pointers), so such reads are free until they have
+ * brought nothing new for this long, and then ever rarer, up to MAPS_AGE_NS. */
+#define VAIN_NS 10000000ull
+/* Addresses a process can have mapped: above mmap_min_addr, in the lower half. */
+#define ADDRESS_MIN 0x10000ull
+#define ADDRESS_MAX (1ull << 56)
 
 #define DELETED " (deleted)"
 
@@ -44,7 +48,8 @@ struct proc {
 	u32 pid; /* 0: free */
 	u64 used;
 	u64 read_ns; /* when maps were last looked at */
-	u64 miss_ns; /* see MISS_AGE_NS; 0: read at once */
+	u64 vain_ns; /* spent on reads that brought nothing new, see VAIN_NS */
+	u64 miss_ns; /* age at which they are read for an address in no mapping */
 	u64 hash;    /* of the text of the maps */
 	struct arena arena;
 	struct procmaps maps;
@@ -279,6 +284,18 @@ static struct proc *proc_get(struct usym *u, u32 pid)
 	return p;
 }
 
+/* An address is in no mapping: looks again, as often as that is worth its time. */
+static void proc_missed(struct proc *p)
+{
+	if (proc_refresh(p)) {
+		p->vain_ns = p->miss_ns = 0;
+		return;
+	}
+	p->vain_ns += now_ns() - p->read_ns;
+	if (p->vain_ns > VAIN_NS)
+		p->miss_ns = MIN(p->miss_ns * 2 + VAIN_NS, MAPS_AGE_NS);
+}
+
 static const struct procmap *proc_map(struct proc *p, u64 addr)
 {
 	const struct procmap *m;
@@ -287,9 +304,9 @@ static const struct procmap *proc_map(struct proc *p, u64 addr)
 	if (age > MAPS_AGE_NS)
 		proc_refresh(p);
 	m = procmaps_find(&p->maps, addr);
-	if (m || age <= p->miss_ns || age > MAPS_AGE_NS)
+	if (m || addr < ADDRESS_MIN || addr >= ADDRESS_MAX || age < p->miss_ns || age > MAPS_AGE_NS)
 		return m;
-	p->miss_ns = proc_refresh(p) ? MISS_AGE_NS : MIN(p->miss_ns * 2 + MISS_AGE_NS, MAPS_AGE_NS);
+	proc_missed(p);
 	return procmaps_find(&p->maps, addr);
 }
 

@@ -380,6 +380,17 @@ def test_names_of_short_lived_commands(context):
     return None
 
 
+def test_names_while_libraries_are_loaded(context):
+    """Stacks printed at once: the maps known from exec lack the libraries."""
+    for _ in range(5):
+        out, err, _ = Run([context.memtap, "-q", "-e", "software:page-faults:1 /pid == cpid/ "
+                           "{ printf(\"%s\", ustack(perf)); }", "-c", "ls /"]).finish(
+                               20 * context.factor)
+        if not re.search(r"\t[0-9a-f]+ [a-z_]+\+\d+ \(/\S*/libc\.so\.6\)", out):
+            return shown("no function of libc", out, err)
+    return None
+
+
 def test_a_held_command_gets_its_signals(context):
     progs = context.progs
     for command, code in (("sh -c 'kill -9 $$'", 137), (progs + "/sizes abort", 134),

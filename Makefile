@@ -58,7 +58,8 @@ EXAMPLES := $(BUILD)/examples/itest
 PROGS    := $(patsubst tests/run/progs/%.c,$(BUILD)/tests/progs/%,$(wildcard tests/run/progs/*.c))
 GO_PROG  := $(BUILD)/tests/progs/cache_go
 # BPF objects whose relocations the unit tests evaluate, and a BTF made up for them.
-CORE_OBJ := $(patsubst tests/core/%.c,$(BUILD)/tests/core/%.o,$(wildcard tests/core/*.c))
+CORE_OBJ := $(patsubst tests/core/%.c,$(BUILD)/tests/core/%.o,$(wildcard tests/core/*.c)) \
+	    $(BUILD)/tests/core/made.bpf.eb.o $(BUILD)/tests/core/target.eb.o
 
 # Targets that fetch what they need first: then nothing is compiled before set-up is done.
 SETUP_demo := build
@@ -129,6 +130,12 @@ $(BUILD)/tests/progs/%: tests/run/progs/%.c Makefile | $(READY)
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(TARGET_CFLAGS) -o $@ $< -pthread
+
+# In the other byte order.
+$(BUILD)/tests/core/%.eb.o: tests/core/%.c tests/core/core.h Makefile | $(READY)
+	$(say) BPF $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) -target bpfeb -O2 -g -Wall -c -o $@ $<
 
 $(BUILD)/tests/core/%.o: tests/core/%.c tests/core/core.h Makefile | $(READY)
 	$(say) BPF $@
@@ -209,10 +216,15 @@ bench: all $(EXAMPLES) $(PROGS)
 ## make install   into DESTDIR$(PREFIX)
 install: $(BUILD)/memtap
 	install -D -m 755 $(BUILD)/memtap $(DESTDIR)$(PREFIX)/bin/memtap
-	install -D -m 644 man/memtap.1 $(DESTDIR)$(PREFIX)/share/man/man1/memtap.1
+	for page in man/*.[1-9]; do \
+		install -D -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page#man/}; \
+	done
 
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/memtap $(DESTDIR)$(PREFIX)/share/man/man1/memtap.1
+	rm -f $(DESTDIR)$(PREFIX)/bin/memtap
+	for page in man/*.[1-9]; do \
+		rm -f $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page#man/}; \
+	done
 
 # The BTF reader as a library for others.
 include mk/btf.mk

@@ -83,11 +83,8 @@ static void test_cut(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_set),
-		cmocka_unit_test(test_sys),
-		cmocka_unit_test(test_wrap),
-		cmocka_unit_test(test_at),
-		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_set), cmocka_unit_test(test_sys), cmocka_unit_test(test_wrap),
+		cmocka_unit_test(test_at),  cmocka_unit_test(test_cut),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

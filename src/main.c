@@ -13,6 +13,7 @@ static const struct {
 	int (*run)(int argc, char **argv);
 } commands[] = {
 	{ "run", cmd_run },
+	{ "btf", cmd_btf },
 };
 
 int main(int argc, char **argv)

@@ -7,5 +7,7 @@
 
 /* Runs, lists or dumps a script. */
 int cmd_run(int argc, char **argv);
+/* Shows, searches, dumps and compares the kernel's types. */
+int cmd_btf(int argc, char **argv);
 
 #endif

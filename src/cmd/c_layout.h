@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* A struct or union for people who look for offsets, holes and cachelines. */
+#ifndef CMD_C_LAYOUT_H
+#define CMD_C_LAYOUT_H
+
+#include <memtap/btf.h>
+
+#include "base/buf.h"
+
+/* "struct x {...};" with offset and size behind each member, and a summary. */
+void c_layout_print(struct buf *b, const struct btf *btf, const struct btf_info *t);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* What to say when BTF has no such name. */
+#ifndef CMD_CMD_BTF_NEAR_H
+#define CMD_CMD_BTF_NEAR_H
+
+#include "cmd/cmd_btf.h"
+
+/* "there is no struct x", with the nearest name of that kind as a hint, or what the name is
+ * instead. `what` is as written: "struct x", "func x", "x". Always false. */
+bool cmd_btf_missing(struct btf_job *j, const char *what, struct err *e);
+/* "struct x" is kind STRUCT and name "x"; without a known word the kind is 0. */
+u32 cmd_btf_split(const char *what, const char **name);
+
+#endif

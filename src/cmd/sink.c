@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Output in large writes; see sink.h. Does not format. */
+#include "cmd/sink.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SINK_SIZE (128u << 10)
+
+void sink_open(struct sink *s, int fd)
+{
+	*s = (struct sink){ .fd = fd, .cap = SINK_SIZE };
+	s->p = malloc(s->cap);
+	if (!s->p)
+		abort();
+}
+
+static void write_all(struct sink *s, const char *p, size_t n)
+{
+	while (n && !s->error) {
+		ssize_t done = write(s->fd, p, n);
+
+		if (done < 0 && errno != EINTR)
+			s->error = errno;
+		if (done > 0) {
+			p += done;
+			n -= (size_t)done;
+		}
+	}
+}
+
+void sink_flush(struct sink *s)
+{
+	write_all(s, s->p, s->n);
+	s->n = 0;
+}
+
+void sink_add(struct sink *s, const void *p, size_t n)
+{
+	if (n > s->cap - s->n)
+		sink_flush(s);
+	if (n > s->cap) {
+		write_all(s, p, n);
+		return;
+	}
+	memcpy(s->p + s->n, p, n);
+	s->n += n;
+}
+
+void sink_take(struct sink *s, struct buf *b)
+{
+	sink_add(s, buf_text(b), b->n);
+	buf_reset(b);
+}
+
+bool sink_close(struct sink *s, struct err *e)
+{
+	int error;
+
+	sink_flush(s);
+	error = s->error;
+	free(s->p);
+	*s = (struct sink){ 0 };
+	if (!error || error == EPIPE)
+		return true;
+	return err_sys(e, error, "cannot write the output");
+}

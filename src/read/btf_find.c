@@ -219,6 +219,7 @@ struct each {
 	void *ctx;
 };
 
+/* One byte of a name is compared before functions are called. */
 static bool each_hit(void *ctx, u32 id, u32 off)
 {
 	const struct each *e = ctx;
@@ -228,7 +229,8 @@ static bool each_hit(void *ctx, u32 id, u32 off)
 	if (!btf_need(e->in, p, BTF_RECORD))
 		return true;
 	name = btf_string(e->in, btf_load(e->in, p));
-	if (!name || !name[0] || strncmp(name, e->glob, e->plain) != 0)
+	if (!name || !name[0] || (e->plain && name[0] != e->glob[0]) ||
+	    strncmp(name, e->glob, e->plain) != 0)
 		return true;
 	if (!e->rest && !glob_match(str_of(e->glob), str_of(name)))
 		return true;
@@ -248,6 +250,7 @@ void btf_each(const struct btf *b, u32 kind, const char *glob,
 		f.kinds[kind] = 1;
 	for (u32 level = 0; level <= btf_depth(b); level++) {
 		e.in = btf_at_level(b, level);
+		f.texts = e.in->base || e.in->src.fd >= 0 ? NULL : e.in->strs;
 		if (!btf_pass(e.in, &f, each_hit, &e))
 			return;
 	}

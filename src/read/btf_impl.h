@@ -26,7 +26,7 @@
 #define BTF_NEST_MAX  16u /* anonymous members in each other */
 #define BTF_FILE_MAX  (256u << 20)
 #define BTF_WORK_MAX  100000u /* members looked at for one question */
-#define BTF_MARKS_MAX 7168u   /* marks of the index, 56 KiB */
+#define BTF_MARKS_MAX 7100u   /* marks of the index, 56 KiB */
 #define BTF_RECENT    512u    /* remembered answers, 4 KiB */
 #define BTF_PAGE      4096u   /* what one read of a sysfs file gives at most */
 #define BTF_KINDS     128u
@@ -46,6 +46,7 @@ struct btf_marks {
 	atomic_bool whole; /* no type lies behind `known` */
 	u32 known_off, last_id;
 	_Atomic u64 recent[BTF_RECENT]; /* hash of kind and name << 32 | id */
+	_Atomic u64 places[BTF_RECENT]; /* id << 32 | offset of types asked about */
 	struct btf_mark v[BTF_MARKS_MAX];
 };
 
@@ -161,13 +162,15 @@ static inline bool btf_need(const struct btf *b, const void *p, u64 n)
 /* Which types a pass wants: of these kinds, and (names not NULL) with one of these names. */
 struct btf_filter {
 	u8 kinds[BTF_KINDS];
-	const u8 *names; /* a bit for each hash of an offset, see btf_name_bit */
+	const u8 *names; /* a bit for each hash of an offset, see btf_name_hash */
+	const char
+		*texts; /* of the strings, fetched ahead for a callback that reads them; or NULL */
 };
 
 #define BTF_NAME_BITS 16u
 static inline u32 btf_name_hash(u32 off)
 {
-	return off * 0x9e3779b1u >> (32 - BTF_NAME_BITS);
+	return off & ((1u << BTF_NAME_BITS) - 1);
 }
 
 /* A type that passed: its number in the lane, and its offset in the block in words of 4 bytes. */
@@ -224,9 +227,12 @@ struct btf_wanted {
 	bool seen[BTF_WANTED_MAX]; /* spelled at the start of a string at least once */
 	u32 len[BTF_WANTED_MAX];
 	u32 unseen, back, n_short;
-	u32 marked;     /* bits of `names` that were set, with repetitions */
+	bool ascii;
+	u8 sets[2][2][16]; /* last and second to last letters, see ends_avx2 */
+	u32 marked;        /* bits of `names` that were set, with repetitions */
 	u32 level, pos; /* where the search goes on: files from the root of split BTF on, bytes */
 	u8 last4[4096]; /* a bit for each hash of the last four bytes of a name */
+	u32 last[BTF_WANTED_MAX], last_mask[BTF_WANTED_MAX];
 	u8 names[1u << BTF_NAME_BITS >> 3]; /* a bit for each hash of an offset */
 };
 void btf_wanted_init(struct btf_wanted *w, const struct btf_query *q, u32 n, unsigned flags);

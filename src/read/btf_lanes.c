@@ -64,14 +64,12 @@ static inline void note_hit(struct btf_lane *l, u32 nth, u32 off)
 	l->hits[l->n_hits++] = (struct btf_hit){ (u16)nth, (u16)(off / 4) };
 }
 
-static inline bool wanted(const struct btf_filter *f, u32 kind, u32 name)
+static inline __attribute__((always_inline)) bool wanted(const struct btf_filter *f,
+                                                         const u8 *names, u32 kind, u32 name)
 {
-	u32 h;
+	u32 h = btf_name_hash(name);
 
-	if (!f->names)
-		return f->kinds[kind];
-	h = btf_name_hash(name);
-	return (f->names[h / 8] >> h % 8 & 1) && f->kinds[kind];
+	return (!names || names[h / 8] >> h % 8 & 1) && f->kinds[kind];
 }
 
 static void leave(struct walkers *w, u32 i, u32 n, bool bad)
@@ -89,9 +87,11 @@ static void leave(struct walkers *w, u32 i, u32 n, bool bad)
 
 /* The loop all time is spent in; `swap` and `filter` are constants where it is called. */
 static inline __attribute__((always_inline)) void walk(const struct btf_block *k, struct walkers *w,
-                                                       bool swap, const struct btf_filter *filter)
+                                                       bool swap, const struct btf_filter *filter,
+                                                       const u8 *names)
 {
 	const u64 *tail = k->btf->tail;
+	const char *texts = filter ? filter->texts : NULL;
 
 	for (u32 nth = 0; w->n; nth++) {
 		if (nth % BTF_LANE_STEP == 0)
@@ -114,8 +114,11 @@ static inline __attribute__((always_inline)) void walk(const struct btf_block *k
 
 				memcpy(&name, k->p + off, sizeof(name));
 				name = swap ? __builtin_bswap32(name) : name;
-				if (wanted(filter, btf_kind_of(word), name))
+				if (wanted(filter, names, btf_kind_of(word), name)) {
 					note_hit(w->lane[i], nth, off);
+					if (texts)
+						__builtin_prefetch(texts + name);
+				}
 			}
 			w->off[i] = (u32)next;
 			if (next >= w->end[i])
@@ -140,12 +143,16 @@ static void walkers_add(struct walkers *w, struct btf_lane *l, u32 from, u32 to)
 
 static void walkers_run(const struct btf_block *k, struct walkers *w)
 {
+	const struct btf_filter *f = k->filter;
+
 	if (k->btf->swap)
-		walk(k, w, true, k->filter);
-	else if (k->filter)
-		walk(k, w, false, k->filter);
+		walk(k, w, true, f, f ? f->names : NULL);
+	else if (!f)
+		walk(k, w, false, NULL, NULL);
+	else if (f->names)
+		walk(k, w, false, f, f->names);
 	else
-		walk(k, w, false, NULL);
+		walk(k, w, false, f, NULL);
 }
 
 void btf_block_walk(struct btf_block *k)

@@ -12,7 +12,7 @@
  *                 `uct' --> candidates --> "task_struct": at a string's start, seen;
  *                                          and at the tail of another, also marked
  *
- * Names of less than four letters are searched one by one; flavours ("x___old") by their "___".
+ * Names of one and two letters are searched one by one; flavours ("x___old") by their "___".
  */
 #include "read/btf_impl.h"
 
@@ -23,6 +23,7 @@
 #define SLICE     65536u /* bytes between looks at whether all names have been seen */
 #define SCRATCH   32768u /* bytes of strings copied out of a file that is not mapped */
 #define NAME_MAX_ 4096u  /* longer names are never found */
+#define LOOKED_AT 3u     /* letters of a name that is looked for by its end, at least */
 #define FLAVOR    "___"
 
 /* ---- names ---------------------------------------------------------------------------------- */
@@ -47,12 +48,53 @@ bool btf_wanted_fits(const struct btf_wanted *w, u32 i, const char *text, u32 ki
 	return !text[n] || (w->flavors && essential(text, (u32)strlen(text)) == n);
 }
 
-static u32 last4_hash(const char *end)
+/* The four bytes before `end`, with which `look` can compare at once. */
+static u32 last_word(const char *end)
 {
 	u32 v;
 
 	memcpy(&v, end - 4, sizeof(v));
-	return v * 0x9e3779b1u >> 17;
+	return v;
+}
+
+static u32 last4_hash(u32 word)
+{
+	return word * 0x9e3779b1u >> 17;
+}
+
+static void last4_add(struct btf_wanted *w, u32 word)
+{
+	u32 h = last4_hash(word);
+
+	w->last4[h / 8] |= (u8)(1u << h % 8);
+}
+
+/* What may stand before the NUL of a string that is or ends in the name. */
+static void ends_add(struct btf_wanted *w, u32 i, const char *name, u32 len)
+{
+	char last[4] = { 0 }, mask[4] = { 0, -1, -1, -1 };
+
+	if (len > LOOKED_AT) {
+		memcpy(last, name + len - 4, 4);
+		mask[0] = -1;
+		last4_add(w, last_word(last + 4));
+	} else {
+		memcpy(last + 1, name, LOOKED_AT);
+		for (u32 c = 0; c < 256; c++) {
+			last[0] = (char)c;
+			last4_add(w, last_word(last + 4));
+		}
+		last[0] = 0;
+	}
+	w->last[i] = last_word(last + 4);
+	w->last_mask[i] = last_word(mask + 4);
+	for (u32 j = 0; j < 2; j++) {
+		u8 c = (u8)name[len - 1 - j];
+
+		w->ascii &= c < 0x80;
+		w->sets[j][0][c & 15] |= (u8)(1u << (c >> 4 & 7));
+		w->sets[j][1][c >> 4] |= (u8)(1u << (c >> 4 & 7));
+	}
 }
 
 void btf_wanted_init(struct btf_wanted *w, const struct btf_query *q, u32 n, unsigned flags)
@@ -60,23 +102,22 @@ void btf_wanted_init(struct btf_wanted *w, const struct btf_query *q, u32 n, uns
 	memset(w, 0, sizeof(*w));
 	w->q = q;
 	w->n = n;
+	w->ascii = true;
 	w->flavors = flags & BTF_FIND_FLAVORS;
 	w->back = w->flavors ? 512 : 16;
 	for (u32 i = 0; i < n; i++) {
 		size_t len = strlen(q[i].name);
 
+		w->last[i] = UINT32_MAX;
 		if (!len || len > NAME_MAX_)
 			continue;
 		w->len[i] = (u32)len;
 		w->back = MAX(w->back, (u32)len + 1);
 		w->unseen++;
-		if (len < 4) {
+		if (len < LOOKED_AT)
 			w->n_short++;
-		} else {
-			u32 h = last4_hash(q[i].name + len);
-
-			w->last4[h / 8] |= (u8)(1u << h % 8);
-		}
+		else
+			ends_add(w, i, q[i].name, (u32)len);
 	}
 }
 
@@ -109,8 +150,9 @@ static void see(struct btf_wanted *w, u32 i)
 static void compare(struct btf_wanted *w, const struct stretch *s, u32 end, u32 i)
 {
 	u32 n = w->len[i], at = end - n;
+	const char *name = w->q[i].name;
 
-	if (!n || n > end || memcmp(s->p + at, w->q[i].name, n) != 0)
+	if (!n || n > end || s->p[at] != name[0] || memcmp(s->p + at, name, n) != 0)
 		return;
 	mark(w, s->off + at);
 	if (at ? !s->p[at - 1] : s->head)
@@ -118,22 +160,32 @@ static void compare(struct btf_wanted *w, const struct stretch *s, u32 end, u32 
 }
 
 static __attribute__((noinline)) void compare_all(struct btf_wanted *w, const struct stretch *s,
-                                                  u32 end)
+                                                  u32 end, u32 word)
 {
+	/* Names of one and two letters have no mask, and a `last` that no word gives. */
 	for (u32 i = 0; i < w->n; i++)
-		if (w->len[i] >= 4)
+		if ((word & w->last_mask[i]) == w->last[i])
 			compare(w, s, end, i);
 }
 
 static inline void look(struct btf_wanted *w, const struct stretch *s, u32 end)
 {
-	u32 h;
+	u32 word = last_word(s->p + end), h = last4_hash(word);
 
-	if (end < 4)
-		return;
-	h = last4_hash(s->p + end);
 	if (w->last4[h / 8] >> h % 8 & 1)
-		compare_all(w, s, end);
+		compare_all(w, s, end, word);
+}
+
+/* Where there are no four bytes before the end yet; returns where there are. */
+static u32 ends_head(struct btf_wanted *w, const struct stretch *s)
+{
+	u32 at = s->from;
+
+	for (; at < 4 && at < s->to; at++)
+		for (u32 i = 0; !s->p[at] && i < w->n; i++)
+			if (w->len[i] >= LOOKED_AT)
+				compare(w, s, at, i);
+	return at;
 }
 
 static void ends_plain(struct btf_wanted *w, const struct stretch *s, u32 from)
@@ -160,38 +212,85 @@ static inline u64 zeros_sse2(const char *p)
 	return mask;
 }
 
-__attribute__((target("avx2"))) static inline u64 zeros_avx2(const char *p)
+static u32 ends_sse2(struct btf_wanted *w, const struct stretch *s, u32 at)
 {
-	const __m256i zero = _mm256_setzero_si256();
-	__m256i a = _mm256_loadu_si256((const __m256i *)(const void *)p);
-	__m256i b = _mm256_loadu_si256((const __m256i *)(const void *)(p + 32));
-
-	return (u32)_mm256_movemask_epi8(_mm256_cmpeq_epi8(a, zero)) |
-	       (u64)(u32)_mm256_movemask_epi8(_mm256_cmpeq_epi8(b, zero)) << 32;
+	for (; at + 64 <= s->to; at += 64)
+		for (u64 m = zeros_sse2(s->p + at); m; m &= m - 1)
+			look(w, s, at + (u32)__builtin_ctzll(m));
+	return at;
 }
 
-#define ENDS(name, zeros)                                                                          \
-	static u32 name(struct btf_wanted *w, const struct stretch *s)                             \
-	{                                                                                          \
-		u32 at = s->from;                                                                  \
-                                                                                                   \
-		for (; at + 64 <= s->to; at += 64)                                                 \
-			for (u64 m = zeros(s->p + at); m; m &= m - 1)                              \
-				look(w, s, at + (u32)__builtin_ctzll(m));                          \
-		return at;                                                                         \
-	}
-
-ENDS(ends_sse2, zeros_sse2)
-__attribute__((target("avx2,bmi"))) ENDS(ends_avx2, zeros_avx2)
-
-	static void ends(struct btf_wanted *w, const struct stretch *s)
+/*
+ * 0xff where the letter is in none of the names at that place. A set of letters is kept as one
+ * byte for each low half, with a bit for each high half; letters beyond ASCII are in no set.
+ */
+__attribute__((target("avx2"))) static inline __m256i absent_avx2(const char *p,
+                                                                  const u8 set[2][16])
 {
-	ends_plain(w, s, __builtin_cpu_supports("avx2") ? ends_avx2(w, s) : ends_sse2(w, s));
+	const __m256i low = _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)set[0]));
+	const __m256i high = _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)set[1]));
+	__m256i c = _mm256_loadu_si256((const __m256i *)(const void *)p);
+	__m256i upper = _mm256_and_si256(_mm256_srli_epi16(c, 4), _mm256_set1_epi8(0x0f));
+	__m256i in = _mm256_and_si256(_mm256_shuffle_epi8(low, c),
+	                              _mm256_shuffle_epi8(high, upper));
+
+	return _mm256_cmpeq_epi8(in, _mm256_setzero_si256());
+}
+
+/* The ends of strings, among 32 bytes, whose last two letters are among those of the names. */
+#define AVX2 __attribute__((target("avx2,bmi,popcnt")))
+AVX2 static inline u32 likely_avx2(const struct btf_wanted *w, const char *p)
+{
+	__m256i here = _mm256_loadu_si256((const __m256i *)(const void *)p);
+	__m256i zero = _mm256_cmpeq_epi8(here, _mm256_setzero_si256());
+	__m256i absent = _mm256_or_si256(absent_avx2(p - 1, w->sets[0]),
+	                                 absent_avx2(p - 2, w->sets[1]));
+
+	return (u32)_mm256_movemask_epi8(_mm256_andnot_si256(absent, zero));
+}
+
+/*
+ * Places are collected first and looked at then: a loop over the bits of each mask would end where
+ * no processor can foresee it. Eight are written at a time, right or not; the count tells.
+ */
+#define PLACES 2048u
+AVX2 static u32 ends_avx2(struct btf_wanted *w, const struct stretch *s, u32 at)
+{
+	u32 places[PLACES + 64 + 8];
+
+	while (at + 64 <= s->to) {
+		u32 n = 0;
+
+		for (; at + 64 <= s->to && n < PLACES; at += 64) {
+			u64 m = likely_avx2(w, s->p + at) | (u64)likely_avx2(w, s->p + at + 32)
+			                                            << 32;
+			u32 count = (u32)__builtin_popcountll(m);
+
+			for (u32 done = 0; done < count; done += 8)
+				for (u32 i = 0; i < 8; i++, m &= m - 1)
+					places[n + done + i] = at + (u32)_tzcnt_u64(m);
+			n += count;
+		}
+		for (u32 i = 0; i < n; i++)
+			look(w, s, places[i]);
+	}
+	return at;
+}
+
+static void ends(struct btf_wanted *w, const struct stretch *s)
+{
+	u32 at = ends_head(w, s);
+
+	if (w->ascii && __builtin_cpu_supports("avx2"))
+		at = ends_avx2(w, s, at);
+	else
+		at = ends_sse2(w, s, at);
+	ends_plain(w, s, at);
 }
 #else
 static void ends(struct btf_wanted *w, const struct stretch *s)
 {
-	ends_plain(w, s, s->from);
+	ends_plain(w, s, ends_head(w, s));
 }
 #endif
 
@@ -222,14 +321,36 @@ static void flavor(struct btf_wanted *w, const struct stretch *s, u32 at)
 	}
 }
 
+/* Where "___" comes next, at or behind `at`; `to` when nowhere. */
+static u32 flavor_next(const struct stretch *s, u32 at)
+{
+	const char *p;
+
+#ifdef __SSE2__
+	const __m128i bar = _mm_set1_epi8('_');
+
+	for (; at + 18 <= s->to; at += 16) {
+		__m128i one = _mm_loadu_si128((const __m128i *)(const void *)(s->p + at));
+		__m128i two = _mm_loadu_si128((const __m128i *)(const void *)(s->p + at + 2));
+		u32 m = (u32)_mm_movemask_epi8(
+			_mm_and_si128(_mm_cmpeq_epi8(one, bar), _mm_cmpeq_epi8(two, bar)));
+
+		for (; m; m &= m - 1)
+			if (s->p[at + (u32)__builtin_ctz(m) + 1] == '_')
+				return at + (u32)__builtin_ctz(m);
+	}
+#endif
+	p = memmem(s->p + at, s->to - at, FLAVOR, 3);
+	return p ? (u32)(p - s->p) : s->to;
+}
+
+/* Strings that begin before the stretch are looked at again: their end was missing. */
 static void flavors(struct btf_wanted *w, const struct stretch *s)
 {
-	const char *at = s->p + s->from - MIN(s->from, w->back), *end = s->p + s->to;
+	u32 at = s->from - MIN(s->from, w->back);
 
-	while ((at = memmem(at, (size_t)(end - at), FLAVOR, 3))) {
-		flavor(w, s, (u32)(at - s->p));
-		at += 3;
-	}
+	for (at = flavor_next(s, at); at < s->to; at = flavor_next(s, at + 3))
+		flavor(w, s, at);
 }
 
 /* ---- the search ----------------------------------------------------------------------------- */
@@ -265,7 +386,7 @@ static void search_level(struct btf_wanted *w, const struct btf *b, bool first)
 		}
 		ends(w, &s);
 		for (u32 i = 0; w->n_short && i < w->n; i++)
-			if (w->len[i] && w->len[i] < 4)
+			if (w->len[i] && w->len[i] < LOOKED_AT)
 				short_name(w, &s, i);
 		if (w->flavors)
 			flavors(w, &s);

@@ -173,12 +173,11 @@ static bool index_step(struct walk *w)
 		return btf_fail(w->e, "an index in brackets is a number: '%.32s'", w->at);
 	if (!here(w, &t))
 		return false;
+	if (t.kind != BTF_KIND_ARRAY && t.kind != BTF_KIND_PTR)
+		return btf_fail(w->e, "'%.*s' is no array", (int)(w->at - w->text), w->text);
 	w->at = end + 1;
-	if (t.kind == BTF_KIND_ARRAY)
-		return array_index(w, &t, (u32)index);
-	if (t.kind == BTF_KIND_PTR)
-		return pointer_index(w, &t, (u32)index);
-	return btf_fail(w->e, "'%.*s' is no array", (int)(w->at - w->text), w->text);
+	return t.kind == BTF_KIND_ARRAY ? array_index(w, &t, (u32)index)
+	                                : pointer_index(w, &t, (u32)index);
 }
 
 static bool dot_step(struct walk *w)

@@ -177,7 +177,9 @@ u32 btf_count(const struct btf *b)
 
 	if (!x)
 		return btf_first(b);
-	walk_to(b, x, UINT32_MAX);
+	/* Looking first is for those who ask often: walk_to clears room for a walk. */
+	if (!atomic_load_explicit(&x->whole, memory_order_acquire))
+		walk_to(b, x, UINT32_MAX);
 	return atomic_load_explicit(&x->known, memory_order_acquire);
 }
 
@@ -241,11 +243,27 @@ static struct place nearest_mark(const struct btf *b, const struct btf_marks *x,
 	return (struct place){ x->v[low].id, x->v[low].off, false };
 }
 
+static bool walk_from_mark(const struct btf *b, const struct btf_marks *x, u32 id, u32 *off)
+{
+	struct place at;
+
+	for (at = nearest_mark(b, x, id); at.id < id; at.id++) {
+		const u8 *p = b->types + at.off;
+
+		if (!btf_need(b, p, BTF_RECORD))
+			return false;
+		at.off += (u32)btf_length(b, btf_load(b, p + 4));
+	}
+	*off = at.off;
+	return true;
+}
+
 bool btf_offset(const struct btf *b, u32 id, u32 *off)
 {
 	struct btf_marks *x = btf_marks_get(b);
 	const u32 *all = atomic_load_explicit(&((struct btf *)b)->all, memory_order_acquire);
-	struct place at;
+	_Atomic u64 *slot;
+	u64 seen;
 
 	if (!x || id < btf_first(b))
 		return false;
@@ -257,14 +275,15 @@ bool btf_offset(const struct btf *b, u32 id, u32 *off)
 		*off = all[id - btf_first(b)];
 		return true;
 	}
-	for (at = nearest_mark(b, x, id); at.id < id; at.id++) {
-		const u8 *p = b->types + at.off;
-
-		if (!btf_need(b, p, BTF_RECORD))
-			return false;
-		at.off += (u32)btf_length(b, btf_load(b, p + 4));
+	slot = &x->places[id % BTF_RECENT];
+	seen = atomic_load_explicit(slot, memory_order_relaxed);
+	if (seen >> 32 == id) {
+		*off = (u32)seen;
+		return true;
 	}
-	*off = at.off;
+	if (!walk_from_mark(b, x, id, off))
+		return false;
+	atomic_store_explicit(slot, (u64)id << 32 | *off, memory_order_relaxed);
 	return true;
 }
 

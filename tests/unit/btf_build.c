@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* BTF written by hand: types and strings are gathered apart and joined behind a header. */
+#include "btf_build.h"
+
+#include <string.h>
+
+static void put(const struct btf_build *w, struct buf *b, u32 v)
+{
+	v = w->swapped ? __builtin_bswap32(v) : v;
+	buf_add(b, &v, sizeof(v));
+}
+
+void btf_build_word(struct btf_build *w, u32 v)
+{
+	put(w, &w->types, v);
+}
+
+u32 btf_build_name(struct btf_build *w, const char *z)
+{
+	u32 off;
+
+	if (!w->strs.n && !w->strs_first)
+		buf_putc(&w->strs, 0);
+	off = w->strs_first + (u32)w->strs.n;
+	if (!*z)
+		return 0;
+	buf_add(&w->strs, z, strlen(z) + 1);
+	return off;
+}
+
+void btf_build_type(struct btf_build *w, const char *z, u32 kind, u32 vlen, u32 size_or_type)
+{
+	btf_build_word(w, btf_build_name(w, z));
+	btf_build_word(w, kind << 24 | vlen);
+	btf_build_word(w, size_or_type);
+}
+
+void btf_build_two(struct btf_build *w, u32 a, u32 b)
+{
+	btf_build_word(w, a);
+	btf_build_word(w, b);
+}
+
+void btf_build_three(struct btf_build *w, u32 a, u32 b, u32 c)
+{
+	btf_build_two(w, a, b);
+	btf_build_word(w, c);
+}
+
+const void *btf_build_file(struct btf_build *w, size_t *n)
+{
+	u32 hdr = w->header ? w->header : 24, t = (u32)w->types.n, l = (u32)w->layout.n;
+	u16 magic = w->swapped ? __builtin_bswap16(0xeb9f) : 0xeb9f;
+	u32 head[] = { hdr, 0, t, t + l, (u32)w->strs.n, t, l };
+
+	buf_reset(&w->file);
+	buf_add(&w->file, &magic, sizeof(magic));
+	buf_add(&w->file, "\1", 2);
+	for (u32 i = 0; i < ARRAY_SIZE(head); i++)
+		put(w, &w->file, head[i]);
+	w->file.n = MIN(w->file.n, hdr);
+	buf_fill(&w->file, 0, hdr - w->file.n);
+	buf_add(&w->file, w->types.p, t);
+	if (l)
+		buf_add(&w->file, w->layout.p, l);
+	if (w->strs.n)
+		buf_add(&w->file, w->strs.p, w->strs.n);
+	*n = w->file.n;
+	return w->file.p;
+}
+
+void btf_build_free(struct btf_build *w)
+{
+	buf_free(&w->types);
+	buf_free(&w->strs);
+	buf_free(&w->layout);
+	buf_free(&w->file);
+}

@@ -26,7 +26,8 @@ following lines that start with a tab. '#' starts a comment line.
   SERIAL      not beside other cases
   HOST        not in the virtual machine, with the reason
 
-{{MEMTAP}} {{BUILD}} {{PROGS}} {{EXAMPLES}} {{PID}} {{TMP}} {{MEMCACHED}} are replaced in all texts.
+{{MEMTAP}} {{BUILD}} {{TESTS}} {{PROGS}} {{EXAMPLES}} {{PID}} {{TMP}} {{MEMCACHED}} are replaced in
+all texts.
 """
 import glob
 import json
@@ -62,7 +63,7 @@ class Context:
 
     def names(self, pid=0, tmp=""):
         return {"MEMTAP": self.memtap, "BUILD": self.build, "PROGS": self.progs,
-                "EXAMPLES": self.build + "/examples", "PID": str(pid), "TMP": tmp,
+                "TESTS": os.path.dirname(HERE), "EXAMPLES": self.build + "/examples", "PID": str(pid), "TMP": tmp,
                 "MEMCACHED": machine.memcached_usdt() or "/nonexistent"}
 
 

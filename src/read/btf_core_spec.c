@@ -27,20 +27,23 @@ u32 btf_essential(const char *name)
 
 bool btf_plain(const struct btf *b, u32 id, struct btf_info *t)
 {
+	static const u32 nothing[BTF_RECORD / 4];
+
 	id = btf_skip(b, id);
 	if (id)
 		return btf_info(b, id, t);
-	*t = (struct btf_info){ .name = "" };
+	*t = (struct btf_info){ .name = "", .raw = nothing, .raw_len = sizeof(nothing) };
 	return true;
 }
 
 bool btf_slot(const struct btf *b, const struct btf_info *t, u32 i, struct btf_slot *m)
 {
-	const u8 *p = (const u8 *)t->raw + BTF_RECORD + (size_t)i * 12;
+	const u8 *p;
 	u32 place;
 
 	if (!btf_is_composite_kind(t->kind) || i >= t->vlen)
 		return false;
+	p = (const u8 *)t->raw + BTF_RECORD + (size_t)i * 12;
 	m->name = btf_string(b, btf_load(b, p));
 	m->type = btf_load(b, p + 4);
 	place = btf_load(b, p + 8);

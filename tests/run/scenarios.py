@@ -553,6 +553,16 @@ def test_start_up_stays_small(context):
     return None if kib < 8 * 1024 else f"{kib} KiB"
 
 
+def test_a_program_loads_with_reduced_btf(context):
+    """With nothing but the part of this kernel's BTF that was kept for it; then it is run."""
+    require("root")
+    p = subprocess.run([context.build + "/tests/unit/test_btf_load"], capture_output=True,
+                       text=True, timeout=60 * context.factor, check=False)
+    if "SKIPPED" in p.stderr + p.stdout:
+        raise Skip("the kernel has no BTF")
+    return shown("it failed", p.stdout, p.stderr) if p.returncode else None
+
+
 def run_all(report, context, pattern=None):
     for name, test in sorted(globals().items()):
         if not name.startswith("test_"):

@@ -178,6 +178,45 @@ void oracle_wide_target(char *path, size_t n)
 	btf__free(b);
 }
 
+static void take_raw(struct buf *b, const struct btf *from)
+{
+	u32 n = 0;
+	const void *p = btf__raw_data(from, &n);
+
+	buf_reset(b);
+	buf_add(b, p, n);
+}
+
+void oracle_split(struct buf *b)
+{
+	char from[1100];
+	struct btf *base = btf__parse_elf(oracle_path(from, sizeof(from), "target.o"), NULL);
+	struct btf *split = btf__new_empty_split(base);
+	s32 u32_id = btf__find_by_name_kind(base, "u32", BTF_KIND_TYPEDEF);
+
+	btf__add_struct(split, "split_only", 8);
+	btf__add_field(split, "y", u32_id, 0, 0);
+	btf__add_field(split, "x", u32_id, 32, 0);
+	btf__add_struct(split, "twin", 64);
+	btf__add_field(split, "a", u32_id, 96, 0);
+	take_raw(b, split);
+	btf__free(split);
+	btf__free(base);
+}
+
+void oracle_wide_local(struct buf *b, u32 *enum_id, u32 access[2])
+{
+	struct btf *local = btf__new_empty();
+
+	*enum_id = (u32)btf__add_enum64(local, "wide___mine", 8, false);
+	btf__add_enum64_value(local, "WIDE_A", 1);
+	btf__add_enum64_value(local, "WIDE_B", (u64)1 << 40);
+	access[0] = (u32)btf__add_str(local, "0");
+	access[1] = (u32)btf__add_str(local, "1");
+	take_raw(b, local);
+	btf__free(local);
+}
+
 const char *oracle_other_kernel(char *path, size_t n)
 {
 	const char *cache = getenv("MEMTAP_CACHE"), *home = getenv("HOME");

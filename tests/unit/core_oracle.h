@@ -35,6 +35,10 @@ void oracle_object(struct buf *b, const char *name);
 const char *oracle_path(char *path, size_t n, const char *name);
 /* target.o with a 64-bit enum added, in a new file; the caller removes it. */
 void oracle_wide_target(char *path, size_t n);
+/* Split BTF on target.o's: struct split_only { u32 x, y; }, and another struct twin. */
+void oracle_split(struct buf *b);
+/* BTF of a program's: enum64 wide { WIDE_A, WIDE_B }, and "0" and "1" among its strings. */
+void oracle_wide_local(struct buf *b, u32 *enum_id, u32 access[2]);
 /* The BTF of the 6.1 kernel that the virtual machine runs, or NULL. */
 const char *oracle_other_kernel(char *path, size_t n);
 

@@ -141,12 +141,161 @@ static void test_ambiguous(void **state)
 	compare("ambiguous.bpf.o", oracle_path(path, sizeof(path), "target.o"));
 }
 
+/* ---- what libbpf is not asked ---------------------------------------------------------------- */
+
+static struct btf *open_named(const char *name)
+{
+	struct btf_error e = { 0 };
+	char path[1100];
+	struct btf *b = btf_open(oracle_path(path, sizeof(path), name), &e);
+
+	if (!b)
+		fail_msg("%s", e.text);
+	return b;
+}
+
+/* A root that comes up on its own is searched for then, with the same outcome. */
+static void test_one_by_one(void **state)
+{
+	struct btf *local = open_named("made.bpf.o"), *target = open_named("target.o");
+	struct btf_core *once, *each;
+	struct btf_error e = { 0 };
+	struct btf_relo_iter it;
+	struct btf_ext x;
+
+	(void)state;
+	assert_true(btf_ext_of(local, &x, &e));
+	once = btf_core_new(local, &x, target, NULL, 0, &e);
+	each = btf_core_new(local, NULL, target, NULL, 0, &e);
+	btf_relo_iter_init(&it, &x);
+	while (btf_relo_next(&it)) {
+		struct btf_core_result a = { 0 }, b = { 0 };
+
+		assert_int_equal(btf_core_eval(once, &it.r, &a, &e),
+		                 btf_core_eval(each, &it.r, &b, &e));
+		assert_int_equal(a.value, b.value);
+		assert_int_equal(a.matches, b.matches);
+		assert_int_equal(a.poison, b.poison);
+		assert_true(!a.poison || a.why);
+	}
+	btf_core_free(once);
+	btf_core_free(each);
+	btf_unref(local);
+	btf_unref(target);
+}
+
+/* Modules answer for what the kernel has not got, and for nothing else. */
+static void test_modules(void **state)
+{
+	struct btf *local = open_named("module.bpf.o"), *base = open_named("target.o"), *module;
+	struct btf_core_result r[4] = { 0 };
+	const struct btf *modules[1];
+	struct buf bytes = { 0 };
+	struct btf_error e = { 0 };
+	struct btf_relo_iter it;
+	struct btf_core *c;
+	struct btf_ext x;
+	u32 n = 0;
+
+	(void)state;
+	oracle_split(&bytes);
+	module = btf_open_memory_split(bytes.p, bytes.n, base, &e);
+	assert_non_null(module);
+	modules[0] = module;
+	assert_true(btf_ext_of(local, &x, &e));
+	c = btf_core_new(local, &x, base, modules, 1, &e);
+	assert_non_null(c);
+	btf_relo_iter_init(&it, &x);
+	for (; btf_relo_next(&it) && n < 4; n++)
+		if (!btf_core_eval(c, &it.r, &r[n], &e))
+			fail_msg("%s", e.text);
+	assert_int_equal(n, 3);
+	/* split_only.x, split_only.no_such, twin.a */
+	assert_ptr_equal(r[0].in, module);
+	assert_int_equal(r[0].value, 4);
+	assert_int_equal(r[0].type, btf_find(module, BTF_KIND_STRUCT, "split_only"));
+	assert_true(r[1].poison);
+	assert_ptr_equal(r[2].in, base);
+	assert_int_equal(r[2].value, 0);
+	btf_core_free(c);
+	btf_unref(module);
+	btf_unref(base);
+	btf_unref(local);
+	buf_free(&bytes);
+}
+
+static void test_wide_local_enum(void **state)
+{
+	struct btf_relo r = { .section = "", .kind = BTF_CORE_ENUM_VALUE };
+	struct buf bytes = { 0 };
+	struct btf_error e = { 0 };
+	struct btf_core_result out;
+	struct btf *local, *target;
+	struct btf_core *c;
+	char path[64];
+	u32 access[2];
+
+	(void)state;
+	oracle_wide_local(&bytes, &r.type, access);
+	oracle_wide_target(path, sizeof(path));
+	local = btf_open_memory(bytes.p, bytes.n, &e);
+	target = btf_open(path, &e);
+	c = btf_core_new(local, NULL, target, NULL, 0, &e);
+	r.access_off = access[0];
+	assert_true(btf_core_eval(c, &r, &out, &e));
+	assert_true(out.value == 0x1122334455667788 && out.local == 1 && !out.poison);
+	r.access_off = access[1];
+	assert_true(btf_core_eval(c, &r, &out, &e));
+	assert_true(out.value == 5 && out.local == (u64)1 << 40 && !out.poison);
+	btf_core_free(c);
+	btf_unref(local);
+	btf_unref(target);
+	unlink(path);
+	buf_free(&bytes);
+}
+
+/* Records that are wrong in themselves. */
+static void test_damaged(void **state)
+{
+	struct btf *local = open_named("made.bpf.o"), *target = open_named("target.o");
+	struct btf_core *c = btf_core_new(local, NULL, target, NULL, 0, NULL);
+	struct btf_relo_iter it;
+	struct btf_core_result out;
+	struct btf_error e = { 0 };
+	struct btf_relo r;
+	struct btf_ext x;
+
+	(void)state;
+	assert_true(btf_ext_of(local, &x, &e));
+	btf_relo_iter_init(&it, &x);
+	assert_true(btf_relo_next(&it));
+	r = it.r;
+	r.type = 100000;
+	assert_false(btf_core_eval(c, &r, &out, &e));
+	assert_non_null(strstr(e.text, "100000"));
+	r = it.r;
+	r.kind = 99;
+	assert_false(btf_core_eval(c, &r, &out, &e));
+	assert_non_null(strstr(e.text, "99"));
+	r = it.r;
+	r.access_off = 0;
+	assert_false(btf_core_eval(c, &r, &out, &e));
+	r.access_off = 1u << 30;
+	assert_false(btf_core_eval(c, &r, &out, &e));
+	assert_true(btf_core_eval(c, &it.r, &out, &e));
+	btf_core_free(c);
+	btf_unref(local);
+	btf_unref(target);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fields),    cmocka_unit_test(test_types),
 		cmocka_unit_test(test_made),      cmocka_unit_test(test_wide_enum),
-		cmocka_unit_test(test_ambiguous),
+		cmocka_unit_test(test_ambiguous), cmocka_unit_test(test_one_by_one),
+		cmocka_unit_test(test_modules),   cmocka_unit_test(test_wide_local_enum),
+		cmocka_unit_test(test_damaged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -213,17 +213,18 @@ lint: | $(READY)
 bench: all $(EXAMPLES) $(PROGS)
 	$(Q)bench/bench --build $(BUILD)
 
+MANDIR = $(DESTDIR)$(PREFIX)/share/man
 ## make install   into DESTDIR$(PREFIX)
 install: $(BUILD)/memtap
 	install -D -m 755 $(BUILD)/memtap $(DESTDIR)$(PREFIX)/bin/memtap
 	for page in man/*.[1-9]; do \
-		install -D -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page#man/}; \
+		install -D -m 644 $$page $(MANDIR)/man$${page##*.}/$${page#man/}; \
 	done
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/memtap
 	for page in man/*.[1-9]; do \
-		rm -f $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page#man/}; \
+		rm -f $(MANDIR)/man$${page##*.}/$${page#man/}; \
 	done
 
 # The BTF reader as a library for others.

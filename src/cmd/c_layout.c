@@ -71,15 +71,15 @@ static const char *plural(u64 n)
 	return n == 1 ? "" : "s";
 }
 
-/* A remark between blank lines; remarks that follow each other share them. */
-static void remark(struct layout *l, const char *fmt, u64 n)
+/* "before N bytes after" between blank lines; remarks that follow each other share them. */
+static void remark(struct layout *l, const char *before, u64 n, const char *unit,
+                   const char *after)
 {
 	if (l->b->n > 2 && memcmp(l->b->p + l->b->n - 2, "\n\n", 2) != 0)
 		buf_putc(l->b, '\n');
 	indent(l);
-	buf_puts(l->b, "/* XXX ");
-	buf_printf(l->b, fmt, (unsigned long long)n, plural(n));
-	buf_puts(l->b, " */\n\n");
+	buf_printf(l->b, "/* XXX %s%llu %s%s %s */\n\n", before, (unsigned long long)n, unit,
+	           plural(n), after);
 }
 
 /* ---- holes and cachelines --------------------------------------------------------------------- */
@@ -90,7 +90,7 @@ static void bit_hole(struct layout *l, struct level *v, u64 bits)
 		return;
 	v->bit_holes++;
 	v->sum_bit_holes += bits;
-	remark(l, "%llu bit%s hole, try to pack", bits);
+	remark(l, "", bits, "bit", "hole, try to pack");
 }
 
 static void byte_hole(struct layout *l, struct level *v, u64 bytes)
@@ -99,7 +99,7 @@ static void byte_hole(struct layout *l, struct level *v, u64 bytes)
 		return;
 	v->holes++;
 	v->sum_holes += bytes;
-	remark(l, "%llu byte%s hole, try to pack", bytes);
+	remark(l, "", bytes, "byte", "hole, try to pack");
 }
 
 /* Between the last member's end and bit `off`: the rest of a bit-field's storage, then bytes. */
@@ -249,7 +249,7 @@ static void count_member(struct layout *l, struct level *v, const struct btf_fie
 		return;
 	v->paddings++;
 	v->sum_paddings += padding;
-	remark(l, "last struct has %llu byte%s of padding", padding);
+	remark(l, "last struct has ", padding, "byte", "of padding");
 }
 
 static void members(struct layout *l, struct level *v, const struct btf_info *t)

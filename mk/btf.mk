@@ -61,3 +61,13 @@ uninstall-btf:
 		$(DESTDIR)$(LIBDIR)/pkgconfig/memtap-btf.pc
 
 -include $(BTF_OBJ:.o=.d)
+
+## make bench-btf the BTF reader beside libbpf: time and private memory
+.PHONY: bench-btf
+bench-btf: $(BUILD)/bench/btf
+	$(Q)$<
+
+$(BUILD)/bench/btf: bench/btf.c $(BUILD)/libmemtap.a
+	$(say) LINK $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)

@@ -124,7 +124,8 @@ const char *btf_string(const struct btf *b, uint32_t off);
  * when memory has run out; all works without. */
 bool btf_index(const struct btf *b);
 /* Looks at every byte: ids in range and no loops, strings in range and ended, members inside
- * their types, known kinds. False and the place in *e at the first thing that is wrong. */
+ * their types, known kinds. False and the place in *e at the first thing that is wrong. Makes what
+ * btf_index makes. */
 bool btf_check(const struct btf *b, struct btf_error *e);
 
 /* ---- one type ------------------------------------------------------------------------------- */

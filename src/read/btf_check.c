@@ -152,6 +152,7 @@ bool btf_check(const struct btf *b, struct btf_error *e)
 	struct check c = { .b = b, .e = e };
 	struct btf_iter it;
 
+	btf_index(b); /* only for speed */
 	btf_walk_end(b, &end, &off);
 	if (off != b->types_n)
 		return btf_fail(e,

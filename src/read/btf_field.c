@@ -67,7 +67,7 @@ static bool members_walk(struct member_walk *w, u32 id, u64 base, u32 depth)
 void btf_field_each(const struct btf *b, u32 id, bool (*cb)(void *ctx, const struct btf_field *f),
                     void *ctx)
 {
-	struct member_walk w = { b, NULL, cb, ctx, BTF_WORK_MAX };
+	struct member_walk w = { b, NULL, cb, ctx, BTF_FIELDS_MAX };
 
 	members_walk(&w, btf_skip(b, id), 0, 0);
 }
@@ -89,7 +89,7 @@ static bool keep_first(void *ctx, const struct btf_field *f)
 bool btf_field_find(const struct btf *b, u32 id, const char *name, struct btf_field *f)
 {
 	struct found s = { .out = f };
-	struct member_walk w = { b, name, keep_first, &s, BTF_WORK_MAX };
+	struct member_walk w = { b, name, keep_first, &s, BTF_FIELDS_MAX };
 
 	members_walk(&w, btf_skip(b, id), 0, 0);
 	return s.found;

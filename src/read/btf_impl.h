@@ -21,15 +21,16 @@
 
 #pragma GCC visibility push(hidden)
 
-#define BTF_RECORD    12u
-#define BTF_CHAIN_MAX 32u /* modifiers before one type */
-#define BTF_NEST_MAX  16u /* anonymous members in each other */
-#define BTF_FILE_MAX  (256u << 20)
-#define BTF_WORK_MAX  100000u /* members looked at for one question */
-#define BTF_MARKS_MAX 7100u   /* marks of the index, 56 KiB */
-#define BTF_RECENT    512u    /* remembered answers, 4 KiB */
-#define BTF_PAGE      4096u   /* what one read of a sysfs file gives at most */
-#define BTF_KINDS     128u
+#define BTF_RECORD     12u
+#define BTF_CHAIN_MAX  32u /* modifiers before one type */
+#define BTF_NEST_MAX   16u /* anonymous members in each other */
+#define BTF_FILE_MAX   (256u << 20)
+#define BTF_WORK_MAX   100000u /* steps for one question */
+#define BTF_FIELDS_MAX 20000u  /* members looked at for one question */
+#define BTF_MARKS_MAX  7100u   /* marks of the index, 56 KiB */
+#define BTF_RECENT     512u    /* remembered answers, 4 KiB */
+#define BTF_PAGE       4096u   /* what one read of a sysfs file gives at most */
+#define BTF_KINDS      128u
 
 /* Where type `id` starts in the type section. */
 struct btf_mark {
@@ -183,8 +184,8 @@ struct btf_lane {
 	u32 n;           /* types */
 	bool bad;        /* the one at `stop` is damaged */
 	u32 n_hits;
+	struct btf_hit *hits;                         /* BTF_LANE_TYPES of them */
 	u32 step[BTF_LANE_TYPES / BTF_LANE_STEP + 1]; /* offset of type 0, 32, 64, ... */
-	struct btf_hit hits[BTF_LANE_TYPES];
 };
 
 struct btf_block {
@@ -195,6 +196,7 @@ struct btf_block {
 	u64 end;
 	u32 n_lanes;
 	struct btf_lane lane[BTF_LANES];
+	struct btf_hit hits[BTF_LANES][BTF_LANE_TYPES];
 };
 /* Walks from p on, where a type starts, to the last one whose record lies in the n bytes. */
 void btf_block_walk(struct btf_block *k);

@@ -126,7 +126,7 @@ static u32 align_of(const struct btf *b, u32 id, u32 depth, u32 *work)
 
 u32 btf_align(const struct btf *b, u32 id)
 {
-	u32 work = BTF_WORK_MAX;
+	u32 work = BTF_FIELDS_MAX;
 
 	return align_of(b, id, 0, &work);
 }

@@ -165,6 +165,7 @@ void btf_block_walk(struct btf_block *k)
 	for (k->n_lanes = 0; k->n_lanes < BTF_LANES && at < limit; at += BTF_LANE_BYTES) {
 		u32 to = MIN(limit, at + BTF_LANE_BYTES);
 
+		k->lane[k->n_lanes].hits = k->hits[k->n_lanes];
 		walkers_add(&w, &k->lane[k->n_lanes++], at ? guess(k, at, to) : 0, to);
 	}
 	walkers_run(k, &w);

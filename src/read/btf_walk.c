@@ -144,10 +144,12 @@ bool btf_pass(const struct btf *b, const struct btf_filter *f,
               bool (*cb)(void *ctx, u32 id, u32 off), void *ctx)
 {
 	struct place at = { .id = btf_first(b) }, before = at;
-	struct btf_block k = { .btf = b };
 	u8 scratch[WINDOW_BLOCK];
+	struct btf_block k; /* large, and mostly not needed: not cleared */
 
-	for (k.filter = f; block_next(&k, &at, scratch); before = at)
+	k.btf = b;
+	k.filter = f;
+	for (; block_next(&k, &at, scratch); before = at)
 		if (!block_hits(&k, before, cb, ctx))
 			return false;
 	return true;
@@ -156,9 +158,11 @@ bool btf_pass(const struct btf *b, const struct btf_filter *f,
 /* Goes on with the walk until `id` is known, or there is no more. */
 static void walk_to(const struct btf *b, struct btf_marks *x, u32 id)
 {
-	struct btf_block k = { .btf = b };
 	u8 scratch[WINDOW_BLOCK];
+	struct btf_block k;
 
+	k.btf = b;
+	k.filter = NULL;
 	while (!atomic_load_explicit(&x->whole, memory_order_acquire) &&
 	       atomic_load_explicit(&x->known, memory_order_acquire) <= id) {
 		struct place at;

@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Any bytes as BTF: every question about every type, and the searches by name. */
+/*
+ * Any bytes as BTF: every question about every type, and the searches by name. The mutator edits
+ * records, entries and header words of what is BTF already; half of what it is given goes to the
+ * fuzzer's own. The input's upper half is also read as split BTF on the lower.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "read/btf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
+/* Absent where inputs are only replayed. */
+__attribute__((weak)) size_t LLVMFuzzerMutate(uint8_t *p, size_t n, size_t max);
+size_t LLVMFuzzerCustomMutator(uint8_t *p, size_t n, size_t max, unsigned seed);
 
-#define IDS_MAX 200u /* so that large inputs do not take long */
+#define IDS_MAX 60u /* so that large inputs do not take long */
 
 static bool on_field(void *ctx, const struct btf_field *f)
 {
@@ -92,24 +99,129 @@ static void ask_all(const struct btf *b, size_t *total)
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
+static void ask_file(const struct btf *b)
 {
-	struct btf_error e;
-	struct btf *b = btf_open_memory(p, n, &e);
 	size_t total = 0;
 	s64 value;
 	u32 id;
 
-	if (!b)
-		return 0;
 	ask_all(b, &total);
 	ask_paths(b, &total);
-	btf_check(b, &e);
+	btf_check(b, NULL);
 	btf_field_each(b, 7, on_field, &total);
 	btf_each(b, 0, "*e*", on_type, &total);
 	btf_find_c(b, "struct outer");
 	btf_find_c(b, "unsigned char");
 	btf_enum_find(b, "RED", &value, &id);
+	btf_index(b);
+	ask_all(b, &total);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
+{
+	struct btf *b = btf_open_memory(p, n, NULL);
+	struct btf *split = b ? btf_open_memory_split(p + n / 2, n - n / 2, b, NULL) : NULL;
+
+	if (b && !split)
+		split = btf_open_memory_split(p, n, b, NULL);
+	if (b)
+		ask_file(b);
+	if (split)
+		ask_file(split);
+	btf_unref(split);
 	btf_unref(b);
 	return 0;
+}
+
+/* ---- the mutator ---------------------------------------------------------------------------- */
+
+/* Numbers on which readers stumble. */
+static const u32 edges[] = { 0,  1,   2,      3,        8,          31,        32,
+	                     64, 255, 0xffff, 0xffffff, 0x7fffffff, 0xffffffff };
+
+struct mutation {
+	uint8_t *p;
+	size_t n;
+	unsigned seed;
+	u32 types, types_n; /* where the section is */
+};
+
+static u32 roll(struct mutation *m, u32 below)
+{
+	m->seed = m->seed * 1103515245u + 12345u;
+	return below ? (m->seed >> 8) % below : 0;
+}
+
+static u32 number(struct mutation *m)
+{
+	return roll(m, 2) ? edges[roll(m, ARRAY_SIZE(edges))] : roll(m, 64);
+}
+
+static bool find_types(struct mutation *m)
+{
+	u32 head[4];
+
+	if (m->n < 24)
+		return false;
+	memcpy(head, m->p, sizeof(head));
+	m->types = head[1] + head[2];
+	m->types_n = head[3];
+	return head[1] < m->n && head[2] < m->n && m->types < m->n &&
+	       m->types_n <= m->n - m->types && m->types_n >= 12;
+}
+
+static void put(struct mutation *m, size_t at, u32 v)
+{
+	if (at + 4 <= m->n)
+		memcpy(m->p + at, &v, 4);
+}
+
+/* A word of a record: its name, its kind, its entries, what it refers to; or one behind it. */
+static void edit_type(struct mutation *m)
+{
+	size_t at = m->types + roll(m, m->types_n / 4) * 4;
+
+	switch (roll(m, 4)) {
+	case 0:
+		put(m, at, (roll(m, 20) | roll(m, 2) << 7) << 24 | roll(m, 6));
+		break;
+	case 1:
+		put(m, at, number(m));
+		break;
+	case 2:
+		put(m, at, (u32)m->types_n / 16 + roll(m, 4));
+		break;
+	default:
+		m->p[at + roll(m, 4)] ^= (uint8_t)(1u << roll(m, 8));
+	}
+}
+
+/* Copies some words over others, so that records repeat and nest. */
+static void copy_words(struct mutation *m)
+{
+	u32 words = m->types_n / 4, n = 1 + roll(m, MIN(words, 16u));
+	u32 from = roll(m, words - n + 1), to = roll(m, words - n + 1);
+
+	memmove(m->p + m->types + to * 4, m->p + m->types + from * 4, n * 4);
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *p, size_t n, size_t max, unsigned seed)
+{
+	struct mutation m = { .p = p, .n = n, .seed = seed };
+
+	if (roll(&m, 2) || !find_types(&m))
+		return LLVMFuzzerMutate(p, n, max);
+	for (u32 edits = 1 + roll(&m, 4); edits; edits--) {
+		u32 what = roll(&m, 8);
+
+		if (what == 0)
+			put(&m, 4 + roll(&m, 7) * 4, number(&m));
+		else if (what == 1)
+			copy_words(&m);
+		else
+			edit_type(&m);
+		if (!find_types(&m))
+			break;
+	}
+	return n;
 }

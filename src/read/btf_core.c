@@ -384,11 +384,25 @@ static bool is_big_endian(const struct btf *b)
 	return b->swap != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
 }
 
-static u64 left_shift(const struct btf_spec *s, const struct load *l, u32 bits)
+static u64 left_shift(const struct btf_spec *s, const struct load *l, u64 bits)
 {
 	u64 before = s->bit_off - (u64)l->off * 8;
 
 	return is_big_endian(s->btf) ? (u64)(8 - (s64)l->size) * 8 + before : 64 - (before + bits);
+}
+
+/* Where a member is loaded from, and its bits: its own, or all that are loaded. */
+static bool member_load(const struct btf_spec *s, const struct btf_slot *m, u32 type_size,
+                        struct load *l, u64 *bits)
+{
+	*bits = m->bit_size;
+	if (m->bit_size)
+		return load_for(s, m->bit_size, type_size, l);
+	l->off = (u32)(s->bit_off / 8);
+	if (!btf_extent(s->btf, m->type, &l->size))
+		return false;
+	*bits = (u64)l->size * 8;
+	return true;
 }
 
 static bool member_value(const struct btf_spec *s, struct value *v, struct btf_error *e)
@@ -397,28 +411,20 @@ static bool member_value(const struct btf_spec *s, struct value *v, struct btf_e
 	struct btf_info in, t;
 	struct btf_slot m;
 	struct load l;
-	u32 bits;
+	u64 bits;
 
 	if (!btf_info(s->btf, last->type, &in) || !btf_slot(s->btf, &in, last->index, &m) ||
-	    !btf_plain(s->btf, m.type, &t))
+	    !btf_plain(s->btf, m.type, &t) || !member_load(s, &m, t.size, &l, &bits))
 		return no_value(s, e);
-	bits = m.bit_size;
-	if (bits) {
-		if (!load_for(s, bits, t.size, &l))
-			return no_value(s, e);
-	} else if (!btf_extent(s->btf, m.type, &l.size)) {
-		return no_value(s, e);
-	} else {
-		l.off = (u32)(s->bit_off / 8);
-		bits = l.size * 8;
-	}
 	v->check = !m.bit_size || s->kind == BTF_CORE_FIELD_SIGNED ||
 	           s->kind == BTF_CORE_FIELD_RSHIFT;
+	if (s->kind == BTF_CORE_FIELD_OFFSET && !m.bit_size) {
+		v->size = l.size;
+		v->type = t.id;
+	}
 	switch (s->kind) {
 	case BTF_CORE_FIELD_OFFSET:
 		v->n = l.off;
-		v->size = m.bit_size ? 0 : l.size;
-		v->type = m.bit_size ? 0 : t.id;
 		return true;
 	case BTF_CORE_FIELD_SIZE:
 		v->n = l.size;
@@ -430,7 +436,7 @@ static bool member_value(const struct btf_spec *s, struct value *v, struct btf_e
 		v->n = left_shift(s, &l, bits);
 		return true;
 	case BTF_CORE_FIELD_RSHIFT:
-		v->n = 64 - (u64)bits;
+		v->n = 64 - bits;
 		return true;
 	default:
 		return no_value(s, e);

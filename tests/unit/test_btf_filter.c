@@ -297,13 +297,75 @@ static void test_nothing(void **state)
 	btf_unref(kernel);
 }
 
+/* Split BTF comes out whole, with what it needs of its base. */
+static void test_split(void **state)
+{
+	struct btf_error e = { 0 };
+	struct btf *base, *module, *part;
+	struct buf bytes = { 0 };
+	struct btf_subset *s;
+	char path[1100];
+
+	(void)state;
+	base = btf_open(oracle_path(path, sizeof(path), "target.o"), &e);
+	oracle_split(&bytes);
+	module = btf_open_memory_split(bytes.p, bytes.n, base, &e);
+	assert_non_null(module);
+	s = btf_filter_new(module, &e);
+	assert_true(btf_filter_path(s, "struct split_only", "x", &e));
+	part = reopen(s);
+	same_path(module, part, "struct split_only", "x");
+	assert_null(btf_base(part));
+	btf_unref(part);
+	/* What is asked for later comes on top. */
+	assert_true(btf_filter_type(s, "struct inner", &e));
+	part = reopen(s);
+	same_path(module, part, "struct split_only", "x");
+	same_path(module, part, "struct inner", "y");
+	btf_unref(part);
+	btf_filter_free(s);
+	btf_unref(module);
+	btf_unref(base);
+	buf_free(&bytes);
+}
+
+static u32 count_reduced(const char *target, const char *object, bool big_endian)
+{
+	struct btf_error e = { 0 };
+	char a[1100], b[1100];
+	struct btf *t = btf_open(oracle_path(a, sizeof(a), target), &e);
+	struct btf *o = btf_open(oracle_path(b, sizeof(b), object), &e), *part;
+	struct btf_subset *s = btf_filter_new(t, &e);
+	struct btf_file f;
+	u32 n;
+
+	assert_true(btf_filter_object(s, o, &e));
+	part = reopen(s);
+	btf_file(part, &f);
+	assert_int_equal(f.big_endian, big_endian);
+	n = btf_count(part);
+	btf_unref(part);
+	btf_filter_free(s);
+	btf_unref(o);
+	btf_unref(t);
+	return n;
+}
+
+static void test_orders(void **state)
+{
+	(void)state;
+	assert_int_equal(count_reduced("target.o", "made.bpf.o", false),
+	                 count_reduced("target.eb.o", "made.bpf.eb.o", true));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fields),  cmocka_unit_test(test_types),
 		cmocka_unit_test(test_made),    cmocka_unit_test(test_ambiguous),
 		cmocka_unit_test(test_paths),   cmocka_unit_test(test_names),
-		cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_nothing), cmocka_unit_test(test_split),
+		cmocka_unit_test(test_orders),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,16 +12,21 @@
 
 #include <string.h>
 
-#define DEPTH_MAX 64u
+#define CHAIN_MAX 64u
+#define DEPTH_MAX 32u /* of prototypes in each other */
 
+/* One declaration. */
 struct decl {
 	struct buf *b;
 	const struct btf *btf;
 	const struct c_style *style;
+	u32 depth;
+	u32 n;                            /* links of the chain */
+	bool whole;                       /* it ends in a type or void */
+	struct btf_info chain[CHAIN_MAX]; /* from the type asked about to what it is made of */
 };
 
-static void left(struct decl *d, u32 id, u32 depth);
-static void right(struct decl *d, u32 id, u32 depth);
+static void declare(struct decl *d, u32 id, const char *name);
 
 const char *c_decl_tag(const struct btf_info *t)
 {
@@ -65,24 +70,44 @@ static bool is_cv(u32 kind)
 	       kind == BTF_KIND_TYPE_TAG;
 }
 
-/* The kind behind const, volatile, restrict and tags; 0 for void. */
-static u32 kind_behind(const struct btf *btf, u32 id)
+/* From a type to the next it is made of; false at the end of the chain. */
+static bool next_link(const struct btf *btf, const struct btf_info *t, u32 *id)
 {
-	struct btf_info t = { 0 };
+	u32 index, count;
 
-	for (u32 i = 0; i < 32; i++) {
-		if (!id || !btf_info(btf, id, &t))
-			return 0;
-		if (!is_cv(t.kind))
-			return t.kind;
-		id = t.type;
-	}
-	return 0;
+	if (t->kind == BTF_KIND_ARRAY)
+		return btf_array_of(btf, t, id, &index, &count);
+	*id = t->type;
+	return is_cv(t->kind) || t->kind == BTF_KIND_PTR || t->kind == BTF_KIND_FUNC_PROTO;
 }
 
-static bool wants_parentheses(const struct btf *btf, u32 target)
+static void read_chain(struct decl *d, u32 id)
 {
-	u32 kind = kind_behind(btf, target);
+	for (d->n = 0; d->n < CHAIN_MAX; d->n++) {
+		if (!id || !btf_info(d->btf, id, &d->chain[d->n])) {
+			d->whole = !id;
+			return;
+		}
+		if (!next_link(d->btf, &d->chain[d->n], &id)) {
+			d->n++;
+			d->whole = true;
+			return;
+		}
+	}
+	d->whole = false;
+}
+
+/* The kind at link i, behind const, volatile, restrict and tags; 0 for void. */
+static u32 kind_at(const struct decl *d, u32 i)
+{
+	while (i < d->n && is_cv(d->chain[i].kind))
+		i++;
+	return i < d->n ? d->chain[i].kind : 0;
+}
+
+static bool wants_parentheses(const struct decl *d, u32 target)
+{
+	u32 kind = kind_at(d, target);
 
 	return kind == BTF_KIND_ARRAY || kind == BTF_KIND_FUNC_PROTO;
 }
@@ -111,126 +136,134 @@ static bool ends_with(const struct buf *b, const char *word)
 	return b->n > n && b->p[b->n - 1] == ' ' && memcmp(b->p + b->n - n - 1, word, n) == 0;
 }
 
-static void qualified(struct decl *d, const struct btf_info *t, u32 depth)
-{
-	const char *word = t->kind == BTF_KIND_CONST ? "const" : "volatile";
-	bool pointer = kind_behind(d->btf, t->type) == BTF_KIND_PTR;
+static void left(struct decl *d, u32 i);
 
-	if (t->kind == BTF_KIND_RESTRICT)
+static void qualified(struct decl *d, u32 i)
+{
+	const char *word = d->chain[i].kind == BTF_KIND_CONST ? "const" : "volatile";
+	bool pointer = kind_at(d, i) == BTF_KIND_PTR;
+
+	if (d->chain[i].kind == BTF_KIND_RESTRICT)
 		word = pointer ? "restrict" : "";
 	if (!pointer && *word && !ends_with(d->b, word)) {
 		buf_puts(d->b, word);
 		buf_putc(d->b, ' ');
 	}
-	left(d, t->type, depth + 1);
+	left(d, i + 1);
 	if (pointer) {
 		gap(d->b);
 		buf_puts(d->b, word);
 	}
 }
 
-static void tagged(struct decl *d, const struct btf_info *t, u32 depth)
+static void tagged(struct decl *d, u32 i)
 {
-	left(d, t->type, depth + 1);
-	if (d->style->tags && !t->kind_flag) {
+	left(d, i + 1);
+	if (d->style->tags && !d->chain[i].kind_flag) {
 		gap(d->b);
 		buf_puts(d->b, "__");
-		buf_puts(d->b, t->name);
+		buf_puts(d->b, d->chain[i].name);
 	}
 }
 
-static void left(struct decl *d, u32 id, u32 depth)
+/* What stands left of the name, for the chain from link i on. */
+static void left(struct decl *d, u32 i)
 {
-	struct btf_info t;
-	u32 elem = 0, index, count;
-
-	if (!id || depth > DEPTH_MAX || !btf_info(d->btf, id, &t)) {
-		buf_puts(d->b, id ? "?" : "void");
+	if (i >= d->n) {
+		buf_puts(d->b, d->whole ? "void" : "?");
 		return;
 	}
-	switch (t.kind) {
+	switch (d->chain[i].kind) {
 	case BTF_KIND_PTR:
-		left(d, t.type, depth + 1);
+		left(d, i + 1);
 		gap(d->b);
-		buf_puts(d->b, wants_parentheses(d->btf, t.type) ? "(*" : "*");
+		buf_puts(d->b, wants_parentheses(d, i + 1) ? "(*" : "*");
 		break;
 	case BTF_KIND_ARRAY:
-		btf_array_of(d->btf, &t, &elem, &index, &count);
-		left(d, elem, depth + 1);
-		break;
 	case BTF_KIND_FUNC_PROTO:
-		left(d, t.type, depth + 1);
+		left(d, i + 1);
 		break;
 	case BTF_KIND_CONST:
 	case BTF_KIND_VOLATILE:
 	case BTF_KIND_RESTRICT:
-		qualified(d, &t, depth);
+		qualified(d, i);
 		break;
 	case BTF_KIND_TYPE_TAG:
-		tagged(d, &t, depth);
+		tagged(d, i);
 		break;
 	default:
-		base(d, &t);
+		base(d, &d->chain[i]);
 		break;
 	}
 }
 
-static void arguments(struct decl *d, const struct btf_info *t, u32 depth)
+static void arguments(struct decl *d, const struct btf_info *t)
 {
+	struct decl inner; /* its chain is filled as far as it goes, not cleared */
 	struct btf_arg a;
 
+	inner.b = d->b;
+	inner.btf = d->btf;
+	inner.style = d->style;
+	inner.depth = d->depth + 1;
 	buf_putc(d->b, '(');
-	for (u32 i = 0; btf_arg(d->btf, t, i, &a); i++) {
+	for (u32 i = 0; inner.depth < DEPTH_MAX && btf_arg(d->btf, t, i, &a); i++) {
 		if (i)
 			buf_puts(d->b, ", ");
 		if (!a.type && i + 1 == t->vlen) {
 			buf_puts(d->b, "...");
 			break;
 		}
-		left(d, a.type, depth + 1);
-		if (*a.name) {
-			gap(d->b);
-			buf_puts(d->b, a.name);
-		}
-		right(d, a.type, depth + 1);
+		declare(&inner, a.type, a.name);
 	}
 	buf_puts(d->b, t->vlen ? ")" : "void)");
 }
 
-static void right(struct decl *d, u32 id, u32 depth)
+static void brackets(struct decl *d, const struct btf_info *t)
 {
-	struct btf_info t;
 	u32 elem, index, count;
 
-	if (!id || depth > DEPTH_MAX || !btf_info(d->btf, id, &t))
+	if (!btf_array_of(d->btf, t, &elem, &index, &count))
 		return;
-	if (t.kind == BTF_KIND_PTR) {
-		if (wants_parentheses(d->btf, t.type))
+	buf_putc(d->b, '[');
+	if (count || !d->style->flexible)
+		c_decl_number(d->b, count);
+	buf_putc(d->b, ']');
+}
+
+static void right(struct decl *d)
+{
+	for (u32 i = 0; i < d->n; i++) {
+		const struct btf_info *t = &d->chain[i];
+
+		if (t->kind == BTF_KIND_PTR && wants_parentheses(d, i + 1))
 			buf_putc(d->b, ')');
-		right(d, t.type, depth + 1);
-	} else if (t.kind == BTF_KIND_ARRAY && btf_array_of(d->btf, &t, &elem, &index, &count)) {
-		buf_putc(d->b, '[');
-		if (count || !d->style->flexible)
-			c_decl_number(d->b, count);
-		buf_putc(d->b, ']');
-		right(d, elem, depth + 1);
-	} else if (t.kind == BTF_KIND_FUNC_PROTO) {
-		arguments(d, &t, depth);
-		right(d, t.type, depth + 1);
-	} else if (is_cv(t.kind)) {
-		right(d, t.type, depth + 1);
+		else if (t->kind == BTF_KIND_ARRAY)
+			brackets(d, t);
+		else if (t->kind == BTF_KIND_FUNC_PROTO)
+			arguments(d, t);
 	}
+}
+
+static void declare(struct decl *d, u32 id, const char *name)
+{
+	read_chain(d, id);
+	left(d, 0);
+	if (*name) {
+		gap(d->b);
+		buf_puts(d->b, name);
+	}
+	right(d);
 }
 
 void c_decl(struct buf *b, const struct btf *btf, const struct c_style *style, u32 id,
             const char *name)
 {
-	struct decl d = { b, btf, style };
+	struct decl d;
 
-	left(&d, id, 0);
-	if (*name) {
-		gap(b);
-		buf_puts(b, name);
-	}
-	right(&d, id, 0);
+	d.b = b;
+	d.btf = btf;
+	d.style = style;
+	d.depth = 0;
+	declare(&d, id, name);
 }

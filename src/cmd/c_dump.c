@@ -120,7 +120,8 @@ static void union_members(struct c_dump *d, struct buf *b, const struct btf_info
 		if (c_shape_omits(d->btf, &f))
 			continue;
 		member(d, b, &f);
-		size = MAX(size, f.bit_size ? (f.bit_size + 7) / 8 : btf_size(d->btf, f.type));
+		size = MAX(size,
+		           f.bit_size ? (f.bit_size + 7) / 8 : c_shape_size(&d->shapes, f.type));
 	}
 	if (ROUND_UP(size, (u64)align) < t->size)
 		hole(d, b, t->size);

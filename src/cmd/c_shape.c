@@ -26,13 +26,16 @@ bool c_shapes_init(struct c_shapes *s, const struct btf *btf)
 	s->btf = btf;
 	s->n = btf_count(btf);
 	s->of = calloc(s->n, 1);
-	return s->of != NULL;
+	s->size = calloc(s->n, sizeof(*s->size));
+	return s->of && s->size;
 }
 
 void c_shapes_free(struct c_shapes *s)
 {
 	free(s->of);
+	free(s->size);
 	s->of = NULL;
+	s->size = NULL;
 }
 
 static u32 scalar_align(u32 size)
@@ -59,6 +62,15 @@ bool c_shape_omits(const struct btf *btf, const struct btf_field *f)
 	       (t.kind != BTF_KIND_STRUCT && t.kind != BTF_KIND_UNION);
 }
 
+u32 c_shape_size(struct c_shapes *s, u32 id)
+{
+	if (id >= s->n)
+		return 0;
+	if (!s->size[id])
+		s->size[id] = btf_size(s->btf, id) + 1;
+	return s->size[id] - 1;
+}
+
 /* Would a bit-field at `pos` reach from one unit of its type into the next? */
 static bool straddles(u64 pos, u32 bits, u64 unit)
 {
@@ -81,7 +93,7 @@ static bool step_bits(enum c_mode mode, const struct btf_field *f, u64 unit, u64
 bool c_shape_step(struct c_shapes *s, enum c_mode mode, const struct btf_field *f, u64 *pos,
                   bool *pad)
 {
-	u64 size = (u64)btf_size(s->btf, f->type) * 8;
+	u64 size = (u64)c_shape_size(s, f->type) * 8;
 	u64 unit = mode == C_PLAIN ? (u64)c_shape_align(s, f->type) * 8 : 8;
 	u64 natural = round_up(*pos, unit);
 

@@ -18,7 +18,8 @@ enum c_mode {
 
 struct c_shapes {
 	const struct btf *btf;
-	u8 *of; /* by id, see c_shape.c */
+	u8 *of;    /* by id, see c_shape.c */
+	u32 *size; /* by id: bytes + 1, 0 not asked yet */
 	u32 n;
 	u32 depth; /* of the types being looked at */
 };
@@ -29,6 +30,8 @@ void c_shapes_free(struct c_shapes *s);
 enum c_mode c_shape_mode(struct c_shapes *s, u32 id);
 /* Alignment in bytes of any type as it is written, 1 for what has none. */
 u32 c_shape_align(struct c_shapes *s, u32 id);
+/* Bytes of any type. */
+u32 c_shape_size(struct c_shapes *s, u32 id);
 /* True for a member that C can not have: no name, and nothing to open. It becomes padding. */
 bool c_shape_omits(const struct btf *btf, const struct btf_field *f);
 /*

@@ -28,13 +28,15 @@ enum {
 	DONE = 1,    /* all */
 	BUSY = 2,    /* what it needs is being written */
 	FORWARD = 4, /* `struct x;` */
+	READY = 8,   /* all that any use needs */
 };
 
 struct order {
 	struct c_dump dump;
 	struct sink *out;
 	struct buf b;
-	u32 self; /* the struct whose members are walked: it needs no declaration */
+	u32 self;    /* the struct whose members are walked: it needs no declaration */
+	u32 n_selfs; /* uses of that */
 };
 
 static bool need(struct order *o, u32 id, bool whole, u32 depth);
@@ -43,8 +45,12 @@ static void forward(struct order *o, const struct btf_info *t)
 {
 	u8 *state = &o->dump.state[t->id];
 
-	if (*state & (DONE | FORWARD) || t->id == o->self)
+	if (*state & (DONE | FORWARD))
 		return;
+	if (t->id == o->self) {
+		o->n_selfs++;
+		return;
+	}
 	*state |= FORWARD;
 	buf_puts(&o->b, c_decl_tag(t));
 	buf_putc(&o->b, ' ');
@@ -54,7 +60,7 @@ static void forward(struct order *o, const struct btf_info *t)
 
 static void finish(struct order *o, const struct btf_info *t)
 {
-	o->dump.state[t->id] = DONE;
+	o->dump.state[t->id] = t->kind == BTF_KIND_TYPEDEF ? DONE : DONE | READY;
 	buf_puts(&o->b, ";\n\n");
 	if (o->b.n > FLUSH_AT)
 		sink_take(o->out, &o->b);
@@ -83,7 +89,7 @@ static bool need_composite(struct order *o, const struct btf_info *t, bool whole
 		return true;
 	*state |= BUSY;
 	if (*t->name)
-		o->self = t->id;
+		o->self = t->id; /* an anonymous one is part of the outer one */
 	if (!need_members(o, t, depth))
 		return false;
 	o->self = outer;
@@ -92,7 +98,7 @@ static bool need_composite(struct order *o, const struct btf_info *t, bool whole
 	if (*t->name)
 		finish(o, t);
 	else
-		*state = DONE; /* what it needs; it is itself written in place */
+		*state = DONE | READY; /* what it needs; it is itself written in place */
 	return true;
 }
 
@@ -124,6 +130,18 @@ static bool need_typedef(struct order *o, const struct btf_info *t, bool whole, 
 	return !whole || need(o, t->type, true, depth + 1);
 }
 
+/* What is behind a pointer is looked at once, unless it was fine only where it stood. */
+static bool need_pointer(struct order *o, const struct btf_info *t, u32 depth)
+{
+	u32 selfs = o->n_selfs;
+
+	if (!need(o, t->type, false, depth + 1))
+		return false;
+	if (selfs == o->n_selfs)
+		o->dump.state[t->id] |= READY;
+	return true;
+}
+
 static bool need_proto(struct order *o, const struct btf_info *t, u32 depth)
 {
 	struct btf_arg a;
@@ -142,6 +160,14 @@ static void need_enum(struct order *o, const struct btf_info *t)
 	finish(o, t);
 }
 
+/* Known without a look at the type? A typedef that is done may still stand for a struct to come. */
+static bool is_satisfied(const struct order *o, u32 id, bool whole)
+{
+	u8 state = id < o->dump.shapes.n ? o->dump.state[id] : READY;
+
+	return state & READY || (!whole && state & (DONE | FORWARD));
+}
+
 /* Writes what has to stand before a use of the type. False when it is nested too deep. */
 static bool need(struct order *o, u32 id, bool whole, u32 depth)
 {
@@ -150,11 +176,11 @@ static bool need(struct order *o, u32 id, bool whole, u32 depth)
 
 	if (depth > DEPTH_MAX)
 		return false;
-	if (!id || !btf_info(o->dump.btf, id, &t))
+	if (!id || is_satisfied(o, id, whole) || !btf_info(o->dump.btf, id, &t))
 		return true;
 	switch (t.kind) {
 	case BTF_KIND_PTR:
-		return need(o, t.type, false, depth + 1);
+		return need_pointer(o, &t, depth);
 	case BTF_KIND_CONST:
 	case BTF_KIND_VOLATILE:
 	case BTF_KIND_RESTRICT:
@@ -178,6 +204,7 @@ static bool need(struct order *o, u32 id, bool whole, u32 depth)
 		forward(o, &t);
 		return true;
 	default:
+		o->dump.state[id] |= READY;
 		return true;
 	}
 }

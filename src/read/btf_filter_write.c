@@ -96,14 +96,16 @@ static bool slots_grow(struct writer *w)
 static u32 text_off(struct writer *w, const char *text)
 {
 	size_t n = strlen(text) + 1;
-	u32 *slot, off = (u32)w->strs.n;
+	u32 *slot, off;
 	u8 *at;
 
 	if (n == 1 || !slots_grow(w))
 		return 0;
 	slot = slot_for(w, text);
-	if (*slot)
-		return *slot;
+	off = *slot;
+	if (off)
+		return off;
+	off = (u32)w->strs.n;
 	at = add(w, &w->strs, n);
 	if (!at)
 		return 0;
@@ -322,7 +324,7 @@ bool btf_filter_save(struct btf_subset *s, const char *path, struct btf_error *e
 {
 	char new_path[4096];
 	const void *p;
-	size_t n;
+	size_t n = 0;
 	int fd, code = 0;
 
 	if (!btf_filter_bytes(s, &p, &n, e))

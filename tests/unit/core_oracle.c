@@ -98,8 +98,9 @@ bool oracle_run(struct oracle *o, const void *object, size_t n, const char *btf_
 	bpf_object__close(obj);
 	log_to = NULL;
 	libbpf_set_print(before);
-	log_read(o, log.p ? log.p : strdup(""));
+	buf_putc(&log, '\n');
 	o->log = log.p;
+	log_read(o, o->log);
 	return o->n > 0;
 }
 

@@ -147,7 +147,7 @@ static void find_some(const struct btf *b, struct btf_query *q, u32 n, unsigned 
 u32 btf_find_many(const struct btf *b, struct btf_query *q, u32 n, unsigned flags)
 {
 	struct btf_query some[BTF_WANTED_MAX];
-	u32 found = 0, from[BTF_WANTED_MAX];
+	u32 found = 0, from[BTF_WANTED_MAX] = { 0 };
 
 	for (u32 at = 0; at < n;) {
 		u32 n_some = 0;

@@ -251,12 +251,12 @@ AVX2 static inline u32 likely_avx2(const struct btf_wanted *w, const char *p)
 
 /*
  * Places are collected first and looked at then: a loop over the bits of each mask would end where
- * no processor can foresee it. Eight are written at a time, right or not; the count tells.
+ * no processor can foresee it. Four are written at a time, right or not; the count tells.
  */
 #define PLACES 2048u
 AVX2 static u32 ends_avx2(struct btf_wanted *w, const struct stretch *s, u32 at)
 {
-	u32 places[PLACES + 64 + 8];
+	u32 places[PLACES + 64 + 4];
 
 	while (at + 64 <= s->to) {
 		u32 n = 0;
@@ -266,9 +266,11 @@ AVX2 static u32 ends_avx2(struct btf_wanted *w, const struct stretch *s, u32 at)
 			                                            << 32;
 			u32 count = (u32)__builtin_popcountll(m);
 
-			for (u32 done = 0; done < count; done += 8)
-				for (u32 i = 0; i < 8; i++, m &= m - 1)
+			for (u32 done = 0; done < count; done += 4) {
+#pragma GCC unroll 4
+				for (u32 i = 0; i < 4; i++, m &= m - 1)
 					places[n + done + i] = at + (u32)_tzcnt_u64(m);
+			}
 			n += count;
 		}
 		for (u32 i = 0; i < n; i++)

@@ -81,13 +81,14 @@ static bool here(struct walk *w, struct btf_info *t)
 {
 	u32 id = btf_skip(w->b, w->type);
 
+	*t = (struct btf_info){ .name = "" };
 	if (!id || !btf_info(w->b, id, t))
 		return btf_fail(w->e, "'%.*s' has no type to go on from", (int)(w->at - w->text),
 		                w->text);
 	if (t->kind == BTF_KIND_FWD) {
 		id = btf_find(w->b, t->kind_flag ? BTF_KIND_UNION : BTF_KIND_STRUCT, t->name);
-		if (id)
-			return btf_info(w->b, id, t);
+		if (id && !btf_info(w->b, id, t))
+			return btf_fail(w->e, "type %u is damaged", id);
 	}
 	return true;
 }

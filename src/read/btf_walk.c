@@ -102,6 +102,13 @@ static void marks_grow(const struct btf *b, const struct btf_block *k, struct pl
 
 /* ---- passes --------------------------------------------------------------------------------- */
 
+/* Blocks are large and mostly not needed: they are not cleared. */
+static void block_init(struct btf_block *k, const struct btf *b, const struct btf_filter *f)
+{
+	k->btf = b;
+	k->filter = f;
+}
+
 /* Walks the block at *at, and moves *at behind it. False when no type is here. */
 static bool block_next(struct btf_block *k, struct place *at, u8 *scratch)
 {
@@ -145,10 +152,9 @@ bool btf_pass(const struct btf *b, const struct btf_filter *f,
 {
 	struct place at = { .id = btf_first(b) }, before = at;
 	u8 scratch[WINDOW_BLOCK];
-	struct btf_block k; /* large, and mostly not needed: not cleared */
+	struct btf_block k;
 
-	k.btf = b;
-	k.filter = f;
+	block_init(&k, b, f);
 	for (; block_next(&k, &at, scratch); before = at)
 		if (!block_hits(&k, before, cb, ctx))
 			return false;
@@ -161,8 +167,7 @@ static void walk_to(const struct btf *b, struct btf_marks *x, u32 id)
 	u8 scratch[WINDOW_BLOCK];
 	struct btf_block k;
 
-	k.btf = b;
-	k.filter = NULL;
+	block_init(&k, b, NULL);
 	while (!atomic_load_explicit(&x->whole, memory_order_acquire) &&
 	       atomic_load_explicit(&x->known, memory_order_acquire) <= id) {
 		struct place at;

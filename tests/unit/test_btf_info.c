@@ -66,9 +66,9 @@ static void write_kinds(struct btf_build *w)
 
 static void check_plain(const struct btf *b)
 {
-	u32 elem, index, count, linkage;
-	struct btf_info t;
-	struct btf_int i;
+	u32 elem = 0, index = 0, count = 0, linkage = 0;
+	struct btf_info t = { 0 };
+	struct btf_int i = { 0 };
 
 	assert_int_equal(btf_count(b), 25);
 	assert_true(btf_info(b, 1, &t) && btf_int(b, &t, &i));
@@ -95,14 +95,14 @@ static void check_plain(const struct btf *b)
 
 static void check_entries(const struct btf *b)
 {
-	struct btf_enumerator v;
-	struct btf_field f;
-	struct btf_place p;
-	struct btf_info t;
-	struct btf_arg a;
-	bool variadic;
-	u32 n, id;
-	s64 value;
+	struct btf_enumerator v = { 0 };
+	struct btf_field f = { 0 };
+	struct btf_place p = { 0 };
+	struct btf_info t = { 0 };
+	struct btf_arg a = { 0 };
+	bool variadic = false;
+	u32 n = 0, id = 0;
+	s64 value = 0;
 
 	assert_true(btf_field_find(b, 3, "b", &f));
 	assert_true(f.bit_off == 256 && f.type == 8 && !f.bit_size);
@@ -129,8 +129,8 @@ static bool add_tag(void *ctx, const struct btf_info *tag)
 static void check_tags(const struct btf *b)
 {
 	struct buf names = { 0 };
-	struct btf_info t;
-	int32_t component;
+	struct btf_info t = { 0 };
+	int32_t component = 0;
 
 	btf_tags(b, 3, add_tag, &names);
 	assert_string_equal(buf_text(&names), "note field ");
@@ -143,7 +143,7 @@ static void check_tags(const struct btf *b)
 static void check_iteration(const struct btf *b)
 {
 	struct btf_iter it;
-	struct btf_info t;
+	struct btf_info t = { 0 };
 	u32 id = 1;
 
 	for (btf_iter_init(&it, b, 1); btf_next(&it); id++) {

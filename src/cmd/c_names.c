@@ -134,6 +134,7 @@ static bool add_all(struct c_names *n)
 			continue;
 		if (!put(n, tag ? &n->tags : &n->words, it.t.name, it.t.name_off))
 			return false;
+		vec_add(&n->arena, &n->owners, it.t.id);
 	}
 	return true;
 }
@@ -155,27 +156,11 @@ static void claim(struct c_names *n, const struct btf_info *t)
 /* Definitions first, so that a forward declaration finds its own. */
 static void claim_all(struct c_names *n, bool forward)
 {
-	struct btf_iter it;
+	struct btf_info t;
 
-	btf_iter_init(&it, n->btf, 1);
-	while (btf_next(&it)) {
-		switch (*it.t.name ? it.t.kind : 0) {
-		case BTF_KIND_STRUCT:
-		case BTF_KIND_UNION:
-		case BTF_KIND_ENUM:
-		case BTF_KIND_ENUM64:
-		case BTF_KIND_TYPEDEF:
-			if (!forward)
-				claim(n, &it.t);
-			break;
-		case BTF_KIND_FWD:
-			if (forward)
-				claim(n, &it.t);
-			break;
-		default:
-			break;
-		}
-	}
+	for (u32 i = 0; i < n->owners.n; i++)
+		if (btf_info(n->btf, n->owners.v[i], &t) && (t.kind == BTF_KIND_FWD) == forward)
+			claim(n, &t);
 }
 
 static int by_id(const void *a, const void *b)

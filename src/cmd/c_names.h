@@ -32,6 +32,7 @@ struct c_names {
 	struct arena arena;
 	struct c_name_table tags;  /* struct, union, enum */
 	struct c_name_table words; /* typedefs and enumerators */
+	VEC(u32) owners;           /* ids of the types that have a name in the tables */
 	VEC(struct c_renamed) renamed;
 };
 

@@ -20,8 +20,10 @@
 #include "cmd/c_dump.h"
 #include "cmd/cmd_btf.h"
 
-#define DEPTH_MAX 2000u
-#define FLUSH_AT  (64u << 10)
+#define DEPTH_MAX  2000u
+#define FLUSH_AT   (64u << 10)
+#define MEMBERS_AT 12u /* in the record of a struct */
+#define MEMBER_LEN 12u
 
 /* What has been written of a type. */
 enum {
@@ -37,6 +39,7 @@ struct order {
 	struct buf b;
 	u32 self;    /* the struct whose members are walked: it needs no declaration */
 	u32 n_selfs; /* uses of that */
+	bool swap;   /* the file has the other byte order */
 };
 
 static bool need(struct order *o, u32 id, bool whole, u32 depth);
@@ -66,12 +69,21 @@ static void finish(struct order *o, const struct btf_info *t)
 		sink_take(o->out, &o->b);
 }
 
+/* Read from the record: the library's view of a member costs more, for what is not needed here. */
+static u32 member_type(const struct order *o, const u8 *p)
+{
+	u32 v;
+
+	memcpy(&v, p + 4, sizeof(v));
+	return o->swap ? __builtin_bswap32(v) : v;
+}
+
 static bool need_members(struct order *o, const struct btf_info *t, u32 depth)
 {
-	struct btf_field f;
+	const u8 *p = (const u8 *)t->raw + MEMBERS_AT;
 
-	for (u32 i = 0; btf_field(o->dump.btf, t, i, &f); i++)
-		if (!need(o, f.type, true, depth + 1))
+	for (u32 i = 0; i < t->vlen; i++, p += MEMBER_LEN)
+		if (!need(o, member_type(o, p), true, depth + 1))
 			return false;
 	return true;
 }
@@ -264,7 +276,11 @@ static const char tail[] =
 bool cmd_btf_c(struct sink *out, const struct btf *b, struct err *e)
 {
 	struct order o = { .out = out };
+	struct btf_file f;
 	bool ok;
+
+	btf_file(b, &f);
+	o.swap = f.big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
 
 	if (!c_dump_init(&o.dump, b)) {
 		c_dump_free(&o.dump);

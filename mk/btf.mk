@@ -31,11 +31,12 @@ $(BUILD)/libmemtap-btf.a: $(BTF_OBJ) $(BUILD)/pic/libbase.a
 	$(Q)$(OBJCOPY) --localize-hidden -w --keep-global-symbol='btf_*' $(BUILD)/pic/memtap-btf.o
 	$(Q)rm -f $@ && $(AR) rcs $@ $(BUILD)/pic/memtap-btf.o
 
-$(BUILD)/$(BTF_SO): $(BTF_OBJ) $(BUILD)/pic/libbase.a mk/btf.map
+$(BUILD)/$(BTF_SO): $(BTF_OBJ) $(BUILD)/pic/libbase.a mk/btf.map mk/btf-abi include/memtap/btf.h
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(BTF_SONAME) \
 		-Wl,--version-script=mk/btf.map -Wl,--no-undefined -o $@ \
 		$(BTF_OBJ) $(BUILD)/pic/libbase.a -pthread
+	$(Q)mk/btf-abi $@ include/memtap/btf.h
 	$(Q)ln -sf $(BTF_SO) $(BUILD)/$(BTF_SONAME)
 
 # Written anew each time: PREFIX may have changed.
@@ -64,7 +65,7 @@ uninstall-btf:
 
 ## make bench-btf the BTF reader beside libbpf: time and private memory
 .PHONY: bench-btf
-bench-btf: $(BUILD)/bench/btf
+bench-btf: $(BUILD)/bench/btf $(BUILD)/tests/core/twenty.bpf.o
 	$(Q)$<
 
 $(BUILD)/bench/btf: bench/btf.c $(BUILD)/libmemtap.a

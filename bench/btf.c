@@ -159,6 +159,31 @@ static void theirs_glob(struct btf *b)
 	must(n, "vfs_*");
 }
 
+/* The object lies in the same build directory. */
+static const char *twenty_relocations(char *path, size_t n)
+{
+	ssize_t len = readlink("/proc/self/exe", path, n);
+
+	must(len > 0 && (size_t)len < n - 64, "the path of this program");
+	path[len] = 0;
+	strcpy(strrchr(path, '/'), "/../tests/core/twenty.bpf.o");
+	return path;
+}
+
+static void ours_filter(struct btf *b)
+{
+	char path[4096];
+	struct btf *object = btf_open(twenty_relocations(path, sizeof(path)), NULL);
+	struct btf_subset *s = btf_filter_new(b, NULL);
+	const void *p;
+	size_t n;
+
+	must(object && btf_filter_object(s, object, NULL), "the object");
+	must(btf_filter_bytes(s, &p, &n, NULL), "filter");
+	btf_filter_free(s);
+	btf_unref(object);
+}
+
 /* ---- measuring ------------------------------------------------------------------------------ */
 
 struct result {
@@ -269,6 +294,26 @@ static void row(const char *name, void (*ours)(struct btf *b), void (*theirs)(st
 	       b.us / 1e3, b.kib, b.us / a.us);
 }
 
+/* bpftool is measured as a process. */
+static void row_filter(void)
+{
+	struct result a = in_child(ours_filter, true);
+	char object[4096], command[8400];
+	double us[RUNS];
+
+	snprintf(command, sizeof(command), "exec bpftool gen min_core_btf %s /dev/null %s", file,
+	         twenty_relocations(object, sizeof(object)));
+	for (u32 i = 0; i < RUNS; i++) {
+		double start = now();
+
+		must(system(command) == 0, "bpftool"); /* NOLINT(cert-env33-c) */
+		us[i] = now() - start;
+	}
+	qsort(us, RUNS, sizeof(us[0]), by_size);
+	printf("%-34s %9.3f ms %6ld KiB %9.3f ms %10s %7.1f\n", "part for 20 relocations (bpftool)",
+	       a.us / 1e3, a.kib, us[RUNS / 2] / 1e3, "", us[RUNS / 2] / a.us);
+}
+
 /* The second time in one process. */
 static void row_again(void)
 {
@@ -301,6 +346,7 @@ int main(int argc, char **argv)
 	row("two paths", ours_paths, NULL);
 	row_again();
 	row("functions vfs_*", ours_glob, theirs_glob);
+	row_filter();
 	window = true;
 	row("open, not mapped", ours_none, NULL);
 	row("one struct, not mapped", ours_any, NULL);

@@ -99,6 +99,7 @@ static void test_fields(void **state)
 {
 	(void)state;
 	compare_kernels("fields.bpf.o", 150);
+	compare_kernels("twenty.bpf.o", 20);
 }
 
 static void test_types(void **state)

@@ -149,6 +149,7 @@ static void test_fields(void **state)
 {
 	(void)state;
 	check_kernels("fields.bpf.o");
+	check_kernels("twenty.bpf.o");
 }
 
 static void test_types(void **state)

@@ -17,7 +17,8 @@ FILL = """
 #include <stdio.h>
 #include <string.h>
 static int wrong;
-static void look(const unsigned char *p, unsigned long n, unsigned off, unsigned bits, const char *s)
+static void look(const unsigned char *p, unsigned long n, unsigned off, unsigned bits,
+                 const char *s)
 {
 	for (unsigned long i = 0; i < n * 8; i++)
 		if ((p[i / 8] >> (i % 8) & 1) != (i >= off && i < off + bits)) {

@@ -63,7 +63,8 @@ class Context:
 
     def names(self, pid=0, tmp=""):
         return {"MEMTAP": self.memtap, "BUILD": self.build, "PROGS": self.progs,
-                "TESTS": os.path.dirname(HERE), "EXAMPLES": self.build + "/examples", "PID": str(pid), "TMP": tmp,
+                "TESTS": os.path.dirname(HERE),
+                "EXAMPLES": self.build + "/examples", "PID": str(pid), "TMP": tmp,
                 "MEMCACHED": machine.memcached_usdt() or "/nonexistent"}
 
 

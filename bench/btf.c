@@ -269,6 +269,7 @@ static struct result in_child(void (*work)(struct btf *b), bool ours)
 	int fds[2], status;
 	pid_t pid;
 
+	fflush(stdout); /* or a child that fails would print it too */
 	must(pipe(fds) == 0 && (pid = fork()) >= 0, "fork");
 	if (!pid) {
 		r = measure(work, ours);

@@ -20,6 +20,7 @@
 
 #define GUESS_STEPS 8u   /* sane records in a row that make a guess */
 #define GUESS_TRIES 256u /* places tried from a lane's border on */
+#define LANE_MIN    512u /* bytes */
 
 /* What a record's first words must look like to be taken for one. */
 static bool sane(const struct btf_block *k, u32 off, u64 *next)
@@ -159,11 +160,14 @@ void btf_block_walk(struct btf_block *k)
 {
 	/* A record can be looked at while its first 12 bytes lie in the block. */
 	u32 limit = k->n - (BTF_RECORD - 1);
+	/* Rounded up, so that eight lanes are enough, and at most BTF_LANE_BYTES. */
+	u32 bytes = MAX(LANE_MIN, ROUND_UP(k->n / BTF_LANES + 1, LANE_MIN));
 	struct walkers w = { 0 };
 	u32 at = 0;
 
-	for (k->n_lanes = 0; k->n_lanes < BTF_LANES && at < limit; at += BTF_LANE_BYTES) {
-		u32 to = MIN(limit, at + BTF_LANE_BYTES);
+	bytes = MIN(bytes, BTF_LANE_BYTES);
+	for (k->n_lanes = 0; k->n_lanes < BTF_LANES && at < limit; at += bytes) {
+		u32 to = MIN(limit, at + bytes);
 
 		k->lane[k->n_lanes].hits = k->hits[k->n_lanes];
 		walkers_add(&w, &k->lane[k->n_lanes++], at ? guess(k, at, to) : 0, to);
@@ -172,7 +176,7 @@ void btf_block_walk(struct btf_block *k)
 	at = 0;
 	for (u32 i = 0; i < k->n_lanes; i++) {
 		struct btf_lane *l = &k->lane[i];
-		u32 to = MIN(limit, (i + 1) * BTF_LANE_BYTES);
+		u32 to = MIN(limit, (i + 1) * bytes);
 
 		if (l->start != at) {
 			w = (struct walkers){ 0 };

@@ -72,8 +72,7 @@ static const char *plural(u64 n)
 }
 
 /* "before N bytes after" between blank lines; remarks that follow each other share them. */
-static void remark(struct layout *l, const char *before, u64 n, const char *unit,
-                   const char *after)
+static void remark(struct layout *l, const char *before, u64 n, const char *unit, const char *after)
 {
 	if (l->b->n > 2 && memcmp(l->b->p + l->b->n - 2, "\n\n", 2) != 0)
 		buf_putc(l->b, '\n');
@@ -184,17 +183,18 @@ static void declare(struct layout *l, const struct btf_field *f)
 	buf_free(&d);
 }
 
-static void place(struct layout *l, const struct level *v, const struct btf_field *f, u32 size)
+static void place(struct layout *l, const struct level *v, const struct btf_field *f, u64 size)
 {
 	u64 bit = v->base + f->bit_off;
 	u64 unit = size ? bit / (size * 8) * size : bit / 8;
 
 	to_column(l->b, COMMENT_COL);
 	if (f->bit_size)
-		buf_printf(l->b, "/* %5llu:%2llu %2u */\n", (unsigned long long)unit,
-		           (unsigned long long)(bit - unit * 8), size);
+		buf_printf(l->b, "/* %5llu:%2llu %2llu */\n", (unsigned long long)unit,
+		           (unsigned long long)(bit - unit * 8), (unsigned long long)size);
 	else
-		buf_printf(l->b, "/* %5llu %5u */\n", (unsigned long long)(bit / 8), size);
+		buf_printf(l->b, "/* %5llu %5llu */\n", (unsigned long long)(bit / 8),
+		           (unsigned long long)size);
 }
 
 /* Bytes behind the last member of a struct that is a member. */
@@ -234,13 +234,14 @@ static void one_member(struct layout *l, struct level *v, const struct btf_field
 
 static void count_member(struct layout *l, struct level *v, const struct btf_field *f)
 {
-	u32 size = btf_size(l->btf, f->type), padding;
+	u64 size = btf_size(l->btf, f->type);
+	u32 padding;
 
-	v->end = MAX(v->end, f->bit_off + (f->bit_size ? f->bit_size : (u64)size * 8));
+	v->end = MAX(v->end, f->bit_off + (f->bit_size ? f->bit_size : size * 8));
 	v->unit_end = 0;
 	if (f->bit_size) {
 		v->sum_bits += f->bit_size;
-		v->unit_end = size ? (f->bit_off / (size * 8) + 1) * (u64)size * 8 : 0;
+		v->unit_end = size ? (f->bit_off / (size * 8) + 1) * size * 8 : 0;
 		return;
 	}
 	v->sum += size;

@@ -57,6 +57,7 @@ static const char usage_head[] =
 	"  memtap [options] -e PROGRAM [parameter...]\n"
 	"  memtap [options] FILE [parameter...]      (FILE '-' is standard input)\n"
 	"  memtap -l[v] [PATTERN]\n"
+	"  memtap btf COMMAND ...                    (the kernel's types: memtap btf --help)\n"
 	"\n"
 	"Options:\n";
 

@@ -64,7 +64,10 @@ static bool first_time(struct btf_subset *s, u32 id, enum btf_need need)
 
 static void need(struct btf_subset *s, u32 id, enum btf_need how)
 {
-	if (!id || !first_time(s, id, how) ||
+	struct btf_info t;
+
+	/* Ids that do not exist would only cost bits. */
+	if (!id || !btf_info(s->target, id, &t) || !first_time(s, id, how) ||
 	    !grow(s, (void **)&s->todo, s->n_todo, &s->cap_todo, sizeof(*s->todo)))
 		return;
 	s->todo[s->n_todo++] = (struct btf_todo){ id, how };

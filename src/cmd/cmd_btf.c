@@ -213,7 +213,8 @@ static bool check_args(const struct command *c, const struct btf_options *o,
                        const struct opt_rest *rest, struct err *e)
 {
 	if (rest->n < c->min || rest->n > c->max) {
-		err_set(e, "%s '%s'", rest->n < c->min ? "too few arguments for" : "too many arguments for",
+		err_set(e, "%s '%s'",
+		        rest->n < c->min ? "too few arguments for" : "too many arguments for",
 		        c->name);
 		return err_hint(e, "memtap btf %s%s%s", c->name, *c->args ? " " : "", c->args);
 	}

@@ -70,8 +70,7 @@ void c_type_print(struct buf *b, const struct btf *btf, u32 id)
 
 static void print_members(struct buf *b, const struct btf *btf, u32 id, u32 depth);
 
-static void print_member(struct buf *b, const struct btf *btf, const struct btf_field *m,
-                         u32 depth)
+static void print_member(struct buf *b, const struct btf *btf, const struct btf_field *m, u32 depth)
 {
 	u32 type = btf_skip(btf, m->type);
 	struct btf_info info;

@@ -149,11 +149,11 @@ static struct btf *must_open(struct writer *w, bool with_layout)
 
 static void reads_types(void **state)
 {
-	struct btf_info info;
-	struct btf_int i;
+	struct btf_info info = { 0 };
+	struct btf_int i = { 0 };
 	struct writer w;
 	struct btf *b;
-	u32 elem, index, count;
+	u32 elem = 0, index = 0, count = 0;
 
 	(void)state;
 	write_sample(&w);
@@ -237,7 +237,7 @@ static void finds_names_that_share_strings(void **state)
 static void finds_members(void **state)
 {
 	struct btf_field m;
-	struct btf_info t;
+	struct btf_info t = { 0 };
 	struct writer w;
 	struct btf *b;
 
@@ -289,9 +289,9 @@ static void lists_member_names(void **state)
 
 static void reads_functions_and_enums(void **state)
 {
-	struct btf_enumerator v;
-	struct btf_info t;
-	struct btf_arg arg;
+	struct btf_enumerator v = { 0 };
+	struct btf_info t = { 0 };
+	struct btf_arg arg = { 0 };
 	struct writer w;
 	struct btf *b;
 	bool variadic;

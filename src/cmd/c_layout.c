@@ -255,10 +255,13 @@ static void count_member(struct layout *l, struct level *v, const struct btf_fie
 
 static void members(struct layout *l, struct level *v, const struct btf_info *t)
 {
+	u32 cacheline = l->cacheline;
 	struct btf_field f;
 
 	for (u32 i = 0; btf_field(l->btf, t, i, &f); i++) {
 		v->members++;
+		if (t->kind == BTF_KIND_UNION)
+			l->cacheline = cacheline; /* each starts where the union does */
 		if (t->kind == BTF_KIND_STRUCT) {
 			gap_before(l, v, f.bit_off);
 			cacheline_before(l, v->base + f.bit_off);

@@ -144,8 +144,9 @@ static u32 find(const struct btf *b, u32 kind, const char *name)
 	return 0;
 }
 
-static bool diff_one(struct btf_job *j, struct diff *d, const char *what, struct err *e)
+static bool diff_one(void *ctx, struct btf_job *j, const char *what, struct err *e)
 {
+	struct diff *d = ctx;
 	const char *name;
 	u32 kind = paired_kind(cmd_btf_split(what, &name));
 	u32 a = find(d->a, kind, name), b;
@@ -167,25 +168,6 @@ static bool diff_one(struct btf_job *j, struct diff *d, const char *what, struct
 	return true;
 }
 
-static bool diff_named(struct btf_job *j, struct diff *d, struct err *e)
-{
-	const char *word = NULL;
-
-	for (u32 i = 2; i < j->n_args; i++) {
-		const char *what = j->args[i], *name;
-
-		if (i + 1 < j->n_args && cmd_btf_kind_of(what)) {
-			word = what;
-			continue;
-		}
-		if (word && !cmd_btf_split(what, &name))
-			what = arena_printf(j->arena, "%s %s", word, what);
-		if (!diff_one(j, d, what, e))
-			return false;
-	}
-	return true;
-}
-
 bool cmd_btf_diff(struct btf_job *j, struct err *e)
 {
 	struct diff d = { .out = &j->out };
@@ -195,7 +177,7 @@ bool cmd_btf_diff(struct btf_job *j, struct err *e)
 	d.b = d.a ? cmd_btf_open(j->args[1], e) : NULL;
 	j->where = j->args[1];
 	ok = d.b && cmd_btf_check(d.a, j->args[0], e) && cmd_btf_check(d.b, j->args[1], e) &&
-	     (j->n_args > 2 ? diff_named(j, &d, e) : diff_all(&d, e));
+	     (j->n_args > 2 ? cmd_btf_each_name(j, 2, diff_one, &d, e) : diff_all(&d, e));
 	buf_free(&d.text);
 	btf_unref(d.a);
 	btf_unref(d.b);

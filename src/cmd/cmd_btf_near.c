@@ -63,3 +63,24 @@ bool cmd_btf_missing(struct btf_job *j, const char *what, struct err *e)
 		err_hint(e, "did you mean '%s'?", near.best);
 	return false;
 }
+
+bool cmd_btf_each_name(struct btf_job *j, u32 from,
+                       bool (*cb)(void *ctx, struct btf_job *j, const char *what, struct err *e),
+                       void *ctx, struct err *e)
+{
+	const char *word = NULL;
+
+	for (u32 i = from; i < j->n_args; i++) {
+		const char *what = j->args[i], *name;
+
+		if (i + 1 < j->n_args && cmd_btf_kind_of(what)) {
+			word = what;
+			continue;
+		}
+		if (word && !cmd_btf_split(what, &name))
+			what = arena_printf(j->arena, "%s %s", word, what);
+		if (!cb(ctx, j, what, e))
+			return false;
+	}
+	return true;
+}

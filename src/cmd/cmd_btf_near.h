@@ -11,4 +11,10 @@ bool cmd_btf_missing(struct btf_job *j, const char *what, struct err *e);
 /* "struct x" is kind STRUCT and name "x"; without a known word the kind is 0. */
 u32 cmd_btf_split(const char *what, const char **name);
 
+/* Calls back for each type named by the arguments from number `from` on: "struct page", or "struct"
+ * "page", or several names behind one word. Ends with the first false. */
+bool cmd_btf_each_name(struct btf_job *j, u32 from,
+                       bool (*cb)(void *ctx, struct btf_job *j, const char *what, struct err *e),
+                       void *ctx, struct err *e);
+
 #endif

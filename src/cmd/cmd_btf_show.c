@@ -192,13 +192,14 @@ static void find(struct shown *s, u32 kind, const char *name)
 	}
 }
 
-static bool show_one(struct btf_job *j, const char *what, struct err *e)
+static bool show_one(void *ctx, struct btf_job *j, const char *what, struct err *e)
 {
 	struct shown s = { .btf = j->btf };
 	struct buf head = { 0 };
 	const char *name;
 	u32 kind = cmd_btf_split(what, &name);
 
+	(void)ctx;
 	find(&s, kind, name);
 	for (u32 i = 0; i < s.n; i++) {
 		if (s.n > 1)
@@ -212,22 +213,7 @@ static bool show_one(struct btf_job *j, const char *what, struct err *e)
 	return s.n || cmd_btf_missing(j, what, e);
 }
 
-/* "struct page", or "struct" "page", or several names. */
 bool cmd_btf_show(struct btf_job *j, struct err *e)
 {
-	const char *word = NULL;
-
-	for (u32 i = 0; i < j->n_args; i++) {
-		const char *what = j->args[i], *name;
-
-		if (i + 1 < j->n_args && cmd_btf_kind_of(what)) {
-			word = what;
-			continue;
-		}
-		if (word && !cmd_btf_split(what, &name))
-			what = arena_printf(j->arena, "%s %s", word, what);
-		if (!show_one(j, what, e))
-			return false;
-	}
-	return true;
+	return cmd_btf_each_name(j, 0, show_one, NULL, e);
 }

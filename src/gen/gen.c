@@ -186,7 +186,7 @@ static bool needs_no_filter(const struct gen *g)
 	case ATTACH_UPROBE:
 	case ATTACH_URETPROBE:
 	case ATTACH_USDT: /* a perf event's pid is only where the breakpoint is put first */
-		return w->ops->features(w)->uprobe_multi;
+		return w->ops->features(w, FEATURE_UPROBE_MULTI)->uprobe_multi;
 	case ATTACH_BEGIN:
 	case ATTACH_END:
 	case ATTACH_SOFTWARE:

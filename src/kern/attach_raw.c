@@ -42,7 +42,7 @@ static bool keep_or_fail(struct attach *a, u32 site, int link, struct err *e)
 static bool raw_site(struct attach *a, u32 site, struct err *e)
 {
 	const struct usite *s = &a->prog->sites[site];
-	u64 cookie = a->l->features->rawtp_cookie ? s->cookie : 0;
+	u64 cookie = a->l->features.rawtp_cookie ? s->cookie : 0;
 	int prog = kern_prog_fd(a->l, a->prog_index, site);
 
 	return keep_or_fail(a, site, sys_raw_tracepoint(prog, s->event, cookie), e);

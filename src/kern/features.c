@@ -8,10 +8,12 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <string.h>
+#include <stddef.h>
 #include <unistd.h>
 
 #include "bpf/uapi.h"
+
+#define SYS_UPROBE 336 /* Linux 6.18, x86-64 */
 
 /* "return 0" */
 static const struct bpf_insn nothing[] = {
@@ -27,7 +29,7 @@ static int load_nothing(enum bpf_prog_type type, u32 attach_type)
 }
 
 /* "/" is no regular file: EBADF from kernels that got so far as to look. */
-bool features_uprobe_multi(void)
+static bool features_uprobe_multi(void)
 {
 	u64 offset = 1;
 	struct sys_uprobe_multi m = { .path = "/", .offsets = &offset, .n = 1 };
@@ -43,14 +45,21 @@ bool features_uprobe_multi(void)
 	return r == -EBADF;
 }
 
+static bool features_kprobe(void)
+{
+	return sys_event_source("kprobe") > 0;
+}
+
 /* Without CONFIG_FPROBE the link is EOPNOTSUPP; with it an unknown function is not found. */
-bool features_kprobe_multi(void)
+static bool features_kprobe_multi(void)
 {
 	const char *symbol = "memtap: no such function";
 	LIBBPF_OPTS(bpf_link_create_opts, o, .kprobe_multi.cnt = 1, .kprobe_multi.syms = &symbol);
-	int prog = load_nothing(BPF_PROG_TYPE_KPROBE, BPF_TRACE_KPROBE_MULTI);
-	int r;
+	int prog, r;
 
+	if (!features_kprobe())
+		return false;
+	prog = load_nothing(BPF_PROG_TYPE_KPROBE, BPF_TRACE_KPROBE_MULTI);
 	if (prog < 0)
 		return false;
 	r = bpf_link_create(prog, 0, BPF_TRACE_KPROBE_MULTI, &o);
@@ -60,9 +69,9 @@ bool features_kprobe_multi(void)
 	return r >= 0 || (r != -EOPNOTSUPP && r != -EINVAL);
 }
 
-bool features_kprobe(void)
+static bool features_btf(void)
 {
-	return sys_event_source("kprobe") > 0;
+	return access("/sys/kernel/btf/vmlinux", R_OK) == 0;
 }
 
 /*
@@ -73,15 +82,18 @@ static bool features_fentry(void)
 {
 	LIBBPF_OPTS(bpf_prog_load_opts, o, .expected_attach_type = BPF_TRACE_FENTRY,
 	            .attach_btf_id = 1);
-	int prog = sys_prog_load(BPF_PROG_TYPE_TRACING, nothing, ARRAY_SIZE(nothing), &o);
+	int prog;
 
+	if (!features_btf())
+		return false;
+	prog = sys_prog_load(BPF_PROG_TYPE_TRACING, nothing, ARRAY_SIZE(nothing), &o);
 	if (prog >= 0)
 		close(prog);
 	return prog != -EPERM && prog != -EACCES;
 }
 
 /* A cookie for a tracepoint that does not exist: old kernels refuse the longer argument. */
-bool features_rawtp_cookie(void)
+static bool features_rawtp_cookie(void)
 {
 	int prog = load_nothing(BPF_PROG_TYPE_RAW_TRACEPOINT, 0);
 	int r;
@@ -95,14 +107,37 @@ bool features_rawtp_cookie(void)
 	return r == -ENOENT;
 }
 
-void features_probe(struct features *f)
+/*
+ * The system call behind probes on 5-byte nops; called from anywhere but the kernel's own trampoline
+ * it does nothing and says ENXIO.
+ */
+static bool features_uprobe_nop5(void)
 {
-	*f = (struct features){
-		.btf = access("/sys/kernel/btf/vmlinux", R_OK) == 0,
-		.kprobe = features_kprobe(),
-		.uprobe_multi = features_uprobe_multi(),
-		.rawtp_cookie = features_rawtp_cookie(),
+	return syscall(SYS_UPROBE) < 0 && errno == ENXIO;
+}
+
+void features_probe(struct features *f, u32 wanted)
+{
+	static const struct {
+		u32 feature;
+		size_t at;
+		bool (*ask)(void);
+	} rows[] = {
+		{ FEATURE_BTF, offsetof(struct features, btf), features_btf },
+		{ FEATURE_KPROBE, offsetof(struct features, kprobe), features_kprobe },
+		{ FEATURE_KPROBE_MULTI, offsetof(struct features, kprobe_multi),
+		  features_kprobe_multi },
+		{ FEATURE_FENTRY, offsetof(struct features, fentry), features_fentry },
+		{ FEATURE_UPROBE_MULTI, offsetof(struct features, uprobe_multi),
+		  features_uprobe_multi },
+		{ FEATURE_RAWTP_COOKIE, offsetof(struct features, rawtp_cookie),
+		  features_rawtp_cookie },
+		{ FEATURE_UPROBE_NOP5, offsetof(struct features, uprobe_nop5),
+		  features_uprobe_nop5 },
 	};
-	f->kprobe_multi = f->kprobe && features_kprobe_multi();
-	f->fentry = f->btf && features_fentry();
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (rows[i].feature & wanted & ~f->asked)
+			*(bool *)((char *)f + rows[i].at) = rows[i].ask();
+	f->asked |= wanted;
 }

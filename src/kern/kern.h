@@ -31,8 +31,7 @@ struct loaded {
 struct live {
 	const struct unit *unit;
 	struct arena arena;
-	const struct features *features;
-	struct features own_features; /* when the caller gave none */
+	struct features features;
 	int *maps;
 	struct loaded *progs;
 	VEC(struct handle) handles;
@@ -127,11 +126,5 @@ int sys_event_source(const char *name);
 u32 *sys_online_cpus(struct arena *a, u32 *n);
 /* Which capability a refused call wants: sets *e to a sentence for `what`; returns false. */
 bool sys_refused(struct err *e, int code, const char *what);
-
-/* ---- features.c: each asks the kernel ---- */
-bool features_uprobe_multi(void);
-bool features_kprobe_multi(void);
-bool features_kprobe(void);
-bool features_rawtp_cookie(void);
 
 #endif

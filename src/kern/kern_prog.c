@@ -48,14 +48,14 @@ static const struct prog_kind prog_kinds[] = {
 
 bool kern_prog_uprobe_multi(const struct live *l, const struct uprog *p)
 {
-	return l->features->uprobe_multi &&
+	return l->features.uprobe_multi &&
 	       (p->kind == ATTACH_UPROBE || p->kind == ATTACH_URETPROBE || p->kind == ATTACH_USDT);
 }
 
 /* The multi link takes whole functions of the core kernel only. */
 bool kern_prog_kprobe_multi(const struct live *l, const struct uprog *p)
 {
-	if (!l->features->kprobe_multi || p->n_sites < 2 ||
+	if (!l->features.kprobe_multi || p->n_sites < 2 ||
 	    (p->kind != ATTACH_KPROBE && p->kind != ATTACH_KRETPROBE))
 		return false;
 	for (u32 i = 0; i < p->n_sites; i++)

@@ -17,23 +17,22 @@
 /* Asks the kernel only what this unit's programs depend on. */
 static void ask_features(struct live *l)
 {
-	bool uprobes = false, many_kprobes = false, many_raw = false;
+	u32 wanted = 0;
 
 	for (u32 i = 0; i < l->unit->progs.n; i++) {
 		const struct uprog *p = &l->unit->progs.v[i];
 
-		uprobes |= p->kind == ATTACH_UPROBE || p->kind == ATTACH_URETPROBE ||
-		           p->kind == ATTACH_USDT;
-		many_kprobes |= p->n_sites > 1 &&
-		                (p->kind == ATTACH_KPROBE || p->kind == ATTACH_KRETPROBE);
-		many_raw |= p->n_sites > 1 && (p->kind == ATTACH_RAWTP || p->kind == ATTACH_TPBTF);
+		if (p->kind == ATTACH_UPROBE || p->kind == ATTACH_URETPROBE ||
+		    p->kind == ATTACH_USDT)
+			wanted |= FEATURE_UPROBE_MULTI;
+		if (p->n_sites < 2)
+			continue;
+		if (p->kind == ATTACH_KPROBE || p->kind == ATTACH_KRETPROBE)
+			wanted |= FEATURE_KPROBE_MULTI;
+		if (p->kind == ATTACH_RAWTP || p->kind == ATTACH_TPBTF)
+			wanted |= FEATURE_RAWTP_COOKIE;
 	}
-	l->own_features = (struct features){
-		.uprobe_multi = uprobes && features_uprobe_multi(),
-		.kprobe_multi = many_kprobes && features_kprobe_multi(),
-		.rawtp_cookie = many_raw && features_rawtp_cookie(),
-	};
-	l->features = &l->own_features;
+	features_probe(&l->features, wanted);
 }
 
 static int ring_sample(void *ctx, void *record, size_t size)
@@ -67,9 +66,8 @@ static struct live *live_new(const struct unit *u, const struct live_options *o)
 		l->maps[i] = -1;
 	l->progs = arena_array(&l->arena, struct loaded, u->progs.n);
 	if (o->features)
-		l->features = o->features;
-	else
-		ask_features(l);
+		l->features = *o->features;
+	ask_features(l);
 	return l;
 }
 

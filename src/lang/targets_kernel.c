@@ -18,10 +18,11 @@
 
 static bool kprobes_work(struct targets *t)
 {
-	const struct features *f = t->world->ops->features(t->world);
+	const struct features *f;
 
-	if (f->kprobe || f->kprobe_multi)
+	if (t->world->ops->features(t->world, FEATURE_KPROBE)->kprobe)
 		return true;
+	f = t->world->ops->features(t->world, FEATURE_FENTRY | FEATURE_BTF);
 	diag_error(t->diags, t->attach->loc,
 	           "this kernel has no kprobes: it was built without them or refuses them");
 	if (f->fentry)
@@ -142,13 +143,14 @@ void targets_kprobe(struct targets *t)
 
 static bool fentry_works(struct targets *t)
 {
-	const struct features *f = t->world->ops->features(t->world);
+	const struct features *f;
 
-	if (f->fentry)
+	if (t->world->ops->features(t->world, FEATURE_FENTRY)->fentry)
 		return true;
+	f = t->world->ops->features(t->world, FEATURE_KPROBE | FEATURE_BTF);
 	diag_error(t->diags, t->attach->loc,
 	           "this kernel has no fentry/fexit: its functions can not be traced by BPF");
-	if (f->kprobe || f->kprobe_multi)
+	if (f->kprobe)
 		diag_hint(t->diags, "use kprobe/kretprobe");
 	else
 		diag_hint(t->diags, "use a tracepoint%s (memtap -l 'tracepoint:*')",

@@ -42,7 +42,8 @@ struct world_ops {
 			  struct err *e);
 	u64 (*kaddr)(struct world *w, const char *symbol); /* 0: unknown */
 	bool (*cgroupid)(struct world *w, const char *path, u64 *id, struct err *e);
-	const struct features *(*features)(struct world *w);
+	/* With at least the `wanted` FEATURE_* asked for. */
+	const struct features *(*features)(struct world *w, u32 wanted);
 };
 
 struct world {

@@ -42,7 +42,6 @@ struct world_linux {
 	struct hmap paths;   /* name -> resolved path */
 	VEC(struct elf *) elf_list;
 	struct features features;
-	bool features_known;
 };
 
 static struct world_linux *linux_of(struct world *w)
@@ -366,15 +365,11 @@ static bool world_cgroupid(struct world *w, const char *path, u64 *id, struct er
 	return true;
 }
 
-static const struct features *world_features(struct world *w)
+static const struct features *world_features(struct world *w, u32 wanted)
 {
 	struct world_linux *l = linux_of(w);
 
-	if (l->o.features)
-		return l->o.features;
-	if (!l->features_known)
-		features_probe(&l->features);
-	l->features_known = true;
+	features_probe(&l->features, wanted);
 	return &l->features;
 }
 
@@ -382,7 +377,7 @@ const struct features *world_linux_features(const struct world *w)
 {
 	const struct world_linux *l = (const struct world_linux *)w;
 
-	return l->features_known ? &l->features : l->o.features;
+	return &l->features;
 }
 
 static const struct world_ops ops = {
@@ -447,6 +442,8 @@ struct world *world_linux_new(const struct world_linux_options *o)
 	l->resolver = (struct resolver){ .arena = &l->arena,
 		                         .root = l->o.root,
 		                         .path = path ? path : "/usr/local/bin:/usr/bin:/bin" };
+	if (o->features)
+		l->features = *o->features;
 	l->w.ops = &ops;
 	l->w.n_cpus = count_cpus(l->o.root);
 	find_pid_namespace(&l->w);

@@ -15,7 +15,7 @@ struct world_linux_options {
 	const char *tracefs;  /* directory that holds events/; NULL: found or mounted privately */
 	const char *btf;      /* NULL: /sys/kernel/btf/vmlinux */
 	const char *kallsyms; /* NULL: /proc/kallsyms */
-	const struct features *features; /* NULL: the kernel is probed when asked for */
+	const struct features *features; /* what is known of the kernel; the rest is asked */
 };
 
 /*
@@ -24,7 +24,7 @@ struct world_linux_options {
  */
 struct world *world_linux_new(const struct world_linux_options *o);
 void world_linux_free(struct world *w);
-/* What is known of the kernel, NULL when it was not asked yet. */
+/* What is known of the kernel so far. */
 const struct features *world_linux_features(const struct world *w);
 
 #endif

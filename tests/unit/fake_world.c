@@ -328,8 +328,9 @@ static bool fake_cgroupid(struct world *w, const char *path, u64 *id, struct err
 	return strcmp(path, "/sys/fs/cgroup/a") == 0 || err_set(e, "no cgroup '%s'", path);
 }
 
-static const struct features *fake_features(struct world *w)
+static const struct features *fake_features(struct world *w, u32 wanted)
 {
+	(void)wanted;
 	return &((struct fake_world *)w)->features;
 }
 

@@ -13,7 +13,7 @@
 #include "cmd/cmd_list.h"
 #include "run/world_linux.h"
 
-static const struct features some_features = { .kprobe = true };
+static const struct features some_features = { .asked = FEATURES_ALL, .kprobe = true };
 
 static struct world *made_of_files(void)
 {

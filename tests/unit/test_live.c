@@ -309,7 +309,7 @@ static void test_uprobe(void **state)
 /* As on kernels before 6.6. */
 static void test_uprobe_without_multi(void **state)
 {
-	struct features none = { 0 };
+	struct features none = { .asked = FEATURES_ALL };
 	double start = now_ms();
 
 	(void)state;
@@ -379,11 +379,11 @@ static void check_many(const struct features *f, u32 n, double limit_ms)
 
 static void test_many_uprobes(void **state)
 {
-	struct features f;
+	struct features f = { 0 };
 
 	(void)state;
 	need_root();
-	features_probe(&f);
+	features_probe(&f, FEATURE_UPROBE_MULTI);
 	if (!f.uprobe_multi) {
 		print_message("SKIP: no uprobe_multi in this kernel\n");
 		skip();
@@ -394,7 +394,7 @@ static void test_many_uprobes(void **state)
 /* Nine closes in turn would take more than 600 ms. */
 static void test_many_uprobes_without_multi(void **state)
 {
-	struct features none = { 0 };
+	struct features none = { .asked = FEATURES_ALL };
 
 	(void)state;
 	need_root();

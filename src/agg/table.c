@@ -50,6 +50,33 @@ static int compare_words(const u8 *a, const u8 *b, u32 n, bool is_signed)
 	return 0;
 }
 
+static s64 element(const struct type *t, const u8 *p)
+{
+	u32 unused = t->size && t->size < 8 ? 64 - t->size * 8 : 0;
+	u64 word = 0;
+
+	memcpy(&word, p, MIN(t->size, 8u));
+	return t->is_signed ? (s64)(word << unused) >> unused : (s64)word;
+}
+
+static int compare_arrays(const struct type *t, const u8 *a, const u8 *b)
+{
+	const struct type *e = t->elem;
+
+	if (!type_is_scalar(e))
+		return memcmp(a, b, type_slot(t));
+	for (u32 i = 0; i < t->count; i++) {
+		s64 x = element(e, a + (size_t)i * e->size),
+		    y = element(e, b + (size_t)i * e->size);
+
+		if (x != y && e->is_signed)
+			return x < y ? -1 : 1;
+		if (x != y)
+			return (u64)x < (u64)y ? -1 : 1;
+	}
+	return 0;
+}
+
 /* Orders two keys (or parts of keys) of one type at rest. */
 static int compare_keys(const struct type *t, const u8 *a, const u8 *b)
 {
@@ -68,6 +95,7 @@ static int compare_keys(const struct type *t, const u8 *a, const u8 *b)
 		c = memcmp(a + 8, b + 8, type_slot(t) - 8);
 		return c ? c : compare_words(a, b, 1, false);
 	case TYPE_ARRAY:
+		return compare_arrays(t, a, b);
 	case TYPE_STRUCT:
 	case TYPE_INET:
 	case TYPE_MAC:

@@ -96,6 +96,10 @@ void mem_store_imm(struct gen *g, u32 size, struct mem m, s32 imm);
 void mem_store_const(struct gen *g, struct mem m, u64 value);
 /* Zeroes bytes [from, to) of m; uses r0-r5 when long. */
 void mem_zero(struct gen *g, struct mem m, u32 from, u32 to);
+/* Loads `size` bytes from any offset: the stack can only be read in aligned words. Uses r1. */
+void mem_load_any(struct gen *g, u32 size, enum reg dst, struct mem m);
+/* Copies that many bytes from any offset to an aligned place; uses r0-r5. */
+void mem_copy_any(struct gen *g, struct mem dst, struct mem src, u32 size);
 /* Copies a multiple of 8 bytes; uses r0-r5. */
 void mem_copy(struct gen *g, struct mem dst, struct mem src, u32 size);
 struct temp temp_save(struct gen *g, enum reg src);
@@ -140,6 +144,8 @@ void gen_store(struct gen *g, const struct node *n, const struct type *t, struct
 bool gen_is_padded(const struct type *t);
 /* Memory holding the value of n as type n->type (n's own place when it has one). */
 struct mem gen_place(struct gen *g, const struct node *n);
+/* Where a part of a value of ours lies: at any offset, maybe not padded behind. */
+struct mem gen_part(struct gen *g, const struct node *n);
 /* Copies a value at rest from one type's form to another's. */
 void gen_convert(struct gen *g, struct mem dst, const struct type *dt, struct mem src,
                  const struct type *st, bool pad);

@@ -156,6 +156,41 @@ void mem_copy(struct gen *g, struct mem dst, struct mem src, u32 size)
 	}
 }
 
+void mem_load_any(struct gen *g, u32 size, enum reg dst, struct mem m)
+{
+	if (m.base != MEM_STACK || (u32)-m.off % size == 0) {
+		mem_load(g, size, dst, m);
+		return;
+	}
+	mem_load(g, 1, dst, mem_at(m, (s32)size - 1));
+	for (u32 i = size - 1; i-- > 0;) {
+		code_alu_imm(&g->c, BPF_LSH, dst, 8);
+		mem_load(g, 1, R1, mem_at(m, (s32)i));
+		code_alu(&g->c, BPF_OR, dst, R1);
+	}
+}
+
+void mem_copy_any(struct gen *g, struct mem dst, struct mem src, u32 size)
+{
+	u32 step = 8, i = 0;
+	enum reg from, to;
+
+	if (size > ZERO_INLINE) {
+		mem_copy(g, dst, src, size);
+		return;
+	}
+	while (src.base == MEM_STACK && (u32)-src.off % step)
+		step /= 2;
+	from = base_reg(g, src, R4);
+	to = base_reg(g, dst, R5);
+	for (; i < size; i += step) {
+		while (i + step > size)
+			step /= 2;
+		code_load(&g->c, step, R3, from, src.off + (s32)i);
+		code_store(&g->c, step, to, dst.off + (s32)i, R3);
+	}
+}
+
 /* A free one of r7-r9, or R0. */
 static enum reg take_reg(struct gen *g)
 {

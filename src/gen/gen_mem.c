@@ -55,7 +55,20 @@ static void convert_string(struct gen *g, struct mem dst, const struct type *dt,
 {
 	u32 to = type_slot(dt), from = type_slot(st);
 
-	if (from <= to && padded && gen_is_padded(st)) {
+	if (!padded) { /* a char array in a struct: what follows is not part of it */
+		u32 max = MIN(to, st->count + 1);
+
+		if (pad || dst.base == MEM_STACK)
+			mem_zero(g, dst, 0, to);
+		mem_addr(g, dst, R1);
+		code_const(&g->c, R2, max);
+		mem_addr(g, src, R3);
+		code_call(&g->c, BPF_FUNC_probe_read_kernel_str);
+		if (to < st->count)
+			gen_count_cut(g, to, (struct loc){ g->c.loc, 1 });
+		return;
+	}
+	if (from <= to && gen_is_padded(st)) {
 		mem_copy(g, dst, src, from);
 		if (pad || dst.base == MEM_STACK)
 			mem_zero(g, dst, from, to);
@@ -123,8 +136,8 @@ static void store_foreign(struct gen *g, const struct node *n, const struct type
 		if (pad || dst.base == MEM_STACK)
 			mem_zero(g, dst, 0, slot);
 		temp_load(g, address, R3);
-		gen_probe_read_str(g, space, dst, MIN(t->size, n->type->size), NULL,
-		                   t->size < n->type->size, n->loc);
+		gen_probe_read_str(g, space, dst, MIN(t->size, n->type->count + 1), NULL,
+		                   t->size < n->type->count, n->loc);
 		return;
 	}
 	if (n->type->size % 8)
@@ -148,10 +161,40 @@ static void store_word(struct gen *g, const struct node *n, struct mem dst)
 	mem_store(g, 8, dst, R0);
 }
 
+/* A field or an element of a value that is ours. */
+static bool is_part(const struct node *n)
+{
+	return (n->kind == NODE_FIELD || n->kind == NODE_INDEX) && !gen_is_foreign(n);
+}
+
 static bool has_place(const struct node *n)
 {
-	return n->kind == NODE_VAR || n->kind == NODE_TUPLE_AT ||
-	       (n->kind == NODE_FIELD && !gen_is_foreign(n));
+	return n->kind == NODE_VAR || n->kind == NODE_TUPLE_AT || is_part(n);
+}
+
+/* (uint8[4])n: the bytes of the integer, zeros behind them. */
+static void store_bytes(struct gen *g, const struct node *n, const struct type *t, struct mem dst)
+{
+	s32 unused = 64 - (s32)MIN(t->size, 8u) * 8;
+
+	gen_value(g, n->cast.e);
+	if (unused) {
+		code_alu_imm(&g->c, BPF_LSH, R0, unused);
+		code_alu_imm(&g->c, BPF_RSH, R0, unused);
+	}
+	mem_store(g, 8, dst, R0);
+	mem_zero(g, dst, 8, type_slot(t));
+}
+
+/* A field or element of ours that is a struct or an array. */
+static void store_part(struct gen *g, const struct node *n, const struct type *t, struct mem dst)
+{
+	u32 slot = type_slot(t), size = MIN(slot, n->type->size);
+
+	if (size % 8)
+		mem_store_imm(g, 8, mem_at(dst, (s32)(size / 8 * 8)), 0);
+	mem_copy_any(g, dst, gen_part(g, n), size);
+	mem_zero(g, dst, ROUND_UP(size, 8u), slot);
 }
 
 void gen_store(struct gen *g, const struct node *n, const struct type *t, struct mem dst, bool pad)
@@ -163,8 +206,10 @@ void gen_store(struct gen *g, const struct node *n, const struct type *t, struct
 		store_word(g, n, dst);
 	} else if (n->kind == NODE_STRING) {
 		gen_literal(g, n->string, type_slot(t), dst, pad);
-	} else if (has_place(n) && n->kind == NODE_FIELD && t->kind == TYPE_STR) {
-		convert_string(g, dst, t, gen_place(g, n), n->type, pad, false);
+	} else if (is_part(n) && n->type->kind == TYPE_STR) {
+		convert_string(g, dst, t, gen_part(g, n), n->type, pad, false);
+	} else if (is_part(n)) {
+		store_part(g, n, t, dst);
 	} else if (has_place(n)) {
 		gen_convert(g, dst, t, gen_place(g, n), n->type, pad);
 	} else if (gen_is_foreign(n)) {
@@ -180,8 +225,7 @@ void gen_store(struct gen *g, const struct node *n, const struct type *t, struct
 	} else if (n->kind == NODE_MAP) {
 		gen_map_store(g, n, t, dst, pad);
 	} else if (n->kind == NODE_CAST && type_is_scalar(n->cast.e->type)) {
-		store_word(g, n->cast.e, dst); /* (uint8[8])n: the bytes of the integer */
-		mem_zero(g, dst, 8, type_slot(t));
+		store_bytes(g, n, t, dst);
 	} else if (n->kind == NODE_CAST) {
 		gen_store(g, n->cast.e, t, dst, pad);
 	} else {
@@ -189,6 +233,39 @@ void gen_store(struct gen *g, const struct node *n, const struct type *t, struct
 		          type_name(&g->u->arena, n->type));
 	}
 	frame_release(g, m);
+}
+
+/* An element: with a constant index it is at an offset; else its address is computed, that of the
+ * first one when the index is out of bounds, which is counted. */
+static struct mem element(struct gen *g, const struct node *n)
+{
+	const struct type *t = n->index.e->type;
+	u32 step = t->kind == TYPE_STR ? 1 : MAX(t->elem->size, 1u), ok = code_label(&g->c);
+	u32 count = t->kind == TYPE_STR ? t->size : t->count;
+	struct mem base = gen_part(g, n->index.e);
+
+	if (n->index.i->kind == NODE_INT) {
+		code_bind(&g->c, ok);
+		return mem_at(base, (s32)(n->index.i->integer.value * step));
+	}
+	gen_value(g, n->index.i);
+	code_if_imm(&g->c, BPF_JLT, R0, (s32)count, ok);
+	gen_count_error(g, UERROR_BOUNDS, n->loc, "[]");
+	code_const(&g->c, R0, 0);
+	code_bind(&g->c, ok);
+	code_alu_imm(&g->c, BPF_MUL, R0, (s32)step);
+	mem_addr(g, base, R1);
+	code_alu(&g->c, BPF_ADD, R1, R0);
+	return mem_behind(g, R1);
+}
+
+struct mem gen_part(struct gen *g, const struct node *n)
+{
+	if (n->kind == NODE_FIELD && is_part(n))
+		return mem_at(gen_part(g, n->field.e), (s32)n->field.f.off);
+	if (n->kind == NODE_INDEX && is_part(n))
+		return element(g, n);
+	return gen_place(g, n);
 }
 
 struct mem gen_place(struct gen *g, const struct node *n)
@@ -200,8 +277,6 @@ struct mem gen_place(struct gen *g, const struct node *n)
 	if (n->kind == NODE_TUPLE_AT)
 		return mem_at(gen_place(g, n->tuple_at.e),
 		              (s32)n->tuple_at.e->type->fields[n->tuple_at.i].off);
-	if (n->kind == NODE_FIELD && !gen_is_foreign(n))
-		return mem_at(gen_place(g, n->field.e), (s32)n->field.f.off);
 	m = frame_alloc(g, type_slot(n->type));
 	gen_store(g, n, n->type, m, n->type->kind == TYPE_TUPLE); /* it may be compared */
 	return m;

@@ -306,15 +306,19 @@ static void cut_bits(struct gen *g, const struct field *f)
 	code_alu_imm(&g->c, f->type->is_signed ? BPF_ARSH : BPF_RSH, R0, 64 - f->bit_size);
 }
 
+/* The integer that holds a bit-field. */
+static const struct type *bits_word(const struct field *f)
+{
+	u32 bytes = ((u32)f->bit_off + f->bit_size + 7) / 8;
+
+	return type_int(bytes > 4 ? 8 : bytes > 2 ? 4 : bytes, false);
+}
+
 static void read_bits(struct gen *g, const struct node *n, enum space space)
 {
-	const struct field *f = &n->field.f;
-	u32 bytes = ((u32)f->bit_off + f->bit_size + 7) / 8;
-	const struct type *word = type_int(bytes > 4 ? 8 : bytes > 2 ? 4 : bytes, false);
-
 	code_mov(&g->c, R3, R0);
-	gen_read_scalar(g, space, word, n->loc);
-	cut_bits(g, f);
+	gen_read_scalar(g, space, bits_word(&n->field.f), n->loc);
+	cut_bits(g, &n->field.f);
 }
 
 /* A field of a tracepoint's record can be loaded from the context directly. */
@@ -336,6 +340,21 @@ static bool record_field(struct gen *g, const struct node *n)
 	return true;
 }
 
+/* A field of a struct of ours. */
+static void own_field(struct gen *g, const struct node *n)
+{
+	const struct field *f = &n->field.f;
+	struct mem m = gen_part(g, n);
+
+	if (f->bit_size) {
+		mem_load_any(g, bits_word(f)->size, R0, m);
+		cut_bits(g, f);
+		return;
+	}
+	mem_load_any(g, n->type->size, R0, m);
+	extend(g, n->type);
+}
+
 void gen_field(struct gen *g, const struct node *n)
 {
 	enum space space;
@@ -343,15 +362,7 @@ void gen_field(struct gen *g, const struct node *n)
 	if (record_field(g, n))
 		return;
 	if (!gen_is_foreign(n)) {
-		struct mem m = gen_place(g, n);
-
-		if (n->field.f.bit_size) {
-			mem_load(g, 8, R0, m);
-			cut_bits(g, &n->field.f);
-		} else {
-			mem_load(g, n->type->size, R0, m);
-			extend(g, n->type);
-		}
+		own_field(g, n);
 		return;
 	}
 	space = gen_address(g, n);
@@ -370,8 +381,16 @@ static void own_element(struct gen *g, const struct node *n)
 	u32 count = t->kind == TYPE_STR ? t->size : t->count;
 	u32 step = t->kind == TYPE_STR ? 1 : MAX(t->elem->size, 1u);
 	u32 bad = code_label(&g->c), done = code_label(&g->c);
-	struct mem m = gen_place(g, n->index.e);
+	struct mem m = gen_part(g, n->index.e);
 
+	if (n->index.i->kind == NODE_INT) {
+		mem_load_any(g, n->type->size, R0,
+		             mem_at(m, (s32)(n->index.i->integer.value * step)));
+		extend(g, n->type);
+		code_bind(&g->c, bad);
+		code_bind(&g->c, done);
+		return;
+	}
 	gen_value(g, n->index.i);
 	code_if_imm(&g->c, BPF_JGE, R0, (s32)count, bad);
 	code_alu_imm(&g->c, BPF_MUL, R0, (s32)step);

@@ -71,6 +71,7 @@ struct type_name {
 	struct str text;  /* "struct task_struct", "uint64", "u8", "string", without '*' and [] */
 	u32 pointers;     /* number of '*' */
 	s64 array;        /* -1 not an array, 0 for [], else the count */
+	struct node *e;   /* typeof(e): then there is no text */
 	struct loc loc;
 };
 
@@ -98,7 +99,8 @@ struct node {
 	struct node *next;       /* in argument, statement and key lists */
 	const struct type *type; /* NULL before infer and on statements */
 	union {
-		struct { u64 value; bool is_unsigned; } integer; /* INT */
+		struct { u64 value; bool is_unsigned, is_bare; } integer; /* INT; bare: as
+								  written, without a suffix */
 		struct str string;                 /* STRING: value; IDENT: name */
 		struct {                           /* BUILTIN */
 			struct str name;
@@ -140,7 +142,8 @@ struct node {
 		struct { struct type_name to; struct node *e; } cast;
 		struct { struct type_name of; struct node *e; struct str path; } size; /* SIZEOF,
 								  OFFSETOF: e or of; path "a.b" */
-		struct { struct node *items; u32 n; } tuple;
+		struct { struct node *items; u32 n; const struct str *names; } tuple; /* names:
+								  of a record, else NULL */
 		struct node *expr;                 /* EXPR, RETURN (may be NULL) */
 		struct { struct node *to, *e; enum op op; } assign; /* to: MAP or VAR */
 		struct { struct node *var, *e; struct type_name as; bool has_type; } let;

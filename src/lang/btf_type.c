@@ -204,6 +204,17 @@ static u32 complete(struct btf *b, u32 id)
 	return btf_find(b, info.kind_flag ? BTF_KIND_UNION : BTF_KIND_STRUCT, info.name);
 }
 
+static void field_of(struct arena *a, struct btf *b, const struct btf_field *m, enum space space,
+                     struct field *f)
+{
+	*f = (struct field){ .name = arena_strdup(a, m->name),
+		             .type = btf_type(a, b, m->type, space) };
+	if (m->bit_size)
+		place_bits(m, f->type, f);
+	else
+		f->off = m->bit_off / 8;
+}
+
 bool btf_type_member(struct arena *a, const struct type *t, const char *name, struct field *f)
 {
 	struct btf *b = (struct btf *)t->btf;
@@ -213,13 +224,38 @@ bool btf_type_member(struct arena *a, const struct type *t, const char *name, st
 	memset(f, 0, sizeof(*f));
 	if (!id || !btf_field_find(b, id, name, &m))
 		return false;
-	f->name = arena_strdup(a, name);
-	f->type = btf_type(a, b, m.type, t->space);
-	if (m.bit_size)
-		place_bits(&m, f->type, f);
-	else
-		f->off = m.bit_off / 8;
+	field_of(a, b, &m, t->space, f);
 	return true;
+}
+
+struct each {
+	struct arena *a;
+	const struct type *t;
+	void (*cb)(void *ctx, const struct field *f);
+	void *ctx;
+};
+
+static bool each_field(void *ctx, const struct btf_field *m)
+{
+	struct each *e = ctx;
+	struct field f;
+
+	if (!m->name[0])
+		return true;
+	field_of(e->a, (struct btf *)e->t->btf, m, e->t->space, &f);
+	e->cb(e->ctx, &f);
+	return true;
+}
+
+void btf_type_each(struct arena *a, const struct type *t,
+                   void (*cb)(void *ctx, const struct field *f), void *ctx)
+{
+	struct btf *b = (struct btf *)t->btf;
+	u32 id = b ? complete(b, t->btf_id) : 0;
+	struct each e = { a, t, cb, ctx };
+
+	if (id)
+		btf_field_each(b, id, each_field, &e);
 }
 
 static bool offer(void *ctx, const struct btf_field *f)

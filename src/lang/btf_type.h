@@ -15,6 +15,9 @@
 const struct type *btf_type(struct arena *a, struct btf *b, u32 id, enum space space);
 /* A member of a STRUCT type; false when it has none of that name. */
 bool btf_type_member(struct arena *a, const struct type *t, const char *name, struct field *f);
+/* Calls back for each field, those of anonymous structs inside as if they were its own. */
+void btf_type_each(struct arena *a, const struct type *t,
+                   void (*cb)(void *ctx, const struct field *f), void *ctx);
 /* Offers the names of a STRUCT's members. */
 void btf_type_offer(const struct type *t, struct near *n);
 

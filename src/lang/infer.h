@@ -42,6 +42,7 @@ struct infer {
 	struct hmap maps;               /* name -> struct map_info */
 	struct hmap c_types;            /* "struct x", typedef names -> struct type */
 	struct hmap c_consts;           /* #define, enumerators -> s64 */
+	struct hmap complete;           /* structs with all their fields, by where they are from */
 	u32 pass;
 	bool final;
 	bool changed;
@@ -77,7 +78,7 @@ struct binding *infer_var_find(struct infer *in, struct str name);
 const struct type *infer_expr(struct infer *in, struct node *n);
 /* As infer_expr, for places that need a value: no statement-like call, no `args`. */
 const struct type *infer_value(struct infer *in, struct node *n);
-/* A value that can be stored or printed: not a whole struct either. */
+/* A value that can be stored or printed: a struct has all its fields then. */
 const struct type *infer_storable(struct infer *in, struct node *n);
 /* A value that must be an integer, for what `what` says ("the count of unroll"). */
 const struct type *infer_integer(struct infer *in, struct node *n, const char *what);
@@ -158,9 +159,14 @@ const struct type *infer_cdef_moved(struct infer *in, const struct type *t, enum
 bool infer_member(struct infer *in, const struct type *t, const char *name, struct field *f);
 void infer_member_offer(const struct type *t, struct near *n);
 
+/* A struct with its fields, as printers need it; other types as they are. */
+const struct type *infer_complete(struct infer *in, const struct type *t);
+
 /* ---- infer_field.c -------------------------------------------------------------------------- */
 
 const struct type *infer_field(struct infer *in, struct node *n);
+/* `args` where a value is needed: n becomes the record of all arguments. */
+const struct type *infer_args_value(struct infer *in, struct node *n);
 /* The type of `retval` in fexit. */
 const struct type *infer_retval(struct infer *in, struct node *n);
 /* Arguments the event's prototype has, without a tracepoint's own; -1 not known. */

@@ -500,23 +500,3 @@ const struct type *infer_cdef_moved(struct infer *in, const struct type *t, enum
 {
 	return moved(in->arena, t, space);
 }
-
-bool infer_member(struct infer *in, const struct type *t, const char *name, struct field *f)
-{
-	if (t->btf)
-		return btf_type_member(in->arena, t, name, f);
-	for (u32 i = 0; i < t->n_fields; i++)
-		if (strcmp(t->fields[i].name, name) == 0) {
-			*f = t->fields[i];
-			f->type = moved(in->arena, f->type, t->space);
-			return true;
-		}
-	return false;
-}
-
-void infer_member_offer(const struct type *t, struct near *n)
-{
-	btf_type_offer(t, n);
-	for (u32 i = 0; i < t->n_fields; i++)
-		near_offer(n, t->fields[i].name);
-}

@@ -8,6 +8,8 @@
  */
 #include "lang/infer.h"
 
+#include <string.h>
+
 static bool is_number(const struct type *t)
 {
 	return t->kind == TYPE_INT || t->kind == TYPE_BOOL;
@@ -18,6 +20,7 @@ const struct type *infer_set_int(struct node *n, u64 value, const struct type *t
 	n->kind = NODE_INT;
 	n->integer.value = value;
 	n->integer.is_unsigned = !type->is_signed;
+	n->integer.is_bare = false;
 	n->type = type;
 	return type;
 }
@@ -118,6 +121,10 @@ static const struct type *tuple_comparison(struct infer *in, const struct node *
 
 	if (n->binary.op != OP_EQ && n->binary.op != OP_NE)
 		return infer_error(in, n->loc, "tuples can be compared with == and != only");
+	if (type_is_record(l) != type_is_record(r))
+		return infer_error(in, n->loc, "Type mismatch for '%s': comparing a %s with a %s",
+		                   op_text(n->binary.op), type_is_record(l) ? "record" : "tuple",
+		                   type_is_record(r) ? "record" : "tuple");
 	if (l->n_fields != r->n_fields)
 		return infer_error(in, n->loc,
 		                   "Type mismatch for '%s': comparing a tuple of %u with one of %u",
@@ -125,6 +132,12 @@ static const struct type *tuple_comparison(struct infer *in, const struct node *
 	for (u32 i = 0; i < l->n_fields; i++) {
 		const struct type *a = l->fields[i].type, *b = r->fields[i].type;
 
+		if (type_is_record(l) && strcmp(l->fields[i].name, r->fields[i].name) != 0)
+			return infer_error(in, n->loc,
+			                   "Type mismatch for '%s': part %u is called '%s' on the "
+			                   "left and '%s' on the right",
+			                   op_text(n->binary.op), i, l->fields[i].name,
+			                   r->fields[i].name);
 		if (!infer_unify(in, a, b))
 			return infer_error(in, n->loc,
 			                   "Type mismatch for '%s': part %u is '%s' on the left "
@@ -149,6 +162,12 @@ static const struct type *comparison(struct infer *in, struct node *n)
 	}
 	if (l->kind == TYPE_TUPLE && r->kind == TYPE_TUPLE)
 		return tuple_comparison(in, n);
+	if (l->kind == TYPE_ARRAY && r->kind == TYPE_ARRAY && type_is_scalar(l->elem) &&
+	    type_eq(l, r)) {
+		if (equality)
+			return &type_bool;
+		return infer_error(in, n->loc, "arrays can be compared with == and != only");
+	}
 	if (type_eq(l, r))
 		return infer_error(in, n->loc, "values of type '%s' can not be compared",
 		                   type_name(in->arena, l));
@@ -305,16 +324,21 @@ static const struct type *tuple(struct infer *in, struct node *n)
 {
 	const struct type **types = arena_array(in->arena, const struct type *,
 	                                        MAX(n->tuple.n, 1u));
+	const char **names = NULL;
 	bool known = true;
 	u32 i = 0;
 
+	if (n->tuple.names)
+		names = arena_array(in->arena, const char *, n->tuple.n);
 	for (struct node *e = n->tuple.items; e; e = e->next, i++) {
 		types[i] = infer_storable(in, e);
 		known &= types[i] != NULL;
 		if (types[i])
 			types[i] = infer_widen(types[i]);
+		if (names)
+			names[i] = infer_text(in, n->tuple.names[i]);
 	}
-	return known ? type_tuple(in->arena, types, i) : NULL;
+	return known ? type_record(in->arena, types, names, i) : NULL;
 }
 
 static const struct type *tuple_at(struct infer *in, struct node *n)
@@ -473,7 +497,7 @@ const struct type *infer_value(struct infer *in, struct node *n)
 	if (t->kind == TYPE_NONE)
 		return infer_error(in, n->loc, "this has no value");
 	if (t->kind == TYPE_ARGS)
-		return infer_error(in, n->loc, "only the fields of args can be used: args.name");
+		return infer_args_value(in, n);
 	return t;
 }
 
@@ -481,10 +505,13 @@ const struct type *infer_storable(struct infer *in, struct node *n)
 {
 	const struct type *t = infer_value(in, n);
 
-	if (t && t->kind == TYPE_STRUCT) {
-		infer_error(in, n->loc, "a whole '%s' can not be stored or printed", t->name);
-		infer_hint(in, "use one of its fields");
-		return NULL;
+	if (t && (t->kind == TYPE_STRUCT || t->kind == TYPE_ARRAY)) {
+		if (!t->size)
+			return infer_error(in, n->loc,
+			                   "'%s' has no known size: it can not be "
+			                   "stored or printed",
+			                   type_name(in->arena, t));
+		t = n->type = infer_complete(in, t);
 	}
 	return t;
 }

@@ -43,6 +43,27 @@ static const struct type *struct_field(struct infer *in, struct node *n, const s
 	return n->field.f.type;
 }
 
+/* A part of a record: r.name is r.N. */
+static const struct type *record_part(struct infer *in, struct node *n, const struct type *t)
+{
+	const char *name = infer_text(in, n->field.name);
+	struct near near;
+
+	near_init(&near, name);
+	for (u32 i = 0; i < t->n_fields; i++) {
+		struct node *e = n->field.e;
+
+		near_offer(&near, t->fields[i].name);
+		if (strcmp(t->fields[i].name, name) != 0)
+			continue;
+		n->kind = NODE_TUPLE_AT;
+		n->tuple_at.i = i;
+		n->tuple_at.e = e;
+		return t->fields[i].type;
+	}
+	return unknown_field(in, n, type_name(in->arena, t), &near);
+}
+
 /* ---- args of tracepoints ------------------------------------------------------------------------- */
 
 /* "const struct page *" -> "struct page" */
@@ -245,6 +266,65 @@ const struct type *infer_retval(struct infer *in, struct node *n)
 	return type_is_scalar(t) ? t : &type_u64;
 }
 
+/* ---- args as a whole ----------------------------------------------------------------------------- */
+
+typedef VEC(struct str) field_names;
+
+static void format_names(struct infer *in, field_names *names)
+{
+	const struct tpformat *format = in->variant->format;
+
+	for (u32 i = 0; i < format->n_fields; i++)
+		if (!format->fields[i].common)
+			vec_add(in->arena, names, str_of(format->fields[i].name));
+}
+
+static void proto_names(struct infer *in, field_names *names)
+{
+	s32 count = infer_proto_args(in);
+	struct err e = { 0 };
+	struct btf *b = in->world->ops->btf(in->world, &e);
+	struct btf_info proto;
+	struct btf_arg arg;
+	bool variadic;
+	u32 all;
+
+	if (!b || !btf_proto(b, in->variant->proto, &proto, &all, &variadic))
+		return;
+	for (u32 i = 0; (s32)i < count; i++)
+		if (btf_arg(b, &proto, i + in->variant->proto_skip, &arg) && arg.name[0])
+			vec_add(in->arena, names, str_of(arg.name));
+}
+
+const struct type *infer_args_value(struct infer *in, struct node *n)
+{
+	struct node **tail, *args = arena_new(in->arena, struct node);
+	field_names names = { 0 };
+
+	if (in->variant->kind == ATTACH_TRACEPOINT)
+		format_names(in, &names);
+	else
+		proto_names(in, &names);
+	if (!names.n)
+		return infer_error(in, n->loc, "this probe has no arguments");
+	*args = *n;
+	args->next = NULL;
+	n->kind = NODE_TUPLE;
+	n->tuple.items = NULL;
+	n->tuple.n = names.n;
+	n->tuple.names = names.v;
+	tail = &n->tuple.items;
+	for (u32 i = 0; i < names.n; i++) {
+		struct node *f = ast_node(in->arena, NODE_FIELD, n->loc);
+
+		f->field.e = ast_copy(in->arena, args);
+		f->field.name = names.v[i];
+		*tail = f;
+		tail = &f->next;
+	}
+	return infer_value(in, n);
+}
+
 /* ---- dispatch -------------------------------------------------------------------------------------- */
 
 static bool all_digits(struct str s)
@@ -268,6 +348,8 @@ const struct type *infer_field(struct infer *in, struct node *n)
 		return struct_field(in, n, t->elem);
 	if (t->kind == TYPE_STRUCT)
 		return struct_field(in, n, t);
+	if (type_is_record(t))
+		return record_part(in, n, t);
 	infer_error(in, n->loc, "'%s' has no fields: it is not a struct or a pointer to one",
 	            type_name(in->arena, t));
 	if (t->kind == TYPE_INT && !all_digits(n->field.name))

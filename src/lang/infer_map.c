@@ -110,7 +110,7 @@ static const struct type *cap_strings(struct infer *in, const struct type *t, u3
 	types = arena_array(in->arena, const struct type *, t->n_fields);
 	for (u32 i = 0; i < t->n_fields; i++)
 		types[i] = cap_strings(in, t->fields[i].type, cap);
-	return type_tuple(in->arena, types, t->n_fields);
+	return type_retuple(in->arena, t, types);
 }
 
 /* The key's type with its strings cut so that all of it fits; NULL after an error. */

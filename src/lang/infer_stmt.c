@@ -238,6 +238,8 @@ static void stmt_let(struct infer *in, struct node *n)
 		infer_storable(in, e);
 	if (n->let.has_type)
 		as = infer_type_name(in, &n->let.as, infer_space(in));
+	if (as)
+		as = infer_complete(in, as);
 	b = var_declare(in, n->let.var);
 	if (as) {
 		b->fixed = true;

@@ -175,7 +175,7 @@ const struct type *infer_type_name(struct infer *in, const struct type_name *nam
 
 	if (str_is(name->text, "string") && !name->pointers)
 		return string_type(in, name);
-	t = base_type(in, name, space);
+	t = name->e ? infer_value(in, name->e) : base_type(in, name, space);
 	if (!t)
 		return NULL;
 	if (name->pointers > POINTERS_MAX)
@@ -215,6 +215,53 @@ static const struct type *cast_scalar(struct infer *in, struct node *n, const st
 	return to;
 }
 
+/* Bytes of a value as it lies in memory. */
+static u32 bytes_of(const struct type *t)
+{
+	return t->kind == TYPE_STR ? t->count : t->size;
+}
+
+static const struct type *cast_refused(struct infer *in, const struct node *n,
+                                       const struct type *from, const struct type *to)
+{
+	return infer_error(in, n->loc, "Cannot cast from '%s' to '%s'", type_name(in->arena, from),
+	                   type_name(in->arena, to));
+}
+
+/* (uint8[8])n, (int8[])"text", (uint16[2])array: the same bytes seen as elements. */
+static const struct type *cast_array(struct infer *in, struct node *n, const struct type *to)
+{
+	const struct type *from = n->cast.e->type;
+	u32 size = bytes_of(from), step = to->elem->size;
+
+	if (!type_is_scalar(to->elem) || !step ||
+	    (!type_is_scalar(from) && from->kind != TYPE_ARRAY && from->kind != TYPE_STR))
+		return cast_refused(in, n, from, to);
+	if (n->cast.to.array == 0)
+		to = type_array(in->arena, to->elem, size / step);
+	if (n->cast.e->kind == NODE_INT && to->size <= 8)
+		size = to->size;
+	if (to->count && to->size == size)
+		return to;
+	cast_refused(in, n, from, to);
+	infer_hint(in, "both must have the same number of bytes: %u and %u", size, to->size);
+	return NULL;
+}
+
+/* (uint32)array: the bytes of a small array as a number. */
+static const struct type *cast_bytes(struct infer *in, struct node *n, const struct type *to)
+{
+	const struct type *from = n->cast.e->type;
+
+	if (to->kind != TYPE_PTR && from->size == to->size && type_is_scalar(from->elem))
+		return to;
+	cast_refused(in, n, from, to);
+	if (type_is_scalar(from->elem))
+		infer_hint(in, "both must have the same number of bytes: %u and %u", from->size,
+		           to->size);
+	return NULL;
+}
+
 const struct type *infer_cast(struct infer *in, struct node *n)
 {
 	const struct type *from = infer_value(in, n->cast.e), *to;
@@ -222,10 +269,14 @@ const struct type *infer_cast(struct infer *in, struct node *n)
 
 	to = infer_type_name(in, &n->cast.to, pointer ? from->space : infer_space(in));
 	if (!from || !to)
-		return to;
+		return to && to->kind == TYPE_ARRAY && !to->count ? NULL : to;
 	if (type_is_scalar(to))
-		return cast_scalar(in, n, to);
-	infer_error(in, n->loc, "Cannot cast to '%s'", type_name(in->arena, to));
+		return from->kind == TYPE_ARRAY ? cast_bytes(in, n, to) : cast_scalar(in, n, to);
+	if (to->kind == TYPE_ARRAY)
+		return cast_array(in, n, to);
+	if (to->kind == TYPE_STR && from->kind == TYPE_STR)
+		return to;
+	cast_refused(in, n, from, to);
 	if (to->kind == TYPE_STRUCT)
 		infer_hint(in, "cast to a pointer: (%s *)", to->name);
 	return NULL;
@@ -240,12 +291,23 @@ static const struct type *sized(struct infer *in, struct node *n)
 	return infer_value(in, n->size.e);
 }
 
+/* A number as written is of the smallest signed type that holds it. */
+static u64 literal_size(u64 value)
+{
+	return value <= INT8_MAX ? 1 : value <= INT16_MAX ? 2 : value <= INT32_MAX ? 4 : 8;
+}
+
 const struct type *infer_sizeof(struct infer *in, struct node *n)
 {
 	const struct type *t = sized(in, n);
 
 	if (!t)
 		return NULL;
+	if (n->size.e && n->size.e->kind == NODE_INT && n->size.e->integer.is_bare)
+		return infer_set_int(n, literal_size(n->size.e->integer.value), &type_u64);
+	if (t->kind == TYPE_STRUCT && !t->size)
+		return infer_error(in, n->loc, "'%s' is only declared: its size is not known",
+		                   type_name(in->arena, t));
 	return infer_set_int(n, t->kind == TYPE_STR ? t->count : t->size, &type_u64);
 }
 

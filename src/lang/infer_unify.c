@@ -45,15 +45,18 @@ static const struct type *unify_tuple(struct infer *in, const struct type *a, co
 {
 	const struct type **types;
 
-	if (a->n_fields != b->n_fields)
+	if (a->n_fields != b->n_fields || type_is_record(a) != type_is_record(b))
 		return NULL;
+	for (u32 i = 0; type_is_record(a) && i < a->n_fields; i++)
+		if (strcmp(a->fields[i].name, b->fields[i].name) != 0)
+			return NULL;
 	types = arena_array(in->arena, const struct type *, a->n_fields);
 	for (u32 i = 0; i < a->n_fields; i++) {
 		types[i] = infer_unify(in, a->fields[i].type, b->fields[i].type);
 		if (!types[i])
 			return NULL;
 	}
-	return type_tuple(in->arena, types, a->n_fields);
+	return type_retuple(in->arena, a, types);
 }
 
 static const struct type *unify_str(struct infer *in, const struct type *a, const struct type *b)
@@ -113,5 +116,5 @@ const struct type *infer_rest(struct infer *in, const struct type *t)
 		types[i] = infer_rest(in, t->fields[i].type);
 		same &= types[i] == t->fields[i].type;
 	}
-	return same ? t : type_tuple(in->arena, types, t->n_fields);
+	return same ? t : type_retuple(in->arena, t, types);
 }

@@ -120,13 +120,24 @@ static bool parse_type_array(struct parser *p, struct type_name *t)
 	return parse_expect(p, TOKEN_RBRACKET);
 }
 
-/* type: words '*'* ['[' [number] ']'] */
+/* 'typeof' '(' expr ')' */
+static bool parse_typeof(struct parser *p, struct type_name *t)
+{
+	parse_advance(p);
+	if (!parse_expect(p, TOKEN_LPAREN))
+		return false;
+	t->text = STR("typeof");
+	t->e = parse_expr(p);
+	return t->e && parse_expect(p, TOKEN_RPAREN);
+}
+
+/* type: (words | typeof) '*'* ['[' [number] ']'] */
 bool parse_type(struct parser *p, struct type_name *t)
 {
 	struct loc start = p->tok.loc;
 
 	*t = (struct type_name){ .array = -1 };
-	if (!parse_type_words(p, t))
+	if (parse_at_word(p, "typeof") ? !parse_typeof(p, t) : !parse_type_words(p, t))
 		return false;
 	for (;;) {
 		if (parse_accept(p, TOKEN_MUL))
@@ -163,7 +174,7 @@ static bool type_follows(struct lexer ahead, enum token_kind closer, bool take_b
 
 	if (t.kind != TOKEN_NAME || builtin_find(t.text) || func_find(t.text))
 		return false;
-	if (is_type_word(t.text))
+	if (is_type_word(t.text) || str_is(t.text, "typeof"))
 		return true;
 	t = lex_next(&ahead);
 	for (; t.kind == TOKEN_MUL; t = lex_next(&ahead))
@@ -212,6 +223,7 @@ static struct node *int_node(struct parser *p, u64 value, bool is_unsigned)
 
 	n->integer.value = value;
 	n->integer.is_unsigned = is_unsigned;
+	n->integer.is_bare = !is_unsigned;
 	parse_advance(p);
 	return n;
 }
@@ -308,6 +320,7 @@ static struct node *bool_node(struct parser *p, bool value)
 	struct node *n = int_node(p, value, false);
 
 	n->type = &type_bool;
+	n->integer.is_bare = false;
 	return n;
 }
 
@@ -348,7 +361,55 @@ static struct node *parse_name(struct parser *p)
 	return n;
 }
 
-/* group: '(' expr ')' | '(' ')' | '(' expr ',' list ')' */
+static bool at_record(struct parser *p)
+{
+	return p->tok.kind == TOKEN_NAME && parse_peek(p).kind == TOKEN_SET;
+}
+
+typedef VEC(struct str) names_of_record;
+
+static bool is_repeated(const names_of_record *names, struct str name)
+{
+	for (u32 i = 0; i < names->n; i++)
+		if (str_eq(names->v[i], name))
+			return true;
+	return false;
+}
+
+/* record: name '=' expr (',' name '=' expr)* [','] ')' */
+static struct node *parse_record(struct parser *p, struct loc start)
+{
+	struct node *n = parse_node(p, NODE_TUPLE, start), **tail = &n->tuple.items;
+	names_of_record names = { 0 };
+
+	do {
+		struct node *e;
+
+		if (!at_record(p)) {
+			parse_error(p, "expected a name and '=': each part of a record has a name");
+			return NULL;
+		}
+		if (is_repeated(&names, p->tok.text)) {
+			parse_error(p, "this name is used twice in the record");
+			return NULL;
+		}
+		vec_add(p->script->arena, &names, p->tok.text);
+		parse_advance(p);
+		parse_advance(p);
+		e = parse_expr(p);
+		if (!e)
+			return NULL;
+		parse_append(&tail, e);
+	} while (parse_accept(p, TOKEN_COMMA) && p->tok.kind != TOKEN_RPAREN);
+	if (!parse_expect(p, TOKEN_RPAREN))
+		return NULL;
+	n->tuple.n = names.n;
+	n->tuple.names = names.v;
+	n->loc = parse_span(start, p->last);
+	return n;
+}
+
+/* group: '(' expr ')' | '(' ')' | '(' expr ',' list ')' | '(' record */
 static struct node *parse_group(struct parser *p)
 {
 	struct loc start = p->tok.loc;
@@ -356,6 +417,8 @@ static struct node *parse_group(struct parser *p)
 	u32 rest = 0;
 
 	parse_advance(p);
+	if (at_record(p))
+		return parse_record(p, start);
 	if (p->tok.kind != TOKEN_RPAREN) {
 		first = parse_expr(p);
 		if (!first)

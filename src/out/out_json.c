@@ -45,7 +45,7 @@ static void json_any(struct buf *b, const struct out *o, const struct value *v);
 
 static void json_parts(struct buf *b, const struct out *o, const struct value *v)
 {
-	bool object = v->type->kind == TYPE_STRUCT;
+	bool object = v->type->kind == TYPE_STRUCT || type_is_record(v->type);
 
 	buf_putc(b, object ? '{' : '[');
 	for (u32 i = 0; i < value_parts(v); i++) {
@@ -114,7 +114,7 @@ static void key_text(struct buf *b, const struct out *o, const struct value *v)
 
 static void key_parts(struct buf *b, const struct out *o, const struct value *v, bool outer)
 {
-	if (v->type->kind != TYPE_TUPLE) {
+	if (v->type->kind != TYPE_TUPLE || type_is_record(v->type)) {
 		key_text(b, o, v);
 		return;
 	}

@@ -62,10 +62,12 @@ static void text_key(struct buf *b, const struct out *o, const struct type *t, c
 {
 	struct value v = value_at_rest(t, key);
 
+	bool tuple = t->kind == TYPE_TUPLE && !type_is_record(t);
+
 	buf_putc(b, '[');
-	if (t->kind != TYPE_TUPLE)
+	if (!tuple)
 		value_text(b, o, &v);
-	for (u32 i = 0; t->kind == TYPE_TUPLE && i < value_parts(&v); i++) {
+	for (u32 i = 0; tuple && i < value_parts(&v); i++) {
 		struct value part = value_part(&v, i);
 
 		if (i)

@@ -181,7 +181,7 @@ static void text_parts(struct buf *b, const struct out *o, const struct value *v
 
 		if (i)
 			buf_puts(b, gap);
-		if (v->type->kind == TYPE_STRUCT && v->type->fields[i].name)
+		if (v->type->kind != TYPE_ARRAY && v->type->fields[i].name)
 			buf_printf(b, ".%s = ", v->type->fields[i].name);
 		value_text(b, o, &part);
 	}
@@ -247,7 +247,7 @@ static void text_named(struct buf *b, const struct out *o, const struct value *v
 
 static void text_group(struct buf *b, const struct out *o, const struct value *v)
 {
-	switch (v->type->kind) {
+	switch (type_is_record(v->type) ? TYPE_STRUCT : v->type->kind) {
 	case TYPE_TUPLE:
 		buf_putc(b, '(');
 		text_parts(b, o, v, ", ");

@@ -126,12 +126,14 @@ const struct type *type_array(struct arena *a, const struct type *elem, u32 coun
 	return t;
 }
 
-const struct type *type_tuple(struct arena *a, const struct type *const *types, u32 n)
+const struct type *type_record(struct arena *a, const struct type *const *types,
+                               const char *const *names, u32 n)
 {
 	struct field *fields = arena_array(a, struct field, n);
 	struct type *t = type_new(a, TYPE_TUPLE, 0);
 
 	for (u32 i = 0; i < n; i++) {
+		fields[i].name = names ? names[i] : NULL;
 		fields[i].type = types[i];
 		fields[i].off = t->size;
 		t->size += type_slot(types[i]);
@@ -139,6 +141,29 @@ const struct type *type_tuple(struct arena *a, const struct type *const *types, 
 	t->fields = fields;
 	t->n_fields = n;
 	return t;
+}
+
+const struct type *type_tuple(struct arena *a, const struct type *const *types, u32 n)
+{
+	return type_record(a, types, NULL, n);
+}
+
+const struct type *type_retuple(struct arena *a, const struct type *like,
+                                const struct type *const *types)
+{
+	const char **names;
+
+	if (!type_is_record(like))
+		return type_tuple(a, types, like->n_fields);
+	names = arena_array(a, const char *, like->n_fields);
+	for (u32 i = 0; i < like->n_fields; i++)
+		names[i] = like->fields[i].name;
+	return type_record(a, types, names, like->n_fields);
+}
+
+bool type_is_record(const struct type *t)
+{
+	return t->kind == TYPE_TUPLE && t->n_fields && t->fields[0].name;
 }
 
 const struct type *type_plain(struct arena *a, enum type_kind kind)
@@ -191,9 +216,19 @@ static bool fields_eq(const struct type *a, const struct type *b)
 	if (a->n_fields != b->n_fields)
 		return false;
 	for (u32 i = 0; i < a->n_fields; i++)
-		if (!type_eq(a->fields[i].type, b->fields[i].type))
+		if (!type_eq(a->fields[i].type, b->fields[i].type) ||
+		    !text_eq(a->fields[i].name, b->fields[i].name))
 			return false;
 	return true;
+}
+
+/* Debug information describes a struct again in each file that uses it: there the name counts. */
+static bool struct_eq(const struct type *a, const struct type *b)
+{
+	if (a->btf_id != b->btf_id || a->btf != b->btf || a->dwarf != b->dwarf ||
+	    a->size != b->size || !text_eq(a->name, b->name))
+		return false;
+	return !a->dwarf || a->die == b->die || (a->name && strchr(a->name, ' '));
 }
 
 bool type_eq(const struct type *a, const struct type *b)
@@ -210,7 +245,7 @@ bool type_eq(const struct type *a, const struct type *b)
 	case TYPE_ARRAY:
 		return a->count == b->count && type_eq(a->elem, b->elem);
 	case TYPE_STRUCT:
-		return a->btf_id == b->btf_id && a->btf == b->btf && text_eq(a->name, b->name);
+		return struct_eq(a, b);
 	case TYPE_TUPLE:
 		return fields_eq(a, b);
 	case TYPE_KSTACK:
@@ -243,6 +278,8 @@ static void print_tuple(struct buf *b, const struct type *t)
 	for (u32 i = 0; i < t->n_fields; i++) {
 		if (i)
 			buf_putc(b, ',');
+		if (t->fields[i].name)
+			buf_printf(b, "%s=", t->fields[i].name);
 		type_print(b, t->fields[i].type);
 	}
 	buf_putc(b, ')');

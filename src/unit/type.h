@@ -58,7 +58,7 @@ enum stack_mode { STACK_BPFTRACE, STACK_PERF, STACK_RAW };
 struct type;
 
 struct field {
-	const char *name; /* NULL in tuples */
+	const char *name; /* NULL in tuples, not in records */
 	const struct type *type;
 	u32 off;       /* bytes from the start of the containing value */
 	u8 bit_off;    /* bit-field: shift within the bytes at `off` ... */
@@ -85,9 +85,11 @@ struct type {
 	u32 count;
 	const struct field *fields; /* TUPLE; STRUCT and ARGS when loaded */
 	u32 n_fields;
-	const char *name; /* STRUCT: "struct task_struct"; INT with enumerators: "enum x" */
-	u32 btf_id;       /* STRUCT: where to look members up, 0 none */
-	const void *btf;  /* STRUCT: the struct btf that btf_id belongs to */
+	const char *name;  /* STRUCT: "struct task_struct"; INT with enumerators: "enum x" */
+	u32 btf_id;        /* STRUCT: where to look members up, 0 none */
+	const void *btf;   /* STRUCT: the struct btf that btf_id belongs to */
+	u32 die;           /* STRUCT: the same in the debug information of a program */
+	const void *dwarf; /* STRUCT: the struct dwarf_file that die belongs to */
 	const struct enumerator *enums;
 	u32 n_enums;
 	u32 bits;             /* HIST: log2 of sub-buckets per power of two, 0..5 */
@@ -109,6 +111,13 @@ const struct type *type_ptr(struct arena *a, const struct type *elem, enum space
 const struct type *type_array(struct arena *a, const struct type *elem, u32 count);
 /* Lays the fields out one slot after the other; sets off and size. */
 const struct type *type_tuple(struct arena *a, const struct type *const *types, u32 n);
+/* A tuple whose parts have names. */
+const struct type *type_record(struct arena *a, const struct type *const *types,
+                               const char *const *names, u32 n);
+/* A tuple or record of other types with the names of `like`. */
+const struct type *type_retuple(struct arena *a, const struct type *like,
+                                const struct type *const *types);
+bool type_is_record(const struct type *t);
 /* A type that needs no more than its kind (KSYM, USYM, PROBE, COUNT, ...). */
 const struct type *type_plain(struct arena *a, enum type_kind kind);
 const struct type *type_stack(struct arena *a, enum type_kind kind, enum stack_mode mode,

@@ -503,6 +503,11 @@ void gen_value(struct gen *g, const struct node *n)
 	case NODE_CAST:
 		cast(g, n);
 		break;
+	case NODE_BLOCK:
+		gen_block(g, n);
+		if (n->result)
+			gen_effect(g, n->result);
+		break;
 	default:
 		gen_error(g, n->loc, "this can not be used as a number");
 		break;

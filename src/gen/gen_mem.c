@@ -214,6 +214,9 @@ void gen_store(struct gen *g, const struct node *n, const struct type *t, struct
 		gen_convert(g, dst, t, gen_place(g, n), n->type, pad);
 	} else if (gen_is_foreign(n)) {
 		store_foreign(g, n, t, dst, pad);
+	} else if (n->kind == NODE_BLOCK) {
+		gen_block(g, n);
+		gen_store(g, n->result, t, dst, pad);
 	} else if (n->kind == NODE_TUPLE) {
 		store_tuple(g, n, t, dst, pad);
 	} else if (n->kind == NODE_TERNARY) {

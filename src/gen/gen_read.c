@@ -189,6 +189,8 @@ bool gen_is_foreign(const struct node *n)
 
 	if (n->kind == NODE_UNARY)
 		return n->unary.op == OP_DEREF;
+	if (n->kind == NODE_BLOCK)
+		return n->result && gen_is_foreign(n->result);
 	if (n->kind == NODE_FIELD)
 		e = n->field.e;
 	else if (n->kind == NODE_INDEX)
@@ -291,6 +293,9 @@ enum space gen_address(struct gen *g, const struct node *n)
 	case NODE_UNARY:
 		gen_value(g, n->unary.e);
 		return gen_space(g, n->unary.e);
+	case NODE_BLOCK:
+		gen_block(g, n);
+		return gen_address(g, n->result);
 	default:
 		gen_error(g, n->loc, "this has no address");
 		return SPACE_NONE;

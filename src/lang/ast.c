@@ -33,7 +33,7 @@ static const u16 slots[][AST_SLOTS] = {
 	[NODE_UNROLL] = { AT(loop.cond), AT(loop.body) },
 	[NODE_FOR_RANGE] = { AT(range.var), AT(range.from), AT(range.to), AT(range.body) },
 	[NODE_FOR_MAP] = { AT(each.var), AT(each.map), AT(each.body) },
-	[NODE_BLOCK] = { AT(stmts) },
+	[NODE_BLOCK] = { AT(stmts), AT(result) },
 	[NODE_CONTINUE] = { 0 }, /* the last kind: the table covers all */
 };
 

@@ -78,6 +78,7 @@ struct type_name {
 /* A scratch variable of one probe. gen/ gives it its place. */
 struct var_sym {
 	const char *name; /* "$x" */
+	u32 scope;        /* as in struct node */
 	const struct type *type;
 	u32 index;        /* 0, 1, ... within the variant */
 };
@@ -123,6 +124,7 @@ struct node {
 		} map;
 		struct {                           /* VAR */
 			struct str name;           /* with '$' */
+			u32 scope; /* number of the macro's use it belongs to, 0 the script itself */
 			struct var_sym *sym;
 		} var;
 		struct { enum op op; struct node *e; } unary;
@@ -152,7 +154,12 @@ struct node {
 		struct { struct node *cond, *body; } loop;   /* WHILE; UNROLL: cond = count */
 		struct { struct node *var, *from, *to, *body; } range;
 		struct { struct node *var, *map, *body; } each;
-		struct node *stmts;                /* BLOCK */
+		struct {                           /* BLOCK */
+			struct node *stmts;
+			struct node *result;       /* as an expression: its value; NULL none */
+			const struct macro *macro; /* the use of a macro, else NULL */
+			bool open; /* while parsing: no ';' behind the last statement */
+		};
 	};
 };
 
@@ -211,6 +218,17 @@ struct map_decl {
 	struct map_decl *next;
 };
 
+/* macro name(params) { body }: uses are replaced before anything is typed. */
+struct macro {
+	struct str name;
+	struct node *params; /* VAR, MAP, or IDENT (any expression) */
+	u32 n_params;
+	struct node *body;   /* BLOCK */
+	struct loc loc;      /* of the name */
+	bool at_work;        /* while one of its uses is expanded */
+	struct macro *next;
+};
+
 /* struct/union/enum definitions and #define, as raw text for a later stage. */
 struct c_def {
 	struct loc loc;
@@ -223,6 +241,7 @@ struct script {
 	struct probe *probes;
 	struct config_item *config;
 	struct map_decl *map_decls;
+	struct macro *macros;
 	struct c_def *c_defs;
 	VEC(struct map_sym *) maps; /* filled by infer, in order of first use */
 };

@@ -28,6 +28,19 @@ static bool reported(const struct infer *in, struct loc loc, const char *text)
 	return false;
 }
 
+/* A body may be right in one use and wrong in another: say in which. */
+static void name_expansion(const struct infer *in, char *text, size_t size)
+{
+	size_t n = strlen(text);
+	u32 line, column;
+
+	if (!in->expansion)
+		return;
+	source_line(in->script->source, in->expansion->loc.off, &line, &column);
+	snprintf(text + n, size - n, " (in macro '%.*s', used at %u:%u)",
+	         STR_ARG(in->expansion->macro->name), line, column);
+}
+
 /* Hints are for the diagnostic added last; after a repeated one there must be none. */
 static void report(struct infer *in, enum diag_level level, struct loc loc, const char *fmt,
                    va_list ap)
@@ -35,6 +48,7 @@ static void report(struct infer *in, enum diag_level level, struct loc loc, cons
 	char text[1024];
 
 	vsnprintf(text, sizeof(text), fmt, ap);
+	name_expansion(in, text, sizeof(text));
 	in->added = !reported(in, loc, text);
 	if (!in->added)
 		return;
@@ -125,7 +139,9 @@ struct variant_vars {
 static void walk_variant(struct infer *in, struct variant *v, struct variant_vars *vars)
 {
 	in->variant = v;
+	v->vars.n = 0;
 	in->scope.n = 0;
+	in->left.n = 0;
 	in->loops = 0;
 	in->implicit.v = vars->v;
 	in->implicit.n = vars->n;

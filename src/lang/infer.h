@@ -18,6 +18,7 @@ struct binding {
 	struct var_sym *sym;
 	u32 pass;   /* the last pass in which it was assigned; other: not yet in this one */
 	bool fixed; /* declared with a type: assignments do not change it */
+	bool let;   /* declared, so never of the whole probe */
 };
 
 /* A map and what was found out about it. */
@@ -37,8 +38,10 @@ struct infer {
 	struct diags *diags;
 	struct probe *probe;
 	struct variant *variant;
-	VEC(struct binding *) scope;    /* of `let`, innermost last */
-	VEC(struct binding *) implicit; /* first assigned without `let`: visible in the probe */
+	VEC(struct binding *) scope;    /* of blocks, innermost last */
+	VEC(struct binding *) left;     /* of blocks that ended: assigned there without `let` */
+	VEC(struct binding *) implicit; /* used behind their block: visible in the whole probe */
+	const struct node *expansion;   /* the use of a macro whose body is walked */
 	struct hmap maps;               /* name -> struct map_info */
 	struct hmap c_types;            /* "struct x", typedef names -> struct type */
 	struct hmap c_consts;           /* #define, enumerators -> s64 */
@@ -70,7 +73,13 @@ const struct type *infer_failed(struct infer *in, struct loc loc, const struct e
 
 void infer_block(struct infer *in, struct node *block);
 void infer_condition(struct infer *in, struct node *n, const char *what);
-struct binding *infer_var_find(struct infer *in, struct str name);
+/* The visible binding of a VAR node, NULL when there is none. A variable whose block has ended is
+ * made one of the whole probe from the next pass on. */
+struct binding *infer_var_find(struct infer *in, const struct node *var);
+/* The type of a variable that is read. */
+const struct type *infer_var(struct infer *in, struct node *n);
+/* A block as an expression; TYPE_NONE when nothing stands last in it. */
+const struct type *infer_block_value(struct infer *in, struct node *block);
 
 /* ---- infer_expr.c --------------------------------------------------------------------------- */
 

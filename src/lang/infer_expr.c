@@ -307,6 +307,8 @@ static const struct type *ternary(struct infer *in, struct node *n)
 		return a ? a : b;
 	if (a->kind == TYPE_NONE && b->kind == TYPE_NONE)
 		return &type_none;
+	if (yes->kind == NODE_BLOCK && (a->kind == TYPE_NONE || b->kind == TYPE_NONE))
+		return &type_none;
 	if (yes->kind == NODE_INT && n->ternary.no->kind != NODE_INT)
 		both = infer_unify_node(in, b, yes);
 	else
@@ -406,24 +408,6 @@ static const struct type *element(struct infer *in, struct node *n)
 	}
 }
 
-static const struct type *variable(struct infer *in, struct node *n)
-{
-	struct binding *b = infer_var_find(in, n->var.name);
-	struct near near;
-
-	if (b && b->pass == in->pass) {
-		n->var.sym = b->sym;
-		return b->sym->type;
-	}
-	near_init(&near, infer_text(in, n->var.name));
-	for (u32 i = 0; i < in->implicit.n; i++)
-		if (in->implicit.v[i] != b)
-			near_offer(&near, in->implicit.v[i]->sym->name);
-	infer_error(in, n->loc, "Undefined or undeclared variable: %.*s", STR_ARG(n->var.name));
-	infer_hint_near(in, &near);
-	return NULL;
-}
-
 /* ---- dispatch --------------------------------------------------------------------------------- */
 
 static const struct type *integer(struct node *n)
@@ -453,7 +437,7 @@ static const struct type *rule(struct infer *in, struct node *n)
 	case NODE_MAP:
 		return infer_map_read(in, n, false);
 	case NODE_VAR:
-		return variable(in, n);
+		return infer_var(in, n);
 	case NODE_UNARY:
 		return unary(in, n);
 	case NODE_BINARY:
@@ -474,6 +458,8 @@ static const struct type *rule(struct infer *in, struct node *n)
 		return infer_offsetof(in, n);
 	case NODE_TUPLE:
 		return tuple(in, n);
+	case NODE_BLOCK:
+		return infer_block_value(in, n);
 	default:
 		return infer_error(in, n->loc, "a statement has no value");
 	}

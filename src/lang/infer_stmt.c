@@ -2,9 +2,10 @@
 /*
  * Statements and the variables they declare.
  *
- * The one idea: `let` declares for the block it is in, an assignment without `let` declares for
- * the whole probe, as scripts in the wild expect. A variable is known from its first assignment
- * in source order on; every pass finds the same variable again.
+ * The one idea: a variable belongs to the block it is first assigned or declared in, so two blocks
+ * can each have a $x of their own. Older scripts use a variable behind the block in which it was
+ * assigned: one that is, and was not declared by `let`, belongs to the whole probe. A variable
+ * is known from its first assignment in source order on; every pass finds the same one again.
  */
 #include "lang/infer.h"
 
@@ -12,49 +13,113 @@
 
 /* ---- variables ------------------------------------------------------------------------------ */
 
-struct binding *infer_var_find(struct infer *in, struct str name)
+static bool is_named(const struct var_sym *sym, const struct node *var)
 {
-	for (u32 i = in->scope.n; i-- > 0;)
-		if (str_is(name, in->scope.v[i]->sym->name))
-			return in->scope.v[i];
+	return sym->scope == var->var.scope && str_is(var->var.name, sym->name);
+}
+
+static struct binding *find_implicit(struct infer *in, const struct node *var)
+{
 	for (u32 i = 0; i < in->implicit.n; i++)
-		if (str_is(name, in->implicit.v[i]->sym->name))
+		if (is_named(in->implicit.v[i]->sym, var))
 			return in->implicit.v[i];
 	return NULL;
 }
 
-static struct binding *var_new(struct infer *in, struct str name)
+static struct binding *binding_new(struct infer *in, const struct node *var)
 {
 	struct binding *b = arena_new(in->arena, struct binding);
 
 	b->sym = arena_new(in->arena, struct var_sym);
-	b->sym->name = infer_text(in, name);
-	b->sym->index = in->variant->vars.n;
-	vec_add(in->arena, &in->variant->vars, b->sym);
+	b->sym->name = infer_text(in, var->var.name);
+	b->sym->scope = var->var.scope;
 	in->changed = true;
 	return b;
 }
 
+/* Each pass numbers the variables it meets. */
+static void see(struct infer *in, struct binding *b)
+{
+	if (b->pass == in->pass)
+		return;
+	b->pass = in->pass;
+	b->sym->index = in->variant->vars.n;
+	vec_add(in->arena, &in->variant->vars, b->sym);
+}
+
+static struct binding *find_visible(struct infer *in, const struct node *var)
+{
+	struct binding *b;
+
+	for (u32 i = in->scope.n; i-- > 0;)
+		if (is_named(in->scope.v[i]->sym, var))
+			return in->scope.v[i];
+	b = find_implicit(in, var);
+	return b && b->pass == in->pass ? b : NULL;
+}
+
+struct binding *infer_var_find(struct infer *in, const struct node *var)
+{
+	struct binding *b = find_visible(in, var);
+
+	if (b || find_implicit(in, var))
+		return b;
+	for (u32 i = 0; i < in->left.n; i++)
+		if (is_named(in->left.v[i]->sym, var)) {
+			vec_add(in->arena, &in->implicit, binding_new(in, var));
+			break;
+		}
+	return NULL;
+}
+
 /* Makes the variable of a declaring node visible until the block ends. The node remembers its
  * symbol from pass to pass. */
+static struct binding *var_bind(struct infer *in, struct node *var, bool let)
+{
+	struct binding *b;
+
+	if (var->var.sym) {
+		b = arena_new(in->arena, struct binding);
+		b->sym = var->var.sym;
+	} else {
+		b = binding_new(in, var);
+		var->var.sym = b->sym;
+	}
+	b->let = let;
+	see(in, b);
+	vec_add(in->arena, &in->scope, b);
+	return b;
+}
+
 static struct binding *var_declare(struct infer *in, struct node *var)
 {
-	struct binding *b = infer_var_find(in, var->var.name);
-
-	if (b && b->pass == in->pass)
+	if (find_visible(in, var))
 		infer_error(in, var->loc,
 		            "Variable %.*s was already declared; it can not be shadowed",
 		            STR_ARG(var->var.name));
-	if (!var->var.sym) {
-		b = var_new(in, var->var.name);
-		var->var.sym = b->sym;
-	} else {
-		b = arena_new(in->arena, struct binding);
-		b->sym = var->var.sym;
-	}
-	b->pass = in->pass;
-	vec_add(in->arena, &in->scope, b);
+	return var_bind(in, var, true);
+}
+
+/* The variable that `$x = ...` assigns to. */
+static struct binding *var_assigned(struct infer *in, struct node *var)
+{
+	struct binding *b = find_visible(in, var);
+
+	if (b)
+		return b;
+	b = find_implicit(in, var);
+	if (!b)
+		return var_bind(in, var, false);
+	see(in, b);
 	return b;
+}
+
+static void leave_block(struct infer *in, u32 outer)
+{
+	for (u32 i = outer; i < in->scope.n; i++)
+		if (!in->scope.v[i]->let)
+			vec_add(in->arena, &in->left, in->scope.v[i]);
+	in->scope.n = outer;
 }
 
 static void var_set_type(struct infer *in, struct binding *b, const struct type *type)
@@ -176,9 +241,21 @@ static const struct type *undefined(struct infer *in, const struct node *var)
 	for (u32 i = 0; i < in->implicit.n; i++)
 		if (in->implicit.v[i]->pass == in->pass)
 			near_offer(&near, in->implicit.v[i]->sym->name);
+	for (u32 i = 0; i < in->left.n; i++)
+		near_offer(&near, in->left.v[i]->sym->name);
 	infer_error(in, var->loc, "Undefined or undeclared variable: %.*s", STR_ARG(var->var.name));
 	infer_hint_near(in, &near);
 	return NULL;
+}
+
+const struct type *infer_var(struct infer *in, struct node *n)
+{
+	struct binding *b = infer_var_find(in, n);
+
+	if (!b)
+		return undefined(in, n);
+	n->var.sym = b->sym;
+	return b->sym->type;
 }
 
 static void assign_var(struct infer *in, struct node *n)
@@ -192,11 +269,11 @@ static void assign_var(struct infer *in, struct node *n)
 		return;
 	}
 	infer_storable(in, e);
-	b = infer_var_find(in, to->var.name);
+	b = n->assign.op == OP_NONE ? var_assigned(in, to) : infer_var_find(in, to);
 	if (n->assign.op != OP_NONE) {
 		const struct type *type;
 
-		if (!b || b->pass != in->pass) {
+		if (!b) {
 			undefined(in, to);
 			return;
 		}
@@ -205,11 +282,6 @@ static void assign_var(struct infer *in, struct node *n)
 			var_set_type(in, b,
 			             b->sym->type ? infer_unify(in, b->sym->type, type) : type);
 	} else {
-		if (!b) {
-			b = var_new(in, to->var.name);
-			vec_add(in->arena, &in->implicit, b);
-		}
-		b->pass = in->pass;
 		var_assign(in, b, e, n->loc);
 	}
 	to->var.sym = b->sym;
@@ -314,7 +386,7 @@ static void stmt_range(struct infer *in, struct node *n)
 	var_set_type(in, b, &type_s64);
 	n->range.var->type = b->sym->type;
 	loop_body(in, n->range.body);
-	in->scope.n = outer;
+	leave_block(in, outer);
 }
 
 /* $kv of `for ($kv : @m)`: key and value as a pair. */
@@ -349,7 +421,7 @@ static void stmt_each(struct infer *in, struct node *n)
 		var_set_type(in, b, type);
 	n->each.var->type = b->sym->type;
 	loop_body(in, n->each.body);
-	in->scope.n = outer;
+	leave_block(in, outer);
 }
 
 static void stmt_jump(struct infer *in, struct node *n)
@@ -403,11 +475,24 @@ static void infer_stmt(struct infer *in, struct node *n)
 	}
 }
 
-void infer_block(struct infer *in, struct node *block)
+const struct type *infer_block_value(struct infer *in, struct node *block)
 {
+	const struct node *expansion = in->expansion;
+	const struct type *t = &type_none;
 	u32 outer = in->scope.n;
 
+	if (block->macro)
+		in->expansion = block;
 	for (struct node *n = block->stmts; n; n = n->next)
 		infer_stmt(in, n);
-	in->scope.n = outer;
+	if (block->result)
+		t = infer_expr(in, block->result);
+	leave_block(in, outer);
+	in->expansion = expansion;
+	return t;
+}
+
+void infer_block(struct infer *in, struct node *block)
+{
+	infer_block_value(in, block);
 }

@@ -6,6 +6,7 @@
  *
  * Names, types and whether an attach point exists are not looked at here.
  */
+#include "lang/macro.h"
 #include "lang/parse.h"
 
 #include <stdarg.h>
@@ -296,24 +297,28 @@ static void skip_probe(struct parser *p)
 	}
 }
 
-static bool unsupported(struct parser *p)
+/* fn name($a : type) ... { ... } */
+static bool at_subprogram(struct parser *p)
 {
-	static const char *const words[] = { "macro", "fn", "import" };
+	struct loc loc = { p->lex.pos, 2 };
 
-	for (u32 i = 0; i < ARRAY_SIZE(words); i++) {
-		struct loc loc = { p->lex.pos, (u32)strlen(words[i]) };
-		char next = char_at(p, loc.off + loc.len);
+	if (!at_word(p, "fn") || !strchr(" \t", char_at(p, loc.off + loc.len)))
+		return false;
+	diag_error(p->d, loc, "memtap has no sub-programs: write a macro instead of 'fn'");
+	skip_probe(p);
+	return true;
+}
 
-		if (!at_word(p, words[i]) || !(next == ' ' || next == '\t' || next == '"'))
-			continue;
-		diag_error(p->d, loc, "syntax: '%s' is not supported", words[i]);
-		if (i == 2)
-			skip_hash_line(p);
-		else
-			skip_probe(p);
-		return true;
-	}
-	return false;
+/* import "path" */
+static bool at_import(struct parser *p)
+{
+	struct loc loc = { p->lex.pos, 6 };
+
+	if (!at_word(p, "import"))
+		return false;
+	diag_error(p->d, loc, "syntax: 'import' is not supported");
+	skip_hash_line(p);
+	return true;
 }
 
 /* True at `word` followed by '='-like text that makes it a declaration and not a probe. */
@@ -330,8 +335,21 @@ static bool at_declaration(const struct parser *p, const char *word, enum token_
 struct tails {
 	struct c_def **defs;
 	struct map_decl **decls;
+	struct macro **macros;
 	struct probe **probes;
 };
+
+static void parse_one_macro(struct parser *p, struct tails *t)
+{
+	struct macro *macro;
+
+	if (!parse_macro(p, &macro)) {
+		skip_probe(p);
+		return;
+	}
+	*t->macros = macro;
+	t->macros = &macro->next;
+}
 
 static void parse_one_probe(struct parser *p, struct tails *t)
 {
@@ -343,7 +361,7 @@ static void parse_one_probe(struct parser *p, struct tails *t)
 	t->probes = &probe->next;
 }
 
-/* element: definition | config | declaration | probe */
+/* element: definition | config | declaration | macro | probe */
 static void parse_element(struct parser *p, struct tails *t)
 {
 	u32 start = p->lex.pos;
@@ -357,12 +375,14 @@ static void parse_element(struct parser *p, struct tails *t)
 	} else if (at_declaration(p, "let", TOKEN_MAP)) {
 		if (!parse_map_decl(p, &t->decls))
 			skip_hash_line(p);
+	} else if (at_declaration(p, "macro", TOKEN_NAME)) {
+		parse_one_macro(p, t);
 	} else if (char_at(p, start) == ';') {
 		p->lex.pos++;
 	} else if (char_at(p, start) == '}') {
 		diag_error(p->d, (struct loc){ start, 1 }, "syntax: this '}' closes nothing");
 		p->lex.pos++;
-	} else if (!unsupported(p)) {
+	} else if (!at_subprogram(p) && !at_import(p)) {
 		parse_one_probe(p, t);
 	}
 }
@@ -383,7 +403,7 @@ bool parse_script(struct script *s, struct diags *d)
 		.lex = { s->source, s->arena, 0 },
 		.errors_before = d->n_errors,
 	};
-	struct tails t = { &s->c_defs, &s->map_decls, &s->probes };
+	struct tails t = { &s->c_defs, &s->map_decls, &s->macros, &s->probes };
 	bool line_end = false;
 	u32 comment;
 
@@ -397,5 +417,5 @@ bool parse_script(struct script *s, struct diags *d)
 	}
 	if (!s->probes && !parse_failed(&p))
 		diag_error(d, (struct loc){ s->source->n, 0 }, "No probes to attach");
-	return !parse_failed(&p);
+	return !parse_failed(&p) && macro_expand(s, d);
 }

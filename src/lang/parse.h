@@ -27,6 +27,7 @@ struct parser {
 	u32 operators;     /* in this statement */
 	u32 errors_before; /* in the diagnostics when parsing began */
 	bool in_predicate; /* '/' before '{' ends the expression */
+	bool unclosed;     /* the statement read last ended at '}' without ';' */
 };
 
 /* parse.c: tokens */
@@ -62,8 +63,17 @@ bool parse_type(struct parser *p, struct type_name *t);
 struct node *parse_block(struct parser *p);
 /* As parse_block, but leaves the token behind '}' unread. */
 struct node *parse_body(struct parser *p);
+/* A block as an expression: what stands last in it without ';' is its value. */
+struct node *parse_block_value(struct parser *p);
+/* if ... else ... as an expression: a TERNARY of such blocks. */
+struct node *parse_if_value(struct parser *p);
+/* Makes the last statement of a block its value when no ';' stands behind it. */
+void parse_set_result(struct parser *p, struct node *block);
 /* After an error: moves behind the next ';' or to the '}' that closes this block. */
 void parse_skip_statement(struct parser *p);
+
+/* parse_macro.c. At the word `macro`; the position is behind the '}' then. */
+bool parse_macro(struct parser *p, struct macro **out);
 
 /* parse_probe.c. False after an error; the position is then behind the probe. */
 bool parse_probe(struct parser *p, struct probe **out);

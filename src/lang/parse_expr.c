@@ -332,7 +332,7 @@ static bool is_keyword(struct str name)
 	return is_one_of(name, words, ARRAY_SIZE(words));
 }
 
-/* name: call | sizeof | offsetof | 'true' | 'false' | builtin | identifier */
+/* name: call | sizeof | offsetof | if | 'true' | 'false' | builtin | identifier */
 static struct node *parse_name(struct parser *p)
 {
 	struct token name = p->tok, next = parse_peek(p);
@@ -343,6 +343,8 @@ static struct node *parse_name(struct parser *p)
 		return parse_size(p, NODE_SIZEOF, TOKEN_RPAREN);
 	if (next.kind == TOKEN_LPAREN && parse_at_word(p, "offsetof"))
 		return parse_size(p, NODE_OFFSETOF, TOKEN_COMMA);
+	if (parse_at_word(p, "if"))
+		return parse_if_value(p);
 	if (is_keyword(name.text)) {
 		parse_error(p, "expected an expression");
 		return NULL;
@@ -459,7 +461,7 @@ static struct node *parse_param(struct parser *p)
 	return n;
 }
 
-/* primary: number | string | $param | $var | map | name | group */
+/* primary: number | string | $param | $var | map | name | group | block */
 static struct node *parse_primary(struct parser *p)
 {
 	switch (p->tok.kind) {
@@ -478,6 +480,8 @@ static struct node *parse_primary(struct parser *p)
 		return parse_name(p);
 	case TOKEN_LPAREN:
 		return parse_group(p);
+	case TOKEN_LBRACE:
+		return parse_block_value(p);
 	default:
 		parse_error(p, "expected an expression");
 		return NULL;

@@ -34,7 +34,8 @@ static bool end_statement(struct parser *p)
 {
 	struct loc here = { p->last.off + p->last.len, 0 };
 
-	if (p->tok.kind == TOKEN_RBRACE || parse_accept(p, TOKEN_SEMI))
+	p->unclosed = p->tok.kind == TOKEN_RBRACE;
+	if (p->unclosed || parse_accept(p, TOKEN_SEMI))
 		return true;
 	if (!p->tok.on_new_line || p->tok.kind == TOKEN_END)
 		return parse_error(p, "expected ';'");
@@ -65,14 +66,18 @@ static struct node *parse_statements(struct parser *p)
 				diag_error(p->d, open, "syntax: this '{' is not closed");
 			return NULL;
 		}
-		if (parse_accept(p, TOKEN_SEMI))
+		if (parse_accept(p, TOKEN_SEMI)) {
+			block->open = false;
 			continue;
+		}
 		p->operators = 0;
 		n = parse_stmt(p);
 		if (n)
 			parse_append(&tail, n);
 		else
 			parse_skip_statement(p);
+		block->open = n && (n->kind == NODE_IF || n->kind == NODE_BLOCK ||
+		                    (n->kind == NODE_EXPR && p->unclosed));
 	}
 	block->loc = parse_span(open, p->tok.loc);
 	return block;
@@ -103,6 +108,57 @@ struct node *parse_body(struct parser *p)
 	return block;
 }
 
+/* ---- blocks and branches as values ------------------------------------------------------------ */
+
+static struct node *if_value(struct parser *p, struct node *n)
+{
+	struct node *cond = n->branch.cond, *yes = n->branch.yes, *no = n->branch.no;
+
+	parse_set_result(p, yes);
+	if (!no)
+		no = parse_node(p, NODE_BLOCK, yes->loc);
+	else if (no->kind == NODE_IF)
+		no = if_value(p, no);
+	else
+		parse_set_result(p, no);
+	n->kind = NODE_TERNARY;
+	n->ternary.cond = cond;
+	n->ternary.yes = yes;
+	n->ternary.no = no;
+	return n;
+}
+
+/* An `if` without `else` is no value: it stays a statement. */
+void parse_set_result(struct parser *p, struct node *block)
+{
+	struct node **last = &block->stmts;
+
+	if (!block->open || !*last)
+		return;
+	while ((*last)->next)
+		last = &(*last)->next;
+	if ((*last)->kind == NODE_EXPR) {
+		block->result = (*last)->expr;
+	} else if ((*last)->kind == NODE_BLOCK) {
+		parse_set_result(p, *last);
+		block->result = *last;
+	} else if ((*last)->branch.no) {
+		block->result = if_value(p, *last);
+	} else {
+		return;
+	}
+	*last = NULL;
+}
+
+struct node *parse_block_value(struct parser *p)
+{
+	struct node *block = parse_block(p);
+
+	if (block)
+		parse_set_result(p, block);
+	return block;
+}
+
 /* ---- statements with a body ------------------------------------------------------------------- */
 
 /* if: 'if' expr block ['else' (if | block)] */
@@ -128,6 +184,13 @@ static struct node *parse_if(struct parser *p)
 	}
 	n->loc = parse_span(n->loc, p->last);
 	return n;
+}
+
+struct node *parse_if_value(struct parser *p)
+{
+	struct node *n = parse_if(p);
+
+	return n ? if_value(p, n) : NULL;
 }
 
 /* loop: ('while' | 'unroll') expr block */

@@ -195,7 +195,9 @@ static void step_wide(struct interp *in, const struct bpf_insn *i)
 		machine_fail(in, "unknown instruction 0x%x", i->code);
 		return;
 	}
-	if (i->src_reg && (u32)i->imm >= in->u->maps.n)
+	if (i->src_reg == BPF_PSEUDO_FUNC)
+		value = FUNC_BASE + in->pc + 1 + (u32)i->imm;
+	else if (i->src_reg && (u32)i->imm >= in->u->maps.n)
 		machine_fail(in, "there is no map %d", i->imm);
 	if (i->src_reg == BPF_PSEUDO_MAP_FD)
 		value = MAP_BASE + (u32)i->imm;
@@ -292,6 +294,25 @@ static bool step(struct interp *in)
 		machine_fail(in, "more than %llu instructions",
 		             (unsigned long long)in->env.max_steps);
 	return !in->failed;
+}
+
+u64 machine_callback(struct interp *in, u64 func, const u64 *args)
+{
+	u32 pc = in->pc;
+	u16 written = in->written;
+	u64 regs[11];
+
+	memcpy(regs, in->regs, sizeof(regs));
+	memcpy(in->regs + 1, args, 4 * sizeof(u64));
+	in->written = 0x41e; /* r1-r4, r10 */
+	in->pc = (u32)(func - FUNC_BASE);
+	while (step(in))
+		;
+	regs[0] = in->regs[0];
+	memcpy(in->regs, regs, sizeof(regs));
+	in->written = written;
+	in->pc = pc;
+	return regs[0];
 }
 
 static void start(struct interp *in, u32 prog, const void *ctx, u32 ctx_size)

@@ -19,6 +19,9 @@
 #define VALUE_BASE  0xffffe80000000000ull /* values of map m from VALUE_BASE + m * VALUE_STEP */
 #define VALUE_STEP  (1ull << 36)
 #define VALUE_GAP   4096u
+#define KEY_BASE    0xffffd80000000000ull /* keys of map m from KEY_BASE + m * KEY_STEP */
+#define KEY_STEP    (1ull << 32)
+#define FUNC_BASE   0xffffffff80000000ull /* the callback at instruction i: FUNC_BASE + i */
 #define USER_LIMIT  (1ull << 47)
 
 struct map_state {
@@ -67,6 +70,9 @@ struct interp {
 
 /* Records the first failure of the run; returns NULL for `return fail(...)`. */
 void *machine_fail(struct interp *in, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* Runs the callback with r1-r4 as given; r0 is its result and r6-r10 are as before. */
+u64 machine_callback(struct interp *in, u64 func, const u64 *args);
 
 /* ---- machine_memory.c ---- */
 /* The bytes behind an address of the program's own objects; fails the run when they are not all

@@ -58,6 +58,26 @@ static u64 map_delete_elem(struct interp *in, const u64 *a)
 	return key ? (u64)map_delete(m, key) : 0;
 }
 
+/* Elements that are inserted meanwhile may or may not be seen, as in the kernel. */
+static u64 for_each_map_elem(struct interp *in, const u64 *a)
+{
+	struct map_state *m = map_of(in, a[0]);
+	u64 calls = 0;
+
+	for (u32 i = 0; m && i < m->def->max_entries && !in->failed; i++) {
+		u64 args[4] = { a[0], KEY_BASE + (u64)(m - in->maps) * KEY_STEP, 0, a[2] };
+
+		if (!m->used[i])
+			continue;
+		args[1] += (u64)i * m->def->key_size;
+		args[2] = map_value_addr(in, m, i);
+		calls++;
+		if (machine_callback(in, a[1], args))
+			break;
+	}
+	return calls;
+}
+
 /* ---- reading memory --------------------------------------------------------------------------- */
 
 static u64 read_from(struct interp *in, const u64 *a, bool allowed)
@@ -376,6 +396,7 @@ static const helper_fn helpers[] = {
 	[BPF_FUNC_map_lookup_percpu_elem] = map_lookup_percpu_elem,
 	[BPF_FUNC_map_update_elem] = map_update_elem,
 	[BPF_FUNC_map_delete_elem] = map_delete_elem,
+	[BPF_FUNC_for_each_map_elem] = for_each_map_elem,
 	[BPF_FUNC_probe_read] = probe_read,
 	[BPF_FUNC_probe_read_user] = probe_read_user,
 	[BPF_FUNC_probe_read_kernel] = probe_read_kernel,

@@ -30,6 +30,17 @@ static const u8 *value_bytes(const struct interp *in, u64 addr, u64 n)
 	return within(map_value_at(m, (u32)slot), m->def->value_size, off % m->stride, n);
 }
 
+static const u8 *key_bytes(const struct interp *in, u64 addr, u64 n)
+{
+	u64 map = (addr - KEY_BASE) / KEY_STEP;
+	const struct map_state *m = &in->maps[map];
+
+	if (map >= in->u->maps.n || !m->keys)
+		return NULL;
+	return within(m->keys, (u64)m->def->max_entries * m->def->key_size,
+	              (addr - KEY_BASE) % KEY_STEP, n);
+}
+
 static const u8 *ring_bytes(const struct interp *in, u64 addr, u64 n)
 {
 	u64 i = (addr - RING_BASE) / RING_STEP;
@@ -53,6 +64,8 @@ static const u8 *own_bytes(const struct interp *in, u64 addr, u64 n)
 		return within(in->ctx, in->ctx_size, addr - CTX_BASE, n);
 	if (addr >= VALUE_BASE)
 		return value_bytes(in, addr, n);
+	if (addr >= KEY_BASE)
+		return key_bytes(in, addr, n);
 	if (addr >= RING_BASE)
 		return ring_bytes(in, addr, n);
 	return NULL;

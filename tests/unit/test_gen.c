@@ -14,40 +14,7 @@
 
 #include <cmocka.h>
 
-#include "interp/lab.h"
-
-struct row {
-	const char *script; /* or an expression */
-	const char *want;
-};
-
-/* Runs the script; reports what differs and counts it. */
-static u32 wrong(const char *script, const char *want)
-{
-	struct lab l;
-	const char *got;
-	u32 n = 0;
-
-	lab_init(&l);
-	got = lab_begin(&l, script);
-	if (!got || strcmp(got, want) != 0) {
-		print_error("script: %s\nwanted: %s\n%s%s\n", script, want,
-		            got ? "got:    " : "failed: ", got ? got : buf_text(&l.problem));
-		n = 1;
-	}
-	lab_free(&l);
-	return n;
-}
-
-static void run_rows(const struct row *rows, size_t n)
-{
-	u32 bad = 0;
-
-	for (size_t i = 0; i < n; i++)
-		bad += wrong(rows[i].script, rows[i].want);
-	if (bad)
-		fail_msg("%u of %zu scripts are wrong", bad, n);
-}
+#include "gen_rows.h"
 
 /* "1 + 2" becomes "$n0 + $n1", with the assignments in *setup. */
 static void numbers_to_variables(const char *expr, struct buf *setup, struct buf *body)
@@ -99,12 +66,6 @@ static void run_exprs(const struct row *rows, size_t n)
 		fail_msg("%u of %zu expressions are wrong", bad, 2 * n);
 }
 
-#define RUN_ROWS(name)                                                                             \
-	static void test_##name(void **state)                                                      \
-	{                                                                                          \
-		(void)state;                                                                       \
-		run_rows(name, ARRAY_SIZE(name));                                                  \
-	}
 #define RUN_EXPRS(name)                                                                            \
 	static void test_##name(void **state)                                                      \
 	{                                                                                          \

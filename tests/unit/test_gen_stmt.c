@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What blocks, branches and macros compute: text in, output and maps out, by way of the
+ * interpreter.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "gen_rows.h"
+
+static const struct row blocks[] = {
+	{ "BEGIN { $a = { 1; 2 }; print($a); }", "2\n" },
+	{ "BEGIN { $a = { let $x = 4; $x * $x }; print($a); }", "16\n" },
+	{ "BEGIN { print({ \"text\" }); print({ (1, \"a\") }); }", "text\n(1, a)\n" },
+	{ "BEGIN { $s = { comm }; print($s == \"interp\"); }", "true\n" },
+	{ "BEGIN { @m[{ 1 + 1 }] = { $x = 5; $x - 1 }; }", "@m[2]: 4\n" },
+	{ "BEGIN { print(10 - { $i = 0; while ($i < 3) { $i++; } $i } * 2); }", "4\n" },
+	{ "BEGIN { print(1 + { for ($i : 0..4) { if ($i == 2) { break; } @n = $i; } @n }); }",
+	  "2\n@n: 1\n" },
+	{ "BEGIN { $a = 1 + { return; 5 }; print(1); }", "" },
+	{ "BEGIN { if ({ @a++; 0 }) { print(1); } else { print(2); } }", "2\n@a: 1\n" },
+	{ "BEGIN { { let $x = 1; print($x); } { let $x = \"b\"; print($x); } }", "1\nb\n" },
+};
+RUN_ROWS(blocks)
+
+static const struct row branches[] = {
+	{ "BEGIN { $a = if (1) { 5 } else { 6 }; print($a); }", "5\n" },
+	{ "BEGIN { $x = 3; print(if $x > 5 { \"big\" } else if $x > 2 { \"middle\" } "
+	  "else { \"small\" }); }",
+	  "middle\n" },
+	{ "BEGIN { @ = if (0) { 1 } else { $y = 2; $y + 1 }; }", "@: 3\n" },
+	{ "BEGIN { $a = { if (1) { \"in\" } else { \"out\" } }; print($a); }", "in\n" },
+	{ "BEGIN { $x = 1; if ($x) { print(1) } else { print(2) } }", "1\n" },
+	{ "BEGIN { $v = (1, if (0) { \"a\" } else { \"b\" }); print($v); }", "(1, b)\n" },
+	{ "BEGIN { print(if (1) { if (0) { 1 } else { 2 } } else { 3 }); }", "2\n" },
+};
+RUN_ROWS(branches)
+
+/* Whose variable it is. */
+static const struct row scopes[] = {
+	{ "BEGIN { if (1) { $x = 1; } print($x); }", "1\n" },
+	{ "BEGIN { if (0) { $x = 1; } print($x); }", "0\n" },
+	{ "BEGIN { if (0) { $x = 1; } else { $x = \"a\"; print($x); } }", "a\n" },
+	{ "BEGIN { { $x = 1; print($x); } { $x = \"b\"; print($x); } }", "1\nb\n" },
+	{ "BEGIN { { $x = 1; } { $x = 2; } print($x); }", "2\n" },
+	{ "BEGIN { $i = 0; while ($i < 2) { $i++; let $n; $n += $i; print($n); } }", "1\n2\n" },
+	{ "BEGIN { for ($i : 0..2) { $k = $i; } print($k); }", "1\n" },
+	{ "BEGIN { unroll(2) { $x = 1; $x++; print($x); } }", "2\n2\n" },
+	{ "BEGIN { let $x; if (1) { $x = 5; } print($x); }", "5\n" },
+	{ "BEGIN { let $s = \"ab\"; $s = \"longer\"; print($s); }", "longer\n" },
+};
+RUN_ROWS(scopes)
+
+#define MACRO_ADD "macro add($sum, @seen, by) { let $t = by; @seen++; $sum += $t; $sum } "
+
+static const struct row macros[] = {
+	{ MACRO_ADD "BEGIN { $x = 1; $t = 10; print(add($x, @a, $t * 2)); print($x); }",
+	  "21\n21\n@a: 1\n" },
+	{ MACRO_ADD "BEGIN { $x = 1; print(add($x, @a, add($x, @b, 1))); }", "4\n@a: 1\n@b: 1\n" },
+	{ "macro one() { 1 } macro two() { one() + one() } BEGIN { print(two() * two()); }",
+	  "4\n" },
+	{ "macro max(a, b) { a > b ? a : b } BEGIN { @x = max(5); print(max(max(1, 9), 2)); }",
+	  "9\n@x: 5\n" },
+	{ "macro f($v) { \"variable\" } macro f(@m) { \"map\" } macro f(x) { \"value\" } "
+	  "BEGIN { $a = 1; @m = 1; print(f($a)); print(f(@m)); print(f(3)); }",
+	  "variable\nmap\nvalue\n@m: 1\n" },
+	{ "macro bump(@m, k) { @m[k] += 2; @m[k]++; } BEGIN { bump(@a, \"x\"); bump(@a, \"x\"); }",
+	  "@a[x]: 6\n" },
+	{ "macro keys(@m, $n) { for ($kv : @m) { $n += $kv.0; } } "
+	  "BEGIN { @a[1] = 1; @a[2] = 1; $n = 0; keys(@a, $n); print($n); }",
+	  "3\n@a[1]: 1\n@a[2]: 1\n" },
+	{ "macro twice(e) { e; e } BEGIN { twice(@n++); twice(print(@n)); }",
+	  "@n: 2\n@n: 2\n@n: 2\n" },
+	{ "macro hyg() { $x = 5; $x } BEGIN { $x = \"s\"; print(hyg()); print($x); }", "5\ns\n" },
+	{ "macro at(t, i) { t.1 + i } BEGIN { print(at((1, 2), 3)); }", "5\n" },
+	{ "macro early(x) { if (x) { return; } } BEGIN { early(0); print(1); early(1); print(2); }",
+	  "1\n" },
+	{ "macro pred(n) { n == 3 } BEGIN /pred(3)/ { print(1); } BEGIN /pred(4)/ { print(2); }",
+	  "1\n" },
+};
+RUN_ROWS(macros)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_blocks),
+		cmocka_unit_test(test_branches),
+		cmocka_unit_test(test_scopes),
+		cmocka_unit_test(test_macros),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

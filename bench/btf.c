@@ -353,5 +353,7 @@ int main(int argc, char **argv)
 	row("one struct, not mapped", ours_any, NULL);
 	row("two paths, not mapped", ours_paths, NULL);
 	row("20 structs, not mapped", ours_twenty, NULL);
+	row("functions vfs_*, not mapped", ours_glob, NULL);
+	row("20 structs, every candidate, not mapped", ours_candidates, NULL);
 	return 0;
 }

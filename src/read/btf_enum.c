@@ -36,26 +36,26 @@ struct enum_search {
 };
 
 /* The names of a record are compared as numbers before one of them is looked at. */
-static bool enum_hit(void *ctx, u32 id, u32 off)
+static bool enum_hit(void *ctx, const struct btf_found *h)
 {
 	struct enum_search *s = ctx;
 	struct btf_enumerator v;
 	struct btf_info t;
 	u32 n, entry;
-	const u8 *p = btf_record_at(s->in, off, &n);
+	const u8 *p = btf_record_at(s->in, h->off, &n);
 
-	if (!p || !btf_info_read(s->in, id, p, n, &t))
+	if (!p || !btf_info_read(s->in, h->id, p, n, &t))
 		return true;
 	entry = t.kind == BTF_KIND_ENUM64 ? 12 : 8;
 	p += BTF_RECORD;
 	for (u32 i = 0; i < t.vlen; i++, p += entry) {
-		u32 h = btf_name_hash(btf_load(s->in, p));
+		u32 bit = btf_name_hash(btf_load(s->in, p));
 
-		if (!(s->w->names[h / 8] >> h % 8 & 1) || !btf_enumerator(s->in, &t, i, &v) ||
+		if (!(s->w->names[bit / 8] >> bit % 8 & 1) || !btf_enumerator(s->in, &t, i, &v) ||
 		    strcmp(v.name, s->name) != 0)
 			continue;
 		*s->value = v.value;
-		s->id = id;
+		s->id = h->id;
 		return false;
 	}
 	return true;
@@ -105,14 +105,17 @@ struct tag_search {
 	void *ctx;
 };
 
-static bool tag_hit(void *ctx, u32 id, u32 off)
+static bool tag_hit(void *ctx, const struct btf_found *h)
 {
 	const struct tag_search *s = ctx;
 	struct btf_info t;
 	u32 n;
-	const u8 *p = btf_record_at(s->in, off, &n);
+	const u8 *p;
 
-	if (!p || btf_load(s->in, p + 8) != s->id || !btf_info_read(s->in, id, p, n, &t))
+	if (btf_load(s->in, h->p + 8) != s->id)
+		return true;
+	p = btf_record_at(s->in, h->off, &n);
+	if (!p || !btf_info_read(s->in, h->id, p, n, &t))
 		return true;
 	return s->cb(s->ctx, &t);
 }

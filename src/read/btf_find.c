@@ -6,6 +6,8 @@
  * without a look at the types; a name that is there becomes numbers that a pass over the types
  * compares. For a first answer both passes stop as soon as they have it. Only when that was too
  * early (the name is also spelled elsewhere, or no such type was found) does the search go on.
+ * All answers of kinds with few types come the other way round: there the names of those types are
+ * less to look at than all strings.
  *
  * Answers are remembered, 512 at most, under a hash of kind and name. A remembered id is looked
  * at again before it is given, so the memory can be wrong but the answer can not.
@@ -65,6 +67,7 @@ struct search {
 	bool (*cb)(void *ctx, u32 query, u32 id);
 	void *ctx;
 	u32 first_query;
+	bool by_start; /* names are compared as they come, not searched for first */
 	bool stopped;
 };
 
@@ -73,51 +76,42 @@ static void search_init(struct search *s, const struct btf *b, const struct btf_
 {
 	btf_wanted_init(&s->w, q, n, flags);
 	memset(&s->filter, 0, sizeof(s->filter));
-	s->filter.names = s->w.names;
 	for (u32 i = 0; i < n; i++) {
 		if (!q[i].kind)
 			memset(s->filter.kinds, 1, sizeof(s->filter.kinds));
 		else if (q[i].kind < BTF_KINDS)
 			s->filter.kinds[q[i].kind] = 1;
 	}
+	s->by_start = false;
 	s->top = b;
 	s->own = flags & BTF_FIND_OWN;
 }
 
 /* One pass over the types of all files, or the top one's. */
-static void search_types(struct search *s, bool (*hit)(void *ctx, u32 id, u32 off))
+static void search_types(struct search *s, btf_hit_fn *hit)
 {
 	u32 depth = btf_depth(s->top);
 
 	for (u32 level = s->own ? depth : 0; level <= depth; level++) {
 		s->in = btf_at_level(s->top, level);
+		s->filter.names = s->by_start ? NULL : s->w.names;
+		s->filter.texts = s->by_start && !s->in->base ? s->in->strs : NULL;
 		if (!btf_pass(s->in, &s->filter, hit, s))
 			return;
 	}
 }
 
-/* Name and kind of a hit. */
-static const char *hit_name(const struct search *s, u32 off, u32 *kind)
-{
-	u32 n;
-	const u8 *p = btf_record_at(s->in, off, &n);
-
-	if (!p)
-		return NULL;
-	*kind = btf_kind_of(btf_load(s->in, p + 4));
-	return btf_string(s->in, btf_load(s->in, p));
-}
-
-static bool hit_first(void *ctx, u32 id, u32 off)
+static bool hit_first(void *ctx, const struct btf_found *h)
 {
 	struct search *s = ctx;
-	u32 kind;
-	const char *name = hit_name(s, off, &kind);
+	u32 kind = btf_kind_of(btf_load(s->in, h->p + 4));
+	char scratch[BTF_TEXT_MAX];
+	const char *name = btf_text(s->in, btf_load(s->in, h->p), scratch);
 
 	for (u32 i = 0; name && i < s->w.n; i++) {
 		if (s->q[i].id || !btf_wanted_fits(&s->w, i, name, kind))
 			continue;
-		s->q[i].id = id;
+		s->q[i].id = h->id;
 		s->missing--;
 	}
 	return s->missing > 0;
@@ -180,18 +174,43 @@ u32 btf_find(const struct btf *b, u32 kind, const char *name)
 	return q.id;
 }
 
-static bool hit_all(void *ctx, u32 id, u32 off)
+static bool hit_all(void *ctx, const struct btf_found *h)
 {
 	struct search *s = ctx;
-	u32 kind;
-	const char *name = hit_name(s, off, &kind);
+	u32 kind = btf_kind_of(btf_load(s->in, h->p + 4));
+	char scratch[BTF_TEXT_MAX];
+	const char *name = btf_text(s->in, btf_load(s->in, h->p), scratch);
 
+	if (name && s->by_start && !btf_wanted_starts(&s->w, name))
+		return true;
 	for (u32 i = 0; name && i < s->w.n; i++)
 		if (btf_wanted_fits(&s->w, i, name, kind)) {
-			s->stopped = !s->cb(s->ctx, s->first_query + i, id);
+			s->stopped = !s->cb(s->ctx, s->first_query + i, h->id);
 			break;
 		}
 	return !s->stopped;
+}
+
+/*
+ * Most types are functions, prototypes and pointers. When only kinds with few types are asked for,
+ * and there will be no early end, looking at all their names is faster than the search; not so
+ * where names are read from a file page by page.
+ */
+static bool are_few(const struct search *s)
+{
+	static const u8 few[BTF_KINDS] = {
+		[BTF_KIND_INT] = 1,   [BTF_KIND_STRUCT] = 1, [BTF_KIND_UNION] = 1,
+		[BTF_KIND_ENUM] = 1,  [BTF_KIND_FWD] = 1,    [BTF_KIND_TYPEDEF] = 1,
+		[BTF_KIND_FLOAT] = 1, [BTF_KIND_ENUM64] = 1,
+	};
+
+	for (u32 kind = 0; kind < BTF_KINDS; kind++)
+		if (s->filter.kinds[kind] && !few[kind])
+			return false;
+	for (const struct btf *b = s->top; b; b = b->base)
+		if (b->src.fd >= 0)
+			return false;
+	return true;
 }
 
 void btf_find_all(const struct btf *b, const struct btf_query *q, u32 n, unsigned flags,
@@ -202,11 +221,17 @@ void btf_find_all(const struct btf *b, const struct btf_query *q, u32 n, unsigne
 	for (u32 at = 0; at < n && !s.stopped; at += BTF_WANTED_MAX) {
 		search_init(&s, b, q + at, MIN(n - at, BTF_WANTED_MAX), flags);
 		s.first_query = at;
-		btf_wanted_search(&s.w, b, false);
-		if (s.w.marked)
+		s.by_start = are_few(&s);
+		if (s.by_start)
+			btf_wanted_by_start(&s.w);
+		else
+			btf_wanted_search(&s.w, b, false);
+		if (s.by_start || s.w.marked)
 			search_types(&s, hit_all);
 	}
 }
+
+#define PREFIX_MIN 2u /* letters before the first wildcard that are worth a search */
 
 /* ---- globs ---------------------------------------------------------------------------------- */
 
@@ -220,21 +245,22 @@ struct each {
 };
 
 /* One byte of a name is compared before functions are called. */
-static bool each_hit(void *ctx, u32 id, u32 off)
+static bool each_hit(void *ctx, const struct btf_found *h)
 {
 	const struct each *e = ctx;
-	const u8 *p = e->in->types + off;
-	const char *name;
+	char scratch[BTF_TEXT_MAX];
+	u32 name_off = btf_load(e->in, h->p);
+	const char *name = btf_text(e->in, name_off, scratch);
 
-	if (!btf_need(e->in, p, BTF_RECORD))
-		return true;
-	name = btf_string(e->in, btf_load(e->in, p));
 	if (!name || !name[0] || (e->plain && name[0] != e->glob[0]) ||
 	    strncmp(name, e->glob, e->plain) != 0)
 		return true;
 	if (!e->rest && !glob_match(str_of(e->glob), str_of(name)))
 		return true;
-	return e->cb(e->ctx, id, name);
+	/* The caller may keep the name. */
+	if (name == scratch)
+		name = btf_string(e->in, name_off);
+	return !name || e->cb(e->ctx, h->id, name);
 }
 
 void btf_each(const struct btf *b, u32 kind, const char *glob,
@@ -242,7 +268,14 @@ void btf_each(const struct btf *b, u32 kind, const char *glob,
 {
 	struct each e = { .glob = glob, .plain = strcspn(glob, "*?["), .cb = cb, .ctx = ctx };
 	struct btf_filter f = { 0 };
+	struct btf_wanted w;
 
+	if (e.plain >= PREFIX_MIN) {
+		btf_wanted_prefix(&w, b, glob, (u32)MIN(e.plain, BTF_PREFIX_MAX));
+		f.names = w.names;
+		if (!w.marked)
+			return;
+	}
 	e.rest = strcmp(glob + e.plain, "*") == 0;
 	if (!kind)
 		memset(f.kinds, 1, sizeof(f.kinds));
@@ -250,7 +283,7 @@ void btf_each(const struct btf *b, u32 kind, const char *glob,
 		f.kinds[kind] = 1;
 	for (u32 level = 0; level <= btf_depth(b); level++) {
 		e.in = btf_at_level(b, level);
-		f.texts = e.in->base || e.in->src.fd >= 0 ? NULL : e.in->strs;
+		f.texts = f.names || e.in->base || e.in->src.fd >= 0 ? NULL : e.in->strs;
 		if (!btf_pass(e.in, &f, each_hit, &e))
 			return;
 	}

@@ -27,7 +27,7 @@
 #define BTF_FILE_MAX   (256u << 20)
 #define BTF_WORK_MAX   100000u /* steps for one question */
 #define BTF_FIELDS_MAX 20000u  /* members looked at for one question */
-#define BTF_MARKS_MAX  7100u   /* marks of the index, 56 KiB */
+#define BTF_MARKS_MAX  3600u   /* marks of the index, 28 KiB */
 #define BTF_RECENT     512u    /* remembered answers, 4 KiB */
 #define BTF_PAGE       4096u   /* what one read of a sysfs file gives at most */
 #define BTF_KINDS      128u
@@ -155,7 +155,7 @@ static inline bool btf_need(const struct btf *b, const void *p, u64 n)
  * btf_lanes.c: a stretch of the type section that is walked in several places at once.
  */
 #define BTF_LANES      8u
-#define BTF_LANE_BYTES 16384u
+#define BTF_LANE_BYTES 8192u
 #define BTF_BLOCK      (BTF_LANES * BTF_LANE_BYTES)
 #define BTF_LANE_TYPES (BTF_LANE_BYTES / BTF_RECORD + 1)
 #define BTF_LANE_STEP  32u /* a lane notes every 32nd of its types */
@@ -213,10 +213,15 @@ bool btf_offset(const struct btf *b, u32 id, u32 *off);
 const u8 *btf_record_at(const struct btf *b, u32 off, u32 *n);
 /* The record of an id of this file or its base; NULL when there is none. *in is its file. */
 const u8 *btf_record(const struct btf *b, u32 id, const struct btf **in, u32 *n);
+/* A type that passed. Its record is whole, and its first 12 bytes are at p, during the call. */
+struct btf_found {
+	u32 id, off;
+	const u8 *p;
+};
+typedef bool btf_hit_fn(void *ctx, const struct btf_found *h);
 /* Calls back for each type of this very file that passes, in order; false from `cb` stops, and is
  * returned. */
-bool btf_pass(const struct btf *b, const struct btf_filter *f,
-              bool (*cb)(void *ctx, u32 id, u32 off), void *ctx);
+bool btf_pass(const struct btf *b, const struct btf_filter *f, btf_hit_fn *cb, void *ctx);
 /* Where the walk over this very file ended: the id behind the last type, and its offset. */
 void btf_walk_end(const struct btf *b, u32 *id, u32 *off);
 
@@ -230,7 +235,8 @@ struct btf_wanted {
 	u32 len[BTF_WANTED_MAX];
 	u32 unseen, back, n_short;
 	bool ascii;
-	u8 sets[2][2][16]; /* last and second to last letters, see ends_avx2 */
+	u64 groups[8];     /* a bit for each name, by its end */
+	u8 sets[3][2][16]; /* last letters, from the last on, see groups_avx2 */
 	u32 marked;        /* bits of `names` that were set, with repetitions */
 	u32 level, pos; /* where the search goes on: files from the root of split BTF on, bytes */
 	u8 last4[4096]; /* a bit for each hash of the last four bytes of a name */
@@ -242,6 +248,12 @@ void btf_wanted_init(struct btf_wanted *w, const struct btf_query *q, u32 n, uns
 void btf_wanted_search(struct btf_wanted *w, const struct btf *b, bool first);
 /* True if the search has come to the end of the strings. */
 bool btf_wanted_over(const struct btf_wanted *w, const struct btf *b);
+/* Instead of a search: which texts can be one of the names is told by how they start. */
+void btf_wanted_by_start(struct btf_wanted *w);
+bool btf_wanted_starts(const struct btf_wanted *w, const char *text);
+/* Marks every place of the strings where the n bytes stand, 1 to BTF_PREFIX_MAX of them. */
+#define BTF_PREFIX_MAX 1024u
+void btf_wanted_prefix(struct btf_wanted *w, const struct btf *b, const char *prefix, u32 n);
 /* Whether a type of that name and kind is an answer to query i. */
 bool btf_wanted_fits(const struct btf_wanted *w, u32 i, const char *text, u32 kind);
 
@@ -249,6 +261,11 @@ bool btf_wanted_fits(const struct btf_wanted *w, u32 i, const char *text, u32 ki
 #define BTF_LEVELS_MAX 8u
 u32 btf_depth(const struct btf *b);
 const struct btf *btf_at_level(const struct btf *b, u32 level);
+
+/* The text at an offset, as btf_string gives it, but for a look: where the file is not mapped it is
+ * copied to `scratch` rather than a page kept for it. */
+#define BTF_TEXT_MAX 128u
+const char *btf_text(const struct btf *b, u32 off, char scratch[BTF_TEXT_MAX]);
 
 /* btf_info.c: fills from a record; the name must be in range. */
 bool btf_info_read(const struct btf *b, u32 id, const u8 *p, u32 n, struct btf_info *t);

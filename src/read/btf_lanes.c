@@ -60,17 +60,23 @@ struct walkers {
 	struct btf_lane *lane[BTF_LANES];
 };
 
-static inline void note_hit(struct btf_lane *l, u32 nth, u32 off)
+/* The type at `off` is noted if the filter wants it; `swap` and `filter` are constants here. */
+static inline __attribute__((always_inline)) void note(struct btf_lane *l, const u8 *p, u32 off,
+                                                       u32 nth, u32 kind, bool swap,
+                                                       const struct btf_filter *f, const u8 *names)
 {
+	u32 name, h;
+
+	if (!f)
+		return;
+	memcpy(&name, p, sizeof(name));
+	name = swap ? __builtin_bswap32(name) : name;
+	h = btf_name_hash(name);
+	if ((names && !(names[h / 8] >> h % 8 & 1)) || !f->kinds[kind])
+		return;
 	l->hits[l->n_hits++] = (struct btf_hit){ (u16)nth, (u16)(off / 4) };
-}
-
-static inline __attribute__((always_inline)) bool wanted(const struct btf_filter *f,
-                                                         const u8 *names, u32 kind, u32 name)
-{
-	u32 h = btf_name_hash(name);
-
-	return (!names || names[h / 8] >> h % 8 & 1) && f->kinds[kind];
+	if (f->texts)
+		__builtin_prefetch(f->texts + name);
 }
 
 static void leave(struct walkers *w, u32 i, u32 n, bool bad)
@@ -92,40 +98,32 @@ static inline __attribute__((always_inline)) void walk(const struct btf_block *k
                                                        const u8 *names)
 {
 	const u64 *tail = k->btf->tail;
-	const char *texts = filter ? filter->texts : NULL;
 
 	for (u32 nth = 0; w->n; nth++) {
 		if (nth % BTF_LANE_STEP == 0)
 			for (u32 i = 0; i < w->n; i++)
 				w->lane[i]->step[nth / BTF_LANE_STEP] = w->off[i];
 		for (u32 i = 0; i < w->n;) {
-			u32 off = w->off[i], word;
+			u32 off = w->off[i], word, kind;
 			u64 next;
 
 			memcpy(&word, k->p + off + 4, sizeof(word));
 			word = swap ? __builtin_bswap32(word) : word;
-			next = tail[btf_kind_of(word)];
+			kind = btf_kind_of(word);
+			next = tail[kind];
 			next = (u64)off + (u32)next + (next >> 32) * btf_vlen_of(word);
-			if (next > k->end) {
-				leave(w, i, nth, true);
+			/* What lies behind the section lies behind the lane. */
+			if (next >= w->end[i]) {
+				if (next <= k->end) {
+					note(w->lane[i], k->p + off, off, nth, kind, swap, filter,
+					     names);
+					w->off[i] = (u32)next;
+				}
+				leave(w, i, nth + (next <= k->end), next > k->end);
 				continue;
 			}
-			if (filter) {
-				u32 name;
-
-				memcpy(&name, k->p + off, sizeof(name));
-				name = swap ? __builtin_bswap32(name) : name;
-				if (wanted(filter, names, btf_kind_of(word), name)) {
-					note_hit(w->lane[i], nth, off);
-					if (texts)
-						__builtin_prefetch(texts + name);
-				}
-			}
-			w->off[i] = (u32)next;
-			if (next >= w->end[i])
-				leave(w, i, nth + 1, false);
-			else
-				i++;
+			note(w->lane[i], k->p + off, off, nth, kind, swap, filter, names);
+			w->off[i++] = (u32)next;
 		}
 	}
 }

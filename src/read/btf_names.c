@@ -20,11 +20,13 @@
 #include <immintrin.h>
 #endif
 
-#define SLICE     65536u /* bytes between looks at whether all names have been seen */
-#define SCRATCH   32768u /* bytes of strings copied out of a file that is not mapped */
-#define NAME_MAX_ 4096u  /* longer names are never found */
-#define LOOKED_AT 3u     /* letters of a name that is looked for by its end, at least */
-#define FLAVOR    "___"
+#define SLICE       65536u /* bytes between looks at whether all names have been seen */
+#define SCRATCH     32768u /* bytes of strings copied out of a file that is not mapped */
+#define NAME_MAX_   4096u  /* longer names are never found */
+#define LOOKED_AT   3u     /* letters of a name that is looked for by its end, at least */
+#define FLAVOR      "___"
+#define HASH_FACTOR 0x9e3779b1u
+#define LAST4_BITS  15u
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
@@ -43,7 +45,8 @@ bool btf_wanted_fits(const struct btf_wanted *w, u32 i, const char *text, u32 ki
 	const struct btf_query *q = &w->q[i];
 	u32 n = w->len[i];
 
-	if (!n || (q->kind && q->kind != kind) || strncmp(text, q->name, n) != 0)
+	if (!n || text[0] != q->name[0] || (q->kind && q->kind != kind) ||
+	    strncmp(text, q->name, n) != 0)
 		return false;
 	return !text[n] || (w->flavors && essential(text, (u32)strlen(text)) == n);
 }
@@ -59,7 +62,7 @@ static u32 last_word(const char *end)
 
 static u32 last4_hash(u32 word)
 {
-	return word * 0x9e3779b1u >> 17;
+	return word * HASH_FACTOR >> (32 - LAST4_BITS);
 }
 
 static void last4_add(struct btf_wanted *w, u32 word)
@@ -69,10 +72,17 @@ static void last4_add(struct btf_wanted *w, u32 word)
 	w->last4[h / 8] |= (u8)(1u << h % 8);
 }
 
+/* Names are in eight groups by their last three letters; those before the NUL at `end` tell. */
+static u32 group_of(const char *end)
+{
+	return last_word(end + 1) * HASH_FACTOR >> 29;
+}
+
 /* What may stand before the NUL of a string that is or ends in the name. */
 static void ends_add(struct btf_wanted *w, u32 i, const char *name, u32 len)
 {
 	char last[4] = { 0 }, mask[4] = { 0, -1, -1, -1 };
+	u32 group = group_of(name + len);
 
 	if (len > LOOKED_AT) {
 		memcpy(last, name + len - 4, 4);
@@ -86,14 +96,15 @@ static void ends_add(struct btf_wanted *w, u32 i, const char *name, u32 len)
 		}
 		last[0] = 0;
 	}
+	w->groups[group] |= 1ull << i;
 	w->last[i] = last_word(last + 4);
 	w->last_mask[i] = last_word(mask + 4);
-	for (u32 j = 0; j < 2; j++) {
+	for (u32 j = 0; j < LOOKED_AT; j++) {
 		u8 c = (u8)name[len - 1 - j];
 
 		w->ascii &= c < 0x80;
-		w->sets[j][0][c & 15] |= (u8)(1u << (c >> 4 & 7));
-		w->sets[j][1][c >> 4] |= (u8)(1u << (c >> 4 & 7));
+		w->sets[j][0][c & 15] |= (u8)(1u << group);
+		w->sets[j][1][c >> 4] |= (u8)(1u << group);
 	}
 }
 
@@ -108,7 +119,6 @@ void btf_wanted_init(struct btf_wanted *w, const struct btf_query *q, u32 n, uns
 	for (u32 i = 0; i < n; i++) {
 		size_t len = strlen(q[i].name);
 
-		w->last[i] = UINT32_MAX;
 		if (!len || len > NAME_MAX_)
 			continue;
 		w->len[i] = (u32)len;
@@ -162,10 +172,12 @@ static void compare(struct btf_wanted *w, const struct stretch *s, u32 end, u32 
 static __attribute__((noinline)) void compare_all(struct btf_wanted *w, const struct stretch *s,
                                                   u32 end, u32 word)
 {
-	/* Names of one and two letters have no mask, and a `last` that no word gives. */
-	for (u32 i = 0; i < w->n; i++)
+	for (u64 m = w->groups[group_of(s->p + end)]; m; m &= m - 1) {
+		u32 i = (u32)__builtin_ctzll(m);
+
 		if ((word & w->last_mask[i]) == w->last[i])
 			compare(w, s, end, i);
+	}
 }
 
 static inline void look(struct btf_wanted *w, const struct stretch *s, u32 end)
@@ -221,60 +233,53 @@ static u32 ends_sse2(struct btf_wanted *w, const struct stretch *s, u32 at)
 }
 
 /*
- * 0xff where the letter is in none of the names at that place. A set of letters is kept as one
- * byte for each low half, with a bit for each high half; letters beyond ASCII are in no set.
+ * For each letter, a bit for each group of names that have one like it at that place. The letters
+ * of a place are kept as two tables, by their low and high halves; those beyond ASCII are in none.
  */
-__attribute__((target("avx2"))) static inline __m256i absent_avx2(const char *p,
-                                                                  const u8 set[2][16])
+#define AVX2 __attribute__((target("avx2,bmi,popcnt")))
+AVX2 static inline __m256i groups_avx2(const char *p, const u8 set[2][16])
 {
 	const __m256i low = _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)set[0]));
 	const __m256i high = _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)set[1]));
 	__m256i c = _mm256_loadu_si256((const __m256i *)(const void *)p);
 	__m256i upper = _mm256_and_si256(_mm256_srli_epi16(c, 4), _mm256_set1_epi8(0x0f));
-	__m256i in = _mm256_and_si256(_mm256_shuffle_epi8(low, c),
-	                              _mm256_shuffle_epi8(high, upper));
 
-	return _mm256_cmpeq_epi8(in, _mm256_setzero_si256());
+	return _mm256_and_si256(_mm256_shuffle_epi8(low, c), _mm256_shuffle_epi8(high, upper));
 }
 
-/* The ends of strings, among 32 bytes, whose last two letters are among those of the names. */
-#define AVX2 __attribute__((target("avx2,bmi,popcnt")))
+/* The ends of strings, among 32 bytes, whose last letters are like those of one group. */
 AVX2 static inline u32 likely_avx2(const struct btf_wanted *w, const char *p)
 {
+	const __m256i none = _mm256_setzero_si256();
 	__m256i here = _mm256_loadu_si256((const __m256i *)(const void *)p);
-	__m256i zero = _mm256_cmpeq_epi8(here, _mm256_setzero_si256());
-	__m256i absent = _mm256_or_si256(absent_avx2(p - 1, w->sets[0]),
-	                                 absent_avx2(p - 2, w->sets[1]));
+	__m256i in = groups_avx2(p - 1, w->sets[0]);
 
-	return (u32)_mm256_movemask_epi8(_mm256_andnot_si256(absent, zero));
+	for (u32 i = 1; i < LOOKED_AT; i++)
+		in = _mm256_and_si256(in, groups_avx2(p - 1 - i, w->sets[i]));
+	return (u32)_mm256_movemask_epi8(
+		_mm256_andnot_si256(_mm256_cmpeq_epi8(in, none), _mm256_cmpeq_epi8(here, none)));
 }
 
 /*
- * Places are collected first and looked at then: a loop over the bits of each mask would end where
- * no processor can foresee it. Four are written at a time, right or not; the count tells.
+ * Masks are collected first and looked at then, so that the loop over all bytes has no branch that
+ * no processor can foresee.
  */
-#define PLACES 2048u
+#define MASKS 512u
 AVX2 static u32 ends_avx2(struct btf_wanted *w, const struct stretch *s, u32 at)
 {
-	u32 places[PLACES + 64 + 4];
+	u64 masks[MASKS];
 
 	while (at + 64 <= s->to) {
-		u32 n = 0;
+		u32 n = MIN((s->to - at) / 64, MASKS);
 
-		for (; at + 64 <= s->to && n < PLACES; at += 64) {
-			u64 m = likely_avx2(w, s->p + at) | (u64)likely_avx2(w, s->p + at + 32)
-			                                            << 32;
-			u32 count = (u32)__builtin_popcountll(m);
+		for (u32 i = 0; i < n; i++) {
+			const char *p = s->p + at + i * 64;
 
-			for (u32 done = 0; done < count; done += 4) {
-#pragma GCC unroll 4
-				for (u32 i = 0; i < 4; i++, m &= m - 1)
-					places[n + done + i] = at + (u32)_tzcnt_u64(m);
-			}
-			n += count;
+			masks[i] = likely_avx2(w, p) | (u64)likely_avx2(w, p + 32) << 32;
 		}
-		for (u32 i = 0; i < n; i++)
-			look(w, s, places[i]);
+		for (u32 i = 0; i < n; i++, at += 64)
+			for (u64 m = masks[i]; m; m &= m - 1)
+				look(w, s, at + (u32)__builtin_ctzll(m));
 	}
 	return at;
 }
@@ -323,36 +328,76 @@ static void flavor(struct btf_wanted *w, const struct stretch *s, u32 at)
 	}
 }
 
-/* Where "___" comes next, at or behind `at`; `to` when nowhere. */
-static u32 flavor_next(const struct stretch *s, u32 at)
-{
-	const char *p;
-
 #ifdef __SSE2__
-	const __m128i bar = _mm_set1_epi8('_');
+/* Where "___" starts among 32 bytes; no letter of a name but "_" has all bits of "_". */
+AVX2 static inline u32 bars_avx2(const char *p)
+{
+	const __m256i bar = _mm256_set1_epi8('_');
+	__m256i one = _mm256_loadu_si256((const __m256i *)(const void *)p);
+	__m256i two = _mm256_loadu_si256((const __m256i *)(const void *)(p + 1));
+	__m256i three = _mm256_loadu_si256((const __m256i *)(const void *)(p + 2));
 
-	for (; at + 18 <= s->to; at += 16) {
-		__m128i one = _mm_loadu_si128((const __m128i *)(const void *)(s->p + at));
-		__m128i two = _mm_loadu_si128((const __m128i *)(const void *)(s->p + at + 2));
-		u32 m = (u32)_mm_movemask_epi8(
-			_mm_and_si128(_mm_cmpeq_epi8(one, bar), _mm_cmpeq_epi8(two, bar)));
-
-		for (; m; m &= m - 1)
-			if (s->p[at + (u32)__builtin_ctz(m) + 1] == '_')
-				return at + (u32)__builtin_ctz(m);
-	}
-#endif
-	p = memmem(s->p + at, s->to - at, FLAVOR, 3);
-	return p ? (u32)(p - s->p) : s->to;
+	three = _mm256_and_si256(_mm256_and_si256(one, two), three);
+	return (u32)_mm256_movemask_epi8(_mm256_cmpeq_epi8(three, bar));
 }
+
+AVX2 static u32 flavors_avx2(struct btf_wanted *w, const struct stretch *s, u32 at)
+{
+	for (; at + 34 <= s->to; at += 32)
+		for (u32 m = bars_avx2(s->p + at); m; m &= m - 1)
+			flavor(w, s, at + (u32)__builtin_ctz(m));
+	return at;
+}
+#endif
 
 /* Strings that begin before the stretch are looked at again: their end was missing. */
 static void flavors(struct btf_wanted *w, const struct stretch *s)
 {
 	u32 at = s->from - MIN(s->from, w->back);
+	const char *p;
 
-	for (at = flavor_next(s, at); at < s->to; at = flavor_next(s, at + 3))
-		flavor(w, s, at);
+#ifdef __SSE2__
+	if (__builtin_cpu_supports("avx2"))
+		at = flavors_avx2(w, s, at);
+#endif
+	while (at < s->to && (p = memmem(s->p + at, s->to - at, FLAVOR, 3))) {
+		at = (u32)(p - s->p);
+		flavor(w, s, at++);
+	}
+}
+
+/* ---- without a search ----------------------------------------------------------------------- */
+
+static u32 start_hash(u8 a, u8 b, u8 c)
+{
+	return ((u32)a << 16 | (u32)b << 8 | c) * HASH_FACTOR >> (32 - BTF_NAME_BITS);
+}
+
+static void start_add(struct btf_wanted *w, u32 h)
+{
+	w->names[h / 8] |= (u8)(1u << h % 8);
+}
+
+void btf_wanted_by_start(struct btf_wanted *w)
+{
+	for (u32 i = 0; i < w->n; i++) {
+		const u8 *name = (const u8 *)w->q[i].name;
+		u8 b = name[0] ? name[1] : 0, c = b ? name[2] : 0;
+
+		start_add(w, start_hash(name[0], b, c));
+		/* Of a flavour the "___" may be among the three. */
+		if (!c)
+			start_add(w, start_hash(name[0], b ? b : '_', '_'));
+	}
+}
+
+bool btf_wanted_starts(const struct btf_wanted *w, const char *text)
+{
+	const u8 *t = (const u8 *)text;
+	u8 b = t[0] ? t[1] : 0, c = b ? t[2] : 0;
+	u32 h = start_hash(t[0], b, c);
+
+	return w->names[h / 8] >> h % 8 & 1;
 }
 
 /* ---- the search ----------------------------------------------------------------------------- */
@@ -399,6 +444,73 @@ static void search_level(struct btf_wanted *w, const struct btf *b, bool first)
 bool btf_wanted_over(const struct btf_wanted *w, const struct btf *b)
 {
 	return w->level > btf_depth(b);
+}
+
+/* A name may start inside another's text, so a prefix is looked for everywhere. */
+static void prefix_at(struct btf_wanted *w, const struct stretch *s, u32 at, const char *prefix,
+                      u32 n)
+{
+	if (memcmp(s->p + at, prefix, n) == 0)
+		mark(w, s->off + at);
+}
+
+#ifdef __SSE2__
+/* By its first and last letters. */
+AVX2 static u32 prefix_avx2(struct btf_wanted *w, const struct stretch *s, u32 at,
+                            const char *prefix, u32 n)
+{
+	const __m256i first = _mm256_set1_epi8(prefix[0]);
+	const __m256i last = _mm256_set1_epi8(prefix[n - 1]);
+
+	for (; at + n - 1 + 32 <= s->to; at += 32) {
+		const char *p = s->p + at;
+		__m256i x = _mm256_loadu_si256((const __m256i *)(const void *)p);
+		__m256i y = _mm256_loadu_si256((const __m256i *)(const void *)(p + n - 1));
+		u32 m = (u32)_mm256_movemask_epi8(
+			_mm256_and_si256(_mm256_cmpeq_epi8(x, first), _mm256_cmpeq_epi8(y, last)));
+
+		for (; m; m &= m - 1)
+			prefix_at(w, s, at + (u32)__builtin_ctz(m), prefix, n);
+	}
+	return at;
+}
+#endif
+
+static void prefix_in(struct btf_wanted *w, const struct stretch *s, const char *prefix, u32 n)
+{
+	u32 at = s->from - MIN(s->from, n - 1);
+	const char *p;
+
+#ifdef __SSE2__
+	if (__builtin_cpu_supports("avx2"))
+		at = prefix_avx2(w, s, at, prefix, n);
+#endif
+	while (at < s->to && (p = memmem(s->p + at, s->to - at, prefix, n))) {
+		at = (u32)(p - s->p);
+		prefix_at(w, s, at++, prefix, n);
+	}
+}
+
+void btf_wanted_prefix(struct btf_wanted *w, const struct btf *b, const char *prefix, u32 n)
+{
+	u8 scratch[SCRATCH];
+	struct stretch s;
+
+	btf_wanted_init(w, NULL, 0, 0);
+	w->back = n;
+	for (; !btf_wanted_over(w, b); w->level++) {
+		const struct btf *in = btf_at_level(b, w->level);
+		u32 slice = in->src.fd < 0 ? in->strs_n : SCRATCH - n;
+
+		for (w->pos = 0; w->pos < in->strs_n;) {
+			u32 to = w->pos + MIN(slice, in->strs_n - w->pos);
+
+			if (!stretch_get(w, in, to, scratch, &s))
+				break;
+			prefix_in(w, &s, prefix, n);
+			w->pos = to;
+		}
+	}
 }
 
 void btf_wanted_search(struct btf_wanted *w, const struct btf *b, bool first)

@@ -400,6 +400,22 @@ u32 btf_pointer_size(const struct btf *b)
 	return n;
 }
 
+const char *btf_text(const struct btf *b, u32 off, char scratch[BTF_TEXT_MAX])
+{
+	const char *text;
+	u32 n;
+
+	while (off < b->strs_first)
+		b = b->base;
+	if (b->src.fd < 0 || off - b->strs_first >= b->strs_n)
+		return btf_string(b, off);
+	n = MIN(b->strs_n - (off - b->strs_first), BTF_TEXT_MAX);
+	text = (const char *)btf_source_view(
+		(struct btf_source *)&b->src,
+		(u64)((const u8 *)b->strs - b->src.p) + (off - b->strs_first), n, (u8 *)scratch);
+	return text && memchr(text, 0, n) ? text : btf_string(b, off);
+}
+
 const char *btf_string(const struct btf *b, u32 off)
 {
 	const char *p;

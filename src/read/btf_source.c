@@ -97,11 +97,11 @@ void btf_source_close(struct btf_source *s)
 	pthread_mutex_destroy(&s->lock);
 }
 
-/* Reads the bytes, a page at a time because sysfs gives no more. */
+/* Reads the bytes; sysfs gives 4 KiB at a time. */
 static bool read_all(int fd, u8 *to, u64 at, u64 n)
 {
 	while (n) {
-		ssize_t got = pread(fd, to, (size_t)MIN(n, BTF_PAGE), (off_t)at);
+		ssize_t got = pread(fd, to, (size_t)n, (off_t)at);
 
 		if (got < 0 && errno == EINTR)
 			continue;

@@ -8,7 +8,7 @@
  * pass go on. Blocks always start at the same places, so passes of several threads, begun at
  * different times, agree on what they add.
  *
- * The marks are at most 56 KiB; very large files are marked less densely.
+ * The marks are at most 28 KiB; very large files are marked less densely.
  */
 #include "read/btf_impl.h"
 
@@ -134,21 +134,23 @@ static bool block_next(struct btf_block *k, struct place *at, u8 *scratch)
 	return true;
 }
 
-static bool block_hits(const struct btf_block *k, struct place at,
-                       bool (*cb)(void *ctx, u32 id, u32 off), void *ctx)
+static bool block_hits(const struct btf_block *k, struct place at, btf_hit_fn *cb, void *ctx)
 {
 	for (u32 i = 0; i < k->n_lanes; at.id += k->lane[i++].n) {
 		const struct btf_lane *l = &k->lane[i];
 
-		for (u32 j = 0; j < l->n_hits; j++)
-			if (!cb(ctx, at.id + l->hits[j].nth, at.off + l->hits[j].word * 4u))
+		for (u32 j = 0; j < l->n_hits; j++) {
+			u32 off = l->hits[j].word * 4u;
+			struct btf_found h = { at.id + l->hits[j].nth, at.off + off, k->p + off };
+
+			if (!cb(ctx, &h))
 				return false;
+		}
 	}
 	return true;
 }
 
-bool btf_pass(const struct btf *b, const struct btf_filter *f,
-              bool (*cb)(void *ctx, u32 id, u32 off), void *ctx)
+bool btf_pass(const struct btf *b, const struct btf_filter *f, btf_hit_fn *cb, void *ctx)
 {
 	struct place at = { .id = btf_first(b) }, before = at;
 	u8 scratch[WINDOW_BLOCK];

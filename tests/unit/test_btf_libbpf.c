@@ -4,6 +4,7 @@
  * kinds, sizes, members and their places, arguments, enumerators, variables. And the pages of a file
  * that is not mapped give the same.
  */
+#include <fnmatch.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -220,9 +221,158 @@ static void finds_what_libbpf_finds(void **state)
 	btf__free(theirs);
 }
 
+/* ---- searches against a plain walk ---------------------------------------------------------- */
+
+#define FOUND_MAX 100000u
+struct found {
+	u64 v[FOUND_MAX]; /* query << 32 | id */
+	u32 n;
+};
+
+static void found_add(struct found *f, u32 query, u32 id)
+{
+	assert_true(f->n < FOUND_MAX);
+	f->v[f->n++] = (u64)query << 32 | id;
+}
+
+static bool add_candidate(void *ctx, u32 query, u32 id)
+{
+	found_add(ctx, query, id);
+	return true;
+}
+
+static bool add_match(void *ctx, u32 id, const char *name)
+{
+	assert_true(*name);
+	found_add(ctx, 0, id);
+	return true;
+}
+
+static bool is_flavor(const char *text, const char *name)
+{
+	size_t n = strlen(name);
+
+	/* None of the names here has a "___" of its own, and no text more than one. */
+	return strncmp(text, name, n) == 0 && strncmp(text + n, "___", 3) == 0 &&
+	       text[n - 1] != '_' && text[n + 3] && text[n + 3] != '_';
+}
+
+static void walk_candidates(const struct btf *b, const struct btf_query *q, u32 n, unsigned flags,
+                            struct found *f)
+{
+	struct btf_iter it;
+
+	for (btf_iter_init(&it, b, 1); btf_next(&it);)
+		for (u32 i = 0; i < n; i++) {
+			if (q[i].kind && q[i].kind != it.t.kind)
+				continue;
+			if (strcmp(it.t.name, q[i].name) == 0 ||
+			    (flags && is_flavor(it.t.name, q[i].name))) {
+				found_add(f, i, it.t.id);
+				break;
+			}
+		}
+}
+
+static struct btf *must_open(bool window)
+{
+	struct btf_error e;
+	struct btf *b;
+
+	if (access(file_name(), R_OK) != 0) {
+		print_message("skipped: %s can not be read\n", file_name());
+		skip();
+	}
+	b = btf_open_how(file_name(), NULL, window, &e);
+	if (!b)
+		fail_msg("%s", e.text);
+	return b;
+}
+
+static void same_candidates(const struct btf_query *q, u32 n, unsigned flags, u32 least)
+{
+	static struct found walked, found;
+
+	for (int window = 0; window < 2; window++) {
+		struct btf *b = must_open(window);
+
+		walked.n = found.n = 0;
+		btf_find_all(b, q, n, flags, add_candidate, &found);
+		walk_candidates(b, q, n, flags, &walked);
+		assert_int_equal(found.n, walked.n);
+		assert_memory_equal(found.v, walked.v, found.n * sizeof(found.v[0]));
+		assert_true(found.n >= least);
+		btf_unref(b);
+	}
+}
+
+/* Kinds of few types are compared as they come, others after a search of the strings. */
+static void finds_every_candidate(void **state)
+{
+	const struct btf_query few[] = {
+		{ "task_struct", BTF_KIND_STRUCT, 0 }, { "workspace", BTF_KIND_STRUCT, 0 },
+		{ "u8", BTF_KIND_TYPEDEF, 0 },         { "int", BTF_KIND_INT, 0 },
+		{ "bio", BTF_KIND_STRUCT, 0 },         { "nf_conn", BTF_KIND_STRUCT, 0 },
+		{ "no_such_name", BTF_KIND_ENUM, 0 },  { "key", BTF_KIND_UNION, 0 },
+	};
+	const struct btf_query any[] = {
+		{ "task_struct", 0, 0 },
+		{ "u8", 0, 0 },
+		{ "key", 0, 0 },
+		{ "vfs_read", BTF_KIND_FUNC, 0 },
+		{ "no_such_\xc3\xa9", 0, 0 }, /* beyond ASCII: another way to search */
+		{ "no_such_name", 0, 0 },
+	};
+
+	(void)state;
+	same_candidates(few, ARRAY_SIZE(few), 0, 5);
+	same_candidates(few, ARRAY_SIZE(few), BTF_FIND_FLAVORS, 5);
+	same_candidates(any, ARRAY_SIZE(any), 0, 3);
+	same_candidates(any, ARRAY_SIZE(any), BTF_FIND_FLAVORS, 3);
+}
+
+static void globs_as_a_plain_walk_does(void **state)
+{
+	static const struct {
+		const char *glob;
+		u32 kind, least;
+	} tests[] = {
+		{ "vfs_*", BTF_KIND_FUNC, 10 },
+		{ "v*", BTF_KIND_STRUCT, 10 },
+		{ "*_struct", 0, 10 },
+		{ "task_s?ruct", BTF_KIND_STRUCT, 1 },
+		{ "sk_buff", 0, 1 },
+		{ "__x[a-z]*", 0, 1 },
+		{ "no_such_*", 0, 0 },
+		{ "*", BTF_KIND_UNION, 10 },
+	};
+	static struct found walked, found;
+
+	(void)state;
+	for (u32 i = 0; i < 2 * ARRAY_SIZE(tests); i++) {
+		struct btf *b = must_open(i % 2);
+		const char *glob = tests[i / 2].glob;
+		u32 kind = tests[i / 2].kind;
+		struct btf_iter it;
+
+		walked.n = found.n = 0;
+		btf_each(b, kind, glob, add_match, &found);
+		for (btf_iter_init(&it, b, 1); btf_next(&it);)
+			if ((!kind || kind == it.t.kind) && *it.t.name &&
+			    fnmatch(glob, it.t.name, 0) == 0)
+				found_add(&walked, 0, it.t.id);
+		assert_int_equal(found.n, walked.n);
+		assert_memory_equal(found.v, walked.v, found.n * sizeof(found.v[0]));
+		assert_true(found.n >= tests[i / 2].least);
+		btf_unref(b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(finds_every_candidate),
+		cmocka_unit_test(globs_as_a_plain_walk_does),
 		cmocka_unit_test(reads_as_libbpf_does),
 		cmocka_unit_test(reads_pages_as_libbpf_does),
 		cmocka_unit_test(finds_what_libbpf_finds),

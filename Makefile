@@ -110,7 +110,9 @@ $(BUILD)/libaid.a: $(AID_OBJ)
 $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/libaid.a $(BUILD)/libmemtap.a
 	$(say) LINK $@
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS) $(TEST_LIBS) -lcmocka
+# Where elfutils' DWARF library is asked the same question.
+$(BUILD)/tests/unit/test_ehframe_libdw: TEST_LIBS := -ldw
 
 # A fuzz target with a plain main that feeds it the files of its corpus.
 $(BUILD)/tests/replay/%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/obj/tests/fuzz/replay.o \

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The shape of unwind tables, shared by all who make them, load them and walk them. On x86-64 a
+ * caller is found from three registers: where its instruction was, its stack pointer, its frame
+ * pointer. A row says how, from its address on up to the next row's:
+ *
+ *      CFA (the stack pointer the caller had before its call)  by kind and offset
+ *      return address                                          always at CFA - 8
+ *      frame pointer                                           unchanged, or saved at CFA - 8 * n
+ *
+ * What does not fit this is UNWIND_RICH: there is a rule, the table has no room for it.
+ * Tables lie in chunks of UNWIND_CHUNK bytes, chunks in shelves (kern/live.h).
+ */
+#ifndef BASE_UNWIND_H
+#define BASE_UNWIND_H
+
+#include "base/base.h"
+
+enum unwind_kind {
+	UNWIND_GAP,    /* no function is known here */
+	UNWIND_END,    /* the outermost frame: it has no caller */
+	UNWIND_RSP,    /* CFA = rsp + offset */
+	UNWIND_RBP,    /* CFA = rbp + offset */
+	UNWIND_PLT,    /* CFA = rsp + 8, and 8 more from byte `offset` of the 16-byte entry on */
+	UNWIND_SIGNAL, /* the kernel's signal frame: registers at rsp */
+	UNWIND_RICH,
+	UNWIND_DEREF_RSP, /* CFA = the word at (rsp + offset), + add */
+	UNWIND_DEREF_RBP,
+};
+
+struct unwind_row {
+	u32 pc;   /* from the table's base on */
+	u32 rule; /* packed as below */
+};
+
+/*
+ * bits 0-3 kind, 4-10 frame pointer, 11-31 offset. Offsets count words of 8 bytes and are signed;
+ * the DEREF kinds use bits 11-18 for `add` and 19-31 for the offset; a PLT's offset is plain.
+ */
+#define UNWIND_KIND_MASK    15u
+#define UNWIND_FP_SHIFT     4
+#define UNWIND_FP_MASK      127u
+#define UNWIND_FP_SAME      0u
+#define UNWIND_FP_MAX       126u /* saved at CFA - 8 * n */
+#define UNWIND_FP_AT_RBP    127u /* saved where rbp points (DEREF_RBP) */
+#define UNWIND_OFFSET_SHIFT 11
+#define UNWIND_ADD_MASK     255u
+#define UNWIND_DEREF_SHIFT  19
+
+/* Where the kernel keeps registers in a signal frame, from the stack pointer on: struct
+ * ucontext and sigcontext (arch/x86/include/uapi/asm/sigcontext.h). */
+#define UNWIND_SIGNAL_RBP 120
+#define UNWIND_SIGNAL_RSP 160
+#define UNWIND_SIGNAL_RIP 168
+
+static inline enum unwind_kind unwind_kind(u32 rule)
+{
+	return (enum unwind_kind)(rule & UNWIND_KIND_MASK);
+}
+
+static inline u32 unwind_fp(u32 rule)
+{
+	return rule >> UNWIND_FP_SHIFT & UNWIND_FP_MASK;
+}
+
+/* Bytes. */
+static inline s64 unwind_offset(u32 rule)
+{
+	return (s64)((s32)rule >> UNWIND_OFFSET_SHIFT) * 8;
+}
+
+static inline s64 unwind_deref_offset(u32 rule)
+{
+	return (s64)((s32)rule >> UNWIND_DEREF_SHIFT) * 8;
+}
+
+static inline u64 unwind_deref_add(u32 rule)
+{
+	return (u64)(rule >> UNWIND_OFFSET_SHIFT & UNWIND_ADD_MASK) * 8;
+}
+
+#endif

@@ -44,6 +44,7 @@ static const struct kind kinds[] = {
 	{ "uprobe", "u", 2, false, false },
 	{ "uretprobe", "ur", 2, false, false },
 	{ "usdt", "U", 2, false, false },
+	{ "iter", "it", 1, false, false },
 };
 
 static const struct kind *kind_find(struct str name)
@@ -193,7 +194,7 @@ static bool expand(struct list *l, const char *pattern, bool complain)
 	j.config.max_probes = UINT32_MAX;
 	/* Nothing found is an empty list; anything else wrong has errors before that one. */
 	if (ok && !targets_expand(&j.script, &j.config, l->w, &j.diags))
-		ok = j.diags.n_errors == 1 &&
+		ok = j.diags.n_errors == 1 && j.diags.list.n == 1 &&
 		     strcmp(j.diags.list.v[0].text, "No probes to attach") == 0;
 	print_sites(l, &j.script);
 	if (!ok && complain)

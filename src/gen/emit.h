@@ -72,6 +72,7 @@ struct gen {
 	struct hmap probe_numbers; /* probe name -> index in unit->probe_names */
 	struct needs assume, found;
 	bool failed;
+	bool sent; /* the program sends records */
 
 	struct mem *vars;  /* by var_sym index */
 	enum reg frame;    /* what stack offsets count from: r10, in a callback the program's */
@@ -220,6 +221,15 @@ void gen_call(struct gen *g, const struct node *n);
 void gen_call_store(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
                     bool pad);
 bool gen_record(struct gen *g, const struct node *n);
+
+/* ---- gen_iter.c ---- */
+/* At the start: jumps to `out` in an iterator's call behind its last object. */
+void gen_iter_skip_end(struct gen *g, u32 out);
+/* At the end: lets the reader see the records sent, see the file. Nothing for other kinds. */
+void gen_iter_poke(struct gen *g);
+bool gen_iter_pinned(const struct gen *g);
+/* A function that user space carries out, in a pinned iterator; false elsewhere. */
+bool gen_iter_print(struct gen *g, const struct node *n);
 
 /* ---- gen_each.c ---- */
 void gen_each(struct gen *g, const struct node *n);

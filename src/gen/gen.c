@@ -192,6 +192,9 @@ static bool needs_no_filter(const struct gen *g)
 	case ATTACH_SOFTWARE:
 	case ATTACH_HARDWARE:
 	case ATTACH_INTERVAL:
+	case ATTACH_WATCHPOINT:
+	case ATTACH_ITER: /* about objects, whoever reads them */
+	case ATTACH_SELF:
 		return true;
 	default:
 		return false;
@@ -301,6 +304,7 @@ static void body(struct gen *g)
 	if (g->assume.ctx)
 		code_mov(&g->c, CTX, R1);
 	pid_filter(g, out);
+	gen_iter_skip_end(g, out);
 	if (g->assume.scratch)
 		claim_scratch(g, dropped);
 	place_vars(g);
@@ -308,6 +312,7 @@ static void body(struct gen *g)
 		gen_branch(g, g->v->pred, false, g->exit_label);
 	gen_block(g, g->v->body);
 	code_bind(&g->c, g->exit_label);
+	gen_iter_poke(g);
 	if (g->assume.scratch) {
 		release_scratch(g);
 		code_goto(&g->c, out);
@@ -332,6 +337,7 @@ static void compile_once(struct gen *g)
 	g->frame = R10;
 	g->each = NULL;
 	g->failed = false;
+	g->sent = false;
 	body(g);
 }
 
@@ -428,6 +434,12 @@ static void copy_settings(struct unit *u, const struct script *s, const struct c
 	u->cut_mark = c->cut_mark;
 	u->print_maps_on_exit = c->print_maps_on_exit;
 	u->lenient_probes = c->missing_probes != MISSING_ERROR;
+	u->silent_probes = c->missing_probes == MISSING_IGNORE;
+	for (u32 i = 0; i < s->notes.n; i++) {
+		const char *note = arena_strdup(&u->arena, s->notes.v[i]);
+
+		vec_add(&u->arena, &u->notes, note);
+	}
 	u->stack_mode = c->stack_mode;
 	u->ring_pages = c->ring_pages;
 }

@@ -126,6 +126,11 @@ static void formatted(struct gen *g, const struct node *n, struct urecord *r)
 	record_of(g, r, n->call.args->next);
 }
 
+static void values_(struct gen *g, const struct node *n, struct urecord *r)
+{
+	record_of(g, r, n->call.args);
+}
+
 static void of_map(struct gen *g, const struct node *n, struct urecord *r)
 {
 	r->map = (s32)n->call.args->map.sym->index;
@@ -251,7 +256,7 @@ static const struct {
 	{ FUNC_WARNF, ACTION_WARNF, formatted },   { FUNC_PRINT, ACTION_PRINT_VALUE, print_ },
 	{ FUNC_CLEAR, ACTION_CLEAR, of_map },      { FUNC_ZERO, ACTION_ZERO, of_map },
 	{ FUNC_TIME, ACTION_TIME, time_ },         { FUNC_JOIN, ACTION_JOIN, join_ },
-	{ FUNC_EXIT, ACTION_EXIT, exit_ },
+	{ FUNC_EXIT, ACTION_EXIT, exit_ },         { FUNC_UNWATCH, ACTION_UNWATCH, values_ },
 };
 
 bool gen_record(struct gen *g, const struct node *n)
@@ -262,6 +267,9 @@ bool gen_record(struct gen *g, const struct node *n)
 		if (actions[i].id != n->call.f->id)
 			continue;
 		g->c.loc = n->loc.off;
+		if (gen_iter_print(g, n))
+			return true;
+		g->sent = true;
 		r.action = actions[i].action;
 		actions[i].emit(g, n, &r);
 		return true;

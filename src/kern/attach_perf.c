@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Probes that are perf events: tracepoints, software and hardware counters, timers. The
+ * Probes that are perf events: tracepoints, software and hardware counters, timers, watched memory. The
  * program is linked to the event with a cookie (Linux 5.15). A tracepoint's event may live on
  * any one CPU, the program runs on all; a counter or timer must be opened on each CPU, or, for
  * one process, on each of its threads, with threads to come inherited.
@@ -206,4 +206,49 @@ bool attach_profile(struct attach *a, struct err *e)
 {
 	a->done.how = "timer perf event";
 	return attach_each(a, profile_site, e);
+}
+
+/* ---- watchpoints ---- */
+
+static bool watch_site(struct attach *a, u32 site, struct err *e)
+{
+	const struct usite *s = &a->prog->sites[site];
+	u32 first = a->l->handles.n;
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_BREAKPOINT,
+		.bp_type = s->perf_config,
+		.bp_addr = s->offset,
+		.bp_len = s->period,
+		.sample_period = 1,
+	};
+	bool ok = open_everywhere(a, site, &attr, e);
+
+	for (u32 i = first; i < a->l->handles.n; i++)
+		a->l->handles.v[i].watch = s->offset;
+	if (!ok && e->code == ENOSPC) {
+		err_set(e, "all watchpoints of the processor are taken");
+		err_hint(e, "there are four, each for one address of up to 8 bytes");
+	}
+	return ok;
+}
+
+bool attach_watchpoint(struct attach *a, struct err *e)
+{
+	a->done.how = "hardware breakpoint";
+	return attach_each(a, watch_site, e);
+}
+
+/* The handles stay in the list, as numbers that name no descriptor. */
+void live_unwatch(struct live *l, u64 address)
+{
+	for (u32 i = 0; i < l->handles.n; i++) {
+		struct handle *h = &l->handles.v[i];
+
+		if (!h->watch || h->watch != address)
+			continue;
+		close(h->link);
+		h->link = -1;
+		h->watch = 0;
+	}
 }

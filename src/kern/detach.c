@@ -105,7 +105,8 @@ static void *close_links(void *arg)
 
 		if (i >= c->n)
 			return NULL;
-		close(c->handles[i].link);
+		if (c->handles[i].link >= 0) /* not yet by unwatch() */
+			close(c->handles[i].link);
 	}
 }
 

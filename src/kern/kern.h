@@ -20,6 +20,7 @@
 struct handle {
 	int link;
 	int event; /* -1: none, or the link's own reference is enough */
+	u64 watch; /* the address of a watchpoint, 0 others */
 };
 
 struct loaded {
@@ -35,6 +36,7 @@ struct live {
 	int *maps;
 	struct loaded *progs;
 	VEC(struct handle) handles;
+	VEC(int) iters; /* links among the handles, of iterators to be read */
 	struct ring_buffer *ring;
 	bool (*ring_cb)(void *ctx, const void *record, u32 size);
 	void *ring_ctx;
@@ -70,6 +72,7 @@ struct attach {
 	const struct uprog *prog;
 	u32 prog_index;
 	struct live_attached done; /* so far */
+	u32 n_failed;              /* sites that were refused and let pass */
 	live_warn_fn *warn;
 	void *ctx;
 };
@@ -91,7 +94,7 @@ bool attach_halving(struct attach *a, const u32 *sites, u32 n, attach_many_fn *f
 void attach_keep(struct attach *a, int link, int event);
 
 attach_fn attach_uprobe, attach_kprobe, attach_tracepoint, attach_counter, attach_interval,
-	attach_profile, attach_raw, attach_trampoline;
+	attach_profile, attach_raw, attach_trampoline, attach_watchpoint, attach_iter, attach_self;
 
 /* ---- attach_perf.c ---- */
 int perf_open(struct perf_event_attr *attr, s32 pid, s32 cpu);

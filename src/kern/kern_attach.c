@@ -28,11 +28,17 @@ static attach_fn *const attach_fns[] = {
 	[ATTACH_HARDWARE] = attach_counter,
 	[ATTACH_INTERVAL] = attach_interval,
 	[ATTACH_PROFILE] = attach_profile,
+	[ATTACH_WATCHPOINT] = attach_watchpoint,
+	[ATTACH_ITER] = attach_iter,
+	[ATTACH_SELF] = attach_self,
 };
+
+/* Refused sites of one program that are told one by one; of the others the number. */
+#define WARNED_MAX 5u
 
 void attach_keep(struct attach *a, int link, int event)
 {
-	struct handle h = { link, event };
+	struct handle h = { .link = link, .event = event };
 
 	vec_add(&a->l->arena, &a->l->handles, h);
 	a->done.links++;
@@ -44,8 +50,12 @@ bool attach_failed(struct attach *a, u32 site, struct err *e)
 	const struct usite *s = &a->prog->sites[site];
 
 	err_wrap(e, "can not attach %s", s->name);
-	if (!a->l->unit->lenient_probes)
+	if (!a->l->unit->lenient_probes && !s->optional)
 		return err_at(e, s->loc.off, s->loc.len);
+	if (a->n_failed++ >= WARNED_MAX || a->l->unit->silent_probes) {
+		*e = (struct err){ 0 };
+		return true;
+	}
 	snprintf(text, sizeof(text), "%s%s%s", e->text, e->hint[0] ? "; " : "", e->hint);
 	a->warn(a->ctx, s->loc, text);
 	*e = (struct err){ 0 };
@@ -96,8 +106,33 @@ static u32 count_sites(const struct unit *u)
 	return n;
 }
 
+static void count_failed(struct attach *a)
+{
+	char text[64];
+
+	if (a->n_failed <= WARNED_MAX || a->l->unit->silent_probes)
+		return;
+	snprintf(text, sizeof(text), "%u more like it could not be attached",
+	         a->n_failed - WARNED_MAX);
+	a->warn(a->ctx, a->prog->sites[0].loc, text);
+}
+
+/* Every program of the script was let pass as refused: there is nothing to wait for. */
+static bool nothing_attached(struct live *l, u32 refused, struct err *e)
+{
+	const struct uprog *first = &l->unit->progs.v[0];
+
+	for (u32 i = 0; i < l->unit->progs.n; i++)
+		if (l->unit->progs.v[i].kind > ATTACH_END)
+			first = &l->unit->progs.v[i];
+	err_set(e, "none of %u probes could be attached", refused);
+	return err_at(e, first->loc.off, first->loc.len);
+}
+
 bool live_attach(struct live *l, u32 *attached, live_warn_fn *warn, void *ctx, struct err *e)
 {
+	u32 refused = 0;
+
 	*attached = 0;
 	if (count_sites(l->unit) > 100)
 		raise_open_files();
@@ -111,10 +146,12 @@ bool live_attach(struct live *l, u32 *attached, live_warn_fn *warn, void *ctx, s
 			live_detach(l);
 			return false;
 		}
+		count_failed(&a);
+		refused += a.n_failed;
 		l->progs[i].attached = a.done;
 		*attached += a.done.sites;
 	}
-	return true;
+	return *attached || !refused || nothing_attached(l, refused, e);
 }
 
 struct live_attached live_attached_by(const struct live *l, u32 prog)

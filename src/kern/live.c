@@ -118,7 +118,7 @@ void live_free(struct live *l)
 	free(l);
 }
 
-bool live_run(struct live *l, enum attach_kind begin_or_end, struct err *e)
+bool live_run(struct live *l, enum attach_kind kind, struct err *e)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, run);
 
@@ -126,7 +126,7 @@ bool live_run(struct live *l, enum attach_kind begin_or_end, struct err *e)
 		const struct uprog *p = &l->unit->progs.v[i];
 		int r;
 
-		if (p->kind != begin_or_end)
+		if (p->kind != kind)
 			continue;
 		r = bpf_prog_test_run_opts(kern_prog_fd(l, i, 0), &run);
 		if (r < 0)

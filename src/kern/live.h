@@ -31,8 +31,8 @@ struct live *live_load(const struct unit *u, const struct live_options *o, struc
 /* Closes everything. NULL is fine. */
 void live_free(struct live *l);
 
-/* Runs all BEGIN (or END) programs, in order. */
-bool live_run(struct live *l, enum attach_kind begin_or_end, struct err *e);
+/* Runs all BEGIN (or END, or SELF) programs, in order. */
+bool live_run(struct live *l, enum attach_kind kind, struct err *e);
 /* What became of a program. */
 struct live_attached {
 	const char *how; /* "uprobe_multi link", "raw tracepoint", ...; NULL: not attached */
@@ -50,6 +50,14 @@ typedef void live_warn_fn(void *ctx, struct loc loc, const char *text);
 bool live_attach(struct live *l, u32 *attached, live_warn_fn *warn, void *ctx, struct err *e);
 /* How program i (unit->progs order) was attached, for -v. */
 struct live_attached live_attached_by(const struct live *l, u32 prog);
+/* Removes the watchpoints on an address. */
+void live_unwatch(struct live *l, u64 address);
+/*
+ * Reads the iterators that are not pinned to their ends, one after the other. `between` is called
+ * often enough that the records in the ring can be taken before it is full; it returns false to
+ * stop (which is no failure).
+ */
+bool live_iterate(struct live *l, bool (*between)(void *ctx), void *ctx, struct err *e);
 /* Detaches all at once; programs no longer run when it returns. */
 void live_detach(struct live *l);
 

@@ -172,6 +172,7 @@ struct attach {
 	VEC(struct str) parts;
 	VEC(struct loc) part_locs;
 	struct attach *next;
+	struct attach *or_else; /* behind '||': taken when this one is not to be had */
 };
 
 /*
@@ -244,6 +245,7 @@ struct script {
 	struct macro *macros;
 	struct c_def *c_defs;
 	VEC(struct map_sym *) maps; /* filled by infer, in order of first use */
+	VEC(const char *) notes;    /* by targets: which of several sources was taken, for -v */
 };
 
 /* Names for dumps and messages. */

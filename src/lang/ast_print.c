@@ -169,23 +169,25 @@ static void print_code(struct buf *b, struct node *pred, struct node *body, u32 
 		print_node(b, body, level, types);
 }
 
-static void print_attach(struct buf *b, const struct attach *a)
+static void print_attach(struct buf *b, const struct attach *a, const char *word)
 {
 	indent(b, 1);
-	buf_puts(b, "attach ");
+	buf_printf(b, "%s ", word);
 	buf_add(b, a->provider.p, a->provider.n);
 	for (u32 i = 0; i < a->parts.n; i++) {
 		buf_putc(b, ':');
 		buf_add(b, a->parts.v[i].p, a->parts.v[i].n);
 	}
 	buf_putc(b, '\n');
+	if (a->or_else)
+		print_attach(b, a->or_else, "or else");
 }
 
 static void print_probe(struct buf *b, const struct probe *p, bool types)
 {
 	buf_puts(b, "probe\n");
 	for (const struct attach *a = p->attaches; a; a = a->next)
-		print_attach(b, a);
+		print_attach(b, a, "attach");
 	if (!types || !p->variants.n) {
 		print_code(b, p->pred, p->body, 1, types);
 		return;

@@ -84,6 +84,7 @@ static const struct func funcs[] = {
 	{ ROW("kstack", FUNC_KSTACK, 0, 2) },
 	{ ROW("nsecs", FUNC_NSECS, 0, 1) },
 	{ ROW("signal", FUNC_SIGNAL, 1, 1), .no_value = true, .unsafe = true },
+	{ ROW("unwatch", FUNC_UNWATCH, 1, 1), .no_value = true },
 	/* aggregations */
 	{ ROW("count", FUNC_COUNT, 0, 0), .agg = true },
 	{ ROW("sum", FUNC_SUM, 1, 1), .agg = true },

@@ -224,6 +224,7 @@ const struct type *infer_call_cgroup_path(struct infer *in, struct node *n);
 const struct type *infer_call_stack(struct infer *in, struct node *n);
 const struct type *infer_call_nsecs(struct infer *in, struct node *n);
 const struct type *infer_call_signal(struct infer *in, struct node *n);
+const struct type *infer_call_unwatch(struct infer *in, struct node *n);
 
 /* ---- fold.c --------------------------------------------------------------------------------- */
 

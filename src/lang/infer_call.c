@@ -46,6 +46,7 @@ static const infer_rule rules[] = {
 	[FUNC_KSTACK] = infer_call_stack,
 	[FUNC_NSECS] = infer_call_nsecs,
 	[FUNC_SIGNAL] = infer_call_signal,
+	[FUNC_UNWATCH] = infer_call_unwatch,
 };
 
 struct node *infer_arg(const struct node *call, u32 i)

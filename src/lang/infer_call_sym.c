@@ -259,3 +259,13 @@ const struct type *infer_call_signal(struct infer *in, struct node *n)
 	infer_error(in, a->loc, "Unknown signal: '%s'", name);
 	return NULL;
 }
+
+const struct type *infer_call_unwatch(struct infer *in, struct node *n)
+{
+	const struct type *t = infer_value(in, n->call.args);
+
+	if (t && t->kind != TYPE_INT && t->kind != TYPE_PTR)
+		infer_error(in, n->call.args->loc, "unwatch() needs an address, not '%s'",
+		            type_name(in->arena, t));
+	return &type_none;
+}

@@ -49,8 +49,24 @@ static const struct type *rule_curtask(struct infer *in, struct node *n)
 	return type_ptr(in->arena, btf_type(in->arena, b, id, SPACE_KERNEL), SPACE_KERNEL);
 }
 
+/* struct bpf_iter__NAME, in memory of the kernel. */
+static const struct type *iter_context(struct infer *in)
+{
+	const char *name = in->variant->sites.v[0].event;
+	struct err e = { 0 };
+	struct btf *b = in->world->ops->btf(in->world, &e);
+	u32 id = b ? btf_find(b, BTF_KIND_STRUCT, arena_printf(in->arena, "bpf_iter__%s", name))
+	           : 0;
+
+	if (!id)
+		return type_ptr(in->arena, &type_none, SPACE_KERNEL);
+	return type_ptr(in->arena, btf_type(in->arena, b, id, SPACE_KERNEL), SPACE_KERNEL);
+}
+
 static const struct type *rule_ctx(struct infer *in, struct node *n)
 {
+	if (in->variant->kind == ATTACH_ITER)
+		return iter_context(in);
 	if (in->variant->kind == ATTACH_TRACEPOINT)
 		return wrong_probe(in, n, "use args.field");
 	return type_ptr(in->arena, &type_none, SPACE_KERNEL);

@@ -17,6 +17,7 @@ struct config {
 	const char *cut_mark; /* ".." */
 	bool print_maps_on_exit;
 	enum { MISSING_ERROR, MISSING_WARN, MISSING_IGNORE } missing_probes;
+	bool missing_probes_set; /* given by the user */
 	enum stack_mode stack_mode;
 	u32 ring_pages;      /* of 4 KiB, a power of two; default 64 */
 	bool helper_errors;  /* -k */

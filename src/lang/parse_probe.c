@@ -6,6 +6,7 @@
  *     uprobe:/proc/42/root/usr/bin/memcached:process_command /pid == 42/ { ... }
  *     usdt::memcached:command__get,
  *     tracepoint:vmscan:*{ ... }
+ *     btftracepoint:mark_victim || tracepoint:oom:mark_victim { ... }   (the first there is)
  *
  * A '/' begins a predicate only where an attach point has ended: behind a blank, or behind a
  * name without ':'. What the parts mean is targets.c's affair.
@@ -45,7 +46,7 @@ static bool part_end(struct parser *p, u32 *pos, bool is_provider)
 		char c = char_at(p, *pos);
 		u32 start = *pos;
 
-		if (!c || strchr(" \t\r\n\v\f,{:", c) || (is_provider && strchr("/=;}", c)))
+		if (!c || strchr(" \t\r\n\v\f,{:", c) || (is_provider && strchr("/=;}|", c)))
 			return true;
 		*pos = c == '"' ? quote_end(p, start) : start + 1;
 		if (!*pos)
@@ -125,23 +126,39 @@ static struct attach *parse_attach(struct parser *p)
 	return NULL;
 }
 
-/* attaches: attach (',' attach)* [','] */
+/* choice: attach ('||' attach)*; *end is behind the last. */
+static struct attach *parse_choice(struct parser *p, u32 *end)
+{
+	struct attach *first = parse_attach(p), *a = first;
+
+	while (a) {
+		*end = p->lex.pos;
+		if (!skip_blanks(p))
+			return NULL;
+		if (char_at(p, p->lex.pos) != '|' || char_at(p, p->lex.pos + 1) != '|')
+			return first;
+		p->lex.pos += 2;
+		if (!skip_blanks(p))
+			return NULL;
+		a = a->or_else = parse_attach(p);
+	}
+	return NULL;
+}
+
+/* attaches: choice (',' choice)* [','] */
 static bool parse_attaches(struct parser *p, struct probe *probe)
 {
 	struct attach **tail = &probe->attaches;
 	u32 start = p->lex.pos, end;
 
 	do {
-		struct attach *a = parse_attach(p);
+		struct attach *a = parse_choice(p, &end);
 		char c;
 
 		if (!a)
 			return false;
 		*tail = a;
 		tail = &a->next;
-		end = p->lex.pos;
-		if (!skip_blanks(p))
-			return false;
 		if (char_at(p, p->lex.pos) != ',')
 			break;
 		p->lex.pos++;

@@ -54,9 +54,14 @@ static const struct provider providers[] = {
 	ROWS("hardware", "h", ATTACH_HARDWARE, 1, 2, "hardware:EVENT:[COUNT]", targets_counter),
 	ROWS("interval", "i", ATTACH_INTERVAL, 1, 2, "interval:s:N", targets_clock),
 	ROWS("profile", "p", ATTACH_PROFILE, 1, 2, "profile:hz:N", targets_clock),
-	MISSING("iter", "it"),
-	MISSING("watchpoint", "w"),
-	MISSING("self", "self"),
+	ROWS("watchpoint", "w", ATTACH_WATCHPOINT, 3, 3, "watchpoint:ADDRESS:LENGTH:MODE",
+	     targets_watchpoint),
+	ALIAS("asyncwatchpoint", "watchpoint", ATTACH_WATCHPOINT, 3, 3,
+	      "watchpoint:ADDRESS:LENGTH:MODE", targets_watchpoint),
+	ALIAS("aw", "watchpoint", ATTACH_WATCHPOINT, 3, 3, "watchpoint:ADDRESS:LENGTH:MODE",
+	      targets_watchpoint),
+	ROWS("iter", "it", ATTACH_ITER, 1, 2, "iter:OBJECT[:PIN]", targets_iter),
+	ALIAS("self", "self", ATTACH_SELF, 2, 2, "self:signal:SIGUSR1", targets_self),
 	MISSING("bench", "bench"),
 	MISSING("test", "test"),
 };
@@ -103,22 +108,49 @@ void targets_failed(struct targets *t, u32 i, const struct err *e)
 		diag_hint(t->diags, "%s", e->hint);
 }
 
-void targets_missing(struct targets *t, u32 i, const char *best, const char *fmt, ...)
+void targets_absent(struct targets *t, u32 i, const char *hint, const char *fmt, ...)
 {
-	char text[512];
+	struct loc loc = targets_loc(t, i);
+	char text[1024];
 	va_list ap;
 
-	if (t->config->missing_probes == MISSING_IGNORE)
+	t->n_missing++;
+	if (t->config->missing_probes == MISSING_IGNORE && !t->is_trial)
 		return;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	if (t->config->missing_probes == MISSING_WARN)
-		diag_warn(t->diags, targets_loc(t, i), "%s", text);
+	if (!t->is_trial && (t->config->missing_probes == MISSING_WARN || t->forgiving))
+		diag_warn(t->diags, loc, "%s", text);
 	else
-		diag_error(t->diags, targets_loc(t, i), "%s", text);
-	if (best)
-		diag_hint(t->diags, "did you mean %s?", best);
+		diag_error(t->diags, loc, "%s", text);
+	if (hint)
+		diag_hint(t->diags, "%s", hint);
+}
+
+/* A script that wants to hear nothing about single probes still hears about a whole kind. */
+void targets_unsupported(struct targets *t, const char *hint, const char *text)
+{
+	bool lenient = t->config->missing_probes != MISSING_ERROR || t->forgiving;
+
+	t->n_missing++;
+	if (lenient && !t->is_trial)
+		diag_warn(t->diags, t->attach->loc, "%s", text);
+	else
+		diag_error(t->diags, t->attach->loc, "%s", text);
+	diag_hint(t->diags, "%s", hint);
+}
+
+void targets_missing(struct targets *t, u32 i, const char *best, const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	targets_absent(t, i, best ? arena_printf(t->arena, "did you mean %s?", best) : NULL, "%s",
+	               text);
 }
 
 bool targets_room(const struct targets *t)
@@ -143,6 +175,14 @@ struct variant *targets_shared(struct targets *t)
 	return targets_alone(t);
 }
 
+static bool is_pattern(const struct targets *t)
+{
+	for (u32 i = 0; i < t->n_parts; i++)
+		if (glob_is(str_of(t->parts[i])))
+			return true;
+	return false;
+}
+
 void targets_add(struct targets *t, struct variant *v, struct usite site, const char *rest)
 {
 	t->n_added++;
@@ -154,6 +194,7 @@ void targets_add(struct targets *t, struct variant *v, struct usite site, const 
 	site.name = *rest ? arena_printf(t->arena, "%s:%s", t->provider->full, rest)
 	                  : t->provider->full;
 	site.loc = t->attach->loc;
+	site.optional = t->forgiving || is_pattern(t);
 	vec_add(t->arena, &v->sites, site);
 }
 
@@ -221,7 +262,7 @@ static bool expand_parts(struct targets *t)
 	return true;
 }
 
-/* ---- one attach point, one probe, the script ------------------------------------------------ */
+/* ---- one attach point ----------------------------------------------------------------------- */
 
 static void wrong_parts(struct targets *t)
 {
@@ -248,6 +289,8 @@ static void expand_attach(struct targets *t)
 	}
 	if (!p->expand) {
 		diag_error(t->diags, t->attach->loc, "memtap has no '%s' probes", p->full);
+		diag_hint(t->diags, "time a body with its probe: print(elapsed) in it, or memtap's "
+		                    "-v and perf stat");
 		return;
 	}
 	if (!expand_parts(t))
@@ -262,6 +305,94 @@ static void expand_attach(struct targets *t)
 	p->expand(t);
 }
 
+/* ---- one of several: a || b || c ------------------------------------------------------------ */
+
+/* What a trial may have to take back. */
+struct before {
+	u32 n_sites, n_variants, n_missing;
+	u32 *variant_sites;
+};
+
+static struct before trial_begin(struct targets *t)
+{
+	struct before b = { t->n_sites, t->probe->variants.n, t->n_missing, NULL };
+
+	b.variant_sites = arena_array(t->arena, u32, b.n_variants + 1);
+	for (u32 i = 0; i < b.n_variants; i++)
+		b.variant_sites[i] = t->probe->variants.v[i]->sites.n;
+	return b;
+}
+
+static void trial_undo(struct targets *t, const struct before *b)
+{
+	t->n_sites = b->n_sites;
+	t->n_missing = b->n_missing;
+	t->probe->variants.n = b->n_variants;
+	for (u32 i = 0; i < b->n_variants; i++)
+		t->probe->variants.v[i]->sites.n = b->variant_sites[i];
+}
+
+/* True when attach point `a` is to be had, which then is expanded; else *why says what stands
+ * against it. */
+static bool try_attach(struct targets *t, struct attach *a, const char **why)
+{
+	struct diags trial = { .arena = t->arena, .source = t->diags->source };
+	struct diags *diags = t->diags;
+	struct before before = trial_begin(t);
+	bool ok;
+
+	t->attach = a;
+	t->diags = &trial;
+	t->is_trial = true;
+	expand_attach(t);
+	t->is_trial = false;
+	t->diags = diags;
+	ok = !trial.n_errors && t->n_added;
+	for (u32 i = 0; ok && i < trial.list.n; i++)
+		vec_add(diags->arena, &diags->list, trial.list.v[i]);
+	if (!ok) {
+		trial_undo(t, &before);
+		*why = trial.list.n ? trial.list.v[0].text : "it has no places";
+	}
+	return ok;
+}
+
+static const char *attach_text(const struct targets *t, const struct attach *a)
+{
+	return arena_strndup(t->arena, t->diags->source->text + a->loc.off, a->loc.len);
+}
+
+static void expand_choice(struct targets *t, struct attach *first)
+{
+	struct buf reasons = { 0 };
+	const char *why = NULL;
+	struct attach *a;
+
+	for (a = first; a && !try_attach(t, a, &why); a = a->or_else) {
+		const char *note = arena_printf(t->arena, "%s: %s", attach_text(t, a), why);
+
+		vec_add(t->arena, &t->script->notes, note);
+		buf_printf(&reasons, "%s%s", reasons.n ? "; " : "", note);
+	}
+	if (a) {
+		const char *note = arena_printf(t->arena, "%s: taken", attach_text(t, a));
+
+		vec_add(t->arena, &t->script->notes, note);
+	} else {
+		struct attach all = *first;
+
+		for (a = first; a->or_else;)
+			a = a->or_else;
+		all.loc.len = a->loc.off + a->loc.len - all.loc.off;
+		t->attach = &all;
+		targets_absent(t, UINT32_MAX, buf_text(&reasons),
+		               "none of these probes is to be had");
+	}
+	buf_free(&reasons);
+}
+
+/* ---- one probe, the script ------------------------------------------------------------------ */
+
 static bool note_use(void *ctx, struct node *n)
 {
 	struct targets *t = ctx;
@@ -275,16 +406,36 @@ static bool note_use(void *ctx, struct node *n)
 	return true;
 }
 
+/* Of a probe's attach points none is there: what would have been a warning is an error. */
+static void all_missing(struct diags *d, u32 from)
+{
+	for (u32 i = from; i < d->list.n; i++) {
+		d->n_errors += d->list.v[i].level != DIAG_ERROR;
+		d->list.v[i].level = DIAG_ERROR;
+	}
+}
+
 static void expand_probe(struct targets *t, struct probe *p)
 {
+	u32 before = t->n_sites, first_diag = t->diags->list.n;
+
 	t->probe = p;
 	t->uses_args = false;
 	t->n_args_used = 0;
 	if (p->pred)
 		ast_walk(p->pred, note_use, t);
 	ast_walk(p->body, note_use, t);
-	for (t->attach = p->attaches; t->attach; t->attach = t->attach->next)
-		expand_attach(t);
+	t->forgiving = p->attaches->next && !t->config->missing_probes_set;
+	t->n_missing = 0;
+	for (struct attach *a = p->attaches; a; a = a->next) {
+		t->attach = a;
+		if (a->or_else)
+			expand_choice(t, a);
+		else
+			expand_attach(t);
+	}
+	if (t->forgiving && t->n_missing && t->n_sites == before)
+		all_missing(t->diags, first_diag);
 	for (u32 i = 0; i < p->variants.n; i++) {
 		p->variants.v[i]->pred = p->pred ? ast_copy(t->arena, p->pred) : NULL;
 		p->variants.v[i]->body = ast_copy(t->arena, p->body);

@@ -27,6 +27,11 @@ struct targets {
 	u32 n_args_used; /* 1 + the highest argN, 0 none */
 	u32 n_sites;     /* of the whole script, counted beyond the limit too */
 	u32 n_added;     /* of this attach point */
+	/* The probe has other attach points: one that is missing is no error while another is
+	 * there, unless the script says otherwise. */
+	bool forgiving;
+	bool is_trial; /* one of several to choose from: a miss is an error of `diags` */
+	u32 n_missing; /* of the probe's attach points */
 };
 
 /* One way to write a probe type. */
@@ -56,6 +61,11 @@ void targets_failed(struct targets *t, u32 i, const struct err *e);
  * nearest name or NULL. */
 void targets_missing(struct targets *t, u32 i, const char *best, const char *fmt, ...)
 	PRINTF_LIKE(4, 5);
+/* This kernel has no probes of the kind at all. */
+void targets_unsupported(struct targets *t, const char *hint, const char *text);
+/* As targets_missing with a whole sentence as hint, or NULL. */
+void targets_absent(struct targets *t, u32 i, const char *hint, const char *fmt, ...)
+	PRINTF_LIKE(4, 5);
 
 void targets_block(struct targets *t);      /* BEGIN, END */
 void targets_counter(struct targets *t);    /* software, hardware */
@@ -66,6 +76,12 @@ void targets_kprobe(struct targets *t);     /* kprobe, kretprobe */
 void targets_fentry(struct targets *t);     /* fentry, fexit */
 void targets_uprobe(struct targets *t);     /* uprobe, uretprobe */
 void targets_usdt(struct targets *t);       /* usdt */
+void targets_watchpoint(struct targets *t); /* watchpoint, asyncwatchpoint */
+void targets_iter(struct targets *t);       /* iter */
+void targets_self(struct targets *t);       /* self */
+
+/* A whole number above 0 in part i, or an error. */
+bool targets_number(struct targets *t, u32 i, u64 *n);
 
 /* Calls back for each file that a path part means: the one file, or for an empty part or
  * wildcards the files of the traced process. False after an error. */

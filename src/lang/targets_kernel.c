@@ -23,14 +23,11 @@ static bool kprobes_work(struct targets *t)
 	if (t->world->ops->features(t->world, FEATURE_KPROBE)->kprobe)
 		return true;
 	f = t->world->ops->features(t->world, FEATURE_FENTRY | FEATURE_BTF);
-	diag_error(t->diags, t->attach->loc,
-	           "this kernel has no kprobes: it was built without them or refuses them");
-	if (f->fentry)
-		diag_hint(t->diags, "use fentry/fexit, or a tracepoint (memtap -l 'tracepoint:*')");
-	else if (f->btf)
-		diag_hint(t->diags, "use a tracepoint or btftracepoint (memtap -l 'tracepoint:*')");
-	else
-		diag_hint(t->diags, "use a tracepoint (memtap -l 'tracepoint:*')");
+	targets_unsupported(
+		t,
+		arena_printf(t->arena, "use a tracepoint%s (memtap -l 'tracepoint:*')",
+	                     f->btf ? " or btftracepoint" : ""),
+		"this kernel has no kprobes: it was built without them or refuses them");
 	return false;
 }
 
@@ -148,13 +145,12 @@ static bool fentry_works(struct targets *t)
 	if (t->world->ops->features(t->world, FEATURE_FENTRY)->fentry)
 		return true;
 	f = t->world->ops->features(t->world, FEATURE_KPROBE | FEATURE_BTF);
-	diag_error(t->diags, t->attach->loc,
-	           "this kernel has no fentry/fexit: its functions can not be traced by BPF");
-	if (f->kprobe)
-		diag_hint(t->diags, "use kprobe/kretprobe");
-	else
-		diag_hint(t->diags, "use a tracepoint%s (memtap -l 'tracepoint:*')",
-		          f->btf ? " or btftracepoint" : "");
+	targets_unsupported(
+		t,
+		f->kprobe ? "use kprobe/kretprobe"
+			  : arena_printf(t->arena, "use a tracepoint%s (memtap -l 'tracepoint:*')",
+	                                 f->btf ? " or btftracepoint" : ""),
+		"this kernel has no fentry/fexit: its functions can not be traced by BPF");
 	return false;
 }
 

@@ -96,8 +96,7 @@ const char *targets_counter_name(enum attach_kind kind, u32 i)
 	return NULL;
 }
 
-/* A whole number above 0 in part i. */
-static bool part_number(struct targets *t, u32 i, u64 *n)
+bool targets_number(struct targets *t, u32 i, u64 *n)
 {
 	char *end;
 
@@ -117,7 +116,7 @@ void targets_counter(struct targets *t)
 		return;
 	site.perf_config = c->config;
 	site.period = c->period;
-	if (t->n_parts > 1 && !part_number(t, 1, &site.period))
+	if (t->n_parts > 1 && !targets_number(t, 1, &site.period))
 		return;
 	targets_add(t, targets_shared(t), site,
 	            arena_printf(t->arena, "%s:%" PRIu64, c->name, site.period));
@@ -143,7 +142,7 @@ static u64 unit_ns(const char *name)
 	return 0;
 }
 
-/* "1s", "250ms", "1000000". */
+/* "1s", "250ms", "99hz", "1000000". */
 static bool parse_duration(struct targets *t, u64 *ns)
 {
 	const char *text = t->parts[0];
@@ -152,6 +151,10 @@ static bool parse_duration(struct targets *t, u64 *ns)
 
 	errno = 0;
 	n = strtoull(text, &end, 0);
+	if (isdigit((unsigned char)text[0]) && strcmp(end, "hz") == 0 && n && !errno) {
+		*ns = 1000000000 / n;
+		return true;
+	}
 	unit = unit_ns(end);
 	if (isdigit((unsigned char)text[0]) && unit && !errno &&
 	    !__builtin_mul_overflow(n, unit, ns))
@@ -168,7 +171,7 @@ static bool parse_rate(struct targets *t, u64 *ns)
 	const char *unit = t->parts[0];
 	u64 n;
 
-	if (!part_number(t, 1, &n))
+	if (!targets_number(t, 1, &n))
 		return false;
 	if (strcmp(unit, "hz") == 0) {
 		*ns = 1000000000 / n;

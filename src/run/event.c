@@ -220,6 +220,14 @@ static void do_exit(struct events *ev, const struct urecord *r, const u8 *record
 	ev->exit_called = ev->exiting = true;
 }
 
+static void do_unwatch(struct events *ev, const struct urecord *r, const u8 *record)
+{
+	u64 address;
+
+	memcpy(&address, record + r->args[0].off, sizeof(address));
+	live_unwatch(ev->live, address);
+}
+
 static event_fn *const event_fns[] = {
 	[ACTION_PRINTF] = do_printf,
 	[ACTION_PRINT_MAP] = do_print_map,
@@ -234,6 +242,7 @@ static event_fn *const event_fns[] = {
 	[ACTION_EXIT] = do_exit,
 	[ACTION_ERRORF] = do_message,
 	[ACTION_WARNF] = do_message,
+	[ACTION_UNWATCH] = do_unwatch,
 };
 
 /* The record with at least the bytes its layout has. */

@@ -74,6 +74,14 @@ static void note(struct session *s, const char *text)
 		event_report(&s->events, REPORT_NOTE, NULL, text);
 }
 
+static bool has_kind(const struct unit *u, enum attach_kind kind)
+{
+	for (u32 i = 0; i < u->progs.n; i++)
+		if (u->progs.v[i].kind == kind)
+			return true;
+	return false;
+}
+
 /* ---- signals and the process looked at ---- */
 
 static bool take_signals(struct session *s, struct err *e)
@@ -83,6 +91,8 @@ static bool take_signals(struct session *s, struct err *e)
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
+	if (has_kind(s->unit, ATTACH_SELF))
+		sigaddset(&set, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &set, &s->old_mask);
 	s->old_pipe = signal(SIGPIPE, SIG_IGN);
 	s->old_child = signal(SIGCHLD, SIG_DFL); /* ignored, it would eat the child's status */
@@ -199,6 +209,20 @@ static bool drop_record(void *ctx, const void *record, u32 size)
 
 /* ---- the loop ---- */
 
+/* SIGUSR1 is the script's own, see `self:signal`; the others end the session. */
+static bool on_signals(struct session *s, struct err *e)
+{
+	struct signalfd_siginfo info;
+
+	while (read(s->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo != SIGUSR1)
+			s->ended = true;
+		else if (!live_run(s->live, ATTACH_SELF, e))
+			return false;
+	}
+	return true;
+}
+
 static void on_target_end(struct session *s)
 {
 	if (s->child)
@@ -231,7 +255,9 @@ static bool loop_once(struct session *s, struct err *e)
 		return err_sys(e, errno, "can not wait for events");
 	if (!read_batch(s, &more, e))
 		return false;
-	if (p[POLL_SIGNAL].revents || (p[POLL_OUTPUT].revents & POLLERR))
+	if (p[POLL_SIGNAL].revents && !on_signals(s, e))
+		return false;
+	if (p[POLL_OUTPUT].revents & POLLERR)
 		s->ended = true;
 	if (p[POLL_HELD].revents)
 		on_held(s);
@@ -289,6 +315,8 @@ static void note_programs(struct session *s)
 {
 	struct buf b = { 0 };
 
+	for (u32 i = 0; i < s->unit->notes.n; i++)
+		note(s, s->unit->notes.v[i]);
 	for (u32 i = 0; i < s->unit->progs.n; i++) {
 		const struct uprog *p = &s->unit->progs.v[i];
 
@@ -339,16 +367,31 @@ static void warn_skipped(void *ctx, struct loc loc, const char *text)
 	event_report(ctx, REPORT_WARNING, &loc, text);
 }
 
-static u32 count_programs(const struct unit *u, bool begin_and_end)
+static u32 count_begin_and_end(const struct unit *u)
 {
 	u32 n = 0;
 
-	for (u32 i = 0; i < u->progs.n; i++) {
-		enum attach_kind kind = u->progs.v[i].kind;
-
-		n += (kind == ATTACH_BEGIN || kind == ATTACH_END) == begin_and_end;
-	}
+	for (u32 i = 0; i < u->progs.n; i++)
+		n += u->progs.v[i].kind <= ATTACH_END;
 	return n;
+}
+
+/* Programs that something may still run once all iterators have been read. */
+static bool has_events(const struct unit *u)
+{
+	for (u32 i = 0; i < u->progs.n; i++)
+		if (u->progs.v[i].kind > ATTACH_END && u->progs.v[i].kind != ATTACH_ITER)
+			return true;
+	return false;
+}
+
+/* Between two reads of an iterator. */
+static bool take_records(void *ctx)
+{
+	struct session *s = ctx;
+	struct err ignored = { 0 };
+
+	return drain(s, &ignored) && !s->ended && !s->events.exiting;
 }
 
 /* For tests of scripts: a word on the output when probes are in place. */
@@ -362,21 +405,31 @@ static void tell_tests(struct session *s)
 			buf_printf(&s->output.text, "%s\n", names[i]);
 }
 
+/* A pinned iterator, always the only program, is there for others to read: its path. */
+static const char *pinned_to(const struct unit *u)
+{
+	return has_kind(u, ATTACH_ITER) ? u->progs.v[0].sites[0].path : NULL;
+}
+
 static bool attach(struct session *s, struct err *e)
 {
-	char text[64];
+	char text[512];
 	u32 n;
 
 	if (!live_attach(s->live, &n, warn_skipped, &s->events, e))
 		return false;
 	if (s->options->verbose)
 		note_attached(s);
-	n += count_programs(s->unit, true);
+	n += count_begin_and_end(s->unit);
 	snprintf(text, sizeof(text), "Attached %u probe%s", n, n == 1 ? "" : "s");
 	if (s->options->json && !s->options->quiet)
 		s->events.out.ops->attached(&s->output.text, &s->events.out, n);
 	else
 		note(s, text);
+	if (pinned_to(s->unit)) {
+		snprintf(text, sizeof(text), "Program pinned to %s", pinned_to(s->unit));
+		note(s, text);
+	}
 	tell_tests(s);
 	return output_flush(&s->output) || !s->output.error.text[0];
 }
@@ -429,7 +482,7 @@ static bool finish(struct session *s, struct err *e)
 	if (!s->options->dry_run && (!live_run(s->live, ATTACH_END, e) || !drain(s, e)))
 		return false;
 	give_signals_back(s);
-	if (s->unit->print_maps_on_exit && !s->options->dry_run)
+	if (s->unit->print_maps_on_exit && !s->options->dry_run && !pinned_to(s->unit))
 		print_maps(s);
 	trouble_check(&s->trouble, &s->events);
 	trouble_end(&s->trouble, &s->events);
@@ -441,12 +494,14 @@ static bool finish(struct session *s, struct err *e)
 
 static bool run(struct session *s, struct err *e)
 {
-	bool waits = s->child || count_programs(s->unit, false) > 0;
+	bool waits = s->child || has_events(s->unit);
 
 	if (!s->options->dry_run && (!live_run(s->live, ATTACH_BEGIN, e) || !drain(s, e)))
 		return false;
 	if (!s->events.exiting && !s->ended) {
 		if (!attach(s, e))
+			return false;
+		if (!s->options->dry_run && !live_iterate(s->live, take_records, s, e))
 			return false;
 		if (waits && !s->options->dry_run && (!release(s, e) || !loop(s, e)))
 			return false;

@@ -43,14 +43,25 @@ s32 unit_map(const struct unit *u, enum umap_role role)
 const char *attach_kind_name(enum attach_kind kind)
 {
 	static const char *const names[] = {
-		[ATTACH_BEGIN] = "BEGIN",         [ATTACH_END] = "END",
-		[ATTACH_UPROBE] = "uprobe",       [ATTACH_URETPROBE] = "uretprobe",
-		[ATTACH_USDT] = "usdt",           [ATTACH_TRACEPOINT] = "tracepoint",
-		[ATTACH_RAWTP] = "rawtracepoint", [ATTACH_TPBTF] = "btf tracepoint",
-		[ATTACH_KPROBE] = "kprobe",       [ATTACH_KRETPROBE] = "kretprobe",
-		[ATTACH_FENTRY] = "fentry",       [ATTACH_FEXIT] = "fexit",
-		[ATTACH_SOFTWARE] = "software",   [ATTACH_HARDWARE] = "hardware",
-		[ATTACH_INTERVAL] = "interval",   [ATTACH_PROFILE] = "profile",
+		[ATTACH_BEGIN] = "BEGIN",
+		[ATTACH_END] = "END",
+		[ATTACH_UPROBE] = "uprobe",
+		[ATTACH_URETPROBE] = "uretprobe",
+		[ATTACH_USDT] = "usdt",
+		[ATTACH_TRACEPOINT] = "tracepoint",
+		[ATTACH_RAWTP] = "rawtracepoint",
+		[ATTACH_TPBTF] = "btf tracepoint",
+		[ATTACH_KPROBE] = "kprobe",
+		[ATTACH_KRETPROBE] = "kretprobe",
+		[ATTACH_FENTRY] = "fentry",
+		[ATTACH_FEXIT] = "fexit",
+		[ATTACH_SOFTWARE] = "software",
+		[ATTACH_HARDWARE] = "hardware",
+		[ATTACH_INTERVAL] = "interval",
+		[ATTACH_PROFILE] = "profile",
+		[ATTACH_WATCHPOINT] = "watchpoint",
+		[ATTACH_ITER] = "iter",
+		[ATTACH_SELF] = "self",
 	};
 
 	return (u32)kind < ARRAY_SIZE(names) ? names[kind] : "unknown";

@@ -76,6 +76,7 @@ enum action {
 	ACTION_EXIT,        /* args[0] = exit code */
 	ACTION_ERRORF,      /* printf to stderr with the source position */
 	ACTION_WARNF,
+	ACTION_UNWATCH, /* args[0] = address: watchpoints on it are removed */
 };
 
 /* Bytes of a record in the ring: u64 index into unit->records, then the args by their offsets. A
@@ -108,24 +109,32 @@ enum attach_kind {
 	ATTACH_FEXIT,
 	ATTACH_SOFTWARE,
 	ATTACH_HARDWARE,
-	ATTACH_INTERVAL, /* one CPU */
-	ATTACH_PROFILE,  /* every CPU */
+	ATTACH_INTERVAL,   /* one CPU */
+	ATTACH_PROFILE,    /* every CPU */
+	ATTACH_WATCHPOINT, /* a hardware breakpoint on memory */
+	ATTACH_ITER,       /* run for each object of a kind, when its iterator is read */
+	ATTACH_SELF,       /* run when memtap itself gets a signal */
 };
 
 /* One place a program is attached to. */
 struct usite {
 	const char *name;  /* full probe name as printed by `probe` */
-	const char *path;  /* UPROBE, URETPROBE, USDT: file to open */
-	u64 offset;        /* ... file offset of the instruction; KPROBE: offset in the function */
+	const char *path;  /* UPROBE, URETPROBE, USDT: file to open; ITER: where to pin, or NULL */
+	u64 offset;        /* ... file offset of the instruction; KPROBE: offset in the function,
+			      without event: the address; WATCHPOINT: address */
 	u64 ref_ctr;       /* USDT: file offset of the semaphore, 0 none */
-	const char *event; /* TRACEPOINT "group:name"; RAWTP name; KPROBE, FENTRY... function */
+	const char *event; /* TRACEPOINT "group:name"; RAWTP name; KPROBE, FENTRY... function;
+			      ITER kind of object */
 	u64 tracepoint_id; /* TRACEPOINT: the id of tracefs */
 	u32 btf_id;        /* TPBTF, FENTRY, FEXIT: id of the function (or btf_trace_ typedef) */
-	u32 perf_config;   /* SOFTWARE, HARDWARE: PERF_COUNT_* */
-	u64 period;        /* SOFTWARE, HARDWARE: events; INTERVAL, PROFILE: nanoseconds */
+	u32 perf_config;   /* SOFTWARE, HARDWARE: PERF_COUNT_*; WATCHPOINT: HW_BREAKPOINT_* */
+	u64 period;        /* SOFTWARE, HARDWARE: events; INTERVAL, PROFILE: nanoseconds;
+			      WATCHPOINT: bytes watched */
 	s32 pid;           /* only this process (tgid); 0 any */
 	u64 cookie;        /* bpf_get_attach_cookie(): index into unit->probe_names */
 	struct loc loc;    /* of the attach point */
+	/* One of several that a script names together: it may be refused, with a warning. */
+	bool optional;
 };
 
 struct uprog {
@@ -174,10 +183,12 @@ struct unit {
 	VEC(struct urecord) records;
 	VEC(struct uerror) errors;
 	VEC(const char *) probe_names;
+	VEC(const char *) notes; /* what was chosen where a script leaves a choice, for -v */
 	u32 max_strlen;
 	const char *cut_mark; /* printed after a string that may be cut: ".." */
 	bool print_maps_on_exit;
-	bool lenient_probes; /* missing_probes = warn or ignore */
+	bool lenient_probes; /* missing_probes = warn or ignore: all may be refused */
+	bool silent_probes;  /* missing_probes = ignore: without a warning */
 	enum stack_mode stack_mode;
 	u32 ring_pages;
 };

@@ -27,6 +27,7 @@ static const char *const action_names[] = {
 	[ACTION_EXIT] = "exit",
 	[ACTION_ERRORF] = "errorf",
 	[ACTION_WARNF] = "warnf",
+	[ACTION_UNWATCH] = "unwatch",
 };
 
 static const char *const error_names[] = {
@@ -177,7 +178,7 @@ static void print_decimal(struct buf *b, const char *what, u64 value)
 
 static bool is_perf(enum attach_kind kind)
 {
-	return kind == ATTACH_SOFTWARE || kind == ATTACH_HARDWARE;
+	return kind == ATTACH_SOFTWARE || kind == ATTACH_HARDWARE || kind == ATTACH_WATCHPOINT;
 }
 
 static void print_site(struct buf *b, enum attach_kind kind, const struct usite *s)

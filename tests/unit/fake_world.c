@@ -9,6 +9,7 @@
  *         enum state { TASK_RUNNING, TASK_ASLEEP = 2, TASK_LOST = -1 }
  * Functions: long vfs_read(struct task_struct *task, unsigned long count), void vfs_open(int)
  * Events of BTF: wakeup(struct task_struct *p, int success)
+ * Iterators: task (struct bpf_iter__task { void *meta; struct task_struct *task; })
  */
 #include "fake_world.h"
 
@@ -102,6 +103,9 @@ enum {
 	T_ITER,
 	T_VOID_PTR,
 	T_U32,
+	T_ITER_TASK_PROTO,
+	T_ITER_TASK,
+	T_ITER_CONTEXT,
 };
 
 static void write_structs(struct writer *w)
@@ -157,6 +161,13 @@ static void write_functions(struct writer *w)
 	type(w, "__traceiter_wakeup", BTF_KIND_FUNC, 0, T_ITER_PROTO);
 	type(w, "", BTF_KIND_PTR, 0, T_VOID);
 	type(w, "u32", BTF_KIND_TYPEDEF, 0, T_UINT);
+	type(w, "", BTF_KIND_FUNC_PROTO, 2, T_INT);
+	param(w, "meta", T_VOID_PTR);
+	param(w, "task", T_TASK_PTR);
+	type(w, "bpf_iter_task", BTF_KIND_FUNC, 0, T_ITER_TASK_PROTO);
+	type(w, "bpf_iter__task", BTF_KIND_STRUCT, 2, 16);
+	item(w, "meta", T_VOID_PTR, 0);
+	item(w, "task", T_TASK_PTR, 64);
 }
 
 static struct btf *write_btf(struct arena *a)

@@ -116,6 +116,18 @@ static void test_names(void **state)
 		{ "ur:self:targets_fire_two {}", "uretprobe:/proc/self/exe:targets_fire_two" },
 		{ "usdt:self:memtap_test:done {}", "usdt:/proc/self/exe:memtap_test:done" },
 		{ "usdt:self:done {}", "usdt:/proc/self/exe:memtap_test:done" },
+		{ "profile:99hz, i:hz:10 {}", "profile:99hz | interval:hz:10" },
+		{ "w:0xffff888000000000:8:rw {}", "watchpoint:0xffff888000000000:8:rw" },
+		{ "asyncwatchpoint:0xffff888000000000:1:w {}",
+		  "watchpoint:0xffff888000000000:1:w" },
+		{ "iter:task {}", "iter:task" },
+		{ "it:task:list {}", "iter:task:list" },
+		{ "self:signal:SIGUSR1 {}", "self:signal:SIGUSR1" },
+		{ "t:a:b || t:sched:* || i:1s {}", "tracepoint:sched:sched_switch" },
+		{ "i:ms:1 || t:a:b {}", "interval:ms:1" },
+		{ "i:ms:5, t:a:b || i:ms:1 {}", "interval:ms:5 interval:ms:1" },
+		{ "i:ms:1, t:a:b || s:x:y {}", "interval:ms:1" },
+		{ "t:a:b, i:ms:1 {}", "interval:ms:1" },
 	};
 
 	(void)state;
@@ -132,13 +144,29 @@ static void test_names(void **state)
 	}
 }
 
+struct error_row {
+	const char *script, *text, *hint;
+};
+
+static void check_error(const struct error_row *row)
+{
+	struct run r;
+
+	setup(&r);
+	expand(&r, row->script);
+	assert_int_equal(r.diags.n_errors, 1);
+	assert_string_equal(r.diags.list.v[0].text, row->text);
+	if (row->hint) {
+		assert_non_null(r.diags.list.v[0].hint);
+		assert_string_equal(r.diags.list.v[0].hint, row->hint);
+	}
+	teardown(&r);
+}
+
 static void test_errors(void **state)
 {
-	static const struct {
-		const char *script, *text, *hint;
-	} rows[] = {
+	static const struct error_row rows[] = {
 		{ "uprob:x:y {}", "Unknown probe type: 'uprob'", "did you mean 'uprobe'?" },
-		{ "watchpoint:1:8:w {}", "memtap has no 'watchpoint' probes", NULL },
 		{ "t:vmscan {}", "tracepoint takes 2 parts, not 1",
 		  "write it as tracepoint:GROUP:EVENT" },
 		{ "t:vmscan:mm_vmscan_writepage {}",
@@ -175,19 +203,45 @@ static void test_errors(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct run r;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		check_error(&rows[i]);
+}
 
-		setup(&r);
-		expand(&r, rows[i].script);
-		assert_int_equal(r.diags.n_errors, 1);
-		assert_string_equal(r.diags.list.v[0].text, rows[i].text);
-		if (rows[i].hint) {
-			assert_non_null(r.diags.list.v[0].hint);
-			assert_string_equal(r.diags.list.v[0].hint, rows[i].hint);
-		}
-		teardown(&r);
-	}
+static void test_errors_of_kinds(void **state)
+{
+	static const struct error_row rows[] = {
+		{ "watchpoint:8:8:w {}",
+		  "an address of a program means nothing without its process",
+		  "give -p PID or -c COMMAND" },
+		{ "w:0xffff888000000001:8:w {}",
+		  "0xffff888000000001 is not a multiple of the length", NULL },
+		{ "w:0xffff888000000000:3:w {}", "a watchpoint is 1, 2, 4 or 8 bytes long", NULL },
+		{ "w:0xffff888000000000:8:rr {}", "'rr' is not a mode",
+		  "use w (written), rw (read or written) or x (executed)" },
+		{ "w:0xffff888000000000:8:r {}", "this processor has no watchpoints of mode 'r'",
+		  "use w (written), rw (read or written) or x (executed)" },
+		{ "w:0xffff888000000000:4:x {}", "a watchpoint of mode x is 8 bytes long", NULL },
+		{ "w:vfs_read+arg1:8:w {}", "'vfs_read+arg1' is not an address",
+		  "a watchpoint on an argument of a function is not possible: print the argument, "
+		  "then watch the address" },
+		{ "iter:tusk {}", "No matches for iter tusk.", "did you mean 'task'?" },
+		{ "iter:task:p {} BEGIN {}",
+		  "a pinned iterator must be the only probe of its script", NULL },
+		{ "iter:*:p {}", "one iterator can be pinned, not a pattern", NULL },
+		{ "self:signal:SIGUSR2 {}", "memtap takes no signal 'SIGUSR2'",
+		  "only SIGUSR1 is there for scripts" },
+		{ "self:x:SIGUSR1 {}", "Unknown event of memtap itself: 'x'",
+		  "write it as self:signal:SIGUSR1" },
+		{ "bench:x {}", "memtap has no 'bench' probes", NULL },
+		{ "p:0hz {}", "'0hz' is not a duration", NULL },
+		{ "t:a:b || s:nosuch:1 || i:zz {}", "none of these probes is to be had",
+		  "t:a:b: No matches for tracepoint a:b.; s:nosuch:1: Unknown software event: "
+		  "'nosuch'; i:zz: 'zz' is not a duration" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		check_error(&rows[i]);
 }
 
 static void test_missing_features(void **state)
@@ -217,6 +271,49 @@ static void test_missing_probes(void **state)
 	assert_int_equal(r.diags.list.v[0].level, DIAG_WARNING);
 	expand(&r, "config = { missing_probes = \"ignore\"; } t:vmscan:x {}");
 	assert_string_equal(r.diags.list.v[0].text, "No probes to attach");
+	teardown(&r);
+}
+
+/* Of a list one must be there, unless the script says what is to be done about the others. */
+static void test_missing_of_list(void **state)
+{
+	struct run r;
+
+	(void)state;
+	setup(&r);
+	expand(&r, "t:a:b, t:sched:sched_switch, t:c:d {}");
+	assert_true(r.ok);
+	assert_int_equal(r.diags.list.n, 2);
+	assert_int_equal(r.diags.list.v[0].level, DIAG_WARNING);
+	assert_true(r.script.probes->variants.v[0]->sites.v[0].optional);
+	expand(&r, "t:a:b, t:c:d {}");
+	assert_int_equal(r.diags.n_errors, 2);
+	expand(&r, "config = { missing_probes = error } t:a:b, t:sched:sched_switch {}");
+	assert_int_equal(r.diags.n_errors, 1);
+	assert_false(r.script.probes->variants.v[0]->sites.v[0].optional);
+	expand(&r, "t:sched:* {} t:sched:sched_switch {}");
+	assert_true(r.script.probes->variants.v[0]->sites.v[0].optional);
+	assert_false(r.script.probes->next->variants.v[0]->sites.v[0].optional);
+	teardown(&r);
+}
+
+/* a || b: what was tried and what was taken is noted; nothing of a failed try stays. */
+static void test_choice_notes(void **state)
+{
+	struct run r;
+
+	(void)state;
+	setup(&r);
+	expand(&r, "i:ms:1, t:a:b || i:zz || i:ms:2 {}");
+	assert_true(r.ok);
+	assert_int_equal(r.diags.list.n, 0);
+	assert_int_equal(r.script.notes.n, 3);
+	assert_string_equal(r.script.notes.v[0], "t:a:b: No matches for tracepoint a:b.");
+	assert_string_equal(r.script.notes.v[1], "i:zz: 'zz' is not a duration");
+	assert_string_equal(r.script.notes.v[2], "i:ms:2: taken");
+	expand(&r, "config = { missing_probes = ignore } i:ms:1 {} t:a:b || t:c:d {}");
+	assert_true(r.ok);
+	assert_int_equal(r.diags.list.n, 0);
 	teardown(&r);
 }
 
@@ -310,8 +407,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_errors_of_kinds),
 		cmocka_unit_test(test_missing_features),
 		cmocka_unit_test(test_missing_probes),
+		cmocka_unit_test(test_missing_of_list),
+		cmocka_unit_test(test_choice_notes),
 		cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_uprobe_glob_joins_aliases),
 		cmocka_unit_test(test_usdt_sites),

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Memory to watch, at an address that scripts can name: writes the eight bytes at 0x600000000 five
+ * times and reads them twice, in a second thread the eight behind them three times. With an
+ * argument it does so only after a line on standard input, and says "ready" before.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/mman.h>
+
+#define WATCHED 0x600000000ul
+
+static void *second(void *arg)
+{
+	volatile long *word = arg;
+
+	for (int i = 0; i < 3; i++)
+		word[1] = i;
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	volatile long *word;
+	pthread_t thread;
+	char line[16];
+	long sum = 0;
+
+	(void)argv;
+	word = mmap((void *)WATCHED, 4096, PROT_READ | PROT_WRITE,
+	            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	if (word == MAP_FAILED)
+		return 1;
+	if (argc > 1) {
+		puts("ready");
+		fflush(stdout);
+		if (!fgets(line, sizeof(line), stdin))
+			return 1;
+	}
+	for (int i = 0; i < 5; i++)
+		word[0] = i;
+	for (int i = 0; i < 2; i++)
+		sum += word[0];
+	if (pthread_create(&thread, NULL, second, (void *)word))
+		return 1;
+	pthread_join(thread, NULL);
+	return sum == 8 ? 0 : 1;
+}

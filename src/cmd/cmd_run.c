@@ -25,7 +25,8 @@
 struct options {
 	const char *program, *command, *format, *output, *dump;
 	u32 pid;
-	bool list, quiet, verbose, keep_errors, dry_run, unsafe, no_warnings, help, version;
+	bool list, quiet, verbose, keep_errors, dry_run, unsafe, no_warnings, no_demangle, lines,
+		help, version;
 };
 
 #define TO(member) offsetof(struct options, member)
@@ -45,6 +46,10 @@ static const struct opt rows[] = {
 	{ 'l', "list", NULL, OPT_FLAG, TO(list), "list the probes that match a pattern" },
 	{ 'd', "dump", DUMP_STAGES, OPT_CHOICE, TO(dump), "print a stage of compiling and end" },
 	{ 0, "dry-run", NULL, OPT_FLAG, TO(dry_run), "end once all probes are attached" },
+	{ 0, "lines", NULL, OPT_FLAG, TO(lines),
+	  "source lines and inlined functions in user stacks" },
+	{ 0, "no-demangle", NULL, OPT_FLAG, TO(no_demangle),
+	  "names of C++ and Rust functions as the linker sees them" },
 	{ 0, "unsafe", NULL, OPT_FLAG, TO(unsafe), "allow system(), signal() and the like" },
 	{ 0, "no-warnings", NULL, OPT_FLAG, TO(no_warnings), "do not print warnings" },
 	{ 'h', "help", NULL, OPT_FLAG, TO(help), "print this" },
@@ -171,6 +176,8 @@ static int run_job(const struct job *j, const struct options *o, struct child *c
 		.json = o->format && strcmp(o->format, "json") == 0,
 		.keep_errors = o->keep_errors,
 		.dry_run = o->dry_run,
+		.mangled = o->no_demangle,
+		.lines = o->lines,
 		.output = o->output,
 		.output_fd = STDOUT_FILENO,
 		.pid = (s32)o->pid,

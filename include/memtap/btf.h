@@ -83,11 +83,17 @@ struct btf *btf_open_module(const char *name, struct btf *base, struct btf_error
 /* A file: raw BTF, or an ELF file with a .BTF section (kernel image, module, BPF object). An ELF
  * file that brings the base of its split BTF along (.BTF.base) is opened on that. */
 struct btf *btf_open(const char *path, struct btf_error *e);
-/* The same for split BTF on `base` (NULL: none), which must be the one it was made with. */
+/* The same for split BTF on `base` (NULL: none), which must be the one it was made with; but an ELF
+ * file that brings its base along is put onto `base` as btf_relocate does. */
 struct btf *btf_open_split(const char *path, struct btf *base, struct btf_error *e);
 /* n bytes at p, raw or ELF. They are borrowed and must stay unchanged until the last btf_unref. */
 struct btf *btf_open_memory(const void *p, size_t n, struct btf_error *e);
 struct btf *btf_open_memory_split(const void *p, size_t n, struct btf *base, struct btf_error *e);
+
+/* Split BTF that was made with a small base (names, kinds and sizes of what it needs, as
+ * .BTF.base has them) as if it had been made with `base`: a new object, which needs `split` no
+ * longer. Fails when `base` has not got one of those types, or several for one. */
+struct btf *btf_relocate(const struct btf *split, struct btf *base, struct btf_error *e);
 
 /* One more owner; returns b. */
 struct btf *btf_ref(struct btf *b);

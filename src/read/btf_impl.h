@@ -7,6 +7,7 @@
  *     btf_source   bytes, mapped or read in pages       btf_info   one record and its entries
  *     btf_lanes    many records at once                 btf_field, btf_path, btf_enum
  *     btf_walk     passes over all types, ids           btf_check  everything
+ *     btf_relocate split BTF from one base to another
  */
 #ifndef READ_BTF_IMPL_H
 #define READ_BTF_IMPL_H
@@ -129,6 +130,9 @@ bool btf_fail(struct btf_error *e, const char *fmt, ...) PRINTF_LIKE(2, 3);
 bool btf_fail_sys(struct btf_error *e, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* Any file, as if it could not be mapped when `window` is set. */
 struct btf *btf_open_how(const char *path, struct btf *base, bool window, struct btf_error *e);
+
+/* As btf_open_memory_split, of a mapping that is taken over, on failure too. */
+struct btf *btf_open_mapping(void *p, size_t n, struct btf *base, struct btf_error *e);
 
 /* btf_elf.c: the named section of an ELF file. False, with `e` set, when there is none. */
 bool btf_elf_section(const u8 *p, u64 n, const char *name, u64 *at, u64 *len, bool *is_64,

@@ -15,6 +15,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #define KERNEL_DIR    "/sys/kernel/btf/"
 #define KERNEL_FILE   KERNEL_DIR "vmlinux"
@@ -231,14 +232,15 @@ static bool is_elf(const struct btf *b)
 	return b->src.n >= 4 && btf_need(b, b->src.p, 4) && memcmp(b->src.p, "\177ELF", 4) == 0;
 }
 
-/* Split BTF in an ELF file may bring a small base along: the parts it refers to. */
+/* Split BTF in an ELF file may bring a small base along, which it was made with. */
 static bool load_elf_base(struct btf *b, struct btf_error *e)
 {
 	u64 at, n;
 	bool is_64;
 
-	if (b->base || !btf_elf_section(b->src.p, b->src.n, ".BTF.base", &at, &n, &is_64, NULL))
+	if (!btf_elf_section(b->src.p, b->src.n, ".BTF.base", &at, &n, &is_64, NULL))
 		return true;
+	btf_unref(b->base);
 	b->base = btf_open_memory(b->src.p + at, (size_t)n, e);
 	return b->base != NULL;
 }
@@ -263,6 +265,18 @@ static bool load_any(struct btf *b, struct btf_error *e)
 	return is_elf(b) ? load_elf(b, e) : load(b, b->src.n, e);
 }
 
+/* What was opened, on the base that was given: put there if it was made with another. */
+static struct btf *on_base(struct btf *b, struct btf *base, struct btf_error *e)
+{
+	struct btf *moved;
+
+	if (!base || b->base == base)
+		return b;
+	moved = btf_relocate(b, base, e);
+	btf_unref(b);
+	return moved;
+}
+
 struct btf *btf_open_how(const char *path, struct btf *base, bool window, struct btf_error *e)
 {
 	struct btf *b = btf_new(base, e);
@@ -272,6 +286,9 @@ struct btf *btf_open_how(const char *path, struct btf *base, bool window, struct
 	if (btf_source_open(&b->src, path, window, e) && load_any(b, e)) {
 		if (strncmp(path, KERNEL_DIR, strlen(KERNEL_DIR)) == 0)
 			atomic_store(&b->ptr_size, sizeof(void *));
+		b = on_base(b, base, e);
+		if (!b)
+			fail_in(e, path);
 		return b;
 	}
 	fail_in(e, path);
@@ -320,9 +337,22 @@ struct btf *btf_open_memory_split(const void *p, size_t n, struct btf *base, str
 		return NULL;
 	btf_source_borrow(&b->src, p, n);
 	if (load_any(b, e))
-		return b;
+		return on_base(b, base, e);
 	btf_unref(b);
 	return NULL;
+}
+
+struct btf *btf_open_mapping(void *p, size_t n, struct btf *base, struct btf_error *e)
+{
+	struct btf *b = btf_open_memory_split(p, n, base, e);
+
+	if (b) {
+		b->src.map = p;
+		b->src.map_n = n;
+	} else {
+		munmap(p, n);
+	}
+	return b;
 }
 
 struct btf *btf_open_memory(const void *p, size_t n, struct btf_error *e)

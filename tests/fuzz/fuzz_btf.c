@@ -2,7 +2,8 @@
 /*
  * Any bytes as BTF: every question about every type, and the searches by name. The mutator edits
  * records, entries and header words of what is BTF already; half of what it is given goes to the
- * fuzzer's own. The input's upper half is also read as split BTF on the lower.
+ * fuzzer's own. The input's upper half is also read as split BTF on the lower, and that is moved to
+ * a base with the same types.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -126,8 +127,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 		split = btf_open_memory_split(p, n, b, NULL);
 	if (b)
 		ask_file(b);
-	if (split)
+	if (split) {
+		struct btf *base = btf_open_memory(p, n, NULL);
+		struct btf *moved = base ? btf_relocate(split, base, NULL) : NULL;
+
 		ask_file(split);
+		if (moved)
+			ask_file(moved);
+		btf_unref(moved);
+		btf_unref(base);
+	}
 	btf_unref(split);
 	btf_unref(b);
 	return 0;

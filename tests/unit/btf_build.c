@@ -76,3 +76,46 @@ void btf_build_free(struct btf_build *w)
 	buf_free(&w->layout);
 	buf_free(&w->file);
 }
+
+static void elf_entry(struct buf *rows, bool is_64, u32 name, u64 flags, u64 at, u64 n)
+{
+	u32 word = is_64 ? 8 : 4;
+	u8 row[64] = { 0 };
+
+	memcpy(row, &name, 4);
+	row[4] = 1;
+	memcpy(row + 8, &flags, word);
+	memcpy(row + (is_64 ? 24 : 16), &at, word);
+	memcpy(row + (is_64 ? 32 : 20), &n, word);
+	buf_add(rows, row, is_64 ? 64 : 40);
+}
+
+void btf_build_elf(struct buf *f, const struct btf_elf_part *parts, u32 n, bool is_64, u32 flags)
+{
+	u32 hdr = is_64 ? 64 : 52;
+	struct buf names = { 0 }, rows = { 0 }, data = { 0 };
+	u8 head[64] = { 0x7f, 'E', 'L', 'F', is_64 ? 2 : 1, 1, 1 };
+	u64 at;
+
+	buf_add(&names, "\0.names", 8);
+	elf_entry(&rows, is_64, 0, 0, 0, 0);
+	for (u32 i = 0; i < n; i++) {
+		buf_fill(&data, 0, ROUND_UP(data.n, 8) - data.n);
+		elf_entry(&rows, is_64, (u32)names.n, flags, hdr + data.n, parts[i].n);
+		buf_add(&names, parts[i].name, strlen(parts[i].name) + 1);
+		buf_add(&data, parts[i].p, parts[i].n);
+	}
+	elf_entry(&rows, is_64, 1, 0, hdr + data.n, names.n);
+	at = hdr + data.n + names.n;
+	memcpy(head + (is_64 ? 40 : 32), &at, is_64 ? 8 : 4);
+	head[is_64 ? 58 : 46] = is_64 ? 64 : 40;
+	head[is_64 ? 60 : 48] = (u8)(n + 2);
+	head[is_64 ? 62 : 50] = (u8)(n + 1);
+	buf_add(f, head, hdr);
+	buf_add(f, data.p, data.n);
+	buf_add(f, names.p, names.n);
+	buf_add(f, rows.p, rows.n);
+	buf_free(&names);
+	buf_free(&rows);
+	buf_free(&data);
+}

@@ -25,4 +25,12 @@ void btf_build_two(struct btf_build *w, u32 a, u32 b);
 const void *btf_build_file(struct btf_build *w, size_t *n);
 void btf_build_free(struct btf_build *w);
 
+/* An ELF file of class 64 or 32 with these sections, at most 4, and one of names. */
+struct btf_elf_part {
+	const char *name;
+	const void *p;
+	size_t n;
+};
+void btf_build_elf(struct buf *f, const struct btf_elf_part *parts, u32 n, bool is_64, u32 flags);
+
 #endif

@@ -130,36 +130,6 @@ static void refuses_a_base_of_other_order(void **state)
 	btf_build_free(&split);
 }
 
-/* An ELF file of class 64 or 32 with three sections: none, names, .BTF. */
-static void write_elf(struct buf *f, const void *btf, size_t n, bool is_64, u32 flags)
-{
-	static const char names[] = "\0.names\0.BTF";
-	u32 hdr = is_64 ? 64 : 52, ent = is_64 ? 64 : 40, word = is_64 ? 8 : 4;
-	u64 at = hdr + sizeof(names) + n;
-	u64 rows[3][4] = { { 0 },
-		           { 1, 0, hdr, sizeof(names) },
-		           { 8, flags, hdr + sizeof(names), n } };
-	u8 head[64] = { 0x7f, 'E', 'L', 'F', is_64 ? 2 : 1, 1, 1 };
-
-	memcpy(head + (is_64 ? 40 : 32), &at, word);
-	head[is_64 ? 58 : 46] = (u8)ent;
-	head[is_64 ? 60 : 48] = 3;
-	head[is_64 ? 62 : 50] = 1;
-	buf_add(f, head, hdr);
-	buf_add(f, names, sizeof(names));
-	buf_add(f, btf, n);
-	for (u32 i = 0; i < 3; i++) {
-		u8 row[64] = { 0 };
-
-		memcpy(row, &rows[i][0], 4);
-		row[4] = 1;
-		memcpy(row + 8, &rows[i][1], word);
-		memcpy(row + (is_64 ? 24 : 16), &rows[i][2], word);
-		memcpy(row + (is_64 ? 32 : 20), &rows[i][3], word);
-		buf_add(f, row, ent);
-	}
-}
-
 static void reads_elf_sections(void **state)
 {
 	struct btf_build w = { 0 };
@@ -171,10 +141,11 @@ static void reads_elf_sections(void **state)
 	write_base(&w);
 	p = btf_build_file(&w, &n);
 	for (u32 i = 0; i < 2; i++) {
+		const struct btf_elf_part part = { ".BTF", p, n };
 		struct buf f = { 0 };
 		struct btf *b;
 
-		write_elf(&f, p, n, i, 0);
+		btf_build_elf(&f, &part, 1, i, 0);
 		b = btf_open_memory(f.p, f.n, &e);
 		if (!b)
 			fail_msg("%s", e.text);
@@ -184,7 +155,7 @@ static void reads_elf_sections(void **state)
 		for (size_t cut = 4; cut < f.n; cut += 7)
 			btf_unref(btf_open_memory(f.p, cut, &e));
 		buf_free(&f);
-		write_elf(&f, p, n, i, 0x800);
+		btf_build_elf(&f, &part, 1, i, 0x800);
 		assert_null(btf_open_memory(f.p, f.n, &e));
 		assert_string_equal(e.text, "the ELF section .BTF is compressed or empty");
 		buf_free(&f);

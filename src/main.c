@@ -13,6 +13,7 @@ static const struct {
 	int (*run)(int argc, char **argv);
 } commands[] = {
 	{ "run", cmd_run },
+	{ "check", cmd_check },
 	{ "btf", cmd_btf },
 };
 

@@ -5,8 +5,12 @@
 #ifndef CMD_CMD_H
 #define CMD_CMD_H
 
+#define MEMTAP_VERSION "0.1"
+
 /* Runs, lists or dumps a script. */
 int cmd_run(int argc, char **argv);
+/* Compiles scripts and reports their errors. */
+int cmd_check(int argc, char **argv);
 /* Shows, searches, dumps and compares the kernel's types. */
 int cmd_btf(int argc, char **argv);
 

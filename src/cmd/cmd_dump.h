@@ -5,11 +5,19 @@
 
 #include "cmd/job.h"
 
-/* The words of -d, as an option table wants them. */
-#define DUMP_STAGES "ast|types|unit|bpf"
+/* The words of -d in the usage text and in messages. */
+#define DUMP_WORDS "ast, types, unit, bpf, time, verifier, libbpf, all"
 
-/* How far a script must be compiled for that dump. */
-enum stage dump_stage(const char *what);
-void dump_print(const struct job *j, const char *what);
+/* What the list behind -d asks for. */
+struct dump_request {
+	u32 rows;        /* bits: rows of the table in cmd_dump.c */
+	enum stage last; /* how far the script must be compiled */
+	bool loads;      /* and its programs loaded into the kernel */
+};
+
+/* Reads "ast,types". bpftrace's names of stages are known too. False and *e at a wrong word. */
+bool dump_parse(struct dump_request *r, const char *words, struct err *e);
+/* Prints it; programs are loaded, not attached. Returns the exit code. */
+int dump_print(const struct job *j, const struct dump_request *r);
 
 #endif

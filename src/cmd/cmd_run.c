@@ -7,79 +7,17 @@
 #include "cmd/cmd.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/opt.h"
-#include "cmd/cmd_dump.h"
+#include "cmd/cmd_fmt.h"
+#include "cmd/cmd_info.h"
 #include "cmd/cmd_list.h"
-#include "cmd/job.h"
+#include "cmd/run_options.h"
 #include "cmd/say.h"
-#include "run/session.h"
+#include "kern/live.h"
 #include "run/world_linux.h"
-
-#define VERSION "0.1"
-
-struct options {
-	const char *program, *command, *format, *output, *dump;
-	u32 pid;
-	bool list, quiet, verbose, keep_errors, dry_run, unsafe, no_warnings, no_demangle, lines,
-		help, version;
-};
-
-#define TO(member) offsetof(struct options, member)
-
-static const struct opt rows[] = {
-	{ 'e', NULL, "PROGRAM", OPT_TEXT, TO(program), "run this script" },
-	{ 'c', "cmd", "COMMAND", OPT_TEXT, TO(command),
-	  "start COMMAND once all probes are attached, end with it" },
-	{ 'p', "pid", "PID", OPT_NUMBER, TO(pid), "look at this process only, end with it" },
-	{ 'f', "format", "text|json", OPT_CHOICE, TO(format), "how to print (text)" },
-	{ 'o', "output", "FILE", OPT_TEXT, TO(output), "print to FILE instead of standard output" },
-	{ 'q', "quiet", NULL, OPT_FLAG, TO(quiet), "say nothing but what the script prints" },
-	{ 'v', "verbose", NULL, OPT_FLAG, TO(verbose),
-	  "say more: what the kernel's verifier says; with -l, arguments" },
-	{ 'k', NULL, NULL, OPT_FLAG, TO(keep_errors),
-	  "warn about failed reads and missing keys too" },
-	{ 'l', "list", NULL, OPT_FLAG, TO(list), "list the probes that match a pattern" },
-	{ 'd', "dump", DUMP_STAGES, OPT_CHOICE, TO(dump), "print a stage of compiling and end" },
-	{ 0, "dry-run", NULL, OPT_FLAG, TO(dry_run), "end once all probes are attached" },
-	{ 0, "lines", NULL, OPT_FLAG, TO(lines),
-	  "source lines and inlined functions in user stacks" },
-	{ 0, "no-demangle", NULL, OPT_FLAG, TO(no_demangle),
-	  "names of C++ and Rust functions as the linker sees them" },
-	{ 0, "unsafe", NULL, OPT_FLAG, TO(unsafe), "allow system(), signal() and the like" },
-	{ 0, "no-warnings", NULL, OPT_FLAG, TO(no_warnings), "do not print warnings" },
-	{ 'h', "help", NULL, OPT_FLAG, TO(help), "print this" },
-	{ 'V', "version", NULL, OPT_FLAG, TO(version), "print the version" },
-};
-
-static const char usage_head[] =
-	"memtap answers questions about memory and caches on a running Linux system.\n"
-	"\n"
-	"  memtap [options] -e PROGRAM [parameter...]\n"
-	"  memtap [options] FILE [parameter...]      (FILE '-' is standard input)\n"
-	"  memtap -l[v] [PATTERN]\n"
-	"  memtap btf COMMAND ...                    (the kernel's types: memtap btf --help)\n"
-	"\n"
-	"Options:\n";
-
-static const char usage_examples[] =
-	"\n"
-	"Examples:\n"
-	"  memtap -e 'uprobe:./itest:cache_insert { @bytes = lhist(arg2, 0, 16384, 128) }' \\\n"
-	"         -c './itest 100'\n"
-	"      the sizes a program stores in its cache\n"
-	"  memtap -e 'usdt::memcached:command__get { @[str(arg1, arg2)] = count() }' -p PID\n"
-	"      the keys a memcached is asked for\n"
-	"  memtap -e 'software:page-faults:1 { @[comm, pid] = count() }'\n"
-	"      page faults by process, until Ctrl-C\n"
-	"  memtap -e 'tracepoint:vmscan:* { @[probe] = count() } interval:s:5 { exit() }'\n"
-	"      what the kernel does to reclaim memory, for five seconds\n"
-	"  memtap -lv 'tracepoint:vmscan:*begin'\n"
-	"      events with their arguments\n";
 
 static int fail(const struct err *e)
 {
@@ -91,9 +29,7 @@ static int print_usage(void)
 {
 	struct buf b = { 0 };
 
-	buf_puts(&b, usage_head);
-	opt_usage(&b, rows, ARRAY_SIZE(rows));
-	buf_puts(&b, usage_examples);
+	run_options_usage(&b);
 	say_output(&b);
 	buf_free(&b);
 	return 0;
@@ -103,7 +39,7 @@ static int print_version(void)
 {
 	struct buf b = { 0 };
 
-	buf_puts(&b, "memtap " VERSION "\n");
+	buf_puts(&b, "memtap " MEMTAP_VERSION "\n");
 	say_output(&b);
 	buf_free(&b);
 	return 0;
@@ -112,7 +48,7 @@ static int print_version(void)
 /* ---- what to compile -------------------------------------------------------------------------- */
 
 /* The script of -e, or of the first argument, which is then taken from the parameters. */
-static bool read_source(struct job *j, const struct options *o, struct opt_rest *rest,
+static bool read_source(struct job *j, const struct run_options *o, struct opt_rest *rest,
                         struct err *e)
 {
 	const char *path;
@@ -131,13 +67,6 @@ static bool read_source(struct job *j, const struct options *o, struct opt_rest 
 	if (e->code == ENOENT && strchr(path, '{'))
 		err_hint(e, "a script on the command line needs -e");
 	return false;
-}
-
-static bool check_process(u32 pid, struct err *e)
-{
-	if (!pid || kill((pid_t)pid, 0) == 0 || errno != ESRCH)
-		return true;
-	return err_set(e, "there is no process %u", pid);
 }
 
 /* ---- running ---------------------------------------------------------------------------------- */
@@ -167,7 +96,7 @@ static void report(void *ctx, enum report kind, const struct loc *loc, const cha
 	}
 }
 
-static int run_job(const struct job *j, const struct options *o, struct child *child)
+static int run_job(const struct job *j, const struct run_options *o, struct child *child)
 {
 	struct reporter r = { j, !o->no_warnings };
 	struct session_options so = {
@@ -176,8 +105,7 @@ static int run_job(const struct job *j, const struct options *o, struct child *c
 		.json = o->format && strcmp(o->format, "json") == 0,
 		.keep_errors = o->keep_errors,
 		.dry_run = o->dry_run,
-		.mangled = o->no_demangle,
-		.lines = o->lines,
+		.buffering = o->output_buffering,
 		.output = o->output,
 		.output_fd = STDOUT_FILENO,
 		.pid = (s32)o->pid,
@@ -188,23 +116,20 @@ static int run_job(const struct job *j, const struct options *o, struct child *c
 	struct err e = { 0 };
 	int code = session_run(j->unit, &so, child, &e);
 
-	if (code < 0 && e.placed)
-		say_at(&j->source, DIAG_ERROR, (struct loc){ e.off, e.len }, e.text,
-		       e.hint[0] ? e.hint : NULL);
-	else if (code < 0)
-		say_error(&e);
+	if (code < 0)
+		say_failure(&j->source, &e);
 	return code < 0 ? 1 : code;
 }
 
-static enum stage last_stage(const struct options *o)
+static enum stage last_stage(const struct run_options *o)
 {
 	if (o->list)
 		return STAGE_SITES;
-	return o->dump ? dump_stage(o->dump) : STAGE_UNIT;
+	return o->dump ? o->dumped.last : STAGE_UNIT;
 }
 
 /* Compiles and then does what was asked for. */
-static int do_job(struct job *j, const struct options *o, struct child *child)
+static int do_job(struct job *j, const struct run_options *o, struct child *child)
 {
 	bool ok = job_compile(j, last_stage(o), o->keep_errors);
 
@@ -212,16 +137,15 @@ static int do_job(struct job *j, const struct options *o, struct child *child)
 	if (!ok)
 		return 1;
 	if (o->dump)
-		dump_print(j, o->dump);
-	else if (o->list)
-		list_script(j, o->verbose);
-	else
+		return dump_print(j, &o->dumped);
+	if (!o->list)
 		return run_job(j, o, child);
+	list_script(j, o->verbose);
 	return 0;
 }
 
 /* A pattern for -l, unless it is the path of a script. */
-static bool is_pattern(const struct options *o, const struct opt_rest *rest)
+static bool is_pattern(const struct run_options *o, const struct opt_rest *rest)
 {
 	struct stat st;
 
@@ -230,7 +154,20 @@ static bool is_pattern(const struct options *o, const struct opt_rest *rest)
 	                     (stat(rest->v[0], &st) < 0 || !S_ISREG(st.st_mode))));
 }
 
-static int run_in_world(struct world *w, const struct options *o, struct opt_rest *rest)
+/* --fmt: only the text is looked at. */
+static int format_source(const struct run_options *o, struct opt_rest *rest)
+{
+	struct err e = { 0 };
+	struct job j;
+	int code;
+
+	job_init(&j, NULL);
+	code = read_source(&j, o, rest, &e) ? fmt_print(&j, !o->no_warnings) : fail(&e);
+	job_free(&j);
+	return code;
+}
+
+static int run_in_world(struct world *w, const struct run_options *o, struct opt_rest *rest)
 {
 	struct child *child = NULL;
 	struct err e = { 0 };
@@ -260,38 +197,41 @@ static int run_in_world(struct world *w, const struct options *o, struct opt_res
 	return code;
 }
 
-static bool check_options(const struct options *o, struct err *e)
+/* The features of --no-feature are known: they are not there. NULL: none is known. */
+static const struct features *fewer_features(const struct run_options *o)
 {
-	if (o->command && o->pid)
-		return err_set(e, "-c and -p can not be used together");
-	if (o->list && o->dump)
-		return err_set(e, "-l and -d can not be used together");
-	return check_process(o->pid, e);
+	return o->without.asked ? &o->without : NULL;
+}
+
+static int run_options(const struct run_options *o, struct opt_rest *rest)
+{
+	struct world_linux_options machine = { .features = fewer_features(o) };
+	struct world *w = world_linux_new(&machine);
+	int code = o->info ? info_print(w, o->format && strcmp(o->format, "json") == 0)
+	                   : run_in_world(w, o, rest);
+
+	world_linux_free(w);
+	return code;
 }
 
 int cmd_run(int argc, char **argv)
 {
-	struct world_linux_options machine = { 0 };
-	struct options o = { 0 };
+	struct run_options o = { 0 };
 	struct arena arena = { 0 };
 	struct opt_rest rest;
 	struct err e = { 0 };
-	struct world *w;
 	int code;
 
-	if (!opt_parse(rows, ARRAY_SIZE(rows), &o, &arena, argc, argv, &rest, &e)) {
+	if (!run_options_parse(&o, &arena, argc, argv, &rest, &e))
 		code = fail(&e);
-	} else if (o.help) {
+	else if (o.help)
 		code = print_usage();
-	} else if (o.version) {
+	else if (o.version)
 		code = print_version();
-	} else if (!check_options(&o, &e)) {
-		code = fail(&e);
-	} else {
-		w = world_linux_new(&machine);
-		code = run_in_world(w, &o, &rest);
-		world_linux_free(w);
-	}
+	else if (o.fmt)
+		code = format_source(&o, &rest);
+	else
+		code = run_options(&o, &rest);
 	arena_free(&arena);
 	return code;
 }

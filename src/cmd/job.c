@@ -5,6 +5,7 @@
 #include "cmd/job.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "gen/gen.h"
 
@@ -24,17 +25,64 @@ void job_free(struct job *j)
 	arena_free(&j->arena);
 }
 
-bool job_compile(struct job *j, enum stage last, bool helper_errors)
+const char *stage_name(enum stage stage)
 {
-	if (!parse_script(&j->script, &j->diags) || !config_read(&j->config, &j->script, &j->diags))
-		return false;
-	j->config.helper_errors = helper_errors;
-	if (last >= STAGE_SITES && !targets_expand(&j->script, &j->config, j->world, &j->diags))
-		return false;
-	if (last >= STAGE_TYPES && !infer_script(&j->script, &j->config, j->world, &j->diags))
-		return false;
-	if (last < STAGE_UNIT)
-		return true;
+	static const char *const names[] = {
+		[STAGE_TREE] = "parse",
+		[STAGE_SITES] = "expand",
+		[STAGE_TYPES] = "types",
+		[STAGE_UNIT] = "emit",
+	};
+
+	return names[stage];
+}
+
+static bool parse(struct job *j)
+{
+	return parse_script(&j->script, &j->diags) &&
+	       config_read(&j->config, &j->script, &j->diags);
+}
+
+static bool expand(struct job *j)
+{
+	return targets_expand(&j->script, &j->config, j->world, &j->diags);
+}
+
+static bool infer(struct job *j)
+{
+	return infer_script(&j->script, &j->config, j->world, &j->diags);
+}
+
+static bool emit(struct job *j)
+{
 	j->unit = unit_new();
 	return gen_script(j->unit, &j->script, &j->config, j->world, &j->diags);
+}
+
+static u64 now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
+}
+
+bool job_compile(struct job *j, enum stage last, bool helper_errors)
+{
+	static bool (*const steps[N_STAGES])(struct job * j) = {
+		[STAGE_TREE] = parse,
+		[STAGE_SITES] = expand,
+		[STAGE_TYPES] = infer,
+		[STAGE_UNIT] = emit,
+	};
+
+	for (u32 i = 0; i <= (u32)last; i++) {
+		u64 start = now_ns();
+
+		if (!steps[i](j))
+			return false;
+		j->ns[i] = now_ns() - start;
+		j->config.helper_errors = helper_errors;
+	}
+	return true;
 }

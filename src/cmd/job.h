@@ -12,6 +12,7 @@ enum stage {
 	STAGE_SITES, /* attach points expanded */
 	STAGE_TYPES,
 	STAGE_UNIT,
+	N_STAGES,
 };
 
 struct job {
@@ -22,11 +23,14 @@ struct job {
 	struct config config;
 	struct world *world; /* borrowed */
 	struct unit *unit;   /* after STAGE_UNIT */
+	u64 ns[N_STAGES];    /* what each stage took */
 };
 
 void job_init(struct job *j, struct world *w);
 void job_free(struct job *j);
 /* Compiles as far as `last`. False when there are errors in j->diags. `helper_errors` is -k. */
 bool job_compile(struct job *j, enum stage last, bool helper_errors);
+
+const char *stage_name(enum stage stage);
 
 #endif

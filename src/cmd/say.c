@@ -96,6 +96,15 @@ void say_at(const struct source *s, enum diag_level level, struct loc loc, const
 	arena_free(&arena);
 }
 
+void say_failure(const struct source *s, const struct err *e)
+{
+	if (e->placed)
+		say_at(s, DIAG_ERROR, (struct loc){ e->off, e->len }, e->text,
+		       e->hint[0] ? e->hint : NULL);
+	else
+		say_error(e);
+}
+
 void say_output(const struct buf *b)
 {
 	fwrite(buf_text(b), 1, b->n, stdout);

@@ -11,6 +11,8 @@
 
 /* "ERROR: text", and "HINT: ..." when there is one. */
 void say_error(const struct err *e);
+/* The same, at its place in the script when it has one. */
+void say_failure(const struct source *s, const struct err *e);
 void say_warning(const char *text);
 /* As it is, on lines of its own. */
 void say_note(const char *text);

@@ -54,8 +54,8 @@ bool kern_map_create(struct live *l, u32 map, struct err *e);
 bool kern_map_data_open(struct live *l, struct err *e);
 
 /* ---- kern_prog.c ---- */
-/* Loads program i of the unit; `log` gets the verifier's log of a failure and may be NULL. */
-bool kern_prog_load(struct live *l, u32 i, struct buf *log, struct err *e);
+/* Loads program i of the unit; logs as the options say. */
+bool kern_prog_load(struct live *l, u32 i, const struct live_options *o, struct err *e);
 /* The descriptor that serves site `site` of program i. */
 int kern_prog_fd(const struct live *l, u32 i, u32 site);
 /* True when all sites of the program share one multi link (and it is loaded for that). */

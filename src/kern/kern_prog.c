@@ -210,7 +210,22 @@ static bool refused(const struct load *ld, int code, struct buf *log, struct err
 	return false;
 }
 
-bool kern_prog_load(struct live *l, u32 i, struct buf *log, struct err *e)
+/* Loads once more and keeps the log of that. */
+static void log_accepted(const struct load *ld, struct buf *log)
+{
+	char *text = calloc(1, LOG_BYTES);
+	int fd;
+
+	if (!text)
+		abort();
+	fd = try_load(ld, text, LOG_BYTES);
+	if (fd >= 0)
+		close(fd);
+	buf_printf(log, "%s:\n%s", ld->prog->name, text);
+	free(text);
+}
+
+bool kern_prog_load(struct live *l, u32 i, const struct live_options *o, struct err *e)
 {
 	const struct uprog *p = &l->unit->progs.v[i];
 	struct loaded *loaded = &l->progs[i];
@@ -225,9 +240,11 @@ bool kern_prog_load(struct live *l, u32 i, struct buf *log, struct err *e)
 		int fd = try_load(&ld, NULL, 0);
 
 		if (fd < 0)
-			ok = refused(&ld, -fd, log, e);
+			ok = refused(&ld, -fd, o->log, e);
 		else
 			loaded->fds[loaded->n++] = fd;
+		if (ok && j == 0 && o->whole_log)
+			log_accepted(&ld, o->log);
 	}
 	free(insns);
 	return ok;

@@ -10,6 +10,8 @@
 #include <assert.h>
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -71,27 +73,42 @@ static struct live *live_new(const struct unit *u, const struct live_options *o)
 	return l;
 }
 
-static bool load_all(struct live *l, struct buf *log, struct err *e)
+static bool load_all(struct live *l, const struct live_options *o, struct err *e)
 {
 	for (u32 i = 0; i < l->unit->maps.n; i++)
 		if (!kern_map_create(l, i, e))
 			return false;
 	for (u32 i = 0; i < l->unit->progs.n; i++)
-		if (!kern_prog_load(l, i, log, e))
+		if (!kern_prog_load(l, i, o, e))
 			return false;
 	return kern_map_data_open(l, e) && open_ring(l, e);
+}
+
+/* Where libbpf's messages go. libbpf has one sink for the process, and no context for it. */
+static struct buf *libbpf_sink;
+
+static int libbpf_says(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	char text[1024];
+
+	(void)level;
+	vsnprintf(text, sizeof(text), fmt, ap);
+	buf_puts(libbpf_sink, text);
+	return 0;
 }
 
 struct live *live_load(const struct unit *u, const struct live_options *o, struct err *e)
 {
 	struct live *l;
 
-	libbpf_set_print(NULL);
+	libbpf_sink = o->libbpf_log;
+	libbpf_set_print(libbpf_sink ? libbpf_says : NULL);
 	l = live_new(u, o);
-	if (!load_all(l, o->log, e)) {
+	if (!load_all(l, o, e)) {
 		live_free(l);
-		return NULL;
+		l = NULL;
 	}
+	libbpf_set_print(NULL);
 	return l;
 }
 

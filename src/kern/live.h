@@ -20,6 +20,8 @@ void features_probe(struct features *f, u32 wanted);
 struct live_options {
 	const struct features *features; /* what is known already; NULL: nothing */
 	struct buf *log; /* gets the verifier's whole log when a program is refused; may be NULL */
+	bool whole_log;  /* `log` gets it for programs that are accepted too */
+	struct buf *libbpf_log; /* gets what libbpf says meanwhile; may be NULL */
 };
 
 /*

@@ -103,6 +103,11 @@ struct loc targets_loc(const struct targets *t, u32 i)
 
 void targets_failed(struct targets *t, u32 i, const struct err *e)
 {
+	if (t->world->only_checks && (e->code == EACCES || e->code == EPERM)) {
+		t->n_unchecked++;
+		diag_warn(t->diags, targets_loc(t, i), "this probe is not checked: %s", e->text);
+		return;
+	}
 	diag_error(t->diags, targets_loc(t, i), "%s", e->text);
 	if (e->hint[0])
 		diag_hint(t->diags, "%s", e->hint);
@@ -473,7 +478,7 @@ bool targets_expand(struct script *s, const struct config *c, struct world *w, s
 			over = p->loc;
 	}
 	check_limit(&t, over);
-	found = t.n_sites > 0;
+	found = t.n_sites > 0 || t.n_unchecked > 0;
 	if (!found && d->n_errors == errors)
 		diag_error(d, s->probes ? s->probes->loc : (struct loc){ 0, 0 },
 		           "No probes to attach");

@@ -32,6 +32,7 @@ struct targets {
 	bool forgiving;
 	bool is_trial; /* one of several to choose from: a miss is an error of `diags` */
 	u32 n_missing; /* of the probe's attach points */
+	u32 n_unchecked; /* attach points that may not be looked up */
 };
 
 /* One way to write a probe type. */

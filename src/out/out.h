@@ -28,6 +28,15 @@ struct out {
 	const struct out_ops *ops;
 };
 
+/* What went wrong in a program, n times. */
+struct out_error {
+	const struct loc *loc; /* where in the script, or NULL */
+	const char *text;
+	const char *helper; /* the helper function that failed, or NULL */
+	s32 retcode;        /* and what it returned */
+	u64 n;
+};
+
 struct out_ops {
 	/* JSON only; text says it on stderr, as a message. */
 	void (*attached)(struct buf *b, const struct out *o, u32 n_probes);
@@ -45,9 +54,8 @@ struct out_ops {
 	void (*keyed)(struct buf *b, const struct out *o, const struct umap *m, const void *key,
 	              const struct type *vt, const void *value);
 	void (*lost)(struct buf *b, const struct out *o, u64 n);
-	/* JSON only, as `attached`: what went wrong in a program n times, at a place or NULL. */
-	void (*runtime_error)(struct buf *b, const struct out *o, const struct loc *loc,
-	                      const char *text, u64 n);
+	/* JSON only, as `attached`: what went wrong in a program. */
+	void (*runtime_error)(struct buf *b, const struct out *o, const struct out_error *e);
 	/* What a file (kind "cat") or command ("syscall") contained or said. */
 	void (*text)(struct buf *b, const struct out *o, const char *kind, const char *text);
 };

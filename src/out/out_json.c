@@ -340,14 +340,23 @@ static void json_lost(struct buf *b, const struct out *o, u64 n)
 	           n, n);
 }
 
-static void json_runtime_error(struct buf *b, const struct out *o, const struct loc *loc,
-                               const char *text, u64 n)
+static void json_error_head(struct buf *b, const struct out_error *e)
 {
-	buf_puts(b, "{\"type\": \"runtime_error\", \"msg\": ");
-	json_text(b, text);
-	if (loc)
-		json_place(b, o->unit, loc->off);
-	buf_printf(b, ", \"count\": %" PRIu64 "}\n", n);
+	if (e->helper)
+		buf_printf(b, "{\"type\": \"helper_error\", \"helper\": \"%s\", \"retcode\": %d",
+		           e->helper, e->retcode);
+	else
+		buf_puts(b, "{\"type\": \"runtime_error\"");
+}
+
+static void json_runtime_error(struct buf *b, const struct out *o, const struct out_error *e)
+{
+	json_error_head(b, e);
+	buf_puts(b, ", \"msg\": ");
+	json_text(b, e->text);
+	if (e->loc)
+		json_place(b, o->unit, e->loc->off);
+	buf_printf(b, ", \"count\": %" PRIu64 "}\n", e->n);
 }
 
 const struct out_ops out_json = {

@@ -123,14 +123,11 @@ static void text_lost(struct buf *b, const struct out *o, u64 n)
 	buf_printf(b, "Lost %" PRIu64 " events\n", n);
 }
 
-static void text_runtime_error(struct buf *b, const struct out *o, const struct loc *loc,
-                               const char *text, u64 n)
+static void text_runtime_error(struct buf *b, const struct out *o, const struct out_error *e)
 {
 	(void)b;
 	(void)o;
-	(void)loc;
-	(void)text;
-	(void)n;
+	(void)e;
 }
 
 static void text_text(struct buf *b, const struct out *o, const char *kind, const char *text)

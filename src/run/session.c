@@ -172,8 +172,19 @@ static bool on_record(void *ctx, const void *record, u32 size)
 	struct session *s = ctx;
 
 	event_handle(&s->events, record, size);
+	if (s->options->buffering == BUFFERING_NONE)
+		output_flush(&s->output);
 	s->batch++;
 	return !s->events.exiting && s->output.text.n < BATCH_BYTES && s->batch < BATCH_EVENTS;
+}
+
+/* Writes what there is, unless it is to be gathered. */
+static void write_batch(struct session *s)
+{
+	if (s->options->buffering == BUFFERING_FULL && s->output.text.n < BATCH_BYTES)
+		return;
+	if (!output_flush(&s->output))
+		s->ended = true;
 }
 
 /* One batch; *more when the ring may hold another. */
@@ -183,8 +194,7 @@ static bool read_batch(struct session *s, bool *more, struct err *e)
 	if (!live_ring_read(s->live, on_record, s, e))
 		return false;
 	*more = s->batch == BATCH_EVENTS || s->output.text.n >= BATCH_BYTES;
-	if (!output_flush(&s->output))
-		s->ended = true;
+	write_batch(s);
 	return true;
 }
 
@@ -349,9 +359,7 @@ static void note_attached(struct session *s)
 
 static void init_events(struct session *s)
 {
-	struct names_options no = { .mangled = s->options->mangled, .lines = s->options->lines };
-
-	names_init(&s->names, s->unit, s->live, &no);
+	names_init(&s->names, s->unit, s->live);
 	s->user_names = names_user_wanted(s->unit);
 	s->events = (struct events){
 		.unit = s->unit,

@@ -18,17 +18,22 @@ enum report {
 	REPORT_ERROR,   /* errorf() */
 };
 
+enum buffering {
+	BUFFERING_LINE, /* written when no more events wait */
+	BUFFERING_FULL, /* written in pieces of 64 KiB, and at the end */
+	BUFFERING_NONE, /* after each event */
+};
+
 struct session_options {
 	bool verbose;
 	bool quiet; /* no notes */
 	bool json;
-	bool keep_errors;   /* -k: warn about failed reads, lookups and deletes too */
-	bool dry_run;       /* end after attaching; BEGIN and END do not run */
-	bool mangled;       /* --no-demangle */
-	bool lines;         /* --lines: source lines in user stacks */
-	const char *output; /* -o: file to write to (made or emptied), NULL: output_fd */
-	int output_fd;      /* usually 1 */
-	s32 pid;            /* -p: end when this process ends; 0 none */
+	bool keep_errors;         /* -k: warn about failed reads, lookups and deletes too */
+	bool dry_run;             /* end after attaching; BEGIN and END do not run */
+	enum buffering buffering; /* -B */
+	const char *output;       /* -o: file to write to (made or emptied), NULL: output_fd */
+	int output_fd;            /* usually 1 */
+	s32 pid;                  /* -p: end when this process ends; 0 none */
 	const struct features *features; /* NULL: the loader asks the kernel itself */
 	/* `loc` is a place in the unit's source or NULL. */
 	void (*report)(void *ctx, enum report kind, const struct loc *loc, const char *text);

@@ -6,6 +6,7 @@
  */
 #include "run/trouble.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,23 +16,28 @@ static const struct {
 	bool only_kept;     /* shown with -k */
 	const char *format; /* %s: uerror.what */
 	const char *many;   /* when it happened n times; NULL: "format (n times)" */
+	const char *helper; /* what failed in the kernel, for JSON; "" is uerror.what, NULL none */
+	int code;           /* with which errno */
 } kinds[] = {
-	[UERROR_DIV_ZERO] = { false, "'%s' by zero; the result is taken to be 1", NULL },
+	[UERROR_DIV_ZERO] = { false, "'%s' by zero; the result is taken to be 1", NULL, NULL, 0 },
 	[UERROR_MAP_FULL] = { false,
 	                      "%s is full and an update was lost; set max_map_keys higher in "
 	                      "the script's config",
-	                      NULL },
-	[UERROR_DELETE] = { true, "%s has no such key to delete", NULL },
-	[UERROR_READ] = { true, "memory could not be read (%s); it is taken to be 0", NULL },
-	[UERROR_LOOKUP] = { true, "%s has no such key", NULL },
-	[UERROR_STACK] = { true, "a stack could not be read or stored (%s)", NULL },
-	[UERROR_BOUNDS] = { false, "an index is outside of its array (%s); 0 is used", NULL },
+	                      NULL, "map_update_elem", E2BIG },
+	[UERROR_DELETE] = { true, "%s has no such key to delete", NULL, "map_delete_elem", ENOENT },
+	[UERROR_READ] = { true, "memory could not be read (%s); it is taken to be 0", NULL, "",
+	                  EFAULT },
+	[UERROR_LOOKUP] = { true, "%s has no such key", NULL, "map_lookup_elem", 0 },
+	[UERROR_STACK] = { true, "a stack could not be read or stored (%s)", NULL, NULL, 0 },
+	[UERROR_BOUNDS] = { false, "an index is outside of its array (%s); 0 is used", NULL, NULL,
+	                    0 },
 	[UERROR_CUT] = { false,
 	                 "a string was cut at %s bytes; set max_strlen higher in the script's "
 	                 "config",
 	                 "strings were cut at %s bytes; set max_strlen higher in the script's "
-	                 "config" },
-	[UERROR_LOOP] = { false, "a %s was stopped at its limit of rounds", NULL },
+	                 "config",
+	                 NULL, 0 },
+	[UERROR_LOOP] = { false, "a %s was stopped at its limit of rounds", NULL, NULL, 0 },
 };
 
 void trouble_init(struct trouble *t, const struct unit *u)
@@ -75,6 +81,20 @@ static void sentence(struct buf *b, const char *format, const char *what)
 #pragma GCC diagnostic pop
 }
 
+static void report_json(struct events *ev, const struct uerror *error, const char *text, u64 n)
+{
+	const char *helper = kinds[error->kind].helper;
+	struct out_error e = {
+		.loc = &error->loc,
+		.text = text,
+		.helper = helper && !*helper ? error->what : helper,
+		.retcode = -kinds[error->kind].code,
+		.n = n,
+	};
+
+	ev->out.ops->runtime_error(&ev->output->text, &ev->out, &e);
+}
+
 /* The count is a field in JSON, and part of the sentence otherwise. */
 static void report_error(struct events *ev, const struct uerror *error, u64 n)
 {
@@ -84,14 +104,12 @@ static void report_error(struct events *ev, const struct uerror *error, u64 n)
 	if (n > 1 && many && !ev->options->json)
 		buf_printf(&b, "%" PRIu64 " ", n);
 	sentence(&b, n > 1 && many ? many : one, error->what);
-	if (ev->options->json) {
-		ev->out.ops->runtime_error(&ev->output->text, &ev->out, &error->loc, buf_text(&b),
-		                           n);
-	} else {
-		if (n > 1 && !many)
-			buf_printf(&b, " (%" PRIu64 " times)", n);
+	if (n > 1 && !many && !ev->options->json)
+		buf_printf(&b, " (%" PRIu64 " times)", n);
+	if (ev->options->json)
+		report_json(ev, error, buf_text(&b), n);
+	else
 		event_report(ev, REPORT_WARNING, &error->loc, buf_text(&b));
-	}
 	buf_free(&b);
 }
 
@@ -141,7 +159,8 @@ void trouble_end(const struct trouble *t, struct events *ev)
 	snprintf(text, sizeof(text), "%" PRIu64 " memory read%s failed; -k shows where", t->unread,
 	         plural);
 	if (ev->options->json)
-		ev->out.ops->runtime_error(&ev->output->text, &ev->out, NULL, text, t->unread);
+		ev->out.ops->runtime_error(&ev->output->text, &ev->out,
+		                           &(struct out_error){ .text = text, .n = t->unread });
 	else
 		event_report(ev, REPORT_WARNING, NULL, text);
 }

@@ -3,6 +3,7 @@
 the wrong moment. Each function named test_* is one; it returns None or what went wrong, and
 raises Skip with the reason when the machine can not do it."""
 import contextlib
+import glob
 import os
 import re
 import signal
@@ -13,6 +14,7 @@ import tempfile
 import time
 
 from lib import machine
+from run import cases
 from run.cases import Run
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -561,6 +563,42 @@ def test_a_program_loads_with_reduced_btf(context):
     if "SKIPPED" in p.stderr + p.stdout:
         raise Skip("the kernel has no BTF")
     return shown("it failed", p.stdout, p.stderr) if p.returncode else None
+
+
+def scripts_around():
+    """Every script there is: of the tests, and of Debian's bpftrace where it is installed."""
+    top = os.path.dirname(HERE)
+    for path in sorted(glob.glob(top + "/lang/**/*.bt", recursive=True)):
+        yield path, open(path).read().split("\n=== ", 1)[0] + "\n"
+    for path in sorted(glob.glob(top + "/gen/*.bt") + glob.glob(top + "/run/*.bt") +
+                       glob.glob("/usr/sbin/*.bt")):
+        yield path, open(path, errors="replace").read()
+    for case in cases.load(None):
+        for word in ("PROG", "SCRIPT"):
+            if word in case:
+                yield case["file"] + ": " + case["NAME"], case[word] + "\n"
+
+
+def test_every_script_is_formatted(context):
+    """A script that parses has a usual form, which formatting leaves alone. That it means the same
+    is checked by --fmt itself, which else refuses to print it."""
+
+    def fmt(text):
+        p = subprocess.run([context.memtap, "--fmt", "-"], input=text, capture_output=True,
+                           text=True, check=False, errors="replace")
+        return p.returncode, p.stdout, p.stderr
+
+    wrong, n = [], 0
+    for name, text in scripts_around():
+        status, out, err = fmt(text)
+        if status and "syntax:" not in err and "No probes to attach" not in err:
+            wrong.append(f"{name}: {err}")
+        if not status and fmt(out)[1] != out:
+            wrong.append(f"{name}: another text the second time")
+        n += not status
+    if n < 100:
+        wrong.append(f"only {n} scripts parse")
+    return "\n".join(wrong) or None
 
 
 def run_all(report, context, pattern=None):

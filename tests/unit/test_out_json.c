@@ -222,15 +222,23 @@ static void test_messages(void **state)
 	out_json.time_(b, &fixture_out, "12:00\n");
 	out_json.text(b, &fixture_out, "cat", "x");
 	out_json.lost(b, &fixture_out, 7);
-	out_json.runtime_error(b, &fixture_out, &(struct loc){ 0, 1 }, "a \"b\"", 3);
-	out_json.runtime_error(b, &fixture_out, NULL, "c", 1);
+	out_json.runtime_error(
+		b, &fixture_out,
+		&(struct out_error){ .loc = &(struct loc){ 0, 1 }, .text = "a \"b\"", .n = 3 });
+	out_json.runtime_error(b, &fixture_out, &(struct out_error){ .text = "c", .n = 1 });
+	out_json.runtime_error(
+		b, &fixture_out,
+		&(struct out_error){
+			.text = "d", .helper = "map_update_elem", .retcode = -7, .n = 2 });
 	fixture_is("{\"type\": \"attached_probes\", \"count\": 2, \"data\": {\"probes\": 2}}\n"
 	           "{\"type\": \"time\", \"data\": \"12:00\\n\"}\n"
 	           "{\"type\": \"cat\", \"data\": \"x\"}\n"
 	           "{\"type\": \"lost_events\", \"count\": 7, \"data\": {\"events\": 7}}\n"
 	           "{\"type\": \"runtime_error\", \"msg\": \"a \\\"b\\\"\", "
 	           "\"filename\": \"stdin\", \"line\": 1, \"col\": 1, \"count\": 3}\n"
-	           "{\"type\": \"runtime_error\", \"msg\": \"c\", \"count\": 1}\n");
+	           "{\"type\": \"runtime_error\", \"msg\": \"c\", \"count\": 1}\n"
+	           "{\"type\": \"helper_error\", \"helper\": \"map_update_elem\", "
+	           "\"retcode\": -7, \"msg\": \"d\", \"count\": 2}\n");
 }
 
 int main(void)

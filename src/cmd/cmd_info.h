@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* `--info`: what this machine and kernel offer. */
+#ifndef CMD_CMD_INFO_H
+#define CMD_CMD_INFO_H
+
+#include "lang/world.h"
+
+/* On stdout, as text or as one JSON object. Returns the exit code. */
+int info_print(struct world *w, bool json);
+
+#endif

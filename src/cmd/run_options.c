@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The command line of the default command as a table, and what is checked before anything is
+ * done: which options exclude each other, and what bpftrace has and memtap has not.
+ */
+#include "cmd/run_options.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#define TO(member) offsetof(struct run_options, member)
+
+static const struct opt rows[] = {
+	{ 'e', NULL, "PROGRAM", OPT_TEXT, TO(program), "run this script" },
+	{ 'c', "cmd", "COMMAND", OPT_TEXT, TO(command),
+	  "start COMMAND once all probes are attached, end with it" },
+	{ 'p', "pid", "PID", OPT_NUMBER, TO(pid), "look at this process only, end with it" },
+	{ 'f', "format", "text|json", OPT_CHOICE, TO(format), "how to print (text)" },
+	{ 'o', "output", "FILE", OPT_TEXT, TO(output), "print to FILE instead of standard output" },
+	{ 'B', "buffering", "line|full|none", OPT_CHOICE, TO(buffering),
+	  "when output is written: soon, in large pieces, event by event (line)" },
+	{ 'q', "quiet", NULL, OPT_FLAG, TO(quiet), "say nothing but what the script prints" },
+	{ 'v', "verbose", NULL, OPT_FLAG, TO(verbose),
+	  "say more: what the kernel's verifier says; with -l, arguments" },
+	{ 'k', NULL, NULL, OPT_FLAG, TO(keep_errors),
+	  "warn about failed reads and missing keys too" },
+	{ 'l', "list", NULL, OPT_FLAG, TO(list), "list the probes that match a pattern" },
+	{ 'd', "dump", "STAGE[,STAGE...]", OPT_TEXT, TO(dump),
+	  "print stages of compiling and end: " DUMP_WORDS },
+	{ 0, "dry-run", NULL, OPT_FLAG, TO(dry_run), "end once all probes are attached" },
+	{ 0, "fmt", NULL, OPT_FLAG, TO(fmt), "print the script in the usual form and end" },
+	{ 0, "info", NULL, OPT_FLAG, TO(info), "print what this kernel offers and end" },
+	{ 0, "unsafe", NULL, OPT_FLAG, TO(unsafe), "allow system(), signal() and the like" },
+	{ 0, "no-warnings", NULL, OPT_FLAG, TO(no_warnings), "do not print warnings" },
+	{ 0, "no-feature", "NAME[,NAME...]", OPT_TEXT, TO(no_feature),
+	  "do without: kprobe_multi, kprobe_session, uprobe_multi" },
+	{ 0, "probe-filter", "REGEX", OPT_TEXT, TO(probe_filter),
+	  "of the probes a wildcard stands for, attach those with a match only" },
+	{ 'I', NULL, "DIR", OPT_TEXT, TO(include_dir), "accepted: no headers are read" },
+	{ 0, "include", "FILE", OPT_TEXT, TO(include_file), "accepted: no headers are read" },
+	{ 0, "usdt-file-activation", NULL, OPT_FLAG, TO(usdt_file_activation),
+	  "accepted: the kernel switches USDT probes on" },
+	{ 'h', "help", NULL, OPT_FLAG, TO(help), "print this" },
+	{ 'V', "version", NULL, OPT_FLAG, TO(version), "print the version" },
+	{ 'b', "btf", NULL, OPT_FLAG, TO(btf), NULL },
+	{ 0, "mode", "format|codegen|bench|compiler-bench|test", OPT_CHOICE, TO(mode), NULL },
+	{ 0, "test", NULL, OPT_FLAG, TO(test), NULL },
+	{ 0, "bench", NULL, OPT_FLAG, TO(bench), NULL },
+	{ 0, "emit-llvm", "FILE", OPT_TEXT, TO(emit_llvm), NULL },
+	{ 0, "verify-llvm-ir", NULL, OPT_FLAG, TO(verify_llvm), NULL },
+	{ 0, "aot", "FILE", OPT_TEXT, TO(aot), NULL },
+};
+
+static const char usage_head[] =
+	"memtap answers questions about memory and caches on a running Linux system.\n"
+	"\n"
+	"  memtap [options] -e PROGRAM [parameter...]\n"
+	"  memtap [options] FILE [parameter...]      (FILE '-' is standard input)\n"
+	"  memtap -l[v] [PATTERN]\n"
+	"  memtap check FILE...                      (errors only: memtap check --help)\n"
+	"  memtap btf COMMAND ...                    (the kernel's types: memtap btf --help)\n"
+	"\n"
+	"Options:\n";
+
+static const char usage_examples[] =
+	"\n"
+	"Examples:\n"
+	"  memtap -e 'uprobe:./itest:cache_insert { @bytes = lhist(arg2, 0, 16384, 128) }' \\\n"
+	"         -c './itest 100'\n"
+	"      the sizes a program stores in its cache\n"
+	"  memtap -e 'usdt::memcached:command__get { @[str(arg1, arg2)] = count() }' -p PID\n"
+	"      the keys a memcached is asked for\n"
+	"  memtap -e 'software:page-faults:1 { @[comm, pid] = count() }'\n"
+	"      page faults by process, until Ctrl-C\n"
+	"  memtap -e 'tracepoint:vmscan:* { @[probe] = count() } interval:s:5 { exit() }'\n"
+	"      what the kernel does to reclaim memory, for five seconds\n"
+	"  memtap -lv 'tracepoint:vmscan:*begin'\n"
+	"      events with their arguments\n"
+	"  memtap check *.bt\n"
+	"      the errors of scripts, without running them\n";
+
+void run_options_usage(struct buf *b)
+{
+	buf_puts(b, usage_head);
+	opt_usage(b, rows, ARRAY_SIZE(rows));
+	buf_puts(b, usage_examples);
+}
+
+static bool check_process(u32 pid, struct err *e)
+{
+	if (!pid || kill((pid_t)pid, 0) == 0 || errno != ESRCH)
+		return true;
+	return err_set(e, "there is no process %u", pid);
+}
+
+/* What bpftrace has for its own way of compiling, and for measuring that. */
+static bool check_missing(const struct run_options *o, struct err *e)
+{
+	if (o->emit_llvm || o->verify_llvm) {
+		err_set(e, "memtap has no LLVM code to print or verify: it compiles by itself");
+		return err_hint(e, "-d bpf prints the instructions");
+	}
+	if (o->aot) {
+		err_set(e, "memtap does not make ahead-of-time programs");
+		return err_hint(e, "compiling takes about a millisecond: ship the script");
+	}
+	if (o->bench || (o->mode && strstr(o->mode, "bench"))) {
+		err_set(e, "memtap has no mode for benchmarks");
+		return err_hint(e, "-d time prints what compiling takes");
+	}
+	return true;
+}
+
+/* --mode is the long way to say what has an option of its own. */
+static void take_mode(struct run_options *o)
+{
+	if (!o->mode)
+		return;
+	o->fmt |= strcmp(o->mode, "format") == 0;
+	o->test |= strcmp(o->mode, "test") == 0;
+	if (strcmp(o->mode, "codegen") == 0 && !o->dump)
+		o->dump = "bpf";
+}
+
+static void take_buffering(struct run_options *o)
+{
+	o->output_buffering = !o->buffering                       ? BUFFERING_LINE
+	                      : strcmp(o->buffering, "full") == 0 ? BUFFERING_FULL
+	                      : strcmp(o->buffering, "none") == 0 ? BUFFERING_NONE
+	                                                          : BUFFERING_LINE;
+}
+
+static bool take_features(struct run_options *o, struct err *e)
+{
+	struct str rest = str_of(o->no_feature ? o->no_feature : "");
+
+	while (rest.p && o->no_feature) {
+		struct str word = str_cut(rest, ',', &rest);
+
+		if (str_is(word, "kprobe_multi"))
+			o->without.asked |= FEATURE_KPROBE_MULTI;
+		else if (str_is(word, "uprobe_multi"))
+			o->without.asked |= FEATURE_UPROBE_MULTI;
+		else if (!str_is(word, "kprobe_session")) /* not used in any case */
+			return err_set(e,
+			               "--no-feature takes some of kprobe_multi, kprobe_session, "
+			               "uprobe_multi, not '%.*s'",
+			               STR_ARG(word));
+	}
+	return true;
+}
+
+static bool check(const struct run_options *o, struct err *e)
+{
+	if (o->command && o->pid)
+		return err_set(e, "-c and -p can not be used together");
+	if (o->list && o->dump)
+		return err_set(e, "-l and -d can not be used together");
+	if (o->fmt && (o->list || o->dump))
+		return err_set(e, "--fmt can not be used with -l or -d");
+	return check_process(o->pid, e);
+}
+
+bool run_options_parse(struct run_options *o, struct arena *a, int argc, char **argv,
+                       struct opt_rest *rest, struct err *e)
+{
+	if (!opt_parse(rows, ARRAY_SIZE(rows), o, a, argc, argv, rest, e))
+		return false;
+	take_mode(o);
+	take_buffering(o);
+	if (!check_missing(o, e) || !take_features(o, e) || !check(o, e))
+		return false;
+	return !o->dump || dump_parse(&o->dumped, o->dump, e);
+}

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include "lang/standin.h"
+
 #define PT_AX 80
 #define PT_IP 128
 
@@ -104,6 +106,8 @@ bool gen_arg_direct(struct gen *g, u32 i, enum reg dst)
 		return true;
 	case ATTACH_RAWTP:
 	case ATTACH_TPBTF:
+		if (g->v->standin)
+			i = g->v->standin->args[i] - 1u;
 		code_load(&g->c, 8, dst, CTX, (s32)i * 8);
 		return true;
 	default:
@@ -139,6 +143,10 @@ void gen_retval(struct gen *g)
 	struct mark m = frame_mark(g);
 	struct mem slot;
 
+	if (g->v->standin) {
+		code_load(&g->c, 8, R0, CTX, (g->v->standin->retval - 1) * 8);
+		return;
+	}
 	if (g->v->kind != ATTACH_FEXIT) {
 		code_load(&g->c, 8, R0, CTX, PT_AX);
 		return;
@@ -213,6 +221,12 @@ static void function_address(struct gen *g)
 {
 	if (g->v->kind == ATTACH_UPROBE || g->v->kind == ATTACH_USDT) {
 		code_load(&g->c, 8, R0, CTX, PT_IP);
+		return;
+	}
+	if (g->v->standin) {
+		struct world *w = (struct world *)g->w;
+
+		code_const(&g->c, R0, w->ops->kaddr(w, g->v->standin->function));
 		return;
 	}
 	code_mov(&g->c, R1, CTX);

@@ -188,6 +188,8 @@ struct variant {
 	bool proto_skip;               /* the first parameter is the tracepoint's own (btf_trace_*) */
 	const struct usdt_arg *usdt;   /* USDT: how this group of sites passes its arguments */
 	u32 n_usdt;
+	const struct standin *standin; /* TPBTF in place of a kprobe: where argN are; or NULL */
+	bool as_kprobe;                /* FENTRY, FEXIT in place of a kprobe: argN as there */
 	bool is_syscall_enter;         /* TRACEPOINT syscalls:*: pointers are of user space */
 	/* This variant's own copy of the body. */
 	struct node *pred; /* or NULL */

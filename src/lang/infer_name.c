@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lang/standin.h"
+
 #define SHORT_LISTED   6u /* names in a hint */
 #define STACK_FRAMES   127u
 #define ARGS_REGISTERS 6u  /* passed in registers on x86-64 */
@@ -77,6 +79,8 @@ static const struct type *rule_args(struct infer *in, struct node *n)
 	const struct variant *v = in->variant;
 	struct type *t;
 
+	if (v->standin || v->as_kprobe)
+		return wrong_probe(in, n, "use arg0, arg1, ...");
 	switch (v->kind) {
 	case ATTACH_TRACEPOINT:
 		break;
@@ -173,8 +177,26 @@ static const struct type *raw_arg(struct infer *in, struct node *n)
 	                              count < 0 ? (s32)ARGS_RAW : count));
 }
 
+/* argN of a function that a tracepoint stands in for. */
+static const struct type *standin_arg(struct infer *in, struct node *n)
+{
+	const struct standin *s = in->variant->standin;
+
+	if (n->builtin.n < STANDIN_ARGS && s->args[n->builtin.n])
+		return &type_u64;
+	return infer_error(in, n->loc,
+	                   "there is no %.*s: the BTF tracepoint %s, which stands in for %s, does "
+	                   "not have it",
+	                   STR_ARG(n->builtin.name), s->event, s->function);
+}
+
 static const struct type *rule_arg(struct infer *in, struct node *n)
 {
+	if (in->variant->standin && !in->variant->standin->on_return)
+		return standin_arg(in, n);
+	if (in->variant->standin || (in->variant->as_kprobe && in->variant->kind == ATTACH_FEXIT))
+		return wrong_probe(in, n,
+		                   "save it in a map at the function's entry; here is retval");
 	switch (in->variant->kind) {
 	case ATTACH_UPROBE:
 	case ATTACH_KPROBE:
@@ -200,6 +222,10 @@ static const struct type *rule_arg(struct infer *in, struct node *n)
 
 static const struct type *rule_retval(struct infer *in, struct node *n)
 {
+	if (in->variant->standin && in->variant->standin->on_return)
+		return &type_u64;
+	if (in->variant->as_kprobe && in->variant->kind == ATTACH_FEXIT)
+		return &type_u64;
 	switch (in->variant->kind) {
 	case ATTACH_URETPROBE:
 	case ATTACH_KRETPROBE:
@@ -213,6 +239,8 @@ static const struct type *rule_retval(struct infer *in, struct node *n)
 
 static const struct type *rule_func(struct infer *in, struct node *n)
 {
+	if (in->variant->standin)
+		return type_plain(in->arena, TYPE_KSYM);
 	switch (in->variant->kind) {
 	case ATTACH_KPROBE:
 	case ATTACH_KRETPROBE:

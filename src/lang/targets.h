@@ -77,10 +77,14 @@ void targets_kprobe(struct targets *t);     /* kprobe, kretprobe */
 void targets_fentry(struct targets *t);     /* fentry, fexit */
 void targets_uprobe(struct targets *t);     /* uprobe, uretprobe */
 void targets_usdt(struct targets *t);       /* usdt */
+void targets_standin(struct targets *t);    /* kprobe, kretprobe where the kernel has none */
+void targets_by_fentry(struct targets *t);  /* the same where it has fentry */
 void targets_watchpoint(struct targets *t); /* watchpoint, asyncwatchpoint */
 void targets_iter(struct targets *t);       /* iter */
 void targets_self(struct targets *t);       /* self */
 
+/* A tracepoint in BTF: its typedef and the prototype with its arguments' names, 0 unknown. */
+bool targets_event_find(struct btf *b, const char *event, u32 *id, u32 *proto);
 /* A whole number above 0 in part i, or an error. */
 bool targets_number(struct targets *t, u32 i, u64 *n);
 

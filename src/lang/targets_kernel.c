@@ -16,21 +16,6 @@
 
 /* ---- kprobe, kretprobe ------------------------------------------------------------------------ */
 
-static bool kprobes_work(struct targets *t)
-{
-	const struct features *f;
-
-	if (t->world->ops->features(t->world, FEATURE_KPROBE)->kprobe)
-		return true;
-	f = t->world->ops->features(t->world, FEATURE_FENTRY | FEATURE_BTF);
-	targets_unsupported(
-		t,
-		arena_printf(t->arena, "use a tracepoint%s (memtap -l 'tracepoint:*')",
-	                     f->btf ? " or btftracepoint" : ""),
-		"this kernel has no kprobes: it was built without them or refuses them");
-	return false;
-}
-
 struct found {
 	struct targets *t;
 	const char *module; /* wanted, NULL any */
@@ -115,8 +100,10 @@ void targets_kprobe(struct targets *t)
 	struct err e = { 0 };
 	const char *name;
 
-	if (!kprobes_work(t))
+	if (!t->world->ops->features(t->world, FEATURE_KPROBE)->kprobe) {
+		targets_standin(t);
 		return;
+	}
 	if (isdigit((unsigned char)t->parts[part][0])) {
 		kprobe_address(t, part);
 		return;
@@ -157,6 +144,7 @@ static bool fentry_works(struct targets *t)
 struct typed {
 	struct targets *t;
 	struct btf *btf;
+	bool as_kprobe; /* a kprobe of the script, on a kernel without them */
 	struct near near;
 };
 
@@ -173,6 +161,9 @@ static bool typed_add(void *ctx, u32 id, const char *name)
 	if (targets_room(t)) {
 		v = targets_alone(t);
 		v->proto = info.type;
+		v->as_kprobe = f->as_kprobe;
+		if (f->as_kprobe)
+			v->kind = v->kind == ATTACH_KPROBE ? ATTACH_FENTRY : ATTACH_FEXIT;
 	}
 	targets_add(t, v, site, site.event);
 	return true;
@@ -201,12 +192,45 @@ static void typed_missing(struct typed *f, u32 part, const char *name)
 	targets_missing(t, part, best, "No matches for %s %s.", t->provider->full, name);
 }
 
+static void typed_find(struct typed *f, u32 part)
+{
+	struct targets *t = f->t;
+	const char *name = t->parts[part];
+	struct err e = { 0 };
+	u32 id;
+
+	f->btf = t->world->ops->btf(t->world, &e);
+	if (!f->btf) {
+		targets_failed(t, part, &e);
+		return;
+	}
+	if (glob_is(str_of(name))) {
+		btf_each(f->btf, BTF_KIND_FUNC, name, typed_add, f);
+	} else {
+		id = btf_find(f->btf, BTF_KIND_FUNC, name);
+		if (id)
+			typed_add(f, id, name);
+	}
+	if (!t->n_added)
+		typed_missing(f, part, name);
+}
+
+void targets_by_fentry(struct targets *t)
+{
+	struct typed f = { .t = t, .as_kprobe = true };
+	const char *note = arena_printf(t->arena, "%s:%s: this kernel has no kprobes: %s taken",
+	                                t->provider->full, t->parts[0],
+	                                t->provider->kind == ATTACH_KPROBE ? "fentry" : "fexit");
+
+	typed_find(&f, 0);
+	if (t->n_added)
+		vec_add(t->arena, &t->script->notes, note);
+}
+
 void targets_fentry(struct targets *t)
 {
-	u32 part = t->n_parts - 1, id;
-	const char *name = t->parts[part];
+	u32 part = t->n_parts - 1;
 	struct typed f = { .t = t };
-	struct err e = { 0 };
 
 	if (!fentry_works(t))
 		return;
@@ -215,21 +239,8 @@ void targets_fentry(struct targets *t)
 		           "functions of modules have no types here: '%s'", t->parts[0]);
 		diag_hint(t->diags, "use %s:%s:%s",
 		          t->provider->kind == ATTACH_FEXIT ? "kretprobe" : "kprobe", t->parts[0],
-		          name);
+		          t->parts[part]);
 		return;
 	}
-	f.btf = t->world->ops->btf(t->world, &e);
-	if (!f.btf) {
-		targets_failed(t, part, &e);
-		return;
-	}
-	if (glob_is(str_of(name))) {
-		btf_each(f.btf, BTF_KIND_FUNC, name, typed_add, &f);
-	} else {
-		id = btf_find(f.btf, BTF_KIND_FUNC, name);
-		if (id)
-			typed_add(&f, id, name);
-	}
-	if (!t->n_added)
-		typed_missing(&f, part, name);
+	typed_find(&f, part);
 }

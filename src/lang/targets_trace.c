@@ -190,6 +190,16 @@ static u32 event_proto(struct btf *b, u32 id, const char *event)
 	return btf_info(b, id, &info) && info.kind == BTF_KIND_PTR ? btf_skip(b, info.type) : 0;
 }
 
+bool targets_event_find(struct btf *b, const char *event, u32 *id, u32 *proto)
+{
+	char name[192];
+
+	snprintf(name, sizeof(name), TYPEDEF_PREFIX "%s", event);
+	*id = btf_find(b, BTF_KIND_TYPEDEF, name);
+	*proto = *id ? event_proto(b, *id, event) : 0;
+	return *id != 0;
+}
+
 struct raw_add {
 	struct targets *t;
 	struct btf *btf;

@@ -8,7 +8,7 @@
  *                              struct task_struct *parent; const char *name; }
  *         enum state { TASK_RUNNING, TASK_ASLEEP = 2, TASK_LOST = -1 }
  * Functions: long vfs_read(struct task_struct *task, unsigned long count), void vfs_open(int)
- * Events of BTF: wakeup(struct task_struct *p, int success)
+ * Events of BTF: wakeup(struct task_struct *p, int success), sched_migrate_task(the same)
  * Iterators: task (struct bpf_iter__task { void *meta; struct task_struct *task; })
  */
 #include "fake_world.h"
@@ -103,6 +103,8 @@ enum {
 	T_ITER,
 	T_VOID_PTR,
 	T_U32,
+	T_MIGRATE,
+	T_MIGRATE_ITER,
 	T_ITER_TASK_PROTO,
 	T_ITER_TASK,
 	T_ITER_CONTEXT,
@@ -161,6 +163,8 @@ static void write_functions(struct writer *w)
 	type(w, "__traceiter_wakeup", BTF_KIND_FUNC, 0, T_ITER_PROTO);
 	type(w, "", BTF_KIND_PTR, 0, T_VOID);
 	type(w, "u32", BTF_KIND_TYPEDEF, 0, T_UINT);
+	type(w, "btf_trace_sched_migrate_task", BTF_KIND_TYPEDEF, 0, T_EVENT_PTR);
+	type(w, "__traceiter_sched_migrate_task", BTF_KIND_FUNC, 0, T_ITER_PROTO);
 	type(w, "", BTF_KIND_FUNC_PROTO, 2, T_INT);
 	param(w, "meta", T_VOID_PTR);
 	param(w, "task", T_TASK_PTR);

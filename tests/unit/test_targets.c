@@ -254,8 +254,45 @@ static void test_missing_features(void **state)
 	expand(&r, "kprobe:vfs_read {}");
 	assert_non_null(strstr(r.diags.list.v[0].text, "no kprobes"));
 	assert_non_null(strstr(r.diags.list.v[0].hint, "btftracepoint"));
+	expand(&r, "kprobe:oom_kill_process {}");
+	assert_non_null(strstr(r.diags.list.v[0].hint, "oom:mark_victim"));
 	expand(&r, "fentry:vfs_read {}");
 	assert_non_null(strstr(r.diags.list.v[0].text, "no fentry"));
+	teardown(&r);
+}
+
+/* Without kprobes: fentry has the same place; else a tracepoint may have. */
+static void test_kprobe_otherwise(void **state)
+{
+	const struct variant *v;
+	struct run r;
+
+	(void)state;
+	setup(&r);
+	r.world.features = (struct features){ .btf = true, .fentry = true };
+	expand(&r, "kprobe:vfs_read, kretprobe:vfs_open {}");
+	assert_true(r.ok);
+	assert_string_equal(sites(&r), "kprobe:vfs_read | kretprobe:vfs_open");
+	assert_int_equal(r.script.probes->variants.v[0]->kind, ATTACH_FENTRY);
+	assert_int_equal(r.script.probes->variants.v[1]->kind, ATTACH_FEXIT);
+	assert_non_null(strstr(r.script.notes.v[0], "fentry taken"));
+	r.world.features = (struct features){ .btf = true };
+	expand(&r, "kprobe:set_task_cpu {}");
+	assert_true(r.ok);
+	v = r.script.probes->variants.v[0];
+	assert_string_equal(v->sites.v[0].name, "kprobe:set_task_cpu");
+	assert_string_equal(v->sites.v[0].event, "sched_migrate_task");
+	assert_int_equal(v->kind, ATTACH_TPBTF);
+	assert_non_null(strstr(r.diags.list.v[0].text, "stands in for set_task_cpu (it is hit"));
+	/* not here: no such event, another place, a return, somebody else's choice */
+	expand(&r, "kprobe:do_exit {}");
+	assert_int_equal(r.diags.n_errors, 1);
+	expand(&r, "kprobe:set_task_cpu+4 {}");
+	assert_int_equal(r.diags.n_errors, 1);
+	expand(&r, "kretprobe:set_task_cpu {}");
+	assert_int_equal(r.diags.n_errors, 1);
+	expand(&r, "kprobe:set_task_cpu || tp_btf:wakeup {}");
+	assert_string_equal(sites(&r), "btftracepoint:wakeup");
 	teardown(&r);
 }
 
@@ -410,6 +447,7 @@ int main(void)
 		cmocka_unit_test(test_errors_of_kinds),
 		cmocka_unit_test(test_missing_features),
 		cmocka_unit_test(test_missing_probes),
+		cmocka_unit_test(test_kprobe_otherwise),
 		cmocka_unit_test(test_missing_of_list),
 		cmocka_unit_test(test_choice_notes),
 		cmocka_unit_test(test_limit),

@@ -29,7 +29,7 @@ STD      := -std=gnu11
 ALL_CFLAGS = $(STD) $(CPPFLAGS) $(WARN) $(OPT) $(CFLAGS)
 # The archives Debian ships are linked in: each shared library would cost every start its
 # relocations and pages. libc stays shared.
-LIBS     := -Wl,-Bstatic -lbpf -lelf -lz -Wl,-Bdynamic
+LIBS     := -Wl,-Bstatic -lbpf -lelf -lz -liberty -Wl,-Bdynamic
 FUZZ_SECONDS ?= 60
 
 ifdef V

@@ -53,7 +53,8 @@ static bool map_fd(int fd, const char *path, struct file_map *m, struct err *e)
 
 bool file_map(const char *path, struct file_map *m, struct err *e)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* Not to wait for the other end of a pipe that lies where a file was expected. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	bool ok;
 
 	if (fd < 0)

@@ -105,6 +105,8 @@ static int run_job(const struct job *j, const struct run_options *o, struct chil
 		.json = o->format && strcmp(o->format, "json") == 0,
 		.keep_errors = o->keep_errors,
 		.dry_run = o->dry_run,
+		.mangled = o->no_demangle,
+		.lines = o->lines,
 		.buffering = o->output_buffering,
 		.output = o->output,
 		.output_fd = STDOUT_FILENO,

@@ -13,6 +13,7 @@ struct run_options {
 	const char *emit_llvm, *aot;
 	u32 pid;
 	bool list, quiet, verbose, keep_errors, dry_run, unsafe, no_warnings, help, version;
+	bool no_demangle, lines;
 	bool info, fmt, test, bench, verify_llvm, usdt_file_activation, btf;
 	/* Made of the above: */
 	struct dump_request dumped;

@@ -20,17 +20,13 @@
 
 #include "base/file.h"
 
-struct segment {
-	u64 vaddr, offset, size; /* size in the file */
-};
-
 struct elf {
 	struct arena arena;
 	const char *path;
 	struct file_map map; /* n is 0 when the memory is borrowed */
 	Elf *elf;
 	u16 type; /* ET_* */
-	VEC(struct segment) segments;
+	VEC(struct elf_segment) segments;
 };
 
 /* ---- opening -------------------------------------------------------------------------------- */
@@ -48,7 +44,7 @@ static void load_segments(struct elf *f)
 			return;
 		if (ph.p_type == PT_LOAD && ph.p_filesz)
 			vec_add(&f->arena, &f->segments,
-			        ((struct segment){ ph.p_vaddr, ph.p_offset, ph.p_filesz }));
+			        ((struct elf_segment){ ph.p_vaddr, ph.p_offset, ph.p_filesz }));
 	}
 }
 
@@ -168,7 +164,7 @@ bool elf_is_pie(const struct elf *f)
 bool elf_offset(struct elf *f, u64 vaddr, u64 *offset)
 {
 	for (u32 i = 0; i < f->segments.n; i++) {
-		const struct segment *s = &f->segments.v[i];
+		const struct elf_segment *s = &f->segments.v[i];
 
 		if (vaddr >= s->vaddr && vaddr - s->vaddr < s->size) {
 			*offset = vaddr - s->vaddr + s->offset;
@@ -181,7 +177,7 @@ bool elf_offset(struct elf *f, u64 vaddr, u64 *offset)
 bool elf_vaddr(struct elf *f, u64 offset, u64 *vaddr)
 {
 	for (u32 i = 0; i < f->segments.n; i++) {
-		const struct segment *s = &f->segments.v[i];
+		const struct elf_segment *s = &f->segments.v[i];
 
 		if (offset >= s->offset && offset - s->offset < s->size) {
 			*vaddr = offset - s->offset + s->vaddr;
@@ -189,6 +185,14 @@ bool elf_vaddr(struct elf *f, u64 offset, u64 *vaddr)
 		}
 	}
 	return false;
+}
+
+bool elf_segment(const struct elf *f, u32 i, struct elf_segment *s)
+{
+	if (i >= f->segments.n)
+		return false;
+	*s = f->segments.v[i];
+	return true;
 }
 
 /* ---- symbols -------------------------------------------------------------------------------- */
@@ -234,6 +238,18 @@ static bool symtab_load(struct elf *f, Elf_Scn *scn, const GElf_Shdr *sh, struct
 	return t->names_n && t->names[t->names_n - 1] == 0;
 }
 
+/* Bytes from an address to the end of its section. */
+static u64 room_behind(struct elf *f, u32 section, u64 value)
+{
+	Elf_Scn *scn = section < SHN_LORESERVE ? elf_getscn(f->elf, section) : NULL;
+	GElf_Shdr sh;
+
+	if (!scn || !gelf_getshdr(scn, &sh) || value < sh.sh_addr ||
+	    value - sh.sh_addr > sh.sh_size)
+		return 0;
+	return sh.sh_size - (value - sh.sh_addr);
+}
+
 /* False for symbols that name no code or data of this file. */
 static bool symbol_read(struct elf *f, const struct symtab *t, size_t i, struct elf_sym *s)
 {
@@ -250,6 +266,7 @@ static bool symbol_read(struct elf *f, const struct symtab *t, size_t i, struct 
 	s->value = raw.st_value;
 	s->size = raw.st_size;
 	s->is_func = kind == STT_FUNC || kind == STT_GNU_IFUNC;
+	s->room = raw.st_size ? 0 : room_behind(f, raw.st_shndx, raw.st_value);
 	s->offset = 0;
 	s->has_offset = elf_offset(f, raw.st_value, &s->offset);
 	return s->name[0] != 0;

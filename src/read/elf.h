@@ -17,6 +17,7 @@ struct elf_sym {
 	const char *name; /* lives as long as the struct elf */
 	u64 value;        /* virtual address */
 	u64 size;
+	u64 room;   /* bytes from value to the end of its section, given when size is 0 */
 	u64 offset; /* file offset of value, valid when has_offset */
 	bool has_offset;
 	bool is_func;
@@ -36,6 +37,11 @@ bool elf_find(struct elf *f, const char *name, struct elf_sym *out);
 /* Virtual address <-> file offset by the program headers. */
 bool elf_offset(struct elf *f, u64 vaddr, u64 *offset);
 bool elf_vaddr(struct elf *f, u64 offset, u64 *vaddr);
+/* Loadable segment i with bytes in the file; false behind the last. */
+struct elf_segment {
+	u64 vaddr, offset, size;
+};
+bool elf_segment(const struct elf *f, u32 i, struct elf_segment *s);
 /* True for a position-independent executable or shared library. */
 bool elf_is_pie(const struct elf *f);
 /* The GNU build id as lower-case hex in buf; false when there is none. */

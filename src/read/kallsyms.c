@@ -186,7 +186,7 @@ void kallsyms_close(struct kallsyms *k)
 
 /* ---- asking --------------------------------------------------------------------------------- */
 
-const char *kallsyms_name(const struct kallsyms *k, u64 addr, u64 *off)
+const char *kallsyms_name(const struct kallsyms *k, u64 addr, u64 *off, const char **module)
 {
 	u32 low = 0, high = k->n_syms;
 
@@ -205,6 +205,7 @@ const char *kallsyms_name(const struct kallsyms *k, u64 addr, u64 *off)
 	for (low--; low && k->v[low - 1].addr == k->v[low].addr;)
 		low--;
 	*off = addr - k->v[low].addr;
+	*module = k->v[low].module ? k->text + k->v[low].module : "";
 	return k->text + k->v[low].name;
 }
 

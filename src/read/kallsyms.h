@@ -14,8 +14,9 @@ struct kallsyms;
 /* `path` is /proc/kallsyms or a file of its form. Addresses are 0 without privilege. */
 struct kallsyms *kallsyms_open(const char *path, struct err *e);
 void kallsyms_close(struct kallsyms *k);
-/* Name of the function containing addr, and addr's distance from its start. */
-const char *kallsyms_name(const struct kallsyms *k, u64 addr, u64 *off);
+/* Name of the function containing addr, addr's distance from its start, and its module ("" for the
+ * kernel itself); the last two are only set when there is a name. */
+const char *kallsyms_name(const struct kallsyms *k, u64 addr, u64 *off, const char **module);
 /* Address of a symbol of any kind (data too), 0 when absent. */
 u64 kallsyms_addr(const struct kallsyms *k, const char *name);
 /* Text symbols whose name matches; module is "" for the kernel itself. */

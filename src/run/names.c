@@ -13,7 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "kern/symbolize.h"
 #include "sym/frames.h"
+
+_Static_assert(KSYM_TEXT == SYMBOLIZE_TEXT, "one answer, two folders");
 
 static void name_stack(void *ctx, struct buf *b, const struct type *type, const u64 *words)
 {
@@ -113,9 +116,25 @@ static u64 now(clockid_t clock)
 	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
 }
 
-void names_init(struct names *n, const struct unit *u, struct live *l)
+static bool ask_kernel(void *ctx, u64 addr, char text[KSYM_TEXT])
 {
-	*n = (struct names){ .live = l, .sym = sym_new(), .stacks = unit_map(u, UMAP_STACKS) };
+	struct names *n = ctx;
+	struct err e;
+
+	if (!n->symbolize && !n->symbolize_tried)
+		n->symbolize = symbolize_open(&e);
+	n->symbolize_tried = true;
+	return n->symbolize && symbolize_name(n->symbolize, addr, text);
+}
+
+void names_init(struct names *n, const struct unit *u, struct live *l,
+                const struct names_options *o)
+{
+	struct sym_options so = {
+		.mangled = o->mangled, .lines = o->lines, .ask = ask_kernel, .ask_ctx = n
+	};
+
+	*n = (struct names){ .live = l, .sym = sym_new(&so), .stacks = unit_map(u, UMAP_STACKS) };
 	n->namer = (struct namer){
 		.ctx = n,
 		.stack = name_stack,
@@ -130,6 +149,7 @@ void names_init(struct names *n, const struct unit *u, struct live *l)
 void names_free(struct names *n)
 {
 	sym_free(n->sym);
+	symbolize_close(n->symbolize);
 }
 
 static bool holds_user_address(const struct type *t)

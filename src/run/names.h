@@ -14,10 +14,19 @@ struct names {
 	struct namer namer;
 	struct live *live;
 	struct sym *sym;
+	struct symbolize *symbolize; /* NULL before the first kernel name, or when there is none */
+	bool symbolize_tried;
 	s32 stacks; /* index of the stacks map, -1 none */
 };
 
-void names_init(struct names *n, const struct unit *u, struct live *l);
+/* How user names are printed. */
+struct names_options {
+	bool mangled; /* C++ and Rust as the linker sees them */
+	bool lines;   /* source lines in stacks */
+};
+/* *n must not move until names_free(). */
+void names_init(struct names *n, const struct unit *u, struct live *l,
+                const struct names_options *o);
 void names_free(struct names *n);
 /* True when the unit prints addresses of user memory by name: then processes should be noted
  * while they live. */

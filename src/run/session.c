@@ -359,7 +359,9 @@ static void note_attached(struct session *s)
 
 static void init_events(struct session *s)
 {
-	names_init(&s->names, s->unit, s->live);
+	struct names_options no = { .mangled = s->options->mangled, .lines = s->options->lines };
+
+	names_init(&s->names, s->unit, s->live, &no);
 	s->user_names = names_user_wanted(s->unit);
 	s->events = (struct events){
 		.unit = s->unit,

@@ -1,39 +1,81 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Stacks in the three shapes of bpftrace's stack modes. The addresses of callers are return
- * addresses and are named as they are, as bpftrace does.
+ * Stacks in the three shapes of bpftrace's stack modes. Where source lines are wanted and known, a
+ * frame is followed by "@file:line", and the functions that were inlined into it have lines
+ * of their own before it.
  */
 #include "sym/frames.h"
 
 #include <inttypes.h>
 
-static void frame_name(struct buf *b, struct sym *s, s64 pid, u64 ip, const char **module)
+#include "sym/lines.h"
+
+#define INLINED_MAX 32u
+
+struct frame {
+	struct sym *sym;
+	enum frames_mode mode;
+	s64 pid;
+	enum sym_kind kind;
+	u64 ip;
+};
+
+static void print_place(struct buf *b, const struct line_frame *l)
 {
-	if (pid == FRAMES_KERNEL)
-		sym_kernel(s, b, ip);
-	else
-		sym_user(s, b, (u32)pid, ip, module);
+	if (l->file[0])
+		buf_printf(b, "@%s:%d", l->file, l->line);
 }
 
-static void frame_print(struct buf *b, struct sym *s, enum frames_mode mode, s64 pid, u64 ip)
+static void print_start(struct buf *b, const struct frame *f)
 {
-	const char *module = "";
-
-	switch (mode) {
-	case FRAMES_BPFTRACE:
+	if (f->mode == FRAMES_PERF)
+		buf_printf(b, "\t%" PRIx64 " ", f->ip);
+	else
 		buf_fill(b, ' ', 8);
-		frame_name(b, s, pid, ip, &module);
-		break;
-	case FRAMES_PERF:
-		buf_printf(b, "\t%" PRIx64 " ", ip);
-		frame_name(b, s, pid, ip, &module);
-		if (pid != FRAMES_KERNEL)
-			buf_printf(b, " (%s)", module[0] ? module : "[unknown]");
-		break;
-	case FRAMES_RAW:
-		buf_printf(b, "%" PRIx64, ip);
-		break;
-	}
+}
+
+static void print_inlined(struct buf *b, const struct frame *f, const struct line_frame *l)
+{
+	print_start(b, f);
+	buf_printf(b, "[inlined] %s", l->function);
+	print_place(b, l);
+	buf_putc(b, '\n');
+}
+
+static void print_kernel(struct buf *b, const struct frame *f)
+{
+	const char *module;
+
+	print_start(b, f);
+	sym_kernel(f->sym, b, f->kind, f->ip, &module);
+	if (f->mode == FRAMES_PERF && module[0])
+		buf_printf(b, " ([%s])", module);
+}
+
+static void print_user(struct buf *b, const struct frame *f)
+{
+	struct line_frame lines[INLINED_MAX];
+	u32 n = sym_user_lines(f->sym, f->kind, (u32)f->pid, f->ip, lines, INLINED_MAX);
+	const char *module;
+
+	for (u32 i = 0; i + 1 < n; i++)
+		print_inlined(b, f, &lines[i]);
+	print_start(b, f);
+	sym_user(f->sym, b, f->kind, (u32)f->pid, f->ip, &module);
+	if (n)
+		print_place(b, &lines[n - 1]);
+	if (f->mode == FRAMES_PERF)
+		buf_printf(b, " (%s)", module[0] ? module : "[unknown]");
+}
+
+static void frame_print(struct buf *b, const struct frame *f)
+{
+	if (f->mode == FRAMES_RAW)
+		buf_printf(b, "%" PRIx64, f->ip);
+	else if (f->pid == FRAMES_KERNEL)
+		print_kernel(b, f);
+	else
+		print_user(b, f);
 	buf_putc(b, '\n');
 }
 
@@ -41,6 +83,9 @@ void frames_print(struct buf *b, struct sym *s, enum frames_mode mode, s64 pid, 
                   u32 n)
 {
 	buf_putc(b, '\n');
-	for (u32 i = 0; i < n && ips[i]; i++)
-		frame_print(b, s, mode, pid, ips[i]);
+	for (u32 i = 0; i < n && ips[i]; i++) {
+		struct frame f = { s, mode, pid, i ? SYM_RETURN : SYM_EXACT, ips[i] };
+
+		frame_print(b, &f);
+	}
 }

@@ -7,16 +7,25 @@
 
 #include "base/base.h"
 
+struct ksym;
 struct kallsyms;
 
-/* All zero is ready to use: nothing is read before the first question. */
-struct ksym {
-	struct kallsyms *table;
-	bool tried;
+#define KSYM_TEXT 1024u
+
+/* The kernel's own answer for an address: "name+0x2/0x80" or "name+0x2/0x80 [module]" in text.
+ * False when it gives none. */
+typedef bool ksym_ask_fn(void *ctx, u64 addr, char text[KSYM_TEXT]);
+
+/* What is known of an address. Strings live until the next call. */
+struct ksym_place {
+	const char *name;   /* NULL: in no function */
+	u64 off;            /* from its start */
+	const char *module; /* "" for the kernel itself, "bpf" for BPF programs */
 };
 
-/* NULL when the address is in no function or the table can not be read. */
-const char *ksym_name(struct ksym *k, u64 addr, u64 *off);
+/* Nothing is read before the first question. `ask` may be NULL. */
+struct ksym *ksym_new(ksym_ask_fn *ask, void *ctx);
 void ksym_free(struct ksym *k);
+struct ksym_place ksym_find(struct ksym *k, u64 addr);
 
 #endif

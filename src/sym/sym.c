@@ -1,28 +1,37 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The front of sym/: kernel and user names as text. Finding them is ksym.c and usym.c.
+ *
+ * A return address is named by the byte before it, which belongs to the call: a call that never
+ * returns may be the last instruction of its function. The distance printed is still that of the
+ * return address.
  */
 #include "sym/sym.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "sym/ksym.h"
 #include "sym/usym.h"
 
+#define DELETED " (deleted)"
+
 struct sym {
-	struct ksym kernel;
+	struct sym_options options;
+	struct ksym *kernel;
 	struct usym *user;
 };
 
-struct sym *sym_new(void)
+struct sym *sym_new(const struct sym_options *o)
 {
+	static const struct sym_options none;
 	struct sym *s = calloc(1, sizeof(*s));
 
-	if (s)
-		s->user = usym_new();
-	if (!s || !s->user)
+	if (!s)
 		abort(); /* out of memory, see base/arena.h */
+	s->options = o ? *o : none;
+	s->kernel = ksym_new(s->options.ask, s->options.ask_ctx);
+	s->user = usym_new(!s->options.mangled);
 	return s;
 }
 
@@ -30,48 +39,89 @@ void sym_free(struct sym *s)
 {
 	if (!s)
 		return;
-	ksym_free(&s->kernel);
+	ksym_free(s->kernel);
 	usym_free(s->user);
 	free(s);
 }
 
-static void print_name(struct buf *b, const char *name, u64 off, bool with_off, u64 addr)
+/* How far before the address the named instruction ends. */
+static u64 back(enum sym_kind kind, u64 addr)
 {
-	if (!name)
-		buf_printf(b, "0x%" PRIx64, addr);
-	else if (with_off)
-		buf_printf(b, "%s+%" PRIu64, name, off);
-	else
-		buf_puts(b, name);
+	return kind == SYM_RETURN && addr ? 1 : 0;
 }
 
-void sym_kernel(struct sym *s, struct buf *b, u64 addr)
-{
-	u64 off = 0;
-	const char *name = ksym_name(&s->kernel, addr, &off);
+/* ---- kernel --------------------------------------------------------------------------------- */
 
-	print_name(b, name, off, true, addr);
+void sym_kernel(struct sym *s, struct buf *b, enum sym_kind kind, u64 addr, const char **module)
+{
+	u64 before = back(kind, addr);
+	struct ksym_place place = ksym_find(s->kernel, addr - before);
+
+	if (place.name)
+		buf_printf(b, "%s+%" PRIu64, place.name, place.off + before);
+	else
+		buf_printf(b, "0x%" PRIx64, addr);
+	if (module)
+		*module = place.module;
 }
 
 void sym_kernel_name(struct sym *s, struct buf *b, u64 addr)
 {
-	u64 off;
+	struct ksym_place place = ksym_find(s->kernel, addr);
 
-	print_name(b, ksym_name(&s->kernel, addr, &off), 0, false, addr);
+	if (place.name)
+		buf_puts(b, place.name);
+	else
+		buf_printf(b, "0x%" PRIx64, addr);
 }
 
-void sym_user(struct sym *s, struct buf *b, u32 pid, u64 addr, const char **module)
-{
-	struct usym_place place = usym_find(s->user, pid, addr);
+/* ---- user ----------------------------------------------------------------------------------- */
 
-	print_name(b, place.name, place.off, true, addr);
+/* "libc.so.6+0x1234", or the bare address where nothing is mapped. */
+static void print_module(struct buf *b, const struct usym_place *place, u64 before, u64 addr)
+{
+	const char *slash = strrchr(place->module, '/');
+	const char *base = place->module[0] == '/' && slash ? slash + 1 : place->module;
+	size_t n = strlen(base), tail = strlen(DELETED);
+
+	if (n > tail && strcmp(base + n - tail, DELETED) == 0)
+		n -= tail;
+	if (n)
+		buf_printf(b, "%.*s+0x%" PRIx64, (int)n, base, place->module_off + before);
+	else
+		buf_printf(b, "0x%" PRIx64, addr);
+}
+
+void sym_user(struct sym *s, struct buf *b, enum sym_kind kind, u32 pid, u64 addr,
+              const char **module)
+{
+	u64 before = back(kind, addr);
+	struct usym_place place = usym_find(s->user, pid, addr - before);
+
+	if (place.name)
+		buf_printf(b, "%s+%" PRIu64, place.name, place.off + before);
+	else
+		print_module(b, &place, before, addr);
 	if (module)
 		*module = place.module;
 }
 
 void sym_user_name(struct sym *s, struct buf *b, u32 pid, u64 addr)
 {
-	print_name(b, usym_find(s->user, pid, addr).name, 0, false, addr);
+	struct usym_place place = usym_find(s->user, pid, addr);
+
+	if (place.name)
+		buf_puts(b, place.name);
+	else
+		print_module(b, &place, 0, addr);
+}
+
+u32 sym_user_lines(struct sym *s, enum sym_kind kind, u32 pid, u64 addr, struct line_frame *out,
+                   u32 max)
+{
+	if (!s->options.lines)
+		return 0;
+	return usym_lines(s->user, pid, addr - back(kind, addr), out, max);
 }
 
 void sym_note_process(struct sym *s, u32 pid)

@@ -1,26 +1,48 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Addresses to names. Kernel symbols are read on first use; a process's maps are read on
- * first sight of the process and kept, and the symbol table of a file on first use of the file.
+ * Addresses to names. Kernel symbols are found when they are asked for; a process's maps are read
+ * on first sight of the process and kept, and the symbols of a file on first use of the file.
  */
 #ifndef SYM_SYM_H
 #define SYM_SYM_H
 
 #include "base/buf.h"
+#include "sym/ksym.h"
 
 struct sym;
 
-struct sym *sym_new(void);
+struct sym_options {
+	bool mangled;     /* names of C++ and Rust functions as the linker sees them */
+	bool lines;       /* source lines and inlined functions in stacks, where there is DWARF */
+	ksym_ask_fn *ask; /* how the kernel is asked for a name, NULL: by /proc/kallsyms only */
+	void *ask_ctx;
+};
+
+/* NULL for the defaults, all zero. */
+struct sym *sym_new(const struct sym_options *o);
 void sym_free(struct sym *s);
 
-/* "name+off", unresolved "0x..." */
-void sym_kernel(struct sym *s, struct buf *b, u64 addr);
-/* As bpftrace prints it: "malloc+0", unresolved "0x7f...". *module gets the file's path or "",
- * valid until the next call; it may be NULL. */
-void sym_user(struct sym *s, struct buf *b, u32 pid, u64 addr, const char **module);
+/* What precedes an address in the stack of calls. */
+enum sym_kind {
+	SYM_EXACT,  /* nothing: the instruction itself */
+	SYM_RETURN, /* a return address: the call is before it, perhaps in another function */
+};
+
+/* "name+off", unresolved "0x...". *module gets the kernel module's name or "", valid until the next
+ * call; it may be NULL. */
+void sym_kernel(struct sym *s, struct buf *b, enum sym_kind kind, u64 addr, const char **module);
+/* "malloc+0"; without a function "libc.so.6+0x1234", the address in the file as its headers count;
+ * not mapped "0x7f...". *module gets the file's path or "", valid until the next call; it may be
+ * NULL. */
+void sym_user(struct sym *s, struct buf *b, enum sym_kind kind, u32 pid, u64 addr,
+              const char **module);
 /* The name alone, without "+off": what ksym() and usym() print. */
 void sym_kernel_name(struct sym *s, struct buf *b, u64 addr);
 void sym_user_name(struct sym *s, struct buf *b, u32 pid, u64 addr);
+/* The source lines of an address as lines_find() gives them, 0 unless they are asked for. */
+struct line_frame;
+u32 sym_user_lines(struct sym *s, enum sym_kind kind, u32 pid, u64 addr, struct line_frame *out,
+                   u32 max);
 /* Reads (again) the maps of a process now, so that its addresses can be named after it has
  * ended. Cheap when nothing changed; silently does nothing when it is gone. */
 void sym_note_process(struct sym *s, u32 pid);

@@ -16,17 +16,22 @@
 
 #include "base/buf.h"
 #include "read/elf.h"
+#include "sym/demangle.h"
 
 /* A table of this many entries takes about 60 MB with its names; what is more is left out. */
 #define SYMTAB_MAX (1u << 20)
+/* Bytes of names, so that their places fit into 30 bits. */
+#define NAMES_MAX (1u << 30)
 
 /* How many entries below an address may be looked at for one that reaches over it. */
 #define NESTING_MAX 32u
 
 struct entry {
 	u64 offset;
-	u32 size; /* 0: unknown, reaches to the next entry */
-	u32 name; /* in names */
+	u32 size;
+	u32 name : 30; /* in names */
+	u32 plain : 1; /* the name was demangled, or needs no demangling */
+	u32 open : 1;  /* no size was given: it may reach less far, to the next entry */
 };
 
 struct symtab {
@@ -35,14 +40,18 @@ struct symtab {
 	struct buf names;
 };
 
-static bool add_symbol(void *ctx, const struct elf_sym *s)
+struct symtab *symtab_new(void)
 {
-	struct symtab *t = ctx;
-	size_t length = strcspn(s->name, "@"); /* not the version */
+	struct symtab *t = calloc(1, sizeof(*t));
 
-	if (!s->is_func || !s->has_offset || !length)
-		return true;
-	if (t->n == SYMTAB_MAX || t->names.n > UINT32_MAX / 2)
+	if (!t)
+		abort(); /* out of memory, see base/arena.h */
+	return t;
+}
+
+static bool add(struct symtab *t, struct entry s, const char *name, size_t length)
+{
+	if (t->n == SYMTAB_MAX || t->names.n + length >= NAMES_MAX)
 		return false;
 	if (t->n == t->cap) {
 		u32 cap = t->cap ? t->cap * 2 : 256;
@@ -53,14 +62,46 @@ static bool add_symbol(void *ctx, const struct elf_sym *s)
 		t->v = v;
 		t->cap = cap;
 	}
-	t->v[t->n++] = (struct entry){
-		.offset = s->offset,
-		.size = (u32)MIN(s->size, (u64)UINT32_MAX),
-		.name = (u32)t->names.n,
-	};
-	buf_add(&t->names, s->name, length);
+	s.name = (u32)t->names.n & (NAMES_MAX - 1);
+	t->v[t->n++] = s;
+	buf_add(&t->names, name, length);
 	buf_putc(&t->names, 0);
 	return true;
+}
+
+bool symtab_add(struct symtab *t, u64 offset, u64 size, const char *name, size_t length)
+{
+	struct entry s = { .offset = offset, .size = (u32)MIN(size, (u64)UINT32_MAX) };
+
+	return add(t, s, name, length);
+}
+
+struct adder {
+	struct symtab *table;
+	struct elf *file;
+};
+
+static bool add_symbol(void *ctx, const struct elf_sym *s)
+{
+	struct adder *a = ctx;
+	size_t length = strcspn(s->name, "@"); /* not the version */
+	u64 offset, size;
+
+	if (!s->is_func || !length || !elf_offset(a->file, s->value, &offset))
+		return true;
+	size = s->size ? s->size : s->room;
+	return add(a->table,
+	           (struct entry){ .offset = offset,
+	                           .size = (u32)MIN(size, (u64)UINT32_MAX),
+	                           .open = !s->size },
+	           s->name, length);
+}
+
+void symtab_add_elf(struct symtab *t, struct elf *file, struct elf *symbols)
+{
+	struct adder a = { t, file };
+
+	elf_each(symbols, add_symbol, &a);
 }
 
 static int compare_names(const char *a, const char *b)
@@ -85,7 +126,17 @@ static int compare_entries(const void *x, const void *y, void *ctx)
 	return compare_names(names->p + a->name, names->p + b->name);
 }
 
-/* Keeps the first name of each place, with the largest size any of them has. */
+static void merge_alias(struct entry *kept, const struct entry *other)
+{
+	if (kept->open == other->open) {
+		kept->size = MAX(kept->size, other->size);
+	} else if (kept->open) {
+		kept->size = other->size;
+		kept->open = 0;
+	}
+}
+
+/* Keeps the first name of each place, with the largest size that was given to any of them. */
 static void drop_aliases(struct symtab *t)
 {
 	u32 kept = 0;
@@ -93,34 +144,23 @@ static void drop_aliases(struct symtab *t)
 	for (u32 i = 0; i < t->n; i++) {
 		struct entry *last = kept ? &t->v[kept - 1] : NULL;
 
-		if (last && last->offset == t->v[i].offset)
-			last->size = MAX(last->size, t->v[i].size);
-		else
+		if (!last || last->offset != t->v[i].offset)
 			t->v[kept++] = t->v[i];
+		else
+			merge_alias(last, &t->v[i]);
 	}
 	t->n = kept;
+	for (u32 i = 0; i + 1 < kept; i++)
+		if (t->v[i].open)
+			t->v[i].size = (u32)MIN((u64)t->v[i].size,
+			                        t->v[i + 1].offset - t->v[i].offset);
 }
 
-struct symtab *symtab_read(const char *path)
+void symtab_finish(struct symtab *t)
 {
-	struct symtab *t;
-	struct elf *f;
-	struct err e;
-
-	f = elf_open(path, &e);
-	if (!f)
-		return NULL;
-	t = calloc(1, sizeof(*t));
-	if (t)
-		elf_each(f, add_symbol, t);
-	elf_close(f);
-	if (!t || !t->n) {
-		symtab_free(t);
-		return NULL;
-	}
-	qsort_r(t->v, t->n, sizeof(*t->v), compare_entries, &t->names);
+	if (t->n)
+		qsort_r(t->v, t->n, sizeof(*t->v), compare_entries, &t->names);
 	drop_aliases(t);
-	return t;
 }
 
 void symtab_free(struct symtab *t)
@@ -148,18 +188,34 @@ static u32 entries_below(const struct symtab *t, u64 offset)
 	return low;
 }
 
-const char *symtab_name(const struct symtab *t, u64 offset, u64 *off)
+/* Demangled names are kept in place of the symbols. */
+static const char *plain_name(struct symtab *t, struct entry *s)
+{
+	char *name;
+
+	if (!s->plain && t->names.n < NAMES_MAX - (1u << 20)) {
+		s->plain = 1;
+		name = demangle(t->names.p + s->name);
+		if (name && strlen(name) < 1u << 20) {
+			s->name = (u32)t->names.n & (NAMES_MAX - 1);
+			buf_add(&t->names, name, strlen(name) + 1);
+		}
+		free(name);
+	}
+	return t->names.p + s->name;
+}
+
+const char *symtab_name(struct symtab *t, u64 offset, bool demangled, u64 *off)
 {
 	u32 n = entries_below(t, offset);
 
 	for (u32 k = 0; k < NESTING_MAX && k < n; k++) {
-		const struct entry *s = &t->v[n - 1 - k];
+		struct entry *s = &t->v[n - 1 - k];
 		u64 into = offset - s->offset;
 
-		/* Without a size only the nearest entry can be meant. */
-		if (into < s->size || (s->size == 0 && k == 0)) {
+		if (into < s->size) {
 			*off = into;
-			return t->names.p + s->name;
+			return demangled ? plain_name(t, s) : t->names.p + s->name;
 		}
 	}
 	return NULL;
@@ -168,4 +224,9 @@ const char *symtab_name(const struct symtab *t, u64 offset, u64 *off)
 u32 symtab_count(const struct symtab *t)
 {
 	return t->n;
+}
+
+size_t symtab_bytes(const struct symtab *t)
+{
+	return sizeof(*t) + t->cap * sizeof(*t->v) + t->names.cap;
 }

@@ -2,35 +2,35 @@
 /*
  * Names for addresses of processes, also of processes that have ended.
  *
- * The one idea: two small caches. A process is a copy of its /proc/PID/maps; a file is the device
- * and inode that mapping names, held by a descriptor until its symbols are wanted and by a table
- * of symbols from then on. Both outlive the process, and files are shared by all processes, in
- * whatever mount namespace these see them:
+ * The one idea: a process is a copy of its /proc/PID/maps and the files these name, held open, so
+ * that it can be asked about when it is gone:
  *
- *   pid, addr --> maps --> device:inode, file offset --> table of symbols --> name+off
+ *   pid, addr --> maps --> file (files.c), offset --> table of names --> name+off
+ *                  |
+ *                  +-----> code without a name in a file: the process's perf map (jit.c)
  *
- * Both caches are bounded; the least recently used entry makes room. Code without a file (JIT)
- * has no name here.
+ * Bounded: the least recently used process makes room. Files and their names are shared by all
+ * processes, in whatever mount namespace these see them.
  */
 #include "sym/usym.h"
 
 #include <dirent.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "read/procmaps.h"
-#include "sym/symtab.h"
+#include "sym/files.h"
+#include "sym/jit.h"
 
 #define PROCS_MAX  256u
-#define FILES_MAX  128u
 #define MAPS_LIMIT (16u << 20)
+#define JIT_MAX    (128u << 20) /* bytes of perf maps; the one in use may alone be bigger */
 
 /* Maps are read again when they are older than this: a process may have called exec ... */
 #define MAPS_AGE_NS 1000000000ull
@@ -42,8 +42,6 @@
 #define ADDRESS_MIN 0x10000ull
 #define ADDRESS_MAX (1ull << 56)
 
-#define DELETED " (deleted)"
-
 struct proc {
 	u32 pid; /* 0: free */
 	u64 used;
@@ -53,41 +51,35 @@ struct proc {
 	u64 hash;    /* of the text of the maps */
 	struct arena arena;
 	struct procmaps maps;
-};
-
-struct file {
-	u64 inode; /* 0: free */
-	u32 dev_major, dev_minor;
-	u64 used;
-	u32 opener; /* the process by which it was last tried to open */
-	int fd;     /* -1 once the symbols were read, or when it could not be opened */
-	bool read;
-	struct symtab *table; /* NULL: no symbols */
+	struct file_id *files; /* one for each mapping */
+	struct jit *jit;
 };
 
 struct usym {
+	bool demangled;
 	u64 clock; /* counts uses */
+	struct files *files;
+	struct symfile *vdso;
+	bool vdso_tried;
 	struct proc procs[PROCS_MAX];
-	struct file files[FILES_MAX];
 };
 
-struct usym *usym_new(void)
+struct usym *usym_new(bool demangled)
 {
-	return calloc(1, sizeof(struct usym));
+	struct usym *u = calloc(1, sizeof(*u));
+
+	if (!u)
+		abort(); /* out of memory, see base/arena.h */
+	u->demangled = demangled;
+	u->files = files_new();
+	return u;
 }
 
 static void proc_free(struct proc *p)
 {
 	arena_free(&p->arena);
+	jit_free(p->jit);
 	memset(p, 0, sizeof(*p));
-}
-
-static void file_free(struct file *f)
-{
-	if (f->inode && f->fd >= 0)
-		close(f->fd);
-	symtab_free(f->table);
-	memset(f, 0, sizeof(*f));
 }
 
 void usym_free(struct usym *u)
@@ -96,8 +88,8 @@ void usym_free(struct usym *u)
 		return;
 	for (u32 i = 0; i < PROCS_MAX; i++)
 		proc_free(&u->procs[i]);
-	for (u32 i = 0; i < FILES_MAX; i++)
-		file_free(&u->files[i]);
+	files_free(u->files);
+	symfile_free(u->vdso);
 	free(u);
 }
 
@@ -119,115 +111,49 @@ static u64 hash_text(const struct buf *b)
 	return h;
 }
 
-/* ---- files --------------------------------------------------------------------------------- */
-
-/* A regular file held by path only: opening devices and pipes may have effects. */
-static int open_regular(const char *path, u64 inode)
-{
-	int fd = open(path, O_PATH | O_CLOEXEC);
-	struct stat st;
-
-	if (fd < 0)
-		return -1;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (!inode || st.st_ino == inode))
-		return fd;
-	close(fd);
-	return -1;
-}
-
-/*
- * The mapped file: by the mapping itself (right even for a deleted file, needs privilege), by its
- * path as the process sees it, or, when the process is gone, by its path as we see it.
- */
-static int open_mapped(u32 pid, const struct procmap *m)
-{
-	size_t length = strlen(m->path), tail = strlen(DELETED);
-	char path[4096 + 64];
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, pid, m->start,
-	         m->end);
-	fd = open_regular(path, 0);
-	if (fd >= 0 || (length > tail && strcmp(m->path + length - tail, DELETED) == 0))
-		return fd;
-	snprintf(path, sizeof(path), "/proc/%u/root%s", pid, m->path);
-	fd = open_regular(path, 0);
-	/* The file at that path may be another one by now: the inode decides. */
-	return fd >= 0 ? fd : open_regular(m->path, m->inode);
-}
-
-static bool map_is_code(const struct procmap *m)
-{
-	return m->exec && m->inode && m->path[0] == '/';
-}
-
-static bool file_is(const struct file *f, const struct procmap *m)
-{
-	return f->inode == m->inode && f->dev_major == m->dev_major && f->dev_minor == m->dev_minor;
-}
-
-/* The file's slot, or else the least recently used one, emptied. */
-static struct file *file_slot(struct usym *u, const struct procmap *m)
-{
-	struct file *oldest = &u->files[0];
-
-	for (u32 i = 0; i < FILES_MAX; i++) {
-		if (file_is(&u->files[i], m))
-			return &u->files[i];
-		if (u->files[i].used < oldest->used)
-			oldest = &u->files[i];
-	}
-	file_free(oldest);
-	oldest->inode = m->inode;
-	oldest->dev_major = m->dev_major;
-	oldest->dev_minor = m->dev_minor;
-	oldest->fd = -1;
-	return oldest;
-}
-
-static struct file *file_get(struct usym *u, u32 pid, const struct procmap *m)
-{
-	struct file *f = file_slot(u, m);
-
-	f->used = ++u->clock;
-	/* What was out of reach through one process may be within reach of another. */
-	if (!f->read && f->fd < 0 && f->opener != pid) {
-		f->opener = pid;
-		f->fd = open_mapped(pid, m);
-	}
-	return f;
-}
-
-static const struct symtab *file_table(struct file *f)
-{
-	char path[64];
-
-	if (f->read || f->fd < 0)
-		return f->table;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", f->fd);
-	f->table = symtab_read(path);
-	f->read = true;
-	close(f->fd);
-	f->fd = -1;
-	return f->table;
-}
-
 /* ---- processes ------------------------------------------------------------------------------- */
 
+static bool same_mapping(const struct procmap *a, const struct procmap *b)
+{
+	return a->start == b->start && a->inode == b->inode && a->dev_major == b->dev_major &&
+	       a->dev_minor == b->dev_minor && strcmp(a->path, b->path) == 0;
+}
+
+/* Opens the files whose code is mapped. What was mapped before stays as it is: that file is
+ * held, and its path may lead to another one by now. */
+static struct file_id *bind_files(struct usym *u, const struct proc *p, struct arena *a,
+                                  const struct procmaps *maps)
+{
+	struct file_id *files = arena_array(a, struct file_id, maps->n);
+
+	for (u32 i = 0; i < maps->n; i++) {
+		const struct procmap *m = &maps->v[i], *old = procmaps_find(&p->maps, m->start);
+
+		if (old && same_mapping(old, m) && files_holds(u->files, p->files[old - p->maps.v]))
+			files[i] = p->files[old - p->maps.v];
+		else if (m->exec)
+			files[i] = files_bind(u->files, p->pid, m);
+	}
+	return files;
+}
+
 /* Takes over new maps; those of a process that is ending are empty and are not taken. */
-static void proc_parse(struct proc *p, const struct buf *text)
+static void proc_parse(struct usym *u, struct proc *p, const struct buf *text)
 {
 	struct arena arena = { 0 };
 	struct procmaps maps;
+	struct file_id *files;
 	struct err e;
 
 	if (!procmaps_parse(&arena, buf_text(text), text->n, &maps, &e) || !maps.n) {
 		arena_free(&arena);
 		return;
 	}
+	files = bind_files(u, p, &arena, &maps);
 	arena_free(&p->arena);
 	p->arena = arena;
 	p->maps = maps;
+	p->files = files;
 	p->hash = hash_text(text);
 }
 
@@ -254,7 +180,7 @@ static void read_maps(u32 pid, struct buf *text)
 }
 
 /* True when they are others than before. */
-static bool proc_refresh(struct proc *p)
+static bool proc_refresh(struct usym *u, struct proc *p)
 {
 	struct buf text = { 0 };
 	u64 old = p->hash;
@@ -262,8 +188,11 @@ static bool proc_refresh(struct proc *p)
 	p->read_ns = now_ns();
 	read_maps(p->pid, &text);
 	if (text.n && hash_text(&text) != p->hash)
-		proc_parse(p, &text);
+		proc_parse(u, p, &text);
 	buf_free(&text);
+	if (!p->jit)
+		p->jit = jit_new(p->pid);
+	jit_note(p->jit);
 	return p->hash != old;
 }
 
@@ -285,9 +214,9 @@ static struct proc *proc_get(struct usym *u, u32 pid)
 }
 
 /* An address is in no mapping: looks again, as often as that is worth its time. */
-static void proc_missed(struct proc *p)
+static void proc_missed(struct usym *u, struct proc *p)
 {
-	if (proc_refresh(p)) {
+	if (proc_refresh(u, p)) {
 		p->vain_ns = p->miss_ns = 0;
 		return;
 	}
@@ -296,50 +225,146 @@ static void proc_missed(struct proc *p)
 		p->miss_ns = MIN(p->miss_ns * 2 + VAIN_NS, MAPS_AGE_NS);
 }
 
-static const struct procmap *proc_map(struct proc *p, u64 addr)
+static const struct procmap *proc_map(struct usym *u, struct proc *p, u64 addr)
 {
 	const struct procmap *m;
 	u64 age = now_ns() - p->read_ns;
 
 	if (age > MAPS_AGE_NS)
-		proc_refresh(p);
+		proc_refresh(u, p);
 	m = procmaps_find(&p->maps, addr);
 	if (m || addr < ADDRESS_MIN || addr >= ADDRESS_MAX || age < p->miss_ns || age > MAPS_AGE_NS)
 		return m;
-	proc_missed(p);
+	proc_missed(u, p);
 	return procmaps_find(&p->maps, addr);
 }
 
 void usym_note(struct usym *u, u32 pid)
 {
-	struct proc *p;
+	if (pid)
+		proc_refresh(u, proc_get(u, pid));
+}
 
-	if (!pid)
-		return;
-	p = proc_get(u, pid);
-	proc_refresh(p);
-	for (u32 i = 0; i < p->maps.n; i++)
-		if (map_is_code(&p->maps.v[i]))
-			file_get(u, pid, &p->maps.v[i]);
+/* ---- places ---------------------------------------------------------------------------------- */
+
+/* The one image the kernel maps into all 64-bit processes is mapped here too. */
+static struct symfile *vdso_names(struct usym *u)
+{
+	u64 start = getauxval(AT_SYSINFO_EHDR);
+	struct arena a = { 0 };
+	struct procmaps maps;
+	struct err e;
+
+	if (u->vdso_tried)
+		return u->vdso;
+	u->vdso_tried = true;
+	if (start && procmaps_read(&a, (s32)getpid(), &maps, &e)) {
+		const struct procmap *m = procmaps_find(&maps, start);
+
+		if (m)
+			u->vdso = symfile_read_memory((const void *)(uintptr_t)m->start,
+			                              m->end - m->start);
+	}
+	arena_free(&a);
+	return u->vdso;
+}
+
+/* Where the file that is mapped can be found by those who look for its debug file. */
+struct whereabouts {
+	char root[32];
+	struct debugfile_place place;
+};
+
+static void locate(struct whereabouts *w, u32 pid, const struct procmap *m)
+{
+	struct stat st;
+
+	snprintf(w->root, sizeof(w->root), "/proc/%u/root", pid);
+	if (stat(w->root, &st) != 0)
+		w->root[0] = 0;
+	w->place = (struct debugfile_place){ w->root, m->path };
+}
+
+static struct file_id map_file(struct usym *u, struct proc *p, const struct procmap *m)
+{
+	struct file_id *id = &p->files[m - p->maps.v];
+
+	if (!files_holds(u->files, *id))
+		*id = files_bind(u->files, p->pid, m);
+	return *id;
+}
+
+static struct symfile *map_names(struct usym *u, struct proc *p, const struct procmap *m)
+{
+	struct whereabouts w;
+
+	if (strcmp(m->path, "[vdso]") == 0)
+		return vdso_names(u);
+	if (!m->inode || m->path[0] != '/')
+		return NULL;
+	locate(&w, p->pid, m);
+	return files_names(u->files, map_file(u, p, m), &w.place);
+}
+
+/* Makes room for the perf map just used. */
+static void shrink_jits(struct usym *u, const struct proc *keep)
+{
+	size_t bytes = 0;
+
+	for (u32 i = 0; i < PROCS_MAX; i++)
+		if (u->procs[i].jit)
+			bytes += jit_bytes(u->procs[i].jit);
+	for (u32 i = 0; i < PROCS_MAX && bytes > JIT_MAX; i++) {
+		if (!u->procs[i].jit || &u->procs[i] == keep)
+			continue;
+		bytes -= jit_bytes(u->procs[i].jit);
+		jit_drop(u->procs[i].jit);
+	}
+}
+
+static void find_in_jit(struct usym *u, struct proc *p, u64 addr, struct usym_place *place)
+{
+	place->name = jit_name(p->jit, addr, &place->off);
+	if (place->name)
+		shrink_jits(u, p);
 }
 
 struct usym_place usym_find(struct usym *u, u32 pid, u64 addr)
 {
 	struct usym_place place = { .module = "" };
-	const struct symtab *table;
-	const struct procmap *m;
+	struct proc *p = pid ? proc_get(u, pid) : NULL;
+	const struct procmap *m = p ? proc_map(u, p, addr) : NULL;
+	struct symfile *names;
+	u64 offset;
 
-	m = pid ? proc_map(proc_get(u, pid), addr) : NULL;
 	if (!m)
 		return place;
-	place.module = m->path;
-	if (strcmp(m->path, "[vdso]") == 0 || strcmp(m->path, "[vsyscall]") == 0) {
-		place.name = m->path;
-		place.off = addr - m->start;
-	} else if (map_is_code(m)) {
-		table = file_table(file_get(u, pid, m));
-		if (table)
-			place.name = symtab_name(table, addr - m->start + m->offset, &place.off);
+	names = map_names(u, p, m);
+	offset = addr - m->start + m->offset;
+	place.module = m->path[0] ? m->path : "[anon]";
+	place.module_off = m->inode ? offset : addr - m->start;
+	if (names) {
+		place.module_off = symfile_vaddr(names, offset);
+		place.name = symfile_name(names, offset, u->demangled, &place.off);
 	}
+	if (!place.name && m->exec)
+		find_in_jit(u, p, addr, &place);
 	return place;
+}
+
+u32 usym_lines(struct usym *u, u32 pid, u64 addr, struct line_frame *out, u32 max)
+{
+	struct proc *p = pid ? proc_get(u, pid) : NULL;
+	const struct procmap *m = p ? proc_map(u, p, addr) : NULL;
+	struct symfile *names = m ? map_names(u, p, m) : NULL;
+	struct files_path path;
+	struct whereabouts w;
+
+	if (!names || names == u->vdso)
+		return 0;
+	locate(&w, pid, m);
+	path = files_path(u->files, map_file(u, p, m));
+	return symfile_lines(names, path.text, &w.place,
+	                     symfile_vaddr(names, addr - m->start + m->offset), u->demangled, out,
+	                     max);
 }

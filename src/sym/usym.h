@@ -5,7 +5,7 @@
 #ifndef SYM_USYM_H
 #define SYM_USYM_H
 
-#include "base/base.h"
+#include "sym/lines.h"
 
 struct usym;
 
@@ -13,12 +13,15 @@ struct usym;
 struct usym_place {
 	const char *name;   /* function, or NULL */
 	u64 off;            /* from its start */
-	const char *module; /* path of the mapped file, "" when none */
+	const char *module; /* path of the mapped file or kind of mapping, "" when not mapped */
+	u64 module_off;     /* address as the file's headers count, else from the mapping's start */
 };
 
-struct usym *usym_new(void);
+struct usym *usym_new(bool demangled);
 void usym_free(struct usym *u);
 struct usym_place usym_find(struct usym *u, u32 pid, u64 addr);
+/* The source lines of an address, see lines_find(). */
+u32 usym_lines(struct usym *u, u32 pid, u64 addr, struct line_frame *out, u32 max);
 /* Takes in what the process has mapped now. */
 void usym_note(struct usym *u, u32 pid);
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Any bytes as an ELF file: open it, list symbols, sections, notes and USDT sites. */
+/* Any bytes as an ELF file: open it, list symbols, sections, notes, USDT sites, PLT stubs and
+ * Go functions. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "read/elf.h"
+#include "read/pclntab.h"
+#include "read/plt.h"
 #include "read/usdt.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
@@ -17,6 +20,18 @@ static bool on_symbol(void *ctx, const struct elf_sym *s)
 static bool on_site(void *ctx, const struct usdt_site *s)
 {
 	*(size_t *)ctx += strlen(s->provider) + strlen(s->name) + strlen(s->spec) + s->n_args;
+	return true;
+}
+
+static bool on_stub(void *ctx, u64 vaddr, u64 size, const char *name, size_t length)
+{
+	*(size_t *)ctx += vaddr + size + strnlen(name, length);
+	return true;
+}
+
+static bool on_function(void *ctx, u64 vaddr, u64 size, const char *name)
+{
+	*(size_t *)ctx += vaddr + size + strlen(name);
 	return true;
 }
 
@@ -50,6 +65,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 	if (elf_section(f, ".text", &section, &bytes, &addr))
 		sink ^= sum_bytes(section, bytes);
 	usdt_each(f, on_site, &total, &e);
+	plt_each(f, on_stub, &total);
+	pclntab_each(f, on_function, &total);
 	elf_close(f);
 	(void)sink;
 	return 0;

@@ -26,20 +26,23 @@ static struct kallsyms *must_open(const char *path)
 static void names_addresses(void **state)
 {
 	struct kallsyms *k = must_open(TABLE);
+	const char *module = NULL;
 	u64 off = 99;
 
 	(void)state;
 	/* Of the aliases the first in the file; data symbols in between do not count. */
-	assert_string_equal(kallsyms_name(k, 0xffffffff81000010, &off), "_stext");
+	assert_string_equal(kallsyms_name(k, 0xffffffff81000010, &off, &module), "_stext");
 	assert_int_equal(off, 16);
-	assert_string_equal(kallsyms_name(k, 0xffffffff81000200, &off), "vfs_read");
+	assert_string_equal(module, "");
+	assert_string_equal(kallsyms_name(k, 0xffffffff81000200, &off, &module), "vfs_read");
 	assert_int_equal(off, 0);
-	assert_string_equal(kallsyms_name(k, 0xffffffff810002ff, &off), "vfs_read");
-	assert_string_equal(kallsyms_name(k, 0xffffffffc0201008, &off), "mod_func");
-	assert_null(kallsyms_name(k, 0xffffffff80ffffff, &off));
-	assert_null(kallsyms_name(k, 0, &off));
+	assert_string_equal(kallsyms_name(k, 0xffffffff810002ff, &off, &module), "vfs_read");
+	assert_string_equal(kallsyms_name(k, 0xffffffffc0201008, &off, &module), "mod_func");
+	assert_string_equal(module, "mod");
+	assert_null(kallsyms_name(k, 0xffffffff80ffffff, &off, &module));
+	assert_null(kallsyms_name(k, 0, &off, &module));
 	/* Too far from the last function to be in it. */
-	assert_null(kallsyms_name(k, 0xffffffffff000000, &off));
+	assert_null(kallsyms_name(k, 0xffffffffff000000, &off, &module));
 	kallsyms_close(k);
 }
 
@@ -80,13 +83,14 @@ static void reads_the_running_kernel(void **state)
 {
 	struct kallsyms *k = must_open("/proc/kallsyms");
 	u64 addr = kallsyms_addr(k, "vfs_read"), off;
+	const char *module;
 
 	(void)state;
 	if (!addr) {
 		kallsyms_close(k);
 		skip();
 	}
-	assert_string_equal(kallsyms_name(k, addr + 1, &off), "vfs_read");
+	assert_string_equal(kallsyms_name(k, addr + 1, &off, &module), "vfs_read");
 	assert_int_equal(off, 1);
 	kallsyms_close(k);
 }

@@ -11,12 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "read/kallsyms.h"
 #include "sym/frames.h"
-#include "sym/symtab.h"
+#include "sym/symfile.h"
 
 int sym_test_marker(int n);
 
@@ -36,14 +37,14 @@ static u64 marker(void)
 static const char *user_name(u32 pid, u64 addr, const char **module)
 {
 	buf_reset(&text);
-	sym_user(sym, &text, pid, addr, module);
+	sym_user(sym, &text, SYM_EXACT, pid, addr, module);
 	return buf_text(&text);
 }
 
 static int setup(void **state)
 {
 	(void)state;
-	sym = sym_new();
+	sym = sym_new(NULL);
 	return 0;
 }
 
@@ -94,14 +95,55 @@ static void test_unknown(void **state)
 	assert_string_equal(module, "");
 }
 
+/* The kernel's own image in every process: functions by name, the rest by place. */
 static void test_vdso(void **state)
 {
 	u64 vdso = getauxval(AT_SYSINFO_EHDR);
+	const char *module;
+	u64 at = 0;
 
 	(void)state;
 	if (!vdso)
 		skip();
-	assert_string_equal(user_name((u32)getpid(), vdso + 0x123, NULL), "[vdso]+291");
+	assert_string_equal(user_name((u32)getpid(), vdso + 0x10, &module), "[vdso]+0x10");
+	assert_string_equal(module, "[vdso]");
+	while (at < 4096 && strcmp(user_name((u32)getpid(), vdso + at, NULL), "clock_gettime+0"))
+		at++;
+	assert_true(at < 4096);
+}
+
+/* Memory that is no code, code that is in no file. */
+static void test_no_function(void **state)
+{
+	u64 page = (u64)(uintptr_t)mmap(NULL, 4096, PROT_READ | PROT_EXEC,
+	                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char want[64];
+	const char *module;
+	int stack = 0;
+
+	(void)state;
+	/* The mapping may have grown together with another. */
+	assert_memory_equal(user_name((u32)getpid(), page + 4, &module), "[anon]+0x", 9);
+	assert_string_equal(module, "[anon]");
+	assert_memory_equal(user_name((u32)getpid(), (u64)(uintptr_t)&stack, NULL), "[stack]+0x",
+	                    10);
+	/* Data of this program: by the address its headers give it. */
+	snprintf(want, sizeof(want), "test_sym+0x");
+	assert_memory_equal(user_name((u32)getpid(), (u64)(uintptr_t) "a string here", NULL), want,
+	                    strlen(want));
+	munmap((void *)(uintptr_t)page, 4096);
+}
+
+/* The call of a function that never returns may be the last instruction of its caller. */
+static void test_return_address(void **state)
+{
+	(void)state;
+	buf_reset(&text);
+	sym_user(sym, &text, SYM_RETURN, (u32)getpid(), marker() + 1, NULL);
+	assert_string_equal(buf_text(&text), "sym_test_marker+1");
+	buf_reset(&text);
+	sym_user(sym, &text, SYM_RETURN, (u32)getpid(), marker(), NULL);
+	assert_null(strstr(buf_text(&text), "sym_test_marker"));
 }
 
 static void test_ended_process(void **state)
@@ -140,13 +182,13 @@ static void test_kernel(void **state)
 
 	(void)state;
 	buf_reset(&text);
-	sym_kernel(sym, &text, 1);
+	sym_kernel(sym, &text, SYM_EXACT, 1, NULL);
 	assert_string_equal(buf_text(&text), "0x1");
 	kallsyms_close(k);
 	if (!addr)
 		skip(); /* addresses are hidden from this user */
 	buf_reset(&text);
-	sym_kernel(sym, &text, addr + 2);
+	sym_kernel(sym, &text, SYM_EXACT, addr + 2, NULL);
 	assert_string_equal(buf_text(&text), "vfs_read+2");
 	buf_reset(&text);
 	sym_kernel_name(sym, &text, addr + 2);
@@ -181,10 +223,10 @@ static void test_frames(void **state)
 static void test_bad_files(void **state)
 {
 	(void)state;
-	assert_null(symtab_read("/nonexistent/file"));
-	assert_null(symtab_read("/etc/passwd"));
-	assert_null(symtab_read("/proc/self/maps"));
-	symtab_free(NULL);
+	assert_null(symfile_read("/nonexistent/file", NULL));
+	assert_null(symfile_read("/etc/passwd", NULL));
+	assert_null(symfile_read("/proc/self/maps", NULL));
+	symfile_free(NULL);
 	sym_free(NULL);
 }
 
@@ -193,9 +235,10 @@ static void test_bad_files(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		CASE(test_own_function), CASE(test_dynamic_symbol), CASE(test_unknown),
-		CASE(test_vdso),         CASE(test_ended_process),  CASE(test_many_processes),
-		CASE(test_kernel),       CASE(test_frames),         CASE(test_bad_files),
+		CASE(test_own_function),  CASE(test_dynamic_symbol), CASE(test_unknown),
+		CASE(test_vdso),          CASE(test_no_function),    CASE(test_return_address),
+		CASE(test_ended_process), CASE(test_many_processes), CASE(test_kernel),
+		CASE(test_frames),        CASE(test_bad_files),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The stubs through which a file calls functions of other files.
+ */
+#ifndef READ_PLT_H
+#define READ_PLT_H
+
+#include "base/base.h"
+
+struct elf;
+
+/* Each stub with the name of the function it jumps to (without version); cb false stops. */
+void plt_each(struct elf *f,
+              bool (*cb)(void *ctx, u64 vaddr, u64 size, const char *name, size_t length),
+              void *ctx);
+
+#endif

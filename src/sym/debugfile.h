@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Where the symbols and the DWARF of a stripped file are.
+ */
+#ifndef SYM_DEBUGFILE_H
+#define SYM_DEBUGFILE_H
+
+#include "base/buf.h"
+
+struct elf;
+
+/* How a file is reached. */
+struct debugfile_place {
+	const char *root; /* of the file system that holds it, as "/proc/12/root"; "" is ours */
+	const char *name; /* its path below that root, "" when not known */
+};
+
+/* Path of the file that belongs to `f`: by build id, by debug link (checked), both below its own
+ * root, then below ours. False when there is none. */
+bool debugfile_find(struct elf *f, const struct debugfile_place *where, struct buf *path);
+
+#endif

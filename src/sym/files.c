@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Two bounded caches, one behind the other. A slot is a mapped file: known by device, inode and
+ * time of change, held by a descriptor (O_PATH: nothing is read before it must be). A table is a
+ * set of names: known by build id, so that the same library in ten containers is read once; a file
+ * without a build id has its table to itself.
+ *
+ *     device:inode:mtime --> slot (descriptor) --> build id --> table of names
+ *
+ * In both the least recently used makes room. A slot keeps its descriptor as long as it lives, so
+ * a table that was dropped can be read again.
+ */
+#include "sym/files.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "read/elf.h"
+#include "read/procmaps.h"
+
+#define FILES_MAX  256u
+#define TABLES_MAX 128u
+#define BYTES_MAX  (128u << 20) /* of names; the table in use may alone be bigger */
+
+#define DELETED " (deleted)"
+
+struct slot {
+	u64 inode; /* 0: free */
+	u32 dev_major, dev_minor;
+	struct timespec changed;
+	u64 size;
+	u64 used;
+	u32 generation;
+	int fd;
+	bool asked; /* what its table is has been found out */
+	s32 table;  /* -1: no names */
+};
+
+struct table {
+	struct symfile *names; /* NULL: free */
+	char build_id[64];     /* "": not shared */
+	u64 used;
+};
+
+struct files {
+	u64 clock; /* counts uses */
+	struct slot slots[FILES_MAX];
+	struct table tables[TABLES_MAX];
+};
+
+struct files *files_new(void)
+{
+	struct files *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		abort(); /* out of memory, see base/arena.h */
+	return s;
+}
+
+static void slot_clear(struct slot *f)
+{
+	if (f->inode)
+		close(f->fd);
+	*f = (struct slot){ .generation = f->generation + 1 };
+}
+
+void files_free(struct files *s)
+{
+	if (!s)
+		return;
+	for (u32 i = 0; i < FILES_MAX; i++)
+		slot_clear(&s->slots[i]);
+	for (u32 i = 0; i < TABLES_MAX; i++)
+		symfile_free(s->tables[i].names);
+	free(s);
+}
+
+/* ---- slots ---------------------------------------------------------------------------------- */
+
+/* A regular file held by path only: opening devices and pipes may have effects. */
+static int open_regular(const char *path, u64 inode, struct stat *st)
+{
+	int fd = open(path, O_PATH | O_CLOEXEC);
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, st) == 0 && S_ISREG(st->st_mode) && (!inode || st->st_ino == inode))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/*
+ * The mapped file: by the mapping itself (right even for a deleted file, needs privilege), by its
+ * path as the process sees it, or, when the process is gone, by its path as we see it.
+ */
+static int open_mapped(u32 pid, const struct procmap *m, struct stat *st)
+{
+	size_t length = strlen(m->path), tail = strlen(DELETED);
+	char path[4096 + 64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, pid, m->start,
+	         m->end);
+	fd = open_regular(path, 0, st);
+	if (fd >= 0 || (length > tail && strcmp(m->path + length - tail, DELETED) == 0))
+		return fd;
+	snprintf(path, sizeof(path), "/proc/%u/root%s", pid, m->path);
+	fd = open_regular(path, 0, st);
+	/* The file at that path may be another one by now: the inode decides. */
+	return fd >= 0 ? fd : open_regular(m->path, m->inode, st);
+}
+
+static bool slot_is(const struct slot *f, const struct procmap *m, const struct stat *st)
+{
+	return f->inode == m->inode && f->dev_major == m->dev_major &&
+	       f->dev_minor == m->dev_minor && f->size == (u64)st->st_size &&
+	       f->changed.tv_sec == st->st_mtim.tv_sec && f->changed.tv_nsec == st->st_mtim.tv_nsec;
+}
+
+/* The file's slot, or else the least recently used one. */
+static struct slot *slot_find(struct files *s, const struct procmap *m, const struct stat *st)
+{
+	struct slot *oldest = &s->slots[0];
+
+	for (u32 i = 0; i < FILES_MAX; i++) {
+		if (slot_is(&s->slots[i], m, st))
+			return &s->slots[i];
+		if (s->slots[i].used < oldest->used)
+			oldest = &s->slots[i];
+	}
+	return oldest;
+}
+
+struct file_id files_bind(struct files *s, u32 pid, const struct procmap *m)
+{
+	struct slot *f;
+	struct stat st;
+	int fd;
+
+	if (!m->inode || m->path[0] != '/')
+		return (struct file_id){ 0 };
+	fd = open_mapped(pid, m, &st);
+	if (fd < 0)
+		return (struct file_id){ 0 };
+	f = slot_find(s, m, &st);
+	if (slot_is(f, m, &st)) {
+		close(fd);
+	} else {
+		slot_clear(f);
+		f->inode = m->inode;
+		f->dev_major = m->dev_major;
+		f->dev_minor = m->dev_minor;
+		f->changed = st.st_mtim;
+		f->size = (u64)st.st_size;
+		f->fd = fd;
+		f->table = -1;
+	}
+	f->used = ++s->clock;
+	return (struct file_id){ (u32)(f - s->slots), f->generation };
+}
+
+bool files_holds(const struct files *s, struct file_id id)
+{
+	return id.slot < FILES_MAX && s->slots[id.slot].inode &&
+	       s->slots[id.slot].generation == id.generation;
+}
+
+struct files_path files_path(const struct files *s, struct file_id id)
+{
+	struct files_path p = { "" };
+
+	if (files_holds(s, id))
+		snprintf(p.text, sizeof(p.text), "/proc/self/fd/%d", s->slots[id.slot].fd);
+	return p;
+}
+
+/* ---- tables --------------------------------------------------------------------------------- */
+
+static void table_drop(struct files *s, u32 t)
+{
+	for (u32 i = 0; i < FILES_MAX; i++)
+		if (s->slots[i].inode && s->slots[i].table == (s32)t) {
+			s->slots[i].table = -1;
+			s->slots[i].asked = false;
+		}
+	symfile_free(s->tables[t].names);
+	s->tables[t] = (struct table){ 0 };
+}
+
+static u32 table_oldest(const struct files *s)
+{
+	u32 oldest = 0;
+
+	for (u32 i = 1; i < TABLES_MAX; i++)
+		if (s->tables[i].used < s->tables[oldest].used)
+			oldest = i;
+	return oldest;
+}
+
+/* Drops the least recently used ones until all but `keep` and it take no more than they may. */
+static void tables_shrink(struct files *s, u32 keep)
+{
+	size_t bytes = 0;
+
+	for (u32 i = 0; i < TABLES_MAX; i++)
+		if (s->tables[i].names)
+			bytes += symfile_bytes(s->tables[i].names);
+	while (bytes > BYTES_MAX) {
+		s32 oldest = -1;
+
+		for (u32 i = 0; i < TABLES_MAX; i++)
+			if (i != keep && s->tables[i].names &&
+			    (oldest < 0 || s->tables[i].used < s->tables[oldest].used))
+				oldest = (s32)i;
+		if (oldest < 0)
+			return;
+		bytes -= symfile_bytes(s->tables[oldest].names);
+		table_drop(s, (u32)oldest);
+	}
+}
+
+static s32 table_by_id(const struct files *s, const char *build_id)
+{
+	for (u32 i = 0; i < TABLES_MAX && build_id[0]; i++)
+		if (s->tables[i].names && strcmp(s->tables[i].build_id, build_id) == 0)
+			return (s32)i;
+	return -1;
+}
+
+static s32 table_get(struct files *s, const char *path, const struct debugfile_place *where)
+{
+	char id[64] = "";
+	struct err e;
+	struct elf *f = elf_open(path, &e);
+	struct symfile *names;
+	u32 t;
+
+	if (f && !elf_build_id(f, id))
+		id[0] = 0;
+	elf_close(f);
+	if (table_by_id(s, id) >= 0)
+		return table_by_id(s, id);
+	names = f ? symfile_read(path, where) : NULL;
+	if (!names)
+		return -1;
+	t = table_oldest(s);
+	table_drop(s, t);
+	s->tables[t].names = names;
+	memcpy(s->tables[t].build_id, id, sizeof(id));
+	s->tables[t].used = ++s->clock;
+	tables_shrink(s, t);
+	return (s32)t;
+}
+
+struct symfile *files_names(struct files *s, struct file_id id, const struct debugfile_place *where)
+{
+	struct slot *f;
+
+	if (!files_holds(s, id))
+		return NULL;
+	f = &s->slots[id.slot];
+	f->used = ++s->clock;
+	if (!f->asked) {
+		f->asked = true;
+		f->table = table_get(s, files_path(s, id).text, where);
+	}
+	if (f->table < 0)
+		return NULL;
+	s->tables[f->table].used = ++s->clock;
+	return s->tables[f->table].names;
+}

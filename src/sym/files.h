@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The mapped files of all processes, and their names.
+ */
+#ifndef SYM_FILES_H
+#define SYM_FILES_H
+
+#include "sym/symfile.h"
+
+struct procmap;
+struct files;
+
+/* A file in the cache: a slot, and how often the slot had been given away. All zero is none. */
+struct file_id {
+	u32 slot, generation;
+};
+
+struct files *files_new(void);
+void files_free(struct files *s);
+
+/* The file that process `pid` has mapped at `m`, held open from now on so that it can be read when
+ * the process has ended. None when it can not be reached. */
+struct file_id files_bind(struct files *s, u32 pid, const struct procmap *m);
+/* True while the slot still holds that file. */
+bool files_holds(const struct files *s, struct file_id id);
+/* Its names, read now if they were not: `where` says where it is. NULL when it has none or is not
+ * held any more. Valid until the next call. */
+struct symfile *files_names(struct files *s, struct file_id id,
+                            const struct debugfile_place *where);
+/* A path by which it can be opened, "" when it is not held any more. */
+struct files_path {
+	char text[32];
+};
+struct files_path files_path(const struct files *s, struct file_id id);
+
+#endif

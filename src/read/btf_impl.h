@@ -78,7 +78,8 @@ struct btf {
 	atomic_uint ptr_size;
 	pthread_mutex_t lock; /* growing marks */
 	_Atomic(struct btf_marks *) marks;
-	_Atomic(u32 *) all; /* btf_index */
+	_Atomic(u32 *) all;    /* btf_index */
+	atomic_bool full_ints; /* known then: no INT has fewer bits than its bytes */
 	/* Bytes of a type: the low half of its kind's word, and the high half for each entry. */
 	u64 tail[BTF_KINDS];
 };

@@ -342,10 +342,23 @@ bool btf_next(struct btf_iter *it)
 	return false;
 }
 
+/* False for an INT that is an old bit-field's type. */
+static bool int_is_full(const struct btf *b, u32 off)
+{
+	const u8 *p = b->types + off;
+	u32 word;
+
+	if (btf_kind_of(btf_load(b, p + 4)) != BTF_KIND_INT)
+		return true;
+	word = btf_need(b, p + BTF_RECORD, 4) ? btf_load(b, p + BTF_RECORD) : 0;
+	return !(word >> 16 & 0xff) && (word & 0xff) == btf_load(b, p + 8) * 8;
+}
+
 bool btf_index(const struct btf *b)
 {
 	_Atomic(u32 *) *slot = &((struct btf *)b)->all;
 	u32 first = btf_first(b), n = btf_count(b) - first, off = 0, *all, *none = NULL;
+	bool full = true;
 
 	if (b->base && !btf_index(b->base))
 		return false;
@@ -360,8 +373,10 @@ bool btf_index(const struct btf *b)
 			free(all);
 			return false;
 		}
+		full &= int_is_full(b, off);
 		off += (u32)btf_length(b, btf_load(b, b->types + off + 4));
 	}
+	atomic_store_explicit(&((struct btf *)b)->full_ints, full, memory_order_relaxed);
 	if (!atomic_compare_exchange_strong(slot, &none, all))
 		free(all);
 	return true;

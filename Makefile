@@ -211,7 +211,7 @@ fuzz: $(FUZZ)
 lint: | $(READY)
 	$(Q)scripts/lint
 
-## make bench     tables beside Debian's bpftrace, libbpf and bpftool: start-up, memory, cost per event
+## make bench     tables beside bpftrace, libbpf and bpftool: start-up, memory, cost per event
 bench: all $(EXAMPLES) $(PROGS) bench-btf
 	$(Q)bench/bench --build $(BUILD)
 

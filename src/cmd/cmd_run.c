@@ -178,6 +178,8 @@ static int run_in_world(struct world *w, const struct run_options *o, struct opt
 
 	w->pid = (s32)o->pid;
 	w->unsafe = o->unsafe;
+	w->exact_sites = o->exact_site;
+	w->exact_sites = o->exact_site;
 	if (is_pattern(o, rest))
 		return list_pattern(w, rest->n ? rest->v[0] : NULL, o->verbose);
 	job_init(&j, w);

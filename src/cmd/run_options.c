@@ -35,6 +35,8 @@ static const struct opt rows[] = {
 	  "names of C++ and Rust functions as the linker sees them" },
 	{ 0, "fmt", NULL, OPT_FLAG, TO(fmt), "print the script in the usual form and end" },
 	{ 0, "info", NULL, OPT_FLAG, TO(info), "print what this kernel offers and end" },
+	{ 0, "exact-site", NULL, OPT_FLAG, TO(exact_site),
+	  "keep probes on the first instruction of their function" },
 	{ 0, "unsafe", NULL, OPT_FLAG, TO(unsafe), "allow system(), signal() and the like" },
 	{ 0, "no-warnings", NULL, OPT_FLAG, TO(no_warnings), "do not print warnings" },
 	{ 0, "no-feature", "NAME[,NAME...]", OPT_TEXT, TO(no_feature),

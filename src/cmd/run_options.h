@@ -12,7 +12,8 @@ struct run_options {
 	const char *include_dir, *include_file, *no_feature, *mode, *probe_filter;
 	const char *emit_llvm, *aot;
 	u32 pid;
-	bool list, quiet, verbose, keep_errors, dry_run, unsafe, no_warnings, help, version;
+	bool list, quiet, verbose, keep_errors, dry_run, unsafe, no_warnings, exact_site, help,
+		version;
 	bool no_demangle, lines;
 	bool info, fmt, test, bench, verify_llvm, usdt_file_activation, btf;
 	/* Made of the above: */

@@ -88,6 +88,9 @@ bool targets_event_find(struct btf *b, const char *event, u32 *id, u32 *proto);
 /* A whole number above 0 in part i, or an error. */
 bool targets_number(struct targets *t, u32 i, u64 *n);
 
+/* Moves probes on functions to instructions that cost less. After all is expanded. */
+void targets_site(struct targets *t);
+
 /* Calls back for each file that a path part means: the one file, or for an empty part or
  * wildcards the files of the traced process. False after an error. */
 bool targets_files(struct targets *t, const char *path,

@@ -120,10 +120,13 @@ struct uprobe {
 	struct near near;
 };
 
-static void uprobe_add(struct uprobe *u, const char *symbol, u64 offset, u64 plus)
+/* size: of the function that is named, 0 when an address in it is */
+static void uprobe_add(struct uprobe *u, const char *symbol, u64 offset, u64 plus, u64 size)
 {
 	struct targets *t = u->t;
-	struct usite site = { .path = u->path, .offset = offset + plus, .pid = t->world->pid };
+	struct usite site = {
+		.path = u->path, .offset = offset + plus, .pid = t->world->pid, .size = size
+	};
 	u64 *key = arena_new(t->arena, u64);
 	const char *rest = arena_printf(t->arena, "%s:%s", u->path, symbol);
 
@@ -141,7 +144,7 @@ static bool symbol_match(void *ctx, const struct elf_sym *s)
 	struct uprobe *u = ctx;
 
 	if (s->is_func && s->has_offset && glob_match(str_of(u->symbol), str_of(s->name)))
-		uprobe_add(u, s->name, s->offset, 0);
+		uprobe_add(u, s->name, s->offset, 0, s->is_func ? s->size : 0);
 	return true;
 }
 
@@ -183,7 +186,7 @@ static void uprobe_address(struct uprobe *u, struct elf *f)
 		diag_error(t->diags, targets_loc(t, u->part), "'%s' has nothing at address %s",
 		           u->path, u->symbol);
 	else
-		uprobe_add(u, u->symbol, offset, u->plus);
+		uprobe_add(u, u->symbol, offset, u->plus, 0);
 }
 
 static void uprobe_exact(struct uprobe *u, struct elf *f)
@@ -199,7 +202,7 @@ static void uprobe_exact(struct uprobe *u, struct elf *f)
 		u->many = true;
 		return;
 	}
-	uprobe_add(u, u->symbol, s.offset, u->plus);
+	uprobe_add(u, u->symbol, s.offset, u->plus, u->plus || !s.is_func ? 0 : s.size);
 }
 
 static void uprobe_file(struct targets *t, const char *path, void *ctx)

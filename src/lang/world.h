@@ -58,6 +58,7 @@ struct world {
 	const char *command; /* -c: path of its executable, else NULL */
 	bool unsafe;      /* --unsafe */
 	bool only_checks; /* nothing will be loaded: what may not be looked up is left out */
+	bool exact_sites; /* --exact-site */
 	/* Our pid namespace when it is not the initial one (then ids must be translated). */
 	bool nested_pid_ns;
 	u64 pid_ns_dev, pid_ns_ino;

@@ -195,6 +195,32 @@ bool elf_segment(const struct elf *f, u32 i, struct elf_segment *s)
 	return true;
 }
 
+static bool is_code(const GElf_Phdr *ph)
+{
+	return ph->p_type == PT_LOAD && (ph->p_flags & PF_X) && ph->p_filesz;
+}
+
+bool elf_code(struct elf *f, u32 i, const u8 **p, size_t *n, u64 *vaddr)
+{
+	size_t headers = 0, size = 0;
+	const char *file = elf_rawfile(f->elf, &size);
+	GElf_Phdr ph;
+
+	if (!file || elf_getphdrnum(f->elf, &headers) != 0)
+		return false;
+	for (size_t k = 0; k < headers && k < INT32_MAX; k++) {
+		if (!gelf_getphdr(f->elf, (int)k, &ph))
+			return false;
+		if (!is_code(&ph) || ph.p_offset >= size || i--)
+			continue;
+		*p = (const u8 *)file + ph.p_offset;
+		*n = MIN(ph.p_filesz, size - ph.p_offset);
+		*vaddr = ph.p_vaddr;
+		return true;
+	}
+	return false;
+}
+
 /* ---- symbols -------------------------------------------------------------------------------- */
 
 /* A symbol table and its names, both checked to lie in the file. */

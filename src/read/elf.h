@@ -42,6 +42,8 @@ struct elf_segment {
 	u64 vaddr, offset, size;
 };
 bool elf_segment(const struct elf *f, u32 i, struct elf_segment *s);
+/* The i-th segment of code, as far as the file holds it; false behind the last. */
+bool elf_code(struct elf *f, u32 i, const u8 **p, size_t *n, u64 *vaddr);
 /* True for a position-independent executable or shared library. */
 bool elf_is_pie(const struct elf *f);
 /* The GNU build id as lower-case hex in buf; false when there is none. */

@@ -357,6 +357,35 @@ static void note_attached(struct session *s)
 	buf_free(&b);
 }
 
+/* -v: which probes are not on the first instruction of their function, or better were not. */
+static void note_sites(struct session *s)
+{
+	struct buf b = { 0 };
+
+	for (u32 i = 0; i < s->unit->progs.n; i++) {
+		const struct uprog *p = &s->unit->progs.v[i];
+
+		for (u32 k = 0; k < p->n_sites; k++) {
+			const struct usite *site = &p->sites[k];
+
+			buf_reset(&b);
+			if (site->moved)
+				buf_printf(&b,
+				           "%s: %u bytes behind the function's start, where "
+				           "a probe costs less",
+				           site->name, site->moved);
+			else if (site->stays)
+				buf_printf(&b,
+				           "%s: on the function's start, where a probe is "
+				           "dear: %s",
+				           site->name, site->stays);
+			if (b.n)
+				note(s, buf_text(&b));
+		}
+	}
+	buf_free(&b);
+}
+
 static void init_events(struct session *s)
 {
 	struct names_options no = { .mangled = s->options->mangled, .lines = s->options->lines };
@@ -430,8 +459,10 @@ static bool attach(struct session *s, struct err *e)
 
 	if (!live_attach(s->live, &n, warn_skipped, &s->events, e))
 		return false;
-	if (s->options->verbose)
+	if (s->options->verbose) {
 		note_attached(s);
+		note_sites(s);
+	}
 	n += count_begin_and_end(s->unit);
 	snprintf(text, sizeof(text), "Attached %u probe%s", n, n == 1 ? "" : "s");
 	if (s->options->json && !s->options->quiet)

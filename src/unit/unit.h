@@ -122,6 +122,9 @@ struct usite {
 	const char *path;  /* UPROBE, URETPROBE, USDT: file to open; ITER: where to pin, or NULL */
 	u64 offset;        /* ... file offset of the instruction; KPROBE: offset in the function,
 			      without event: the address; WATCHPOINT: address */
+	u64 size;          /* UPROBE on a function by its name: its bytes, else 0 */
+	u32 moved;         /* ... bytes that offset lies behind the function's start */
+	const char *stays; /* ... why a probe on a dear instruction was not moved, or NULL */
 	u64 ref_ctr;       /* USDT: file offset of the semaphore, 0 none */
 	const char *event; /* TRACEPOINT "group:name"; RAWTP name; KPROBE, FENTRY... function;
 			      ITER kind of object */

@@ -187,6 +187,7 @@ static void print_site(struct buf *b, enum attach_kind kind, const struct usite 
 	if (s->path)
 		buf_printf(b, " file %s", s->path);
 	print_hex(b, "offset", s->offset);
+	print_decimal(b, "moved", s->moved);
 	print_hex(b, "semaphore", s->ref_ctr);
 	if (s->event)
 		buf_printf(b, " event %s", s->event);

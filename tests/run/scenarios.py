@@ -6,6 +6,7 @@ import contextlib
 import glob
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -14,7 +15,7 @@ import tempfile
 import time
 
 from lib import machine
-from run import cases
+from run import cases, moved
 from run.cases import Run
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -93,15 +94,16 @@ def process(*argv):
 class Memcached:
     """A memcached with USDT probes on a loopback port of its own."""
 
-    def __init__(self, factor):
+    def __init__(self, factor, path=None, env=None):
         require("memcached-usdt")
-        self.path = machine.memcached_usdt()
+        self.path = path or machine.memcached_usdt()
+        self.factor = factor
         with socket.socket() as s:
             s.bind(("127.0.0.1", 0))
             self.port = s.getsockname()[1]
         self.process = subprocess.Popen(
             [self.path, "-u", "root", "-l", "127.0.0.1", "-p", str(self.port), "-U", "0",
-             "-t", "2"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+             "-t", "2"], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL)
         self.pid = self.process.pid
         if not until(self._answers, 10 * factor):
@@ -142,6 +144,11 @@ class Memcached:
             self.get("session:alpha")
         self.get("user:17")
         self.get("missing")
+
+    def end(self):
+        """Its threads come to an end one by one; none is killed in the middle of a function."""
+        self.process.send_signal(signal.SIGUSR1)
+        self.process.wait(20 * self.factor)
 
     def semaphores(self):
         """Values of all semaphores of its probes."""
@@ -599,6 +606,93 @@ def test_every_script_is_formatted(context):
     if n < 100:
         wrong.append(f"only {n} scripts parse")
     return "\n".join(wrong) or None
+
+
+# ---- probes that were moved ------------------------------------------------------------------
+
+def libc_path():
+    return re.search(r"libc\.so\.6 => (\S+)", moved.output("ldd", sys.executable))[1]
+
+
+def test_moved_probes_by_objdump(context):
+    """No place in libc or memcached is within an instruction, or jumped to past the entry."""
+    problems, n = [], 0
+    for path in (libc_path(), machine.memcached_usdt()):
+        if path:
+            sites = [s for s in moved.sites(context.memtap, path) if s.moved]
+            problems += moved.wrong_places(path, sites)
+            n += len(sites)
+    if n < 100:
+        problems.append(f"only {n} probes were moved")
+    return "\n".join(problems) or None
+
+
+def run_moved(context, chosen, work):
+    """(stdout, stderr, status) of memtap with both probes on each function, while work() runs."""
+    with tempfile.NamedTemporaryFile("w", suffix=".bt") as f:
+        f.write(moved.script(chosen))
+        f.flush()
+        run = Run([context.memtap, f.name])
+        if not run.attached(60 * context.factor):
+            run.kill()
+            raise RuntimeError(shown("it never attached", "".join(run.out), "".join(run.err)))
+        work()
+        run.process.send_signal(signal.SIGINT)
+        return run.finish(60 * context.factor)
+
+
+def compare_moved(chosen, out, err, status, least):
+    rows = moved.counts(out, chosen)
+    problems = [f"{s.name}: {a} at +{s.moved}, {b} at its entry" for s, a, b in rows if a != b]
+    called = sum(1 for s, _, b in rows if s.moved and b)
+    if called < least:
+        problems.append(f"only {called} of the functions were called")
+    if status:
+        problems.append(f"exit status {status}")
+    return shown("\n".join(problems), out, err) if problems else None
+
+
+def private_libc(directory):
+    """A copy: what is probed in it nobody else runs."""
+    path = directory + "/libc.so.6"
+    shutil.copyfile(libc_path(), path)
+    os.chmod(path, 0o755)
+    return path, {**os.environ, "LD_LIBRARY_PATH": directory}
+
+
+def test_moved_probes_on_the_allocator(context):
+    """malloc, free, calloc, realloc of glibc: as many calls as at their entries."""
+    require("root")
+    with tempfile.TemporaryDirectory(prefix="memtap-libc.") as d:
+        libc, env = private_libc(d)
+        chosen = [s for name in ("malloc", "free", "calloc", "realloc")
+                  for s in moved.sites(context.memtap, libc, name)]
+        if [s.moved for s in chosen if s.name == "free"] == [0]:
+            return "free's probe was not moved"
+        return compare_moved(chosen, *run_moved(context, chosen, lambda: subprocess.run(
+            [sys.executable, HERE + "/libc_work.py", "300"], env=env, check=True)), 1)
+
+
+def test_moved_probes_on_500_functions(context):
+    """All probes of libc and memcached that are moved, and others up to 500: each is hit as often
+    as the exact one."""
+    require("root", "uprobe_multi", "memcached-usdt")
+    with tempfile.TemporaryDirectory(prefix="memtap-libc.") as d:
+        libc, env = private_libc(d)
+        memcached = d + "/memcached"
+        shutil.copy(machine.memcached_usdt(), memcached)
+        every = moved.sites(context.memtap, libc) + moved.sites(context.memtap, memcached)
+        chosen = [s for s in every if s.moved]
+        chosen += [s for s in every if not s.moved and s.path == memcached]
+        chosen = chosen[:500]
+
+        def work():
+            with Memcached(context.factor, memcached, env) as m:
+                m.load()
+                m.end()
+            subprocess.run([sys.executable, HERE + "/libc_work.py", "50"], env=env, check=True)
+
+        return compare_moved(chosen, *run_moved(context, chosen, work), 100)
 
 
 def run_all(report, context, pattern=None):

@@ -63,6 +63,8 @@ static const struct {
 	{ BPF_FUNC_strncmp, { 3, HELPER_NUMBER } },
 	{ BPF_FUNC_snprintf, { 5, HELPER_NUMBER } },
 	{ BPF_FUNC_send_signal, { 1, HELPER_NUMBER } },
+	{ BPF_FUNC_probe_write_user, { 3, HELPER_NUMBER } },
+	{ BPF_FUNC_override_return, { 2, HELPER_NUMBER } },
 	{ BPF_FUNC_send_signal_thread, { 1, HELPER_NUMBER } },
 	{ BPF_FUNC_for_each_map_elem, { 4, HELPER_NUMBER } },
 	{ BPF_FUNC_loop, { 4, HELPER_NUMBER } },

@@ -211,10 +211,22 @@ void gen_agg_value(struct gen *g, const struct map_sym *sym, struct mem key, str
 /* ---- gen_stack.c ---- */
 /* Stores the words of a stack value. */
 void gen_stack(struct gen *g, const struct type *t, struct mem dst, struct loc loc);
+/* r0 = number of frames of the stack value in m. */
+void gen_stack_len(struct gen *g, struct mem m);
 
 /* ---- gen_string.c ---- */
 /* r0 = 1 when the strings are equal in their first `limit` bytes (0: whole), else 0. */
 void gen_string_eq(struct gen *g, const struct node *a, const struct node *b, u32 limit);
+
+/* ---- gen_text.c ---- */
+/* r0 = where the first `part` stands in `text`, or -1. */
+void gen_text_find(struct gen *g, const struct node *text, const struct node *part);
+/* r0 = difference of the first bytes that differ among the first n, 0 when none does. */
+void gen_text_compare(struct gen *g, const struct node *a, const struct node *b, u32 n);
+/* r0 = 0 or a negative error. */
+void gen_text_write_user(struct gen *g, const struct node *to, const struct node *what, u32 n);
+void gen_text_concat(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
+                     bool pad);
 
 /* ---- gen_call.c, gen_record.c ---- */
 void gen_call(struct gen *g, const struct node *n);
@@ -235,6 +247,9 @@ bool gen_iter_print(struct gen *g, const struct node *n);
 void gen_each(struct gen *g, const struct node *n);
 /* r0 = number of a map's elements. */
 void gen_each_count(struct gen *g, const struct node *map);
+/* Label of a function that the kernel calls with a number in r1 and the frame's address in r2; its
+ * code, made by `emit` behind the program, ends by itself and uses r0-r5. */
+u32 gen_callback(struct gen *g, void (*emit)(struct gen *g, const void *what), const void *what);
 /* The callbacks of all loops, behind the program. */
 void gen_each_callbacks(struct gen *g);
 

@@ -5,6 +5,7 @@
  */
 #include "gen/emit.h"
 
+#include <arpa/inet.h>
 #include <string.h>
 
 #define AF_INET_NUMBER  2
@@ -38,7 +39,7 @@ static void call_nsecs(struct gen *g, const struct node *n)
 
 	if (mode && str_is(mode->string, "monotonic"))
 		helper = BPF_FUNC_ktime_get_ns;
-	else if (mode && str_is(mode->string, "tai"))
+	else if (mode && (str_is(mode->string, "tai") || str_is(mode->string, "sw_tai")))
 		helper = BPF_FUNC_ktime_get_tai_ns;
 	code_call(&g->c, helper);
 }
@@ -56,7 +57,8 @@ static void call_signal(struct gen *g, const struct node *n)
 {
 	gen_value(g, n->call.args);
 	code_mov(&g->c, R1, R0);
-	code_call(&g->c, BPF_FUNC_send_signal);
+	code_call(&g->c, n->call.f->id == FUNC_SIGNAL ? BPF_FUNC_send_signal
+	                                              : BPF_FUNC_send_signal_thread);
 }
 
 /* Copying a string counts it: the helper returns the length with its NUL. */
@@ -83,36 +85,54 @@ static void call_strncmp(struct gen *g, const struct node *n)
 	code_alu_imm(&g->c, BPF_XOR, R0, 1);
 }
 
-/* Is the literal in the string? Tries every start position until the string ends. */
+static void call_strstr(struct gen *g, const struct node *n)
+{
+	gen_text_find(g, arg(n, 0), arg(n, 1));
+}
+
 static void call_strcontains(struct gen *g, const struct node *n)
 {
-	struct code *c = &g->c;
-	const struct node *text = arg(n, 0), *part = arg(n, 1);
-	u32 top = code_label(c), next = code_label(c), no = code_label(c), done = code_label(c);
-	u32 room = text->type->size > part->string.n ? text->type->size - part->string.n : 0;
+	gen_text_find(g, arg(n, 0), arg(n, 1));
+	code_alu_imm(&g->c, BPF_RSH, R0, 63); /* of -1 only */
+	code_alu_imm(&g->c, BPF_XOR, R0, 1);
+}
 
-	if (part->kind != NODE_STRING) {
-		gen_error(g, part->loc, "strcontains() needs a string literal to look for");
-		return;
+static void call_memcmp(struct gen *g, const struct node *n)
+{
+	gen_text_compare(g, arg(n, 0), arg(n, 1), (u32)arg(n, 2)->integer.value);
+}
+
+static void call_write_user(struct gen *g, const struct node *n)
+{
+	gen_text_write_user(g, arg(n, 0), arg(n, 1), (u32)arg(n, 2)->integer.value);
+}
+
+static void call_override(struct gen *g, const struct node *n)
+{
+	gen_value(g, n->call.args);
+	code_mov(&g->c, R2, R0);
+	code_mov(&g->c, R1, CTX);
+	code_call(&g->c, BPF_FUNC_override_return);
+}
+
+/* The kernel formats it into its own trace. */
+static void call_debugf(struct gen *g, const struct node *n)
+{
+	const struct node *format = n->call.args;
+	u32 size = ROUND_UP(format->string.n + 1, 8u), i = 0;
+	struct mem text = frame_alloc(g, size);
+	struct temp values[3];
+
+	for (const struct node *a = format->next; a && i < ARRAY_SIZE(values); a = a->next) {
+		gen_value(g, a);
+		values[i++] = temp_save(g, R0);
 	}
-	mem_addr(g, gen_place(g, text), R1);
-	code_const(c, R2, 0);
-	code_bind(c, top);
-	for (u32 i = 0; i < part->string.n && room; i++) {
-		code_load(c, 1, R3, R1, (s32)i);
-		code_if_imm(c, BPF_JNE, R3, (u8)part->string.p[i], next);
-	}
-	code_const(c, R0, part->string.n == 0 || room ? 1 : 0);
-	code_goto(c, done);
-	code_bind(c, next);
-	code_load(c, 1, R3, R1, 0);
-	code_if_imm(c, BPF_JEQ, R3, 0, no);
-	code_alu_imm(c, BPF_ADD, R1, 1);
-	code_alu_imm(c, BPF_ADD, R2, 1);
-	code_if_imm(c, BPF_JLT, R2, (s32)MAX(room, 1u), top);
-	code_bind(c, no);
-	code_const(c, R0, 0);
-	code_bind(c, done);
+	gen_literal(g, format->string, size, text, true);
+	while (i-- > 0)
+		temp_load(g, values[i], R3 + i);
+	mem_addr(g, text, R1);
+	code_const(&g->c, R2, format->string.n + 1);
+	code_call(&g->c, BPF_FUNC_trace_printk);
 }
 
 static void call_delete(struct gen *g, const struct node *n)
@@ -125,9 +145,15 @@ static void call_has_key(struct gen *g, const struct node *n)
 	gen_map_has(g, arg(n, 0), arg(n, 1));
 }
 
+/* A stack was stored with the number of its frames. */
 static void call_len(struct gen *g, const struct node *n)
 {
-	gen_each_count(g, arg(n, 0));
+	const struct node *a = n->call.args;
+
+	if (a->kind == NODE_MAP && !a->map.n_keys && a->map.sym->key)
+		gen_each_count(g, a);
+	else
+		gen_stack_len(g, gen_place(g, a));
 }
 
 /* Six bytes in memory order in the low bytes of r0. */
@@ -278,6 +304,22 @@ static void store_usym(struct gen *g, const struct node *n, struct mem dst)
 	mem_store(g, 8, mem_at(dst, 8), R0);
 }
 
+/* pton("..."): the bytes of the address; infer has checked the text. */
+static void store_address(struct gen *g, const struct node *n, const struct type *t, struct mem dst)
+{
+	struct str text = n->call.args->string;
+	u8 bytes[16] = { 0 };
+
+	inet_pton(t->count == 16 ? AF_INET6 : AF_INET, arena_strndup(&g->u->arena, text.p, text.n),
+	          bytes);
+	for (u32 i = 0; i < type_slot(t); i += 4) {
+		s32 word;
+
+		memcpy(&word, bytes + i, sizeof(word));
+		mem_store_imm(g, 4, mem_at(dst, (s32)i), word);
+	}
+}
+
 /* ntop([af,] address): an integer is IPv4, arrays of 4 or 16 bytes are themselves. */
 static void store_inet(struct gen *g, const struct node *n, struct mem dst)
 {
@@ -292,6 +334,9 @@ static void store_inet(struct gen *g, const struct node *n, struct mem dst)
 	if (type_is_scalar(a->type) && a->type->kind != TYPE_PTR) {
 		gen_value(g, a);
 		mem_store(g, 4, mem_at(dst, 8), R0);
+	} else if (a->type->kind == TYPE_ARRAY && !gen_is_foreign(a)) {
+		size = a->type->size >= 16 ? 16 : 4;
+		mem_copy(g, mem_at(dst, 8), gen_place(g, a), ROUND_UP(size, 8u));
 	} else {
 		enum space space = source_address(g, a);
 
@@ -316,6 +361,14 @@ static const struct {
 	{ FUNC_STRLEN, call_strlen },
 	{ FUNC_STRNCMP, call_strncmp },
 	{ FUNC_STRCONTAINS, call_strcontains },
+	{ FUNC_STRSTR, call_strstr },
+	{ FUNC_MEMCMP, call_memcmp },
+	{ FUNC_WRITE_USER, call_write_user },
+	{ FUNC_OVERRIDE, call_override },
+	{ FUNC_DEBUGF, call_debugf },
+	{ FUNC_SIGNAL_THREAD, call_signal },
+	{ FUNC_SIGNAL_NAME, call_first },
+	{ FUNC_SYSCALL_NAME, call_first },
 	{ FUNC_KSYM, call_first },
 	{ FUNC_KPTR, call_first },
 	{ FUNC_UPTR, call_first },
@@ -358,6 +411,12 @@ void gen_call_store(struct gen *g, const struct node *n, const struct type *t, s
 		break;
 	case FUNC_NTOP:
 		store_inet(g, n, dst);
+		break;
+	case FUNC_PTON:
+		store_address(g, n, t, dst);
+		break;
+	case FUNC_STR_CONCAT:
+		gen_text_concat(g, n, t, dst, pad);
 		break;
 	case FUNC_USTACK:
 	case FUNC_KSTACK:

@@ -13,6 +13,7 @@
 
 #define PT_AX 80
 #define PT_IP 128
+#define PT_CS 136
 
 static const s16 arg_regs[] = { 112, 104, 96, 88, 72, 64 }; /* di si dx cx r8 r9 */
 
@@ -322,6 +323,11 @@ void gen_builtin(struct gen *g, const struct node *n)
 		break;
 	case BUILTIN_PROBE:
 		probe_index(g);
+		break;
+	case BUILTIN_USERMODE: /* the privilege level in the code segment */
+		code_load(&g->c, 8, R0, CTX, PT_CS);
+		code_alu_imm(&g->c, BPF_AND, R0, 3);
+		code_alu_imm(&g->c, BPF_RSH, R0, 1);
 		break;
 	case BUILTIN_CPID:
 		data_word(g, UDATA_CPID);

@@ -23,6 +23,8 @@ struct each {
 	struct mem done; /* set when the program is to end */
 	struct mark used;
 	u32 depth;
+	void (*emit)(struct gen *g, const void *what); /* of another kind of loop */
+	const void *what;
 	struct each *next;
 };
 
@@ -118,6 +120,25 @@ static void callback(struct gen *g, const struct each *e)
 	leave(g, STOP);
 }
 
+u32 gen_callback(struct gen *g, void (*emit)(struct gen *g, const void *what), const void *what)
+{
+	struct each *e = each_add(g, NULL);
+
+	e->emit = emit;
+	e->what = what;
+	e->used = g->used;
+	return e->start;
+}
+
+static void plain_callback(struct gen *g, const struct each *e)
+{
+	g->frame = R9;
+	g->used = e->used;
+	g->used.regs = 1u << (R9 - R7);
+	code_mov(&g->c, R9, R2);
+	e->emit(g, e->what);
+}
+
 void gen_each_callbacks(struct gen *g)
 {
 	while (g->each) {
@@ -125,7 +146,9 @@ void gen_each_callbacks(struct gen *g)
 
 		g->each = e->next;
 		code_func_start(&g->c, e->start);
-		if (e->node)
+		if (e->emit)
+			plain_callback(g, e);
+		else if (e->node)
 			callback(g, e);
 		else
 			leave(g, GO_ON);

@@ -366,8 +366,15 @@ static void truth_value(struct gen *g, const struct node *n)
 
 static void ternary(struct gen *g, const struct node *n)
 {
+	const struct node *cond = n->ternary.cond;
 	u32 no = code_label(&g->c), done = code_label(&g->c);
 
+	if (cond->kind == NODE_INT && n->ternary.yes) {
+		gen_effect(g, cond->integer.value ? n->ternary.yes : n->ternary.no);
+		code_bind(&g->c, no);
+		code_bind(&g->c, done);
+		return;
+	}
 	if (!n->ternary.yes) { /* c ?: b */
 		gen_value(g, n->ternary.cond);
 		code_if_imm(&g->c, BPF_JNE, R0, 0, done);

@@ -20,6 +20,8 @@ static bool is_word(const struct type *t)
 	case TYPE_USERNAME:
 	case TYPE_CGROUP_PATH:
 	case TYPE_STRERROR:
+	case TYPE_SIGNAL:
+	case TYPE_SYSCALL:
 	case TYPE_TIMESTAMP:
 	case TYPE_MAC:
 		return true;

@@ -93,3 +93,20 @@ void gen_stack(struct gen *g, const struct type *t, struct mem dst, struct loc l
 	}
 	frame_release(g, m);
 }
+
+void gen_stack_len(struct gen *g, struct mem m)
+{
+	struct mark mark = frame_mark(g);
+	struct mem key = frame_alloc(g, 8); /* a map's value is no key on old kernels */
+	u32 none = code_label(&g->c);
+
+	mem_load(g, 8, R0, m);
+	mem_store(g, 8, key, R0);
+	code_map(&g->c, R1, gen_map_of(g, UMAP_STACKS));
+	mem_addr(g, key, R2);
+	code_call(&g->c, BPF_FUNC_map_lookup_elem);
+	code_if_imm(&g->c, BPF_JEQ, R0, 0, none);
+	code_load(&g->c, 8, R0, R0, 0);
+	code_bind(&g->c, none);
+	frame_release(g, mark);
+}

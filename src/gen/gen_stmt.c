@@ -73,18 +73,20 @@ static void let(struct gen *g, const struct node *n)
 
 /* ---- branches and loops --------------------------------------------------------------------- */
 
+/* Of a constant condition only the branch that can run is compiled. */
 static void branch(struct gen *g, const struct node *n)
 {
+	const struct node *cond = n->branch.cond;
 	u32 no = code_label(&g->c), done = code_label(&g->c);
 
-	gen_branch(g, n->branch.cond, false, no);
-	gen_block(g, n->branch.yes);
-	if (n->branch.no)
+	if (cond->kind != NODE_INT)
+		gen_branch(g, cond, false, no);
+	if (cond->kind != NODE_INT || cond->integer.value)
+		gen_block(g, n->branch.yes);
+	if (cond->kind != NODE_INT && n->branch.no)
 		code_goto(&g->c, done);
 	code_bind(&g->c, no);
-	if (n->branch.no && n->branch.no->kind == NODE_BLOCK)
-		gen_block(g, n->branch.no);
-	else if (n->branch.no)
+	if (n->branch.no && (cond->kind != NODE_INT || !cond->integer.value))
 		statement(g, n->branch.no);
 	code_bind(&g->c, done);
 }

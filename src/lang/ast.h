@@ -62,7 +62,7 @@ enum op {
 	OP_EQ, OP_NE, OP_LT, OP_LE, OP_GT, OP_GE,
 	OP_LAND, OP_LOR,
 	/* unary */
-	OP_NEG, OP_NOT /* ! */, OP_COMPL /* ~ */, OP_DEREF /* *p */,
+	OP_NEG, OP_NOT /* ! */, OP_COMPL /* ~ */, OP_DEREF /* *p */, OP_COMPTIME,
 	OP_PREINC, OP_PREDEC, OP_POSTINC, OP_POSTDEC,
 };
 
@@ -100,8 +100,8 @@ struct node {
 	struct node *next;       /* in argument, statement and key lists */
 	const struct type *type; /* NULL before infer and on statements */
 	union {
-		struct { u64 value; bool is_unsigned, is_bare; } integer; /* INT; bare: as
-								  written, without a suffix */
+		/* INT; bare: as written, without a suffix; answer: rules branches out */
+		struct { u64 value; bool is_unsigned, is_bare, is_answer; } integer;
 		struct str string;                 /* STRING: value; IDENT: name */
 		struct {                           /* BUILTIN */
 			struct str name;
@@ -229,6 +229,7 @@ struct macro {
 	struct node *body;   /* BLOCK */
 	struct loc loc;      /* of the name */
 	bool at_work;        /* while one of its uses is expanded */
+	bool library;        /* of stdlib.c: its places mean nothing to the user */
 	struct macro *next;
 };
 

@@ -5,6 +5,8 @@
  */
 #include "lang/builtin.h"
 
+#include "lang/stdlib.h"
+
 static const struct builtin builtins[] = {
 	{ "pid", BUILTIN_PID },
 	{ "tid", BUILTIN_TID },
@@ -36,6 +38,7 @@ static const struct builtin builtins[] = {
 	{ "has_cpid", BUILTIN_HAS_CPID },
 	{ "leader_tid", BUILTIN_LEADER_TID },
 	{ "leader_comm", BUILTIN_LEADER_COMM },
+	{ "usermode", BUILTIN_USERMODE },
 };
 
 /* A format and up to 127 values. */
@@ -65,6 +68,13 @@ static const struct func funcs[] = {
 	{ ROW("strlen", FUNC_STRLEN, 1, 1) },
 	{ ROW("strncmp", FUNC_STRNCMP, 3, 3) },
 	{ ROW("strcontains", FUNC_STRCONTAINS, 2, 2) },
+	{ ROW("strstr", FUNC_STRSTR, 2, 2) },
+	{ ROW("strcap", FUNC_STRCAP, 1, 1) },
+	{ ROW("memcmp", FUNC_MEMCMP, 3, 3) },
+	{ ROW("str_concat", FUNC_STR_CONCAT, 2, 2) },
+	{ ROW("pton", FUNC_PTON, 1, 1) },
+	{ ROW("signal_name", FUNC_SIGNAL_NAME, 1, 1) },
+	{ ROW("syscall_name", FUNC_SYSCALL_NAME, 1, 1) },
 	{ ROW("strftime", FUNC_STRFTIME, 2, 2) },
 	{ ROW("strerror", FUNC_STRERROR, 1, 1) },
 	{ ROW("ntop", FUNC_NTOP, 1, 2) },
@@ -85,6 +95,21 @@ static const struct func funcs[] = {
 	{ ROW("nsecs", FUNC_NSECS, 0, 1) },
 	{ ROW("signal", FUNC_SIGNAL, 1, 1), .no_value = true, .unsafe = true },
 	{ ROW("unwatch", FUNC_UNWATCH, 1, 1), .no_value = true },
+	{ ROW("signal_thread", FUNC_SIGNAL_THREAD, 1, 1), .no_value = true, .unsafe = true },
+	{ ROW("override", FUNC_OVERRIDE, 1, 1), .no_value = true, .unsafe = true },
+	{ ROW("write_user", FUNC_WRITE_USER, 3, 3), .unsafe = true },
+	{ ROW("debugf", FUNC_DEBUGF, 1, 4), .no_value = true },
+	/* answered while compiling */
+	{ ROW("fail", FUNC_FAIL, 1, FORMAT_MAX), .no_value = true },
+	{ ROW("is_str", FUNC_IS_STR, 1, 1) },
+	{ ROW("is_ptr", FUNC_IS_PTR, 1, 1) },
+	{ ROW("is_array", FUNC_IS_ARRAY, 1, 1) },
+	{ ROW("is_integer", FUNC_IS_INTEGER, 1, 1) },
+	{ ROW("is_unsigned_integer", FUNC_IS_UNSIGNED_INTEGER, 1, 1) },
+	{ ROW("is_literal", FUNC_IS_LITERAL, 1, 1) },
+	{ ROW("is_scalar", FUNC_IS_SCALAR, 1, 1) },
+	{ ROW("kfunc_exist", FUNC_KFUNC_EXIST, 1, 1) },
+	{ ROW("kfunc_allowed", FUNC_KFUNC_ALLOWED, 1, 1) },
 	/* aggregations */
 	{ ROW("count", FUNC_COUNT, 0, 0), .agg = true },
 	{ ROW("sum", FUNC_SUM, 1, 1), .agg = true },
@@ -141,50 +166,7 @@ static bool is_listed(struct str name, const char *const *list)
 
 bool func_absent(struct str name)
 {
-	static const char *const names[] = { "assert",
-		                             "container_of",
-		                             "debugf",
-		                             "dw_ustack",
-		                             "fail",
-		                             "find",
-		                             "getopt",
-		                             "is_array",
-		                             "is_err",
-		                             "is_integer",
-		                             "is_literal",
-		                             "is_ptr",
-		                             "is_scalar",
-		                             "is_str",
-		                             "is_unsigned_integer",
-		                             "kfunc_allowed",
-		                             "kfunc_exist",
-		                             "memcmp",
-		                             "override",
-		                             "path",
-		                             "percpu_kaddr",
-		                             "pton",
-		                             "signal_name",
-		                             "signal_thread",
-		                             "skboutput",
-		                             "socket_cookie",
-		                             "static_assert",
-		                             "str_concat",
-		                             "strcap",
-		                             "strstr",
-		                             "syscall_name",
-		                             "tseries",
-		                             "typeinfo",
-		                             "typeof",
-		                             "unwatch",
-		                             "write_user",
-		                             NULL };
-
-	return is_listed(name, names);
-}
-
-bool builtin_absent(struct str name)
-{
-	static const char *const names[] = { "usermode", NULL };
+	static const char *const names[] = { "dw_ustack", "skboutput", "typeinfo", NULL };
 
 	return is_listed(name, names);
 }
@@ -199,4 +181,5 @@ void func_offer(struct near *n)
 {
 	for (u32 i = 0; i < ARRAY_SIZE(funcs); i++)
 		near_offer(n, funcs[i].name);
+	stdlib_offer(n);
 }

@@ -138,8 +138,18 @@ static bool fold_unary(struct node *n, u64 *r)
 	}
 }
 
+/* What was decided before the script runs stays so through !, && and ||. */
+static bool is_answer(const struct node *n)
+{
+	if (n->kind == NODE_UNARY)
+		return n->unary.e->kind == NODE_INT && n->unary.e->integer.is_answer;
+	return (n->binary.left->kind == NODE_INT && n->binary.left->integer.is_answer) ||
+	       (n->binary.right->kind == NODE_INT && n->binary.right->integer.is_answer);
+}
+
 bool fold(struct node *n)
 {
+	bool answer;
 	u64 r;
 
 	if (!n->type || (n->type->kind != TYPE_INT && n->type->kind != TYPE_BOOL))
@@ -147,6 +157,8 @@ bool fold(struct node *n)
 	if (!(n->kind == NODE_BINARY ? fold_binary(n, &r)
 	                             : n->kind == NODE_UNARY && fold_unary(n, &r)))
 		return false;
+	answer = is_answer(n);
 	infer_set_int(n, r, n->type);
+	n->integer.is_answer = answer;
 	return true;
 }

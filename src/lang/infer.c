@@ -34,7 +34,7 @@ static void name_expansion(const struct infer *in, char *text, size_t size)
 	size_t n = strlen(text);
 	u32 line, column;
 
-	if (!in->expansion)
+	if (!in->expansion || in->expansion->macro->library)
 		return;
 	source_line(in->script->source, in->expansion->loc.off, &line, &column);
 	snprintf(text + n, size - n, " (in macro '%.*s', used at %u:%u)",

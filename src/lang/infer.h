@@ -51,6 +51,7 @@ struct infer {
 	bool changed;
 	bool added; /* the last report was new: a hint may follow */
 	u32 loops;  /* enclosing loops */
+	u32 dead;   /* enclosing branches that a constant rules out */
 };
 
 /* ---- infer.c -------------------------------------------------------------------------------- */
@@ -181,6 +182,15 @@ const struct type *infer_retval(struct infer *in, struct node *n);
 /* Arguments the event's prototype has, without a tracepoint's own; -1 not known. */
 s32 infer_proto_args(struct infer *in);
 
+/* ---- infer_call_meta.c ---------------------------------------------------------------------- */
+
+/* Makes n a constant that rules branches out. */
+const struct type *infer_set_answer(struct node *n, bool value);
+/* `comptime e`: e must be a constant. */
+const struct type *infer_comptime(struct infer *in, struct node *n);
+/* True for a condition that is, or will be, such a constant. */
+bool infer_is_comptime(const struct node *cond);
+
 /* ---- infer_call*.c, infer_agg.c ------------------------------------------------------------- */
 
 const struct type *infer_call(struct infer *in, struct node *n);
@@ -225,6 +235,21 @@ const struct type *infer_call_stack(struct infer *in, struct node *n);
 const struct type *infer_call_nsecs(struct infer *in, struct node *n);
 const struct type *infer_call_signal(struct infer *in, struct node *n);
 const struct type *infer_call_unwatch(struct infer *in, struct node *n);
+
+const struct type *infer_call_is_kind(struct infer *in, struct node *n);
+const struct type *infer_call_is_literal(struct infer *in, struct node *n);
+const struct type *infer_call_is_scalar(struct infer *in, struct node *n);
+const struct type *infer_call_kfunc(struct infer *in, struct node *n);
+const struct type *infer_call_fail(struct infer *in, struct node *n);
+const struct type *infer_call_strstr(struct infer *in, struct node *n);
+const struct type *infer_call_strcap(struct infer *in, struct node *n);
+const struct type *infer_call_memcmp(struct infer *in, struct node *n);
+const struct type *infer_call_str_concat(struct infer *in, struct node *n);
+const struct type *infer_call_pton(struct infer *in, struct node *n);
+const struct type *infer_call_signal_name(struct infer *in, struct node *n);
+const struct type *infer_call_write_user(struct infer *in, struct node *n);
+const struct type *infer_call_override(struct infer *in, struct node *n);
+const struct type *infer_call_debugf(struct infer *in, struct node *n);
 
 /* ---- fold.c --------------------------------------------------------------------------------- */
 

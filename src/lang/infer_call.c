@@ -46,6 +46,27 @@ static const infer_rule rules[] = {
 	[FUNC_KSTACK] = infer_call_stack,
 	[FUNC_NSECS] = infer_call_nsecs,
 	[FUNC_SIGNAL] = infer_call_signal,
+	[FUNC_SIGNAL_THREAD] = infer_call_signal,
+	[FUNC_OVERRIDE] = infer_call_override,
+	[FUNC_WRITE_USER] = infer_call_write_user,
+	[FUNC_DEBUGF] = infer_call_debugf,
+	[FUNC_STRSTR] = infer_call_strstr,
+	[FUNC_STRCAP] = infer_call_strcap,
+	[FUNC_MEMCMP] = infer_call_memcmp,
+	[FUNC_STR_CONCAT] = infer_call_str_concat,
+	[FUNC_PTON] = infer_call_pton,
+	[FUNC_SIGNAL_NAME] = infer_call_signal_name,
+	[FUNC_SYSCALL_NAME] = infer_call_signal_name,
+	[FUNC_FAIL] = infer_call_fail,
+	[FUNC_IS_STR] = infer_call_is_kind,
+	[FUNC_IS_PTR] = infer_call_is_kind,
+	[FUNC_IS_ARRAY] = infer_call_is_kind,
+	[FUNC_IS_INTEGER] = infer_call_is_kind,
+	[FUNC_IS_UNSIGNED_INTEGER] = infer_call_is_kind,
+	[FUNC_IS_LITERAL] = infer_call_is_literal,
+	[FUNC_IS_SCALAR] = infer_call_is_scalar,
+	[FUNC_KFUNC_EXIST] = infer_call_kfunc,
+	[FUNC_KFUNC_ALLOWED] = infer_call_kfunc,
 	[FUNC_UNWATCH] = infer_call_unwatch,
 };
 
@@ -95,7 +116,7 @@ static const struct type *unknown_function(struct infer *in, struct node *n)
 	struct near near;
 
 	if (func_absent(n->call.name))
-		return infer_error(in, loc, "memtap has no %.*s() yet", STR_ARG(n->call.name));
+		return infer_error(in, loc, "memtap has no %.*s()", STR_ARG(n->call.name));
 	if (builtin_find(n->call.name)) {
 		infer_error(in, n->loc, "%.*s() takes no such argument", STR_ARG(n->call.name));
 		return NULL;

@@ -127,13 +127,18 @@ const struct type *infer_call_has_key(struct infer *in, struct node *n)
 	return &type_bool;
 }
 
+static bool is_stack(const struct type *t)
+{
+	return t->kind == TYPE_KSTACK || t->kind == TYPE_USTACK;
+}
+
 const struct type *infer_call_len(struct infer *in, struct node *n)
 {
 	struct node *a = n->call.args;
 	const struct type *t;
 	struct map_info *m = infer_map_whole(in, a);
 
-	if (m) {
+	if (m && !(m->bare && m->sym->value && is_stack(m->sym->value))) {
 		if (m->bare)
 			return infer_error(in, a->loc,
 			                   "len() of %s: a map without keys has no length",
@@ -141,11 +146,9 @@ const struct type *infer_call_len(struct infer *in, struct node *n)
 		return &type_s64;
 	}
 	t = infer_value(in, a);
-	if (t && t->kind != TYPE_KSTACK && t->kind != TYPE_USTACK)
+	if (t && !is_stack(t))
 		infer_error(in, a->loc, "len() needs a map or a stack, not '%s'",
 		            type_name(in->arena, t));
-	else if (t)
-		infer_error(in, n->loc, "memtap has no len() of a stack yet");
 	return &type_s64;
 }
 

@@ -241,8 +241,8 @@ const struct type *infer_call_signal(struct infer *in, struct node *n)
 
 	if (a->kind != NODE_STRING) {
 		if (t && t->kind != TYPE_INT)
-			infer_error(in, a->loc, "signal() needs a name or a number, not '%s'",
-			            type_name(in->arena, t));
+			infer_error(in, a->loc, "%s() needs a name or a number, not '%s'",
+			            n->call.f->name, type_name(in->arena, t));
 		else if (a->kind == NODE_INT && (a->integer.value < 1 || a->integer.value > 64))
 			infer_error(in, a->loc, "%lld is not a signal",
 			            (long long)a->integer.value);

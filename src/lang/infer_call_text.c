@@ -4,6 +4,7 @@
  */
 #include "lang/infer.h"
 
+#include <arpa/inet.h>
 #include <string.h>
 
 /* str($1) is the parameter's text whatever it looks like; str($1 + n) what follows n letters. */
@@ -127,8 +128,27 @@ static bool string_arg(struct infer *in, struct node *n, u32 i)
 	return t != NULL;
 }
 
+/* A pointer or bytes stand for the text there. */
+static void read_text(struct infer *in, struct node *n)
+{
+	struct node *a = n->call.args, *inner;
+	const struct type *t = infer_value(in, a);
+
+	if (!t || (t->kind != TYPE_PTR && (t->kind != TYPE_ARRAY || t->elem->size != 1)))
+		return;
+	inner = arena_new(in->arena, struct node);
+	*inner = *a;
+	inner->next = NULL;
+	a->kind = NODE_CALL;
+	a->call.name = STR("str");
+	a->call.f = func_find(a->call.name);
+	a->call.args = inner;
+	a->call.n_args = 1;
+}
+
 const struct type *infer_call_strlen(struct infer *in, struct node *n)
 {
+	read_text(in, n);
 	string_arg(in, n, 0);
 	return &type_s64;
 }
@@ -235,4 +255,108 @@ const struct type *infer_call_kptr(struct infer *in, struct node *n)
 const struct type *infer_call_uptr(struct infer *in, struct node *n)
 {
 	return mark_space(in, n, SPACE_USER);
+}
+
+/* Numbers that are shown by name. */
+const struct type *infer_call_signal_name(struct infer *in, struct node *n)
+{
+	bool is_signal = n->call.f->id == FUNC_SIGNAL_NAME;
+
+	infer_integer(in, n->call.args,
+	              is_signal ? "the argument of signal_name()"
+	                        : "the argument of syscall_name()");
+	return type_plain(in->arena, is_signal ? TYPE_SIGNAL : TYPE_SYSCALL);
+}
+
+/* ---- strings and bytes ------------------------------------------------------------------------ */
+
+const struct type *infer_call_strstr(struct infer *in, struct node *n)
+{
+	string_arg(in, n, 0);
+	string_arg(in, n, 1);
+	return &type_s64;
+}
+
+/* The bytes there is room for. */
+const struct type *infer_call_strcap(struct infer *in, struct node *n)
+{
+	const struct type *t = infer_value(in, n->call.args);
+
+	if (!t)
+		return NULL;
+	if (t->kind == TYPE_STR || t->kind == TYPE_ARRAY)
+		return infer_set_int(n, t->count ? t->count : t->size, &type_s64);
+	if (t->kind == TYPE_PTR)
+		return infer_set_int(n, in->config->max_strlen, &type_s64);
+	return infer_error(in, n->call.args->loc, "strcap() needs a string, not '%s'",
+	                   type_name(in->arena, t));
+}
+
+const struct type *infer_call_str_concat(struct infer *in, struct node *n)
+{
+	const struct type *a, *b;
+	u32 size;
+
+	if (!string_arg(in, n, 0) || !string_arg(in, n, 1))
+		return NULL;
+	a = n->call.args->type;
+	b = n->call.args->next->type;
+	size = (a->count ? a->count : a->size) + (b->count ? b->count : b->size) - 1;
+	return type_str(in->arena, MIN(size, in->config->max_strlen),
+	                a->bounded && b->bounded && size <= in->config->max_strlen);
+}
+
+#define MEMCMP_MAX 1024
+
+/* How many bytes of a value memcmp() can look at; 0: of this type none. */
+static u32 comparable_bytes(const struct type *t)
+{
+	switch (t->kind) {
+	case TYPE_PTR:
+		return MEMCMP_MAX;
+	case TYPE_STR:
+		return t->count ? t->count : t->size;
+	case TYPE_ARRAY:
+		return t->size;
+	case TYPE_BUF:
+		return t->count;
+	default:
+		return 0;
+	}
+}
+
+const struct type *infer_call_memcmp(struct infer *in, struct node *n)
+{
+	s64 count = 0;
+	bool known = infer_literal_int(in, n, 2, &count);
+
+	for (u32 i = 0; i < 2; i++) {
+		struct node *a = infer_arg(n, i);
+		const struct type *t = infer_value(in, a);
+
+		if (!t)
+			continue;
+		if (!comparable_bytes(t))
+			infer_error(in, a->loc, "memcmp() can not look into '%s'",
+			            type_name(in->arena, t));
+		else if (known && (count < 1 || count > comparable_bytes(t)))
+			infer_error(in, infer_arg(n, 2)->loc,
+			            "memcmp() can compare 1 to %u bytes of '%s', not %lld",
+			            comparable_bytes(t), type_name(in->arena, t), (long long)count);
+	}
+	return &type_s64;
+}
+
+/* The bytes of an address, as an array. */
+const struct type *infer_call_pton(struct infer *in, struct node *n)
+{
+	const char *text = infer_literal(in, n, 0);
+	bool six = text && strchr(text, ':');
+	u8 bytes[16];
+
+	if (!text)
+		return NULL;
+	if (inet_pton(six ? AF_INET6 : AF_INET, text, bytes) != 1)
+		return infer_error(in, n->call.args->loc, "'%s' is no IPv4 or IPv6 address", text);
+	return type_array(in->arena, &type_u8, six ? 16 : 4);
 }

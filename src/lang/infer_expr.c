@@ -21,6 +21,7 @@ const struct type *infer_set_int(struct node *n, u64 value, const struct type *t
 	n->integer.value = value;
 	n->integer.is_unsigned = !type->is_signed;
 	n->integer.is_bare = false;
+	n->integer.is_answer = false;
 	n->type = type;
 	return type;
 }
@@ -270,6 +271,8 @@ static const struct type *unary(struct infer *in, struct node *n)
 	switch (n->unary.op) {
 	case OP_DEREF:
 		return deref(in, n);
+	case OP_COMPTIME:
+		return infer_comptime(in, n);
 	case OP_PREINC:
 	case OP_PREDEC:
 	case OP_POSTINC:
@@ -295,14 +298,46 @@ static const struct type *unary(struct infer *in, struct node *n)
 	return n->type;
 }
 
+/* A condition that comptime or is_...() decided: the branch that is left takes n's place. */
+static const struct type *decided(struct infer *in, struct node *n)
+{
+	const struct node *cond = n->ternary.cond;
+	struct node *live = n->ternary.no, *next = n->next;
+
+	if (cond->kind != NODE_INT)
+		return NULL; /* not known yet, or reported */
+	if (cond->integer.value && n->ternary.yes)
+		live = n->ternary.yes;
+	else if (cond->integer.value)
+		live = n->ternary.cond;
+	*n = *live;
+	n->next = next;
+	return infer_expr(in, n);
+}
+
+/* A branch of a condition that may be a constant: `when` is what takes it. */
+static const struct type *branch(struct infer *in, struct node *n, const struct node *cond,
+                                 bool when)
+{
+	bool dead = cond->kind == NODE_INT && !cond->integer.value == when;
+	const struct type *t;
+
+	in->dead += dead;
+	t = infer_expr(in, n);
+	in->dead -= dead;
+	return t;
+}
+
 static const struct type *ternary(struct infer *in, struct node *n)
 {
 	struct node *yes = n->ternary.yes ? n->ternary.yes : n->ternary.cond;
 	const struct type *a, *b, *both;
 
 	infer_condition(in, n->ternary.cond, "a condition");
-	a = n->ternary.yes ? infer_expr(in, yes) : yes->type;
-	b = infer_expr(in, n->ternary.no);
+	if (infer_is_comptime(n->ternary.cond))
+		return decided(in, n);
+	a = n->ternary.yes ? branch(in, yes, n->ternary.cond, true) : yes->type;
+	b = branch(in, n->ternary.no, n->ternary.cond, false);
 	if (!a || !b)
 		return a ? a : b;
 	if (a->kind == TYPE_NONE && b->kind == TYPE_NONE)

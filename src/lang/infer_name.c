@@ -317,6 +317,25 @@ static const struct type *rule_leader_comm(struct infer *in, struct node *n)
 	return of_task(in, n, STR("group_leader"), STR("comm"));
 }
 
+/* From the registers that the event interrupted. */
+static const struct type *rule_usermode(struct infer *in, struct node *n)
+{
+	switch (in->variant->kind) {
+	case ATTACH_KPROBE:
+	case ATTACH_KRETPROBE:
+	case ATTACH_UPROBE:
+	case ATTACH_URETPROBE:
+	case ATTACH_USDT:
+	case ATTACH_PROFILE:
+	case ATTACH_INTERVAL:
+	case ATTACH_SOFTWARE:
+	case ATTACH_HARDWARE:
+		return &type_u8;
+	default:
+		return wrong_probe(in, n, "probes of functions, counters and clocks have it");
+	}
+}
+
 static const struct type *rule_has_cpid(struct infer *in, struct node *n)
 {
 	return infer_set_int(n, in->world->command != NULL, &type_bool);
@@ -354,6 +373,7 @@ static const struct {
 	[BUILTIN_PCOMM] = { NULL, rule_pcomm },
 	[BUILTIN_LEADER_TID] = { NULL, rule_leader_tid },
 	[BUILTIN_LEADER_COMM] = { NULL, rule_leader_comm },
+	[BUILTIN_USERMODE] = { NULL, rule_usermode },
 	[BUILTIN_HAS_CPID] = { NULL, rule_has_cpid },
 	[BUILTIN_PROBETYPE] = { NULL, rule_probetype },
 };
@@ -379,8 +399,6 @@ static const struct type *unknown_ident(struct infer *in, struct node *n, const 
 	if (func_find(n->string)) {
 		infer_error_now(in, n->loc, "'%s' is a function: it needs parentheses", name);
 		infer_hint(in, "write %s(...)", name);
-	} else if (builtin_absent(n->string)) {
-		infer_error_now(in, n->loc, "memtap has no '%s' yet", name);
 	} else {
 		infer_error_now(in, n->loc, "Unknown identifier: '%s'", name);
 		infer_hint_near(in, &near);

@@ -336,14 +336,37 @@ void infer_condition(struct infer *in, struct node *n, const char *what)
 		            what, type_name(in->arena, t));
 }
 
+static void stmt_if(struct infer *in, struct node *n);
+
+/* What is behind `if` or `else`; NULL: nothing. */
+static void branch(struct infer *in, struct node *n, bool dead)
+{
+	in->dead += dead;
+	if (n && n->kind == NODE_IF)
+		stmt_if(in, n);
+	else if (n)
+		infer_block(in, n);
+	in->dead -= dead;
+}
+
+/* A constant condition leaves one branch that can run; one that comptime or is_...() decided takes
+ * the other away. */
 static void stmt_if(struct infer *in, struct node *n)
 {
+	const struct node *cond = n->branch.cond;
+	bool decided, taken;
+
 	infer_condition(in, n->branch.cond, "a condition");
-	infer_block(in, n->branch.yes);
-	if (n->branch.no && n->branch.no->kind == NODE_IF)
-		stmt_if(in, n->branch.no);
-	else if (n->branch.no)
-		infer_block(in, n->branch.no);
+	decided = infer_is_comptime(cond);
+	if (decided && cond->kind != NODE_INT)
+		return; /* not known yet, or reported */
+	taken = cond->kind != NODE_INT || cond->integer.value;
+	if (decided && taken)
+		n->branch.no = NULL;
+	else if (decided)
+		n->branch.yes = ast_node(in->arena, NODE_BLOCK, n->branch.yes->loc);
+	branch(in, n->branch.yes, !taken);
+	branch(in, n->branch.no, cond->kind == NODE_INT && taken);
 }
 
 static void loop_body(struct infer *in, struct node *body)

@@ -25,6 +25,8 @@ struct config {
 
 /* parse.c: text -> tree. */
 bool parse_script(struct script *s, struct diags *d);
+/* Adds the macros of a text that is not the user's. */
+bool parse_library(struct script *s, const char *text, struct diags *d);
 /* config.c: the config block and MEMTAP_/BPFTRACE_ environment variables over the defaults. */
 bool config_read(struct config *c, const struct script *s, struct diags *d);
 /* targets.c: attach points -> variants, asking the world. */

@@ -15,6 +15,8 @@
 #include "lang/macro.h"
 
 #include "lang/ast_slots.h"
+#include "lang/lang.h"
+#include "lang/stdlib.h"
 
 #define NODES_MAX 200000u /* that expansion may add: uses in uses multiply */
 #define DEPTH_MAX 5000u   /* of the tree: everything that walks it is recursive */
@@ -33,6 +35,7 @@ struct use {
 	const struct macro *macro;
 	struct node *args;
 	u32 scope;
+	struct loc loc; /* of the call */
 };
 
 static bool give_up(struct expander *x, struct loc loc, const char *text)
@@ -87,8 +90,19 @@ static const char *signature(struct arena *a, const struct macro *m)
 	return arena_printf(a, "%s)", text);
 }
 
+/* Reads the library's macros of that name, once. */
+static bool take_library(struct expander *x, struct str name)
+{
+	const char *text = stdlib_find(name);
+
+	for (const struct macro *m = x->script->macros; m; m = m->next)
+		if (m->library && str_eq(m->name, name))
+			return false;
+	return text && parse_library(x->script, text, x->d);
+}
+
 /* The macro a call means; NULL when it is none. Of several the one with more parameters that say
- * what they take. */
+ * what they take. The script's own come before the library's. */
 static struct macro *find(struct expander *x, const struct node *call)
 {
 	struct macro *best = NULL, *other = NULL;
@@ -106,6 +120,8 @@ static struct macro *find(struct expander *x, const struct node *call)
 		}
 		other = m;
 	}
+	if (!best && take_library(x, call->call.name))
+		return find(x, call);
 	if (best || !other || call->call.f)
 		return best;
 	diag_error(x->d, call->loc, "macro '%.*s' does not take these arguments",
@@ -155,6 +171,16 @@ static void put(const struct use *u, struct node *n, const struct node *arg)
 	n->next = next;
 }
 
+/* What is wrong in a library's body is wrong in the call. */
+static void relocate(struct node *n, struct loc loc)
+{
+	n->loc = loc;
+	if (n->kind == NODE_CAST)
+		n->cast.to.loc = loc;
+	else if (n->kind == NODE_SIZEOF || n->kind == NODE_OFFSETOF)
+		n->size.of.loc = loc;
+}
+
 static void substitute(const struct use *u, struct node *n);
 
 static void substitute_below(const struct use *u, struct node *n)
@@ -183,6 +209,8 @@ static void substitute(const struct use *u, struct node *n)
 		put(u, n, arg);
 		return;
 	}
+	if (u->macro->library)
+		relocate(n, u->loc);
 	if (n->kind == NODE_VAR)
 		n->var.scope = u->scope;
 	if (n->kind == NODE_MAP && (arg = argument(u, NODE_MAP, n->map.name)))
@@ -205,7 +233,7 @@ static void expand_below(struct expander *x, struct node *n, u32 depth)
 static void replace(struct expander *x, struct node *n, struct macro *m, u32 depth)
 {
 	struct node *body, *next = n->next;
-	struct use u = { x, m, n->call.args, ++x->uses };
+	struct use u = { x, m, n->call.args, ++x->uses, n->loc };
 
 	if (m->at_work) {
 		diag_error(x->d, n->loc, "macro '%.*s' uses itself", STR_ARG(m->name));
@@ -301,8 +329,6 @@ bool macro_expand(struct script *s, struct diags *d)
 	struct expander x = { .script = s, .d = d };
 	u32 errors = d->n_errors;
 
-	if (!s->macros)
-		return true;
 	for (const struct macro *m = s->macros; m; m = m->next)
 		check_definition(s, d, m);
 	if (d->n_errors != errors)

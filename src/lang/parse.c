@@ -419,3 +419,28 @@ bool parse_script(struct script *s, struct diags *d)
 		diag_error(d, (struct loc){ s->source->n, 0 }, "No probes to attach");
 	return !parse_failed(&p) && macro_expand(s, d);
 }
+
+bool parse_library(struct script *s, const char *text, struct diags *d)
+{
+	struct source *source = arena_new(s->arena, struct source);
+	struct macro **tail = &s->macros;
+	struct parser p = {
+		.script = s,
+		.d = d,
+		.lex = { source, s->arena, 0 },
+		.errors_before = d->n_errors,
+	};
+	bool line_end;
+	u32 comment;
+
+	*source = (struct source){ "library", text, (u32)strlen(text) };
+	while (*tail)
+		tail = &(*tail)->next;
+	while (lex_skip_blanks(&p.lex, &line_end, &comment) && p.lex.pos < source->n) {
+		if (!parse_macro(&p, tail))
+			return false;
+		(*tail)->library = true;
+		tail = &(*tail)->next;
+	}
+	return true;
+}

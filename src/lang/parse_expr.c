@@ -324,6 +324,18 @@ static struct node *bool_node(struct parser *p, bool value)
 	return n;
 }
 
+/* comptime: 'comptime' unary */
+static struct node *parse_comptime(struct parser *p)
+{
+	struct node *n = parse_node(p, NODE_UNARY, p->tok.loc);
+
+	parse_advance(p);
+	n->unary.op = OP_COMPTIME;
+	n->unary.e = parse_unary(p);
+	n->loc = parse_span(n->loc, p->last);
+	return n->unary.e ? n : NULL;
+}
+
 static bool is_keyword(struct str name)
 {
 	static const char *const words[] = { "break",  "config", "continue", "else",   "for",  "if",
@@ -345,6 +357,8 @@ static struct node *parse_name(struct parser *p)
 		return parse_size(p, NODE_OFFSETOF, TOKEN_COMMA);
 	if (parse_at_word(p, "if"))
 		return parse_if_value(p);
+	if (parse_at_word(p, "comptime"))
+		return parse_comptime(p);
 	if (is_keyword(name.text)) {
 		parse_error(p, "expected an expression");
 		return NULL;

@@ -8,6 +8,8 @@
  */
 #include "out/value.h"
 
+#include "out/call_names.h"
+
 #include <arpa/inet.h>
 #include <inttypes.h>
 #include <string.h>
@@ -199,6 +201,15 @@ static void text_inet(struct buf *b, const struct value *v)
 		buf_puts(b, text);
 }
 
+/* A number without a name shows as itself. */
+static void text_number_name(struct buf *b, const char *prefix, const char *name, u64 n)
+{
+	if (name)
+		buf_printf(b, "%s%s", prefix, name);
+	else
+		buf_printf(b, "%" PRIu64, n);
+}
+
 static void text_mac(struct buf *b, const struct value *v)
 {
 	u64 word = value_word(v);
@@ -294,6 +305,12 @@ void value_text(struct buf *b, const struct out *o, const struct value *v)
 		break;
 	case TYPE_STRERROR:
 		buf_puts(b, strerror((int)value_word(v)));
+		break;
+	case TYPE_SIGNAL:
+		text_number_name(b, "SIG", call_names_signal(value_word(v)), value_word(v));
+		break;
+	case TYPE_SYSCALL:
+		text_number_name(b, "", call_names_syscall(value_word(v)), value_word(v));
 		break;
 	case TYPE_INET:
 		text_inet(b, v);

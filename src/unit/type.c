@@ -53,6 +53,8 @@ static const struct {
 	[TYPE_USERNAME] = { "username_t", 1 },
 	[TYPE_CGROUP_PATH] = { "cgroup_path_t", 1 },
 	[TYPE_STRERROR] = { "strerror_t", 1 },
+	[TYPE_SIGNAL] = { "signal_name_t", 1 },
+	[TYPE_SYSCALL] = { "syscall_name_t", 1 },
 	[TYPE_TIMESTAMP] = { "timestamp", 1 },
 	[TYPE_INET] = { "inet", 3 },
 	[TYPE_MAC] = { "macaddr", 1 },

@@ -78,6 +78,19 @@ static u64 for_each_map_elem(struct interp *in, const u64 *a)
 	return calls;
 }
 
+static u64 loop(struct interp *in, const u64 *a)
+{
+	u64 i = 0;
+
+	while (i < a[0] && !in->failed) {
+		u64 args[4] = { i++, a[2], 0, 0 };
+
+		if (machine_callback(in, a[1], args))
+			break;
+	}
+	return i;
+}
+
 /* ---- reading memory --------------------------------------------------------------------------- */
 
 static u64 read_from(struct interp *in, const u64 *a, bool allowed)
@@ -397,6 +410,7 @@ static const helper_fn helpers[] = {
 	[BPF_FUNC_map_update_elem] = map_update_elem,
 	[BPF_FUNC_map_delete_elem] = map_delete_elem,
 	[BPF_FUNC_for_each_map_elem] = for_each_map_elem,
+	[BPF_FUNC_loop] = loop,
 	[BPF_FUNC_probe_read] = probe_read,
 	[BPF_FUNC_probe_read_user] = probe_read_user,
 	[BPF_FUNC_probe_read_kernel] = probe_read_kernel,

@@ -26,6 +26,12 @@ def has_kprobe():
     return os.path.exists("/sys/bus/event_source/devices/kprobe")
 
 
+@functools.lru_cache(None)
+def has_data_symbols():
+    with open("/proc/kallsyms") as f:
+        return any(line.split()[2] == "__per_cpu_offset" for line in f)
+
+
 def has_fentry():
     # Where a kernel's policy refuses fentry programs it also hides what could be traced.
     try:
@@ -49,6 +55,7 @@ RULES = {
     "fentry": (has_fentry, "this kernel refuses fentry programs"),
     "no-fentry": (lambda: not has_fentry(), "this kernel loads fentry programs"),
     "btf": (lambda: os.path.exists("/sys/kernel/btf/vmlinux"), "this kernel has no BTF"),
+    "kallsyms_data": (has_data_symbols, "this kernel lists no data symbols (KALLSYMS_ALL)"),
     "uprobe_multi": (lambda: kernel_at_least(6, 6), "uprobe_multi needs Linux 6.6"),
     "tracefs": (lambda: os.path.exists(TRACEFS + "/events"), "tracefs is not mounted"),
     "memcached-usdt": (memcached_usdt, "no memcached with USDT probes could be built"),

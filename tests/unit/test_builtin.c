@@ -31,10 +31,8 @@ static void test_find(void **state)
 	assert_true(func_find(STR("count"))->agg);
 	assert_true(func_find(STR("system"))->unsafe);
 	assert_null(func_find(STR("pid")));
-	assert_true(func_absent(STR("getopt")));
+	assert_true(func_absent(STR("skboutput")));
 	assert_false(func_absent(STR("printf")));
-	assert_true(builtin_absent(STR("usermode")));
-	assert_false(builtin_absent(STR("pid")));
 }
 
 static void test_nearest(void **state)

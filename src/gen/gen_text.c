@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Looking for a string in another, comparing bytes, joining two strings.
+ *
+ * The verifier follows a loop round by round, so a search costs it the product of both lengths.
+ * Where that is too much the kernel calls a function of ours for each start instead (bpf_loop,
+ * Linux 5.17), which is followed once.
+ */
+#include "gen/emit.h"
+
+#define FOLLOWED_MAX 16384u /* comparisons of a search that is a loop of the program */
+#define GO_ON        0
+#define STOP         1
+
+static u32 room_of(const struct type *t)
+{
+	return t->count ? MIN(t->count, t->size) : t->size;
+}
+
+/* ---- a short literal: a loop over the starts, the literal's bytes in a row ------------------- */
+
+/* r0 = where `part` starts in the text at `m`, or -1. */
+static void find_literal(struct gen *g, struct mem m, u32 size, struct str part)
+{
+	struct code *c = &g->c;
+	u32 top = code_label(c), next = code_label(c), no = code_label(c), done = code_label(c);
+	u32 starts = size > part.n ? size - part.n : 0;
+
+	mem_addr(g, m, R1);
+	code_const(c, R0, 0);
+	code_bind(c, top);
+	for (u32 i = 0; i < part.n && starts; i++) {
+		code_load(c, 1, R3, R1, (s32)i);
+		code_if_imm(c, BPF_JNE, R3, (u8)part.p[i], next);
+	}
+	code_goto(c, part.n == 0 || starts ? done : no);
+	code_bind(c, next);
+	code_load(c, 1, R3, R1, 0);
+	code_if_imm(c, BPF_JEQ, R3, 0, no);
+	code_alu_imm(c, BPF_ADD, R1, 1);
+	code_alu_imm(c, BPF_ADD, R0, 1);
+	code_if_imm(c, BPF_JLT, R0, (s32)MAX(starts, 1u), top);
+	code_bind(c, no);
+	code_const(c, R0, (u64)-1);
+	code_bind(c, done);
+}
+
+/* ---- anything: a call for each start --------------------------------------------------------- */
+
+/* Words of the frame: the start that is tried, what came of it, and the start that fits. */
+struct search {
+	struct mem text, part, start, state, found;
+	u32 text_size, part_size;
+};
+
+enum state { FITS, DIFFERS, TEXT_ENDS };
+
+static void leave(struct gen *g, s32 result)
+{
+	code_const(&g->c, R0, (u64)(s64)result);
+	code_exit(&g->c);
+}
+
+/* r = the byte of m at the offset in `at`; jumps to `out` when that is not below its size. */
+static void byte_at(struct gen *g, struct mem m, u32 size, enum reg at, enum reg r, u32 out)
+{
+	code_if_imm(&g->c, BPF_JGE, at, (s32)size, out);
+	mem_addr(g, m, r);
+	code_alu(&g->c, BPF_ADD, r, at);
+	code_load(&g->c, 1, r, r, 0);
+}
+
+static void leave_with(struct gen *g, const struct search *s, enum state state)
+{
+	mem_store_imm(g, 8, s->state, (s32)state);
+	leave(g, STOP);
+}
+
+/* The inner callback: is byte r1 of the part the one at start + r1 of the text? */
+static void compare_byte(struct gen *g, const void *what)
+{
+	const struct search *s = what;
+	struct code *c = &g->c;
+	u32 fits = code_label(c), end = code_label(c), differs = code_label(c);
+
+	byte_at(g, s->part, s->part_size, R1, R4, fits);
+	code_if_imm(c, BPF_JEQ, R4, 0, fits);
+	mem_load(g, 8, R2, s->start);
+	code_alu(c, BPF_ADD, R2, R1);
+	byte_at(g, s->text, s->text_size, R2, R3, end);
+	code_if_imm(c, BPF_JEQ, R3, 0, end);
+	code_if(c, BPF_JNE, R3, R4, differs);
+	leave(g, GO_ON);
+	code_bind(c, fits);
+	leave(g, STOP);
+	code_bind(c, end);
+	leave_with(g, s, TEXT_ENDS);
+	code_bind(c, differs);
+	leave_with(g, s, DIFFERS);
+}
+
+static void call_loop(struct gen *g, u32 rounds, u32 callback)
+{
+	code_const(&g->c, R1, rounds);
+	code_func(&g->c, R2, callback);
+	code_mov(&g->c, R3, g->frame);
+	code_const(&g->c, R4, 0);
+	code_call(&g->c, BPF_FUNC_loop);
+}
+
+/* The callback: does the part stand at start r1? */
+static void try_start(struct gen *g, const void *what)
+{
+	const struct search *s = what;
+	struct code *c = &g->c;
+	u32 on = code_label(c), end = code_label(c);
+
+	mem_store(g, 8, s->start, R1);
+	mem_store_imm(g, 8, s->state, FITS);
+	call_loop(g, s->part_size, gen_callback(g, compare_byte, s));
+	mem_load(g, 8, R0, s->state);
+	code_if_imm(c, BPF_JEQ, R0, DIFFERS, on);
+	code_if_imm(c, BPF_JEQ, R0, TEXT_ENDS, end);
+	mem_load(g, 8, R0, s->start);
+	mem_store(g, 8, s->found, R0);
+	code_bind(c, end);
+	leave(g, STOP);
+	code_bind(c, on);
+	leave(g, GO_ON);
+}
+
+static void find_any(struct gen *g, const struct node *text, const struct node *part)
+{
+	struct search *s = arena_new(&g->u->arena, struct search);
+
+	s->text = gen_place(g, text);
+	s->part = gen_place(g, part);
+	s->text_size = room_of(text->type);
+	s->part_size = room_of(part->type);
+	s->start = frame_alloc(g, 8);
+	s->state = frame_alloc(g, 8);
+	s->found = frame_alloc(g, 8);
+	mem_store_imm(g, 8, s->start, 0);
+	mem_store_imm(g, 8, s->state, FITS);
+	mem_store_imm(g, 8, s->found, -1);
+	call_loop(g, s->text_size, gen_callback(g, try_start, s));
+	mem_load(g, 8, R0, s->found);
+}
+
+void gen_text_find(struct gen *g, const struct node *text, const struct node *part)
+{
+	struct mark m = frame_mark(g);
+
+	if (part->kind == NODE_STRING && room_of(text->type) * (part->string.n + 1) <= FOLLOWED_MAX)
+		find_literal(g, gen_place(g, text), room_of(text->type), part->string);
+	else
+		find_any(g, text, part);
+	frame_release(g, m);
+}
+
+/* ---- bytes ------------------------------------------------------------------------------------ */
+
+/* The first n bytes of a value in memory of ours: a pointer's target is read. */
+static struct mem bytes_of(struct gen *g, const struct node *a, u32 n)
+{
+	struct mem m;
+	enum space space;
+
+	if (a->type->kind != TYPE_PTR) {
+		m = gen_place(g, a);
+		return a->type->kind == TYPE_BUF ? mem_at(m, 8) : m;
+	}
+	m = frame_alloc(g, n);
+	space = gen_space(g, a);
+	gen_value(g, a);
+	code_mov(&g->c, R3, R0);
+	gen_probe_read(g, space, n, m, a->loc);
+	return m;
+}
+
+void gen_text_compare(struct gen *g, const struct node *a, const struct node *b, u32 n)
+{
+	struct mark m = frame_mark(g);
+	struct code *c = &g->c;
+	u32 top = code_label(c), done = code_label(c);
+	struct mem left = bytes_of(g, a, n), right = bytes_of(g, b, n);
+
+	mem_addr(g, left, R1);
+	mem_addr(g, right, R2);
+	code_const(c, R3, 0);
+	code_bind(c, top);
+	code_load(c, 1, R0, R1, 0);
+	code_load(c, 1, R4, R2, 0);
+	code_alu(c, BPF_SUB, R0, R4);
+	code_if_imm(c, BPF_JNE, R0, 0, done);
+	code_alu_imm(c, BPF_ADD, R1, 1);
+	code_alu_imm(c, BPF_ADD, R2, 1);
+	code_alu_imm(c, BPF_ADD, R3, 1);
+	code_if_imm(c, BPF_JLT, R3, (s32)n, top);
+	code_bind(c, done);
+	frame_release(g, m);
+}
+
+void gen_text_write_user(struct gen *g, const struct node *to, const struct node *what, u32 n)
+{
+	struct mark m = frame_mark(g);
+	struct temp address;
+	struct mem bytes;
+
+	gen_value(g, to);
+	address = temp_save(g, R0);
+	bytes = bytes_of(g, what, n);
+	temp_load(g, address, R1);
+	mem_addr(g, bytes, R2);
+	code_const(&g->c, R3, n);
+	code_call(&g->c, BPF_FUNC_probe_write_user);
+	frame_release(g, m);
+}
+
+/* ---- joining ---------------------------------------------------------------------------------- */
+
+/*
+ * Both strings are put into memory that has room for both, the second where the first one's NUL
+ * was; then what fits goes to dst. The offset is shown to the verifier to be below the first's size.
+ */
+void gen_text_concat(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
+                     bool pad)
+{
+	const struct node *a = n->call.args, *b = a->next;
+	u32 first = type_slot(a->type), second = type_slot(b->type);
+	struct mem left = gen_place(g, a), right = gen_place(g, b);
+	struct mem both = frame_alloc(g, first + second);
+	struct code *c = &g->c;
+	u32 empty = code_label(c), full = code_label(c);
+
+	mem_zero(g, both, 0, first + second);
+	mem_addr(g, both, R1);
+	code_const(c, R2, first);
+	mem_addr(g, left, R3);
+	code_call(c, BPF_FUNC_probe_read_kernel_str);
+	code_if_imm(c, BPF_JSLE, R0, 0, empty);
+	code_alu_imm(c, BPF_SUB, R0, 1);
+	code_bind(c, empty);
+	code_if_imm(c, BPF_JGE, R0, (s32)first, full);
+	mem_addr(g, both, R1);
+	code_alu(c, BPF_ADD, R1, R0);
+	code_const(c, R2, second);
+	mem_addr(g, right, R3);
+	code_call(c, BPF_FUNC_probe_read_kernel_str);
+	code_bind(c, full);
+	if (pad || dst.base == MEM_STACK)
+		mem_zero(g, dst, 0, type_slot(t));
+	mem_addr(g, dst, R1);
+	code_const(c, R2, MIN(type_slot(t), first + second));
+	mem_addr(g, both, R3);
+	code_call(c, BPF_FUNC_probe_read_kernel_str);
+	if (!n->type->bounded)
+		gen_count_cut(g, MIN(type_slot(t), first + second), n->loc);
+}

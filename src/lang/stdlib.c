@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Functions that need nothing the language does not have: macros like a script's own. A text is
+ * only parsed when a script uses its name.
+ *
+ * A task is found by its id as the kernel does: the ids of a namespace are a radix tree of 64 ways
+ * (include/linux/idr.h, lib/xarray.c); a node's address has 2 in its low bits, and an id of up to
+ * 24 bits is at most four nodes away. The ids are those of the first pid namespace.
+ */
+#include "lang/stdlib.h"
+
+static const struct {
+	const char *name, *text;
+} rows[] = {
+	{ "find", "macro find(@m, key, $out) {"
+	          " let $key = key;"
+	          " if (has_key(@m, $key)) { $out = @m[$key]; true } else { false } }" },
+	{ "assert", "macro assert(condition, message) {"
+	            " if (!(condition)) { errorf(\"%s\", message); exit(1); } }" },
+	{ "static_assert", "macro static_assert(condition, message) {"
+	                   " if (comptime !(condition)) { fail(\"%s\", message); } }" },
+	{ "is_err", "macro is_err(p) { (uint64)(p) >= (uint64)-4095 }" },
+	{ "ppid", "macro ppid(task) {"
+	          " (uint32)((struct task_struct *)(task))->real_parent->tgid }" },
+	{ "pcomm", "macro pcomm(task) { ((struct task_struct *)(task))->real_parent->comm }" },
+	{ "comm", "macro comm(id) {"
+	          " let $task = __task(id); if ($task) { $task->comm } else { \"\" } }" },
+	{ "__task",
+	  "macro __task(id) {"
+	  " let $id = (uint64)(id);"
+	  " let $e = (uint64)curtask->thread_pid->numbers[0].ns->idr.idr_rt.xa_head;"
+	  " if (($e & 3) == 2 && $id >> ((struct xa_node *)kptr($e - 2))->shift > 63) { $e = 0; }"
+	  " unroll(4) { if (($e & 3) == 2) {"
+	  " let $node = (struct xa_node *)kptr($e - 2);"
+	  " $e = (uint64)$node->slots[($id >> $node->shift) & 63]; } }"
+	  " if ($e && !($e & 3)) { $e = (uint64)((struct pid *)kptr($e))->tasks[0].first; }"
+	  " (struct task_struct *)kptr($e ? $e - offsetof(struct task_struct, pid_links) : 0) }" },
+	{ "percpu_kaddr", "macro percpu_kaddr(name) { percpu_kaddr(name, cpu) }"
+	                  " macro percpu_kaddr(name, which) {"
+	                  " let $cpu = (uint64)(which);"
+	                  " (uint64 *)kptr($cpu < ncpus ? kaddr(name) +"
+	                  " *(uint64 *)kptr(kaddr(\"__per_cpu_offset\") + $cpu * 8) : 0) }" },
+	{ "socket_cookie", "macro socket_cookie(sk) {"
+	                   " (uint64)((struct sock *)(sk))->__sk_common.skc_cookie.counter }" },
+};
+
+const char *stdlib_find(struct str name)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(rows); i++)
+		if (str_is(name, rows[i].name))
+			return rows[i].text;
+	return NULL;
+}
+
+void stdlib_offer(struct near *n)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(rows); i++)
+		if (rows[i].name[0] != '_')
+			near_offer(n, rows[i].name);
+}

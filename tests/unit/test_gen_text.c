@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Functions over strings and bytes, functions answered while compiling, and those written in the
+ * language itself: text in, output and maps out, by way of the interpreter.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "gen_rows.h"
+
+static const struct row searches[] = {
+	{ "BEGIN { print(strstr(\"hello world\", \"o w\")); }", "4\n" },
+	{ "BEGIN { print(strstr(\"hello\", \"hello\")); print(strstr(\"hello\", \"o\")); }",
+	  "0\n4\n" },
+	{ "BEGIN { print(strstr(\"hello\", \"x\")); print(strstr(\"hello\", \"hellox\")); }",
+	  "-1\n-1\n" },
+	{ "BEGIN { print(strstr(\"hello\", \"\")); print(strstr(comm, \"rp\")); }", "0\n4\n" },
+	{ "BEGIN { $h = \"a string to look into\"; $n = \"look\"; print(strstr($h, $n)); "
+	  "print(strcontains($h, $n)); }",
+	  "12\ntrue\n" },
+	{ "BEGIN { $h = \"abababac\"; $n = \"abac\"; print(strstr($h, $n)); }", "4\n" },
+	{ "BEGIN { $h = \"abc\"; $n = \"abcd\"; print(strstr($h, $n)); "
+	  "print(strcontains($h, $n)); }",
+	  "-1\nfalse\n" },
+	{ "BEGIN { $h = \"abc\"; $n = \"abc\"; print(strstr($h, $n)); $n = \"c\"; "
+	  "print(strstr($h, $n)); $n = \"\"; print(strstr($h, $n)); }",
+	  "0\n2\n0\n" },
+	{ "BEGIN { $h = \"\"; $n = \"a\"; print(strstr($h, $n)); print(strcontains($h, $n)); }",
+	  "-1\nfalse\n" },
+	{ "BEGIN { @h = \"in a map\"; @n = \"map\"; print(strstr(@h, @n)); }",
+	  "5\n@h: in a map\n@n: map\n" },
+	{ "BEGIN { @a[1] = 1; for ($kv : @a) { $h = comm; $n = \"p\"; print(strstr($h, $n)); } }",
+	  "5\n@a[1]: 1\n" },
+	{ "BEGIN { $n = \"b\"; if (strcontains(\"abc\", $n) && !strcontains(\"xyz\", $n)) "
+	  "{ print(1); } }",
+	  "1\n" },
+};
+RUN_ROWS(searches)
+
+static const struct row bytes[] = {
+	{ "BEGIN { print(memcmp(\"abc\", \"abd\", 3)); print(memcmp(\"abc\", \"abd\", 2)); }",
+	  "-1\n0\n" },
+	{ "BEGIN { $a = \"abz\"; $b = \"aba\"; print(memcmp($a, $b, 3) > 0); "
+	  "print(memcmp($b, $a, 3) < 0); }",
+	  "true\ntrue\n" },
+	{ "BEGIN { print(memcmp(pton(\"1.2.3.4\"), pton(\"1.2.3.4\"), 4)); "
+	  "print(memcmp(pton(\"1.2.3.4\"), pton(\"1.2.3.9\"), 4)); }",
+	  "0\n-5\n" },
+	{ "BEGIN { print(str_concat(\"abc\", \"def\")); print(str_concat(comm, \"\")); }",
+	  "abcdef\ninterp\n" },
+	{ "BEGIN { $a = str_concat(str_concat(comm, \":\"), \"x\"); print($a); print(strlen($a)); "
+	  "@[$a] = 1; }",
+	  "interp:x\n8\n@[interp:x]: 1\n" },
+	{ "BEGIN { print(str_concat(\"\", \"\") == \"\"); }", "true\n" },
+	{ "BEGIN { print(strcap(comm)); $s = \"abc\"; print(strcap($s)); }", "16\n4\n" },
+	{ "BEGIN { print(pton(\"127.0.0.1\")); print(ntop(pton(\"::1\"))); }",
+	  "[127,0,0,1]\n::1\n" },
+	{ "BEGIN { print(signal_name(9)); print(syscall_name(1)); $n = 500; "
+	  "print(syscall_name($n)); }",
+	  "SIGKILL\nwrite\n500\n" },
+};
+RUN_ROWS(bytes)
+
+static const struct row answers[] = {
+	{ "BEGIN { print(is_str(comm)); print(is_str(1)); print(is_ptr((int8 *)5)); }",
+	  "true\nfalse\ntrue\n" },
+	{ "BEGIN { print(is_integer(pid)); print(is_unsigned_integer(pid)); "
+	  "print(is_unsigned_integer(-1)); print(is_array(pton(\"::\"))); }",
+	  "true\ntrue\nfalse\ntrue\n" },
+	{ "BEGIN { print(is_literal(5)); print(is_literal(\"a\")); print(is_literal(pid)); }",
+	  "true\ntrue\nfalse\n" },
+	{ "BEGIN { @a[1] = 1; @b = 1; print(is_scalar(@a)); print(is_scalar(@b)); }",
+	  "false\ntrue\n@a[1]: 1\n@b: 1\n" },
+	{ "macro show(x) { if (is_str(x)) { x } else if (is_integer(x)) { x + 1 } "
+	  "else { fail(\"no\"); } } BEGIN { print(show(1)); print(show(\"a\")); }",
+	  "2\na\n" },
+	{ "BEGIN { $x = 5; if comptime is_str($x) { $y = $x == \"a\"; } else { print($x); } }",
+	  "5\n" },
+	{ "BEGIN { print(comptime (2 + 3)); if (1 == 2) { fail(\"never\"); } }", "5\n" },
+	{ "BEGIN { if (0) { @a = 1; } else { @b = 2; } }", "@a: 0\n@b: 2\n" },
+	{ "BEGIN { static_assert(sizeof(uint32) == 4, \"size\"); assert(1, \"one\"); }", "" },
+};
+RUN_ROWS(answers)
+
+static const struct row library[] = {
+	{ "BEGIN { @m[1, \"a\"] = 5; if (find(@m, (1, \"a\"), $v)) { print($v); } "
+	  "let $w = 7; if (find(@m, (2, \"a\"), $w)) { print(0); } print($w); }",
+	  "5\n7\n@m[1, a]: 5\n" },
+	{ "BEGIN { print(is_err((uint64)-5)); print(is_err((uint64)5)); }", "true\nfalse\n" },
+	{ "macro find(x) { x * 2 } BEGIN { print(find(4)); @a[1] = 1; print(find(@a, 2, $x)); }",
+	  "8\nfalse\n@a[1]: 1\n" },
+};
+RUN_ROWS(library)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_searches),
+		cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_answers),
+		cmocka_unit_test(test_library),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -211,8 +211,8 @@ fuzz: $(FUZZ)
 lint: | $(READY)
 	$(Q)scripts/lint
 
-## make bench     tables beside bpftrace, libbpf and bpftool: start-up, memory, cost per event
-bench: all $(EXAMPLES) $(PROGS) bench-btf
+## make bench     a table beside Debian's bpftrace: start-up, memory, instructions, cost per event
+bench: all $(EXAMPLES) $(PROGS)
 	$(Q)bench/bench --build $(BUILD)
 
 MANDIR = $(DESTDIR)$(PREFIX)/share/man

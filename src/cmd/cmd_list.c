@@ -12,6 +12,7 @@
 
 #include "cmd/c_type.h"
 #include "cmd/say.h"
+#include "lang/debug_type.h"
 
 struct list {
 	struct world *w;
@@ -100,12 +101,32 @@ static void print_proto(struct list *l, const struct variant *v)
 	}
 }
 
+static void print_uargs(struct list *l, const struct variant *v)
+{
+	const struct uargs *all = v->uargs;
+
+	for (u32 i = 0; v->kind == ATTACH_UPROBE && i < all->n; i++) {
+		if (!all->v[i].name[0])
+			continue;
+		buf_puts(&l->out, "    ");
+		debug_type_print(&l->out, all->dwarf, all->v[i].die);
+		buf_printf(&l->out, " %s\n", all->v[i].name);
+	}
+	if (v->kind == ATTACH_URETPROBE && all->returns) {
+		buf_puts(&l->out, "    ");
+		debug_type_print(&l->out, all->dwarf, all->returns);
+		buf_puts(&l->out, " retval\n");
+	}
+}
+
 static void print_arguments(struct list *l, const struct variant *v)
 {
 	if (v->format)
 		print_format(l, v->format);
 	if (v->proto)
 		print_proto(l, v);
+	if (v->uargs)
+		print_uargs(l, v);
 	for (u32 i = 0; i < v->n_usdt; i++)
 		buf_printf(&l->out, "    %sint%u arg%u\n", v->usdt[i].is_signed ? "" : "u",
 		           v->usdt[i].size * 8u, i);

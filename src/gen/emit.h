@@ -189,6 +189,19 @@ s32 gen_reg_offset(struct str name);
 /* r0 = pid << 32 | tid in our namespace. */
 void gen_pid_tgid(struct gen *g);
 
+/* ---- gen_uarg.c ---- */
+/* The argument or result of a program's function that n is as a whole; NULL when it is none. */
+const struct uarg *gen_uarg(const struct gen *g, const struct node *n);
+/* r0 = a scalar one in a register. */
+void gen_uarg_value(struct gen *g, const struct uarg *u, const struct type *t);
+/* r0 = the address of one in memory. */
+enum space gen_uarg_address(struct gen *g, const struct uarg *u);
+/* One in registers into memory. */
+void gen_uarg_store(struct gen *g, const struct uarg *u, const struct type *t, struct mem dst);
+/* r0 = the `size` bytes, not extended, at which a part n of one in registers starts; false and
+ * nothing when it has to be put together first. */
+bool gen_uarg_part(struct gen *g, const struct node *n, u32 size);
+
 /* ---- gen_map.c ---- */
 /* The key of a map expression in memory; without key a zero u32. */
 struct mem gen_key(struct gen *g, const struct node *map);

@@ -166,6 +166,8 @@ static void store_word(struct gen *g, const struct node *n, struct mem dst)
 /* A field or an element of a value that is ours. */
 static bool is_part(const struct node *n)
 {
+	if (n->kind == NODE_FIELD && n->field.own)
+		return false;
 	return (n->kind == NODE_FIELD || n->kind == NODE_INDEX) && !gen_is_foreign(n);
 }
 
@@ -206,6 +208,8 @@ void gen_store(struct gen *g, const struct node *n, const struct type *t, struct
 	g->c.loc = n->loc.off;
 	if (is_word(t) && (is_word(n->type) || n->kind == NODE_INT)) {
 		store_word(g, n, dst);
+	} else if (gen_uarg(g, n) && gen_uarg(g, n)->form == UARG_REGISTERS) {
+		gen_uarg_store(g, gen_uarg(g, n), t, dst);
 	} else if (n->kind == NODE_STRING) {
 		gen_literal(g, n->string, type_slot(t), dst, pad);
 	} else if (is_part(n) && n->type->kind == TYPE_STR) {

@@ -191,6 +191,8 @@ bool gen_is_foreign(const struct node *n)
 		return n->unary.op == OP_DEREF;
 	if (n->kind == NODE_BLOCK)
 		return n->result && gen_is_foreign(n->result);
+	if (n->kind == NODE_FIELD && n->field.own)
+		return false;
 	if (n->kind == NODE_FIELD)
 		e = n->field.e;
 	else if (n->kind == NODE_INDEX)
@@ -221,6 +223,8 @@ static enum space field_address(struct gen *g, const struct node *n)
 	const struct node *e = n->field.e;
 	enum space space;
 
+	if (gen_uarg(g, n))
+		return gen_uarg_address(g, gen_uarg(g, n));
 	if (is_args(e))
 		return record_address(g, &n->field.f);
 	if (e->type->kind == TYPE_PTR) {
@@ -330,9 +334,14 @@ static void read_bits(struct gen *g, const struct node *n, enum space space)
 static bool record_field(struct gen *g, const struct node *n)
 {
 	const struct field *f = &n->field.f;
+	const struct uarg *u = gen_uarg(g, n);
 
-	if (!is_args(n->field.e))
+	if (!is_args(n->field.e) || (u && u->form != UARG_REGISTERS))
 		return false;
+	if (u) {
+		gen_uarg_value(g, u, n->type);
+		return true;
+	}
 	if (g->v->kind != ATTACH_TRACEPOINT) {
 		gen_arg(g, n->field.arg, n->loc);
 		gen_narrow(g, n->type, R0);
@@ -349,15 +358,14 @@ static bool record_field(struct gen *g, const struct node *n)
 static void own_field(struct gen *g, const struct node *n)
 {
 	const struct field *f = &n->field.f;
-	struct mem m = gen_part(g, n);
+	u32 size = f->bit_size ? bits_word(f)->size : n->type->size;
 
-	if (f->bit_size) {
-		mem_load_any(g, bits_word(f)->size, R0, m);
+	if (!gen_uarg_part(g, n, size))
+		mem_load_any(g, size, R0, gen_part(g, n));
+	if (f->bit_size)
 		cut_bits(g, f);
-		return;
-	}
-	mem_load_any(g, n->type->size, R0, m);
-	extend(g, n->type);
+	else
+		extend(g, n->type);
 }
 
 void gen_field(struct gen *g, const struct node *n)
@@ -386,8 +394,15 @@ static void own_element(struct gen *g, const struct node *n)
 	u32 count = t->kind == TYPE_STR ? t->size : t->count;
 	u32 step = t->kind == TYPE_STR ? 1 : MAX(t->elem->size, 1u);
 	u32 bad = code_label(&g->c), done = code_label(&g->c);
-	struct mem m = gen_part(g, n->index.e);
+	struct mem m;
 
+	if (n->index.i->kind == NODE_INT && gen_uarg_part(g, n, n->type->size)) {
+		extend(g, n->type);
+		code_bind(&g->c, bad);
+		code_bind(&g->c, done);
+		return;
+	}
+	m = gen_part(g, n->index.e);
 	if (n->index.i->kind == NODE_INT) {
 		mem_load_any(g, n->type->size, R0,
 		             mem_at(m, (s32)(n->index.i->integer.value * step)));

@@ -11,6 +11,7 @@
 
 #include "lang/builtin.h"
 #include "lang/source.h"
+#include "lang/uargs.h"
 #include "read/usdt.h"
 #include "unit/unit.h"
 
@@ -106,7 +107,8 @@ struct node {
 		struct {                           /* BUILTIN */
 			struct str name;
 			const struct builtin *b;   /* set by the parser when known, else NULL */
-			u32 n;                     /* argN: N; pid, tid: 1 in the initial namespace */
+			u32 n;                     /* argN: N; pid, tid: 1 in the initial namespace;
+						      retval: 1 of the type the function has */
 		} builtin;
 		struct {                           /* CALL */
 			struct str name;
@@ -137,7 +139,9 @@ struct node {
 			 * f.off behind it; when e is a struct in memory, at f.off from its start;
 			 * when e is `args`, see struct variant. */
 			struct field f;
-			u32 arg;                   /* args of TPBTF, FENTRY, FEXIT: word index */
+			u32 arg;                   /* args of TPBTF, FENTRY, FEXIT: word index;
+						      of UPROBE: index in uargs */
+			bool own;                  /* args of UPROBE: in registers */
 		} field;
 		struct { struct node *e; u32 i; } tuple_at;
 		struct { struct node *e, *i; } index;
@@ -190,6 +194,10 @@ struct variant {
 	u32 n_usdt;
 	const struct standin *standin; /* TPBTF in place of a kprobe: where argN are; or NULL */
 	bool as_kprobe;                /* FENTRY, FEXIT in place of a kprobe: argN as there */
+	const struct uargs *uargs;     /* UPROBE, URETPROBE: by the debug information, when it is asked
+					  for; NULL: not known, because of ... */
+	const char *uargs_why, *uargs_hint;
+	const struct uarg *result;     /* URETPROBE: how the value is returned */
 	bool is_syscall_enter;         /* TRACEPOINT syscalls:*: pointers are of user space */
 	/* This variant's own copy of the body. */
 	struct node *pred; /* or NULL */

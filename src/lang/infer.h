@@ -11,6 +11,7 @@
 
 #include "base/hmap.h"
 #include "lang/btf_type.h"
+#include "lang/debug_type.h"
 #include "lang/lang.h"
 
 /* A variable that is visible. */
@@ -167,7 +168,7 @@ void infer_cdef_set_const(struct infer *in, struct str name, s64 value);
 const struct type *infer_cdef_moved(struct infer *in, const struct type *t, enum space space);
 /* A member of a struct, of the script's own or of BTF. */
 bool infer_member(struct infer *in, const struct type *t, const char *name, struct field *f);
-void infer_member_offer(const struct type *t, struct near *n);
+void infer_member_offer(struct infer *in, const struct type *t, struct near *n);
 
 /* A struct with its fields, as printers need it; other types as they are. */
 const struct type *infer_complete(struct infer *in, const struct type *t);
@@ -175,6 +176,16 @@ const struct type *infer_complete(struct infer *in, const struct type *t);
 /* ---- infer_field.c -------------------------------------------------------------------------- */
 
 const struct type *infer_field(struct infer *in, struct node *n);
+/* args.name of a uprobe. */
+const struct type *infer_uarg(struct infer *in, struct node *n);
+/* Says why arguments and results of a program's function are not known by name. */
+const struct type *infer_uargs_missing(struct infer *in, struct loc loc);
+/* `retval` of a uretprobe by the debug information; a struct in memory as a pointer to it. */
+const struct type *infer_result(struct infer *in, struct node *n);
+/* Where a part of n or what it points to is wanted: retval takes its own type. */
+void infer_result_use(struct infer *in, struct node *n);
+/* Debug information of the program the probe at work is in; NULL none, nothing is said. */
+struct dwarf_file *infer_dwarf(struct infer *in);
 /* `args` where a value is needed: n becomes the record of all arguments. */
 const struct type *infer_args_value(struct infer *in, struct node *n);
 /* The type of `retval` in fexit. */

@@ -246,8 +246,10 @@ static const struct type *step(struct infer *in, struct node *n)
 
 static const struct type *deref(struct infer *in, struct node *n)
 {
-	const struct type *t = infer_value(in, n->unary.e);
+	const struct type *t;
 
+	infer_result_use(in, n->unary.e);
+	t = infer_value(in, n->unary.e);
 	if (!t)
 		return NULL;
 	if (t->kind == TYPE_INT) { /* an address without a type: a word */
@@ -423,8 +425,10 @@ static const struct type *in_bounds(struct infer *in, const struct node *n, u32 
 
 static const struct type *element(struct infer *in, struct node *n)
 {
-	const struct type *t = infer_value(in, n->index.e);
+	const struct type *t;
 
+	infer_result_use(in, n->index.e);
+	t = infer_value(in, n->index.e);
 	if (!infer_integer(in, n->index.i, "an index") || !t)
 		return NULL;
 	switch (t->kind) {

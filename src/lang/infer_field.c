@@ -35,7 +35,7 @@ static const struct type *struct_field(struct infer *in, struct node *n, const s
 
 	if (!infer_member(in, t, name, &n->field.f)) {
 		near_init(&near, name);
-		infer_member_offer(t, &near);
+		infer_member_offer(in, t, &near);
 		return unknown_field(in, n, t->name, &near);
 	}
 	if (n->field.f.type->kind == TYPE_NONE)
@@ -296,6 +296,15 @@ static void proto_names(struct infer *in, field_names *names)
 			vec_add(in->arena, names, str_of(arg.name));
 }
 
+static void uarg_names(struct infer *in, field_names *names)
+{
+	const struct uargs *all = in->variant->uargs;
+
+	for (u32 i = 0; i < all->n; i++)
+		if (all->v[i].name[0] && all->v[i].form != UARG_NOWHERE)
+			vec_add(in->arena, names, str_of(all->v[i].name));
+}
+
 const struct type *infer_args_value(struct infer *in, struct node *n)
 {
 	struct node **tail, *args = arena_new(in->arena, struct node);
@@ -303,6 +312,8 @@ const struct type *infer_args_value(struct infer *in, struct node *n)
 
 	if (in->variant->kind == ATTACH_TRACEPOINT)
 		format_names(in, &names);
+	else if (in->variant->kind == ATTACH_UPROBE)
+		uarg_names(in, &names);
 	else
 		proto_names(in, &names);
 	if (!names.n)
@@ -327,6 +338,18 @@ const struct type *infer_args_value(struct infer *in, struct node *n)
 
 /* ---- dispatch -------------------------------------------------------------------------------------- */
 
+static const struct type *args_field(struct infer *in, struct node *n)
+{
+	switch (in->variant->kind) {
+	case ATTACH_TRACEPOINT:
+		return format_field(in, n);
+	case ATTACH_UPROBE:
+		return infer_uarg(in, n);
+	default:
+		return proto_field(in, n);
+	}
+}
+
 static bool all_digits(struct str s)
 {
 	for (u32 i = 0; i < s.n; i++)
@@ -337,13 +360,14 @@ static bool all_digits(struct str s)
 
 const struct type *infer_field(struct infer *in, struct node *n)
 {
-	const struct type *t = infer_expr(in, n->field.e);
+	const struct type *t;
 
+	infer_result_use(in, n->field.e);
+	t = infer_expr(in, n->field.e);
 	if (!t)
 		return NULL;
 	if (t->kind == TYPE_ARGS)
-		return in->variant->kind == ATTACH_TRACEPOINT ? format_field(in, n)
-		                                              : proto_field(in, n);
+		return args_field(in, n);
 	if (t->kind == TYPE_PTR && t->elem->kind == TYPE_STRUCT)
 		return struct_field(in, n, t->elem);
 	if (t->kind == TYPE_STRUCT)

@@ -17,6 +17,8 @@ bool infer_member(struct infer *in, const struct type *t, const char *name, stru
 {
 	if (t->btf)
 		return btf_type_member(in->arena, t, name, f);
+	if (t->dwarf)
+		return debug_type_member(in->arena, t, name, f);
 	for (u32 i = 0; i < t->n_fields; i++)
 		if (strcmp(t->fields[i].name, name) == 0) {
 			*f = t->fields[i];
@@ -26,9 +28,16 @@ bool infer_member(struct infer *in, const struct type *t, const char *name, stru
 	return false;
 }
 
-void infer_member_offer(const struct type *t, struct near *n)
+static void offer(void *ctx, const struct field *f)
+{
+	near_offer(ctx, f->name);
+}
+
+void infer_member_offer(struct infer *in, const struct type *t, struct near *n)
 {
 	btf_type_offer(t, n);
+	if (t->dwarf)
+		debug_type_each(in->arena, t, offer, n);
 	for (u32 i = 0; i < t->n_fields; i++)
 		near_offer(n, t->fields[i].name);
 }
@@ -61,7 +70,9 @@ static void each_field(struct gather *g, const struct type *t)
 {
 	if (t->btf)
 		btf_type_each(g->in->arena, t, gather, g);
-	for (u32 i = 0; !t->btf && i < t->n_fields; i++)
+	else if (t->dwarf)
+		debug_type_each(g->in->arena, t, gather, g);
+	for (u32 i = 0; !t->btf && !t->dwarf && i < t->n_fields; i++)
 		gather(g, &t->fields[i]);
 }
 
@@ -116,8 +127,8 @@ const struct type *infer_complete(struct infer *in, const struct type *t)
 	if (!s)
 		return t;
 	memset(&o, 0, sizeof(o));
-	o.where = s->btf ? s->btf : (const void *)s->name;
-	o.id = s->btf_id | (u64)t->kind << 32;
+	o.where = s->btf ? s->btf : s->dwarf ? s->dwarf : (const void *)s->name;
+	o.id = (s->btf_id | s->die) | (u64)t->kind << 32;
 	o.space = s->space;
 	o.size = t->size;
 	known = hmap_find(&in->complete, &o, sizeof(o));

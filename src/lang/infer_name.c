@@ -93,11 +93,14 @@ static const struct type *rule_args(struct infer *in, struct node *n)
 		return wrong_probe(in, n,
 		                   "the kernel has no types for this one: use arg0, arg1, ...");
 	case ATTACH_UPROBE:
+		if (v->uargs)
+			break;
+		return infer_uargs_missing(in, n->loc);
 	case ATTACH_USDT:
 	case ATTACH_KPROBE:
 		return wrong_probe(in, n, "use arg0, arg1, ...");
 	default:
-		return wrong_probe(in, n, "tracepoints and fentry probes have it");
+		return wrong_probe(in, n, "tracepoints, fentry and uprobes have it");
 	}
 	t = arena_new(in->arena, struct type);
 	t->kind = TYPE_ARGS;
@@ -228,6 +231,7 @@ static const struct type *rule_retval(struct infer *in, struct node *n)
 		return &type_u64;
 	switch (in->variant->kind) {
 	case ATTACH_URETPROBE:
+		return n->builtin.n ? infer_result(in, n) : &type_u64;
 	case ATTACH_KRETPROBE:
 		return &type_u64;
 	case ATTACH_FEXIT:
@@ -410,6 +414,7 @@ const struct type *infer_ident(struct infer *in, struct node *n)
 {
 	const char *name = infer_text(in, n->string);
 	struct err e = { 0 };
+	struct dwarf_file *d;
 	const struct type *t;
 	struct btf *b;
 	s64 value;
@@ -418,8 +423,13 @@ const struct type *infer_ident(struct infer *in, struct node *n)
 	if (infer_cdef_const(in, n->string, &value))
 		return infer_set_int(n, (u64)value, &type_s64);
 	b = in->world->ops->btf(in->world, &e);
-	if (!b || !btf_enum_find(b, name, &value, &id))
-		return unknown_ident(in, n, name);
+	if (!b || !btf_enum_find(b, name, &value, &id)) {
+		d = infer_dwarf(in);
+		if (!d || !dwarf_type_constant(d, n->string, &value, &id))
+			return unknown_ident(in, n, name);
+		t = debug_type(in->arena, d, id);
+		return infer_set_int(n, (u64)value, t->kind == TYPE_INT ? t : &type_s64);
+	}
 	t = btf_type(in->arena, b, id, SPACE_NONE);
 	return infer_set_int(n, (u64)value, t->kind == TYPE_INT && t->name ? t : &type_s64);
 }

@@ -138,8 +138,10 @@ static const struct type *base_type(struct infer *in, const struct type_name *na
                                     enum space space)
 {
 	const struct type *t = infer_cdef_type(in, name->text);
+	struct err e = { 0 };
+	struct dwarf_file *d;
 	struct btf *b;
-	u32 id;
+	u32 id, die;
 
 	if (t && (t->kind != TYPE_STRUCT || t->size))
 		return infer_cdef_moved(in, t, space);
@@ -148,13 +150,17 @@ static const struct type *base_type(struct infer *in, const struct type_name *na
 		return t;
 	if (str_is(name->text, "void"))
 		return &type_none;
+	/* In a program its own types count, whatever the kernel calls by that name. */
+	d = space == SPACE_KERNEL ? NULL : infer_dwarf(in);
+	die = d ? dwarf_type_find(d, name->text) : 0;
+	if (die)
+		return debug_type(in->arena, d, die);
+	b = in->world->ops->btf(in->world, &e);
+	id = b ? btf_find_cs(b, name->text) : 0;
+	if (id)
+		return btf_type(in->arena, b, id, space);
 	b = infer_btf(in, name->loc);
-	if (!b)
-		return NULL;
-	id = btf_find_cs(b, name->text);
-	if (!id)
-		return unknown_type(in, name, b);
-	return btf_type(in->arena, b, id, space);
+	return b ? unknown_type(in, name, b) : NULL;
 }
 
 /* string[N] is text, not an array of strings. */
@@ -317,7 +323,7 @@ static const struct type *no_member(struct infer *in, const struct node *n, cons
 	struct near near;
 
 	near_init(&near, name);
-	infer_member_offer(t, &near);
+	infer_member_offer(in, t, &near);
 	infer_error(in, n->loc, "'%s' has no field named '%s'", t->name, name);
 	infer_hint_near(in, &near);
 	return NULL;

@@ -398,9 +398,29 @@ static void expand_choice(struct targets *t, struct attach *first)
 
 /* ---- one probe, the script ------------------------------------------------------------------ */
 
+/* The value whose part or target n is, NULL when n is neither. */
+static const struct node *part_of(const struct node *n)
+{
+	switch (n->kind) {
+	case NODE_FIELD:
+		return n->field.e;
+	case NODE_INDEX:
+		return n->index.e;
+	case NODE_UNARY:
+		return n->unary.op == OP_DEREF ? n->unary.e : NULL;
+	default:
+		return NULL;
+	}
+}
+
 static bool note_use(void *ctx, struct node *n)
 {
 	struct targets *t = ctx;
+	const struct node *whole = part_of(n);
+
+	if (whole && whole->kind == NODE_BUILTIN && whole->builtin.b &&
+	    whole->builtin.b->id == BUILTIN_RETVAL)
+		t->uses_result = true;
 
 	if (n->kind != NODE_BUILTIN || !n->builtin.b)
 		return true;
@@ -425,7 +445,7 @@ static void expand_probe(struct targets *t, struct probe *p)
 	u32 before = t->n_sites, first_diag = t->diags->list.n;
 
 	t->probe = p;
-	t->uses_args = false;
+	t->uses_args = t->uses_result = false;
 	t->n_args_used = 0;
 	if (p->pred)
 		ast_walk(p->pred, note_use, t);

@@ -24,6 +24,7 @@ struct targets {
 	u32 n_parts;
 	/* What the probe's predicate and body use; decides which sites share a program. */
 	bool uses_args;  /* `args` */
+	bool uses_result; /* what `retval` points to */
 	u32 n_args_used; /* 1 + the highest argN, 0 none */
 	u32 n_sites;     /* of the whole script, counted beyond the limit too */
 	u32 n_added;     /* of this attach point */

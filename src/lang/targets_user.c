@@ -26,66 +26,26 @@ struct files {
 	u32 n;
 };
 
-/* What a process calls "/usr/lib/x" may be "/proc/PID/root/usr/lib/x" here; a pattern without '/' is
- * about the last part. */
-static bool file_matches(const struct files *f, const char *path)
-{
-	const char *own = strncmp(path, "/proc/", 6) == 0 ? strstr(path, "/root/") : NULL;
-	const char *slash = strrchr(path, '/');
-
-	if (glob_match(f->glob, str_of(path)) || (own && glob_match(f->glob, str_of(own + 5))))
-		return true;
-	return slash && !memchr(f->glob.p, '/', f->glob.n) &&
-	       glob_match(f->glob, str_of(slash + 1));
-}
-
 static bool file_found(void *ctx, const char *path)
 {
 	struct files *f = ctx;
 
-	if (file_matches(f, path)) {
+	if (glob_match(f->glob, str_of(path))) {
 		f->n++;
 		f->cb(f->t, arena_strdup(f->t->arena, path), f->ctx);
 	}
 	return true;
 }
 
-static bool file_listed(void *ctx, const char *path)
-{
-	struct files *f = ctx;
-
-	f->n++;
-	f->cb(f->t, arena_strdup(f->t->arena, path), f->ctx);
-	return true;
-}
-
-/* Which files a pattern is about: those on disk when it is a path; those in use otherwise, by the
- * process looked at or by any. */
-static bool files_of_pattern(struct files *f, const char *pattern)
+static bool files_of_process(struct files *f)
 {
 	struct targets *t = f->t;
-	struct world *w = t->world;
 	struct err e = { 0 };
-	bool ok;
 
-	if (w->command) {
-		file_found(f, w->command);
+	if (t->world->ops->process_files(t->world, t->world->pid, file_found, f, &e))
 		return true;
-	}
-	if (!w->pid && !*pattern) {
-		diag_error(t->diags, targets_loc(t, 0), "%s: no path needs a process",
-		           t->provider->full);
-		diag_hint(t->diags,
-		          "name the file, or give -p PID or -c COMMAND; '*' is every file in use");
-		return false;
-	}
-	if (!w->pid && strchr(pattern, '/'))
-		ok = w->ops->files(w, pattern, file_listed, f, &e);
-	else
-		ok = w->ops->process_files(w, w->pid, file_found, f, &e);
-	if (!ok)
-		targets_failed(t, 0, &e);
-	return ok;
+	targets_failed(t, 0, &e);
+	return false;
 }
 
 bool targets_files(struct targets *t, const char *path,
@@ -95,8 +55,18 @@ bool targets_files(struct targets *t, const char *path,
 	const char *file = path;
 	struct err e = { 0 };
 
-	if (!*path || glob_is(f.glob))
-		return files_of_pattern(&f, path);
+	if (!*path || glob_is(f.glob)) {
+		if (t->world->command) {
+			file_found(&f, t->world->command);
+			return true;
+		}
+		if (t->world->pid)
+			return files_of_process(&f);
+		diag_error(t->diags, targets_loc(t, 0), "%s: %s needs a process", t->provider->full,
+		           *path ? "a path with wildcards" : "no path");
+		diag_hint(t->diags, "name the file, or give -p PID or -c COMMAND");
+		return false;
+	}
 	file = t->world->ops->resolve(t->world, path, &e);
 	if (!file) {
 		targets_failed(t, 0, &e);
@@ -120,6 +90,54 @@ struct uprobe {
 	struct near near;
 };
 
+/* Finds out what the function at that place of the file is passed and returns. */
+static void describe(struct targets *t, const char *path, u64 offset, struct variant *v)
+{
+	struct err e = { 0 };
+	struct elf *f = t->world->ops->elf(t->world, path, &e);
+	struct dwarf_file *d = t->world->ops->dwarf(t->world, path, &e);
+	struct dwarf_func function;
+	struct uarg *result;
+	u64 vaddr;
+
+	if (!f || !d) {
+		v->uargs_why = arena_strdup(t->arena, e.text);
+		v->uargs_hint = arena_strdup(t->arena, e.hint);
+		return;
+	}
+	if (!elf_vaddr(f, offset, &vaddr) || !dwarf_func_at(d, t->arena, vaddr, &function)) {
+		v->uargs_why = "no function that starts here is described by the debug information";
+		v->uargs_hint = "use arg0, arg1, ...";
+		return;
+	}
+	v->uargs = uargs_of(t->arena, d, &function);
+	if (function.is_go || !function.returns)
+		return;
+	result = arena_new(t->arena, struct uarg);
+	uargs_result(t->arena, d, function.returns, result);
+	v->result = result;
+}
+
+/* The variant for one more place: a new one when it passes its arguments in another way. */
+static struct variant *variant_for(struct targets *t, const char *path, u64 offset)
+{
+	struct variant *v;
+
+	if (!t->uses_args && !t->uses_result)
+		return targets_shared(t);
+	v = arena_new(t->arena, struct variant);
+	v->kind = t->provider->kind;
+	describe(t, path, offset, v);
+	for (u32 i = 0; v->uargs && i < t->probe->variants.n; i++) {
+		struct variant *other = t->probe->variants.v[i];
+
+		if (other->kind == v->kind && other->uargs && uargs_eq(other->uargs, v->uargs))
+			return other;
+	}
+	vec_add(t->arena, &t->probe->variants, v);
+	return v;
+}
+
 /* size: of the function that is named, 0 when an address in it is */
 static void uprobe_add(struct uprobe *u, const char *symbol, u64 offset, u64 plus, u64 size)
 {
@@ -136,7 +154,7 @@ static void uprobe_add(struct uprobe *u, const char *symbol, u64 offset, u64 plu
 	hmap_put(&u->seen, key, sizeof(*key), key);
 	if (plus)
 		rest = arena_printf(t->arena, "%s+%" PRIu64, rest, plus);
-	targets_add(t, targets_shared(t), site, rest);
+	targets_add(t, targets_room(t) ? variant_for(t, u->path, site.offset) : NULL, site, rest);
 }
 
 static bool symbol_match(void *ctx, const struct elf_sym *s)

@@ -21,9 +21,10 @@
 #include "base/file.h"
 #include "base/hmap.h"
 #include "kern/live.h"
-#include "run/process.h"
+#include "read/procmaps.h"
 #include "run/resolve.h"
 #include "run/tracefs.h"
+#include "sym/debugfile.h"
 
 #define FORMAT_MAX    (1u << 20)  /* bytes of one event's format */
 #define FUNCTIONS_MAX (64u << 20) /* bytes of available_filter_functions */
@@ -40,6 +41,8 @@ struct world_linux {
 	struct hmap formats; /* "group/name" -> struct tpformat * */
 	struct hmap elfs;    /* path -> struct elf * */
 	struct hmap paths;   /* name -> resolved path */
+	struct hmap dwarfs;  /* path -> struct debug * */
+	VEC(struct dwarf_file *) dwarf_list;
 	VEC(struct elf *) elf_list;
 	struct features features;
 };
@@ -192,6 +195,60 @@ static struct elf *world_elf(struct world *w, const char *path, struct err *e)
 	return f;
 }
 
+/* Debug information of one file, or why there is none. */
+struct debug {
+	struct dwarf_file *file;
+	struct err e;
+};
+
+/* "/proc/12/root" of a path that goes through a process's root, else "". */
+static const char *root_of(struct arena *a, const char *path)
+{
+	int n = 0;
+
+	if (sscanf(path, "/proc/%*d/root%n", &n) == 0 && n && path[n] == '/')
+		return arena_strndup(a, path, (size_t)n);
+	return "";
+}
+
+static void debug_open(struct world_linux *l, struct debug *d, const char *path)
+{
+	struct elf *f = world_elf(&l->w, path, &d->e);
+	const char *root = root_of(&l->arena, path);
+	struct debugfile_place where = { root, path + strlen(root) };
+	struct buf apart = { 0 };
+
+	if (!f)
+		return;
+	if (dwarf_file_in(f)) {
+		d->file = dwarf_file_open(path, &d->e);
+	} else if (debugfile_find(f, &where, &apart)) {
+		d->file = dwarf_file_open(buf_text(&apart), &d->e);
+	} else {
+		err_set(&d->e, "%s has no debug information", path);
+		err_hint(&d->e, "build it with -g, or install its package of debug symbols");
+	}
+	buf_free(&apart);
+	if (d->file)
+		vec_add(&l->arena, &l->dwarf_list, d->file);
+}
+
+static struct dwarf_file *world_dwarf(struct world *w, const char *path, struct err *e)
+{
+	struct world_linux *l = linux_of(w);
+	void **known = hmap_find(&l->dwarfs, path, strlen(path));
+	struct debug *d = known ? *known : NULL;
+
+	if (!d) {
+		d = arena_new(&l->arena, struct debug);
+		debug_open(l, d, path);
+		hmap_put(&l->dwarfs, arena_strdup(&l->arena, path), strlen(path), d);
+	}
+	if (!d->file)
+		*e = d->e;
+	return d->file;
+}
+
 static const char *world_resolve(struct world *w, const char *name, struct err *e)
 {
 	struct world_linux *l = linux_of(w);
@@ -200,7 +257,7 @@ static const char *world_resolve(struct world *w, const char *name, struct err *
 
 	if (known)
 		return *known;
-	path = process_resolve(&l->resolver, w->pid, name, e);
+	path = resolve_file(&l->resolver, name, e);
 	if (!path)
 		return NULL;
 	key = arena_strdup(&l->arena, name);
@@ -208,18 +265,52 @@ static const char *world_resolve(struct world *w, const char *name, struct err *
 	return path;
 }
 
-static bool world_files(struct world *w, const char *pattern,
-                        bool (*cb)(void *ctx, const char *path), void *ctx, struct err *e)
+static bool ends_with(const char *text, const char *end)
 {
-	return process_glob(&linux_of(w)->resolver, w->pid, pattern, cb, ctx, e);
+	size_t n = strlen(text), m = strlen(end);
+
+	return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+/* A file that was replaced since it was mapped has no path any more but can still be opened
+ * through the mapping itself. */
+static const char *mapping_path(struct arena *a, s32 pid, const struct procmap *m)
+{
+	if (ends_with(m->path, " (deleted)"))
+		return arena_printf(a, "/proc/%d/map_files/%lx-%lx", pid, m->start, m->end);
+	return arena_printf(a, "/proc/%d/root%s", pid, m->path);
+}
+
+static bool same_file(const struct procmap *a, const struct procmap *b)
+{
+	return a->inode == b->inode && a->dev_major == b->dev_major && a->dev_minor == b->dev_minor;
+}
+
+/* True if the mapping is the first executable one of a real file. */
+static bool is_new_file(const struct procmaps *maps, u32 i)
+{
+	const struct procmap *m = &maps->v[i];
+
+	if (!m->exec || m->path[0] != '/' || !m->inode)
+		return false;
+	for (u32 k = 0; k < i; k++)
+		if (maps->v[k].exec && same_file(&maps->v[k], m))
+			return false;
+	return true;
 }
 
 static bool world_process_files(struct world *w, s32 pid, bool (*cb)(void *ctx, const char *path),
                                 void *ctx, struct err *e)
 {
-	struct arena *a = &linux_of(w)->arena;
+	struct world_linux *l = linux_of(w);
+	struct procmaps maps;
 
-	return pid ? process_files(a, pid, cb, ctx, e) : process_files_all(a, cb, ctx, e);
+	if (!procmaps_read(&l->arena, pid, &maps, e))
+		return false;
+	for (u32 i = 0; i < maps.n; i++)
+		if (is_new_file(&maps, i) && !cb(ctx, mapping_path(&l->arena, pid, &maps.v[i])))
+			break;
+	return true;
 }
 
 /* ---- kernel functions ----------------------------------------------------------------------- */
@@ -351,8 +442,8 @@ static const struct world_ops ops = {
 	.tracepoint = world_tracepoint,
 	.tracepoints = world_tracepoints,
 	.elf = world_elf,
+	.dwarf = world_dwarf,
 	.resolve = world_resolve,
-	.files = world_files,
 	.process_files = world_process_files,
 	.functions = world_functions,
 	.kaddr = world_kaddr,
@@ -426,12 +517,15 @@ void world_linux_free(struct world *w)
 	l = linux_of(w);
 	for (u32 i = 0; i < l->elf_list.n; i++)
 		elf_close(l->elf_list.v[i]);
+	for (u32 i = 0; i < l->dwarf_list.n; i++)
+		dwarf_file_close(l->dwarf_list.v[i]);
 	btf_unref(l->btf);
 	kallsyms_close(l->kallsyms);
 	tracefs_close(&l->tracefs);
 	hmap_free(&l->formats);
 	hmap_free(&l->elfs);
 	hmap_free(&l->paths);
+	hmap_free(&l->dwarfs);
 	arena_free(&l->arena);
 	free(l);
 }

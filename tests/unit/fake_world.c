@@ -292,6 +292,13 @@ static const char *fake_resolve(struct world *w, const char *file, struct err *e
 	return NULL;
 }
 
+static struct dwarf_file *fake_dwarf(struct world *w, const char *path, struct err *e)
+{
+	(void)w;
+	err_set(e, "%s has no debug information", path);
+	return NULL;
+}
+
 static struct elf *fake_elf(struct world *w, const char *path, struct err *e)
 {
 	struct fake_world *f = (struct fake_world *)w;
@@ -308,16 +315,6 @@ static bool fake_process_files(struct world *w, s32 pid, bool (*cb)(void *ctx, c
 	if (pid != 77)
 		return err_set(e, "no process %d", pid);
 	cb(ctx, self_path);
-	return true;
-}
-
-static bool fake_files(struct world *w, const char *pattern,
-                       bool (*cb)(void *ctx, const char *path), void *ctx, struct err *e)
-{
-	(void)w;
-	(void)e;
-	if (glob_match(str_of(pattern), str_of(self_path)))
-		cb(ctx, self_path);
 	return true;
 }
 
@@ -364,9 +361,9 @@ static const struct world_ops fake_ops = {
 	.tracepoint = fake_tracepoint,
 	.tracepoints = fake_tracepoints,
 	.elf = fake_elf,
+	.dwarf = fake_dwarf,
 	.resolve = fake_resolve,
 	.process_files = fake_process_files,
-	.files = fake_files,
 	.functions = fake_functions,
 	.kaddr = fake_kaddr,
 	.cgroupid = fake_cgroupid,

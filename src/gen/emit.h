@@ -155,6 +155,9 @@ void gen_literal(struct gen *g, struct str text, u32 size, struct mem dst, bool 
 /* ---- gen_read.c ---- */
 /* Reads `size` bytes of foreign memory at r3 into dst (r0: 0 or negative). Uses r0-r5. */
 void gen_probe_read(struct gen *g, enum space space, u32 size, struct mem dst, struct loc loc);
+/* ... `size` bytes as a number at run time, at most max. */
+void gen_probe_read_part(struct gen *g, enum space space, u32 max, const struct temp *size,
+                         struct mem dst, struct loc loc);
 /* Reads a NUL-terminated string at r3 into dst: at most `max` bytes with the NUL, and when
  * `length` is given at most that many before the NUL. With cut_matters a full dst is counted. */
 void gen_probe_read_str(struct gen *g, enum space space, struct mem dst, u32 max,

@@ -211,19 +211,6 @@ static struct temp clamped_length(struct gen *g, const struct node *len, u32 max
 	return temp_save(g, R0);
 }
 
-/* Loads a length into r2 again and shows the verifier its bound. */
-static void load_length(struct gen *g, struct temp len, u32 max)
-{
-	u32 ok = code_label(&g->c);
-
-	temp_load(g, len, R2);
-	if (!len.in_reg) {
-		code_if_imm(&g->c, BPF_JLE, R2, (s32)max, ok);
-		code_const(&g->c, R2, max);
-	}
-	code_bind(&g->c, ok);
-}
-
 /* str(p), str(p, n): n bytes at most, and the NUL. */
 static void store_str(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
                       bool pad)
@@ -277,22 +264,7 @@ static void store_buf(struct gen *g, const struct node *n, const struct type *t,
 	temp_load(g, length, R0);
 	mem_store(g, 8, dst, R0);
 	temp_load(g, address, R3);
-	load_length(g, length, max);
-	{
-		u32 kernel = code_label(&g->c), done = code_label(&g->c);
-
-		mem_addr(g, mem_at(dst, 8), R1);
-		if (space == SPACE_NONE)
-			code_if_imm(&g->c, BPF_JSLT, R3, 0, kernel);
-		if (space != SPACE_KERNEL) {
-			code_call(&g->c, BPF_FUNC_probe_read_user);
-			code_goto(&g->c, done);
-		}
-		code_bind(&g->c, kernel);
-		if (space != SPACE_USER)
-			code_call(&g->c, BPF_FUNC_probe_read_kernel);
-		code_bind(&g->c, done);
-	}
+	gen_probe_read_part(g, space, max, &length, mem_at(dst, 8), n->loc);
 }
 
 static void store_usym(struct gen *g, const struct node *n, struct mem dst)

@@ -97,14 +97,14 @@ static void insert_zero(struct gen *g, const struct node *map, struct mem key)
 
 void gen_map_reach(struct gen *g, const struct node *map, struct mem key, u32 full)
 {
-	u32 have = code_label(&g->c);
+	u32 have;
 
 	lookup(g, map, key);
 	if (!map->map.sym->key) { /* an array has its element from the start */
 		code_if_imm(&g->c, BPF_JEQ, R0, 0, full);
-		code_bind(&g->c, have);
 		return;
 	}
+	have = code_label(&g->c);
 	code_if_imm(&g->c, BPF_JNE, R0, 0, have);
 	/* Someone else may insert it at the same moment: then this update fails, the next lookup
 	 * finds theirs. */
@@ -120,19 +120,20 @@ void gen_map_reach(struct gen *g, const struct node *map, struct mem key, u32 fu
 
 void gen_map_value(struct gen *g, const struct node *n)
 {
-	u32 absent = code_label(&g->c);
+	u32 absent;
 
 	if (type_is_agg(n->map.sym->value)) {
 		gen_agg_value(g, n->map.sym, gen_key(g, n), n->loc);
-		code_bind(&g->c, absent);
 		return;
 	}
 	if (is_direct(n)) {
 		code_map_value(&g->c, R0, map_index(n), 0);
-	} else {
-		lookup(g, n, gen_key(g, n));
-		code_if_imm(&g->c, BPF_JEQ, R0, 0, absent);
+		code_load(&g->c, 8, R0, R0, 0);
+		return;
 	}
+	absent = code_label(&g->c);
+	lookup(g, n, gen_key(g, n));
+	code_if_imm(&g->c, BPF_JEQ, R0, 0, absent);
 	code_load(&g->c, 8, R0, R0, 0);
 	code_bind(&g->c, absent); /* r0 is 0: an absent element reads as 0 */
 }
@@ -141,15 +142,15 @@ void gen_map_store(struct gen *g, const struct node *n, const struct type *t, st
                    bool pad)
 {
 	const struct type *st = n->map.sym->value;
-	u32 absent = code_label(&g->c), done = code_label(&g->c);
+	u32 absent, done;
 
 	if (is_direct(n)) {
 		code_map_value(&g->c, R0, map_index(n), 0);
-		code_bind(&g->c, absent);
 		gen_convert(g, dst, t, mem_behind(g, R0), st, pad);
-		code_bind(&g->c, done);
 		return;
 	}
+	absent = code_label(&g->c);
+	done = code_label(&g->c);
 	lookup(g, n, gen_key(g, n));
 	code_if_imm(&g->c, BPF_JEQ, R0, 0, absent);
 	gen_convert(g, dst, t, mem_behind(g, R0), st, pad);
@@ -194,14 +195,14 @@ static void assign_direct(struct gen *g, const struct node *map, const struct no
 static void assign_plain(struct gen *g, const struct node *map, const struct node *e)
 {
 	const struct type *t = map->map.sym->value;
-	u32 ok = code_label(&g->c);
 	struct mem value, key;
+	u32 ok;
 
 	if (is_direct(map)) {
-		code_bind(&g->c, ok);
 		assign_direct(g, map, e);
 		return;
 	}
+	ok = code_label(&g->c);
 	if (e->kind == NODE_VAR && type_eq(e->type, t)) {
 		value = g->vars[e->var.sym->index];
 	} else {
@@ -299,26 +300,24 @@ void gen_map_step(struct gen *g, const struct node *n)
 void gen_map_delete(struct gen *g, const struct node *map, const struct node *key)
 {
 	struct node with_key = *map;
-	u32 missing = code_label(&g->c), done = code_label(&g->c);
+	u32 missing, done;
+	struct mem k;
 
 	if (is_direct(map)) {
 		code_map_value(&g->c, R1, map_index(map), 0);
 		mem_zero(g, mem_behind(g, R1), 0, type_cell(map->map.sym->value));
 		code_const(&g->c, R0, 1);
-		code_bind(&g->c, missing);
-		code_bind(&g->c, done);
 		return;
 	}
+	missing = code_label(&g->c);
+	done = code_label(&g->c);
 	if (key) {
 		with_key.map.keys = (struct node *)key;
 		with_key.map.n_keys = 1;
 	}
-	{
-		struct mem k = gen_key(g, &with_key);
-
-		code_map(&g->c, R1, map_index(map));
-		mem_addr(g, k, R2);
-	}
+	k = gen_key(g, &with_key);
+	code_map(&g->c, R1, map_index(map));
+	mem_addr(g, k, R2);
 	code_call(&g->c, BPF_FUNC_map_delete_elem);
 	code_if_imm(&g->c, BPF_JNE, R0, 0, missing);
 	code_const(&g->c, R0, 1);

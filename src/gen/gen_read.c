@@ -54,7 +54,24 @@ static bool can_sleep(const struct gen *g, enum space space)
 	        g->v->kind == ATTACH_USDT);
 }
 
-void gen_probe_read(struct gen *g, enum space space, u32 size, struct mem dst, struct loc loc)
+/* r2 = bytes to read, at most max; the verifier wants to see the bound each time. */
+static void load_size(struct gen *g, const struct temp *size, u32 max)
+{
+	u32 ok;
+
+	if (!size) {
+		code_const(&g->c, R2, max);
+		return;
+	}
+	ok = code_label(&g->c);
+	temp_load(g, *size, R2);
+	code_if_imm(&g->c, BPF_JLE, R2, (s32)max, ok);
+	code_const(&g->c, R2, max);
+	code_bind(&g->c, ok);
+}
+
+void gen_probe_read_part(struct gen *g, enum space space, u32 max, const struct temp *size,
+                         struct mem dst, struct loc loc)
 {
 	struct mark m = frame_mark(g);
 	u32 ok = code_label(&g->c);
@@ -64,13 +81,13 @@ void gen_probe_read(struct gen *g, enum space space, u32 size, struct mem dst, s
 	if (sleeps)
 		address = temp_save(g, R3);
 	mem_addr(g, dst, R1);
-	code_const(&g->c, R2, size);
+	load_size(g, size, max);
 	call_by_space(g, space, BPF_FUNC_probe_read_user, BPF_FUNC_probe_read_kernel);
 	code_if_imm(&g->c, BPF_JSGE, R0, 0, ok);
 	if (sleeps) {
 		g->found.may_sleep = true;
 		mem_addr(g, dst, R1);
-		code_const(&g->c, R2, size);
+		load_size(g, size, max);
 		temp_load(g, address, R3);
 		code_call(&g->c, BPF_FUNC_copy_from_user);
 		code_if_imm(&g->c, BPF_JSGE, R0, 0, ok);
@@ -79,6 +96,11 @@ void gen_probe_read(struct gen *g, enum space space, u32 size, struct mem dst, s
 	                space == SPACE_USER ? "probe_read_user" : "probe_read_kernel");
 	code_bind(&g->c, ok);
 	frame_release(g, m);
+}
+
+void gen_probe_read(struct gen *g, enum space space, u32 size, struct mem dst, struct loc loc)
+{
+	gen_probe_read_part(g, space, size, NULL, dst, loc);
 }
 
 /* Brings in the page at address + (next page: the one behind it). */

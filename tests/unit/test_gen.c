@@ -480,6 +480,8 @@ static const struct {
 	{ "let @x = hash(1); BEGIN { @x[1] = count(); @x[2] = count(); }", UERROR_MAP_FULL, 1 },
 	{ "BEGIN { @x[1] = 1; delete(@x, 1); delete(@x, 1); }", UERROR_DELETE, 1 },
 	{ "BEGIN { print(str(1)); print(*(uint64 *)8); }", UERROR_READ, 2 },
+	{ "BEGIN { print(buf((uint8 *)8, 5)); }", UERROR_READ, 1 },
+	{ "BEGIN { @n = 3; print(buf((uint8 *)8, @n)); }", UERROR_READ, 1 },
 };
 
 static void test_errors(void **state)

@@ -186,7 +186,8 @@ static void put_jump(u32 at, const char *head, u32 width, u32 to)
 	u32 n = (u32)strlen(head);
 	s32 distance = (s32)(ENTRY + to) - (s32)(at + n + width);
 
-	memcpy(code + at, head, n);
+	for (u32 i = 0; i < n; i++)
+		code[at + i] = (u8)head[i];
 	memcpy(code + at + n, &distance, width);
 }
 
@@ -230,6 +231,7 @@ static void test_near_jumps(void **state)
 
 static void test_symbols_and_neighbours(void **state)
 {
+	static const u8 again[] = { 0x31, 0xc0, 0x90, 0xc3 };
 	struct site v[3];
 
 	(void)state;
@@ -240,7 +242,7 @@ static void test_symbols_and_neighbours(void **state)
 	sites_strike(v, 1, 1, "elsewhere");
 	assert_int_equal(v[0].moved, 2);
 	/* Three sites, two of them on one function; what hits the function hits both. */
-	memcpy(code + ENTRY + 16, "\x31\xc0\x90\xc3", 4);
+	memcpy(code + ENTRY + 16, again, sizeof(again));
 	v[1] = (struct site){ .entry = BASE + ENTRY + 16, .size = 4 };
 	site_propose(&v[1], &file, decoder, false);
 	v[2] = v[0];

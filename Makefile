@@ -174,7 +174,8 @@ check: tests
 	$(Q)tests/check --build $(BUILD) $(if $(SAN),--sanitized)
 unit-check: all $(UNIT) $(REPLAY) $(CORE_OBJ)
 	$(Q)tests/check --build $(BUILD) unit corpus
-run-check: all $(EXAMPLES) $(PROGS) $(GO_PROG) $(CORE_OBJ) $(BUILD)/tests/unit/test_btf_load
+run-check: all $(EXAMPLES) $(PROGS) $(GO_PROG) $(CORE_OBJ) $(BUILD)/tests/unit/test_btf_load \
+	   $(BUILD)/tests/unit/test_btf_libbpf
 	$(Q)tests/check --build $(BUILD) $(if $(SAN),--sanitized) run bad
 ## make vm-check  the end-to-end cases on Debian's packaged 6.1 kernel, in qemu
 vm-check: tests

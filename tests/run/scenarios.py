@@ -572,6 +572,15 @@ def test_a_program_loads_with_reduced_btf(context):
     return shown("it failed", p.stdout, p.stderr) if p.returncode else None
 
 
+def test_types_of_loaded_modules(context):
+    """Read as libbpf reads them, from files that give 4 KiB at a time."""
+    p = subprocess.run([context.build + "/tests/unit/test_btf_libbpf", "reads_modules*"],
+                       capture_output=True, text=True, timeout=60 * context.factor, check=False)
+    if "SKIPPED" in p.stderr + p.stdout:
+        raise Skip("no module with BTF is loaded")
+    return shown("they differ", p.stdout, p.stderr) if p.returncode else None
+
+
 def scripts_around():
     """Every script there is: of the tests, and of Debian's bpftrace where it is installed."""
     top = os.path.dirname(HERE)

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Every type of the running kernel (or of the file in MEMTAP_TEST_BTF) as libbpf reads it: names,
- * kinds, sizes, members and their places, arguments, enumerators, variables. And the pages of a file
- * that is not mapped give the same.
+ * Every type of the running kernel and its modules (or of the file in MEMTAP_TEST_BTF and those in
+ * the directory in MEMTAP_TEST_MODULES) as libbpf reads it: names, kinds, sizes, members and their
+ * places, arguments, enumerators, variables. And the pages of a file that is not mapped give the
+ * same. An argument chooses tests by their name.
  */
+#include <dirent.h>
 #include <fnmatch.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -154,12 +157,25 @@ static void same_entries(const struct btf *ours, const struct btf *theirs, const
 		same_rest(ours, t, l);
 }
 
+/* Of split BTF its own types. */
+static void same_types(const struct btf *ours, const struct btf *theirs)
+{
+	struct btf_iter it;
+	u32 n = btf_first(ours);
+
+	assert_true(btf_index(ours));
+	for (btf_iter_init(&it, ours, n); btf_next(&it); n++) {
+		assert_int_equal(it.t.id, n);
+		same_type(ours, theirs, &it.t);
+		same_entries(ours, theirs, &it.t);
+	}
+	assert_int_equal(n, btf__type_cnt(theirs));
+}
+
 static void same_file(const char *path, bool window)
 {
 	struct btf *theirs = btf__parse(path, NULL), *ours;
 	struct btf_error e;
-	struct btf_iter it;
-	u32 n = 1;
 
 	if (access(path, R_OK) != 0) {
 		print_message("skipped: %s can not be read\n", path);
@@ -172,13 +188,7 @@ static void same_file(const char *path, bool window)
 	ours = btf_open_how(path, NULL, window, &e);
 	if (!ours)
 		fail_msg("%s", e.text);
-	assert_true(btf_index(ours));
-	for (btf_iter_init(&it, ours, 1); btf_next(&it); n++) {
-		assert_int_equal(it.t.id, n);
-		same_type(ours, theirs, &it.t);
-		same_entries(ours, theirs, &it.t);
-	}
-	assert_int_equal(n, btf__type_cnt(theirs));
+	same_types(ours, theirs);
 	btf_unref(ours);
 	btf__free(theirs);
 }
@@ -193,6 +203,62 @@ static void reads_pages_as_libbpf_does(void **state)
 {
 	(void)state;
 	same_file(file_name(), true);
+}
+
+static void same_module(const char *path, struct btf *base, struct btf *their_base)
+{
+	struct btf *theirs = btf__parse_split(path, their_base);
+	struct btf_error e;
+
+	if (!theirs)
+		fail_msg("libbpf can not read %s", path);
+	for (int window = 0; window < 2; window++) {
+		struct btf *ours = btf_open_how(path, base, window, &e);
+
+		if (!ours)
+			fail_msg("%s", e.text);
+		else
+			same_types(ours, theirs);
+		btf_unref(ours);
+	}
+	btf__free(theirs);
+}
+
+static void reads_modules_as_libbpf_does(void **state)
+{
+	const char *dir = getenv("MEMTAP_TEST_MODULES");
+	DIR *d = opendir(dir ? dir : "/sys/kernel/btf");
+	struct btf *base, *theirs;
+	struct dirent *entry;
+	struct btf_error e;
+	u32 n = 0;
+
+	(void)state;
+	if (!d) {
+		print_message("skipped: this kernel has no BTF\n");
+		skip();
+	}
+	base = btf_open(file_name(), &e);
+	theirs = btf__parse(file_name(), NULL);
+	if (!base || !theirs)
+		fail_msg("%s does not open", file_name());
+	while ((entry = readdir(d))) {
+		char path[600];
+
+		if (entry->d_name[0] == '.' || strcmp(entry->d_name, "vmlinux") == 0)
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", dir ? dir : "/sys/kernel/btf", entry->d_name);
+		same_module(path, base, theirs);
+		n++;
+	}
+	closedir(d);
+	btf_unref(base);
+	btf__free(theirs);
+	if (!n) {
+		print_message("skipped: no module with BTF is loaded\n");
+		skip();
+	}
+	print_message("%u modules\n", n);
 }
 
 /* The first of each kind and name, for every 50th type. */
@@ -368,7 +434,86 @@ static void globs_as_a_plain_walk_does(void **state)
 	}
 }
 
-int main(void)
+/* ---- the other byte order ------------------------------------------------------------------- */
+
+/* All of header and types is words, but for the first four bytes; a layout is left as it is. */
+static void *swapped_copy(const struct btf_file *f)
+{
+	u8 *p = malloc(f->n);
+	u32 at[2][2] = { { 4, f->header_len }, { f->types_off, f->types_off + f->types_len } };
+
+	assert_non_null(p);
+	memcpy(p, f->bytes, f->n);
+	p[0] = ((const u8 *)f->bytes)[1];
+	p[1] = ((const u8 *)f->bytes)[0];
+	for (u32 i = 0; i < 2; i++)
+		for (u32 off = at[i][0]; off + 4 <= at[i][1]; off += 4) {
+			u32 word;
+
+			memcpy(&word, p + off, 4);
+			word = __builtin_bswap32(word);
+			memcpy(p + off, &word, 4);
+		}
+	return p;
+}
+
+static void same_searches(const struct btf *a, const struct btf *b)
+{
+	static struct found in_a, in_b;
+	const struct btf_query q[] = { { "task_struct", BTF_KIND_STRUCT, 0 },
+		                       { "workspace", BTF_KIND_STRUCT, 0 },
+		                       { "vfs_read", BTF_KIND_FUNC, 0 } };
+	u32 vma = btf_find(a, BTF_KIND_STRUCT, "vm_area_struct");
+	struct btf_path x, y;
+
+	in_a.n = in_b.n = 0;
+	for (u32 n = 2; n <= 3; n++) {
+		btf_find_all(a, q, n, BTF_FIND_FLAVORS, add_candidate, &in_a);
+		btf_find_all(b, q, n, BTF_FIND_FLAVORS, add_candidate, &in_b);
+	}
+	btf_each(a, BTF_KIND_FUNC, "vfs_*", add_match, &in_a);
+	btf_each(b, BTF_KIND_FUNC, "vfs_*", add_match, &in_b);
+	assert_true(in_a.n > 20 && in_a.n == in_b.n);
+	assert_memory_equal(in_a.v, in_b.v, in_a.n * sizeof(in_a.v[0]));
+	assert_int_equal(btf_find(b, BTF_KIND_STRUCT, "vm_area_struct"), vma);
+	assert_true(btf_path(a, vma, "vm_file->f_path.dentry->d_name.name", &x, NULL));
+	assert_true(btf_path(b, vma, "vm_file->f_path.dentry->d_name.name", &y, NULL));
+	for (u32 i = 0; i < x.n; i++)
+		assert_true(x.hop[i].type == y.hop[i].type && x.hop[i].bit_off == y.hop[i].bit_off);
+	assert_true(x.n == y.n && btf_count(a) == btf_count(b));
+}
+
+static void reads_the_other_byte_order(void **state)
+{
+	struct btf *native = must_open(false), *swapped, *theirs;
+	struct btf_error e;
+	struct btf_file f;
+	void *copy;
+
+	(void)state;
+	btf_file(native, &f);
+	if (!f.mapped) {
+		print_message("skipped: %s can not be mapped\n", file_name());
+		btf_unref(native);
+		skip();
+	}
+	copy = swapped_copy(&f);
+	swapped = btf_open_memory(copy, f.n, &e);
+	theirs = btf__parse(file_name(), NULL);
+	if (!swapped || !theirs)
+		fail_msg("%s", e.text);
+	same_searches(native, swapped);
+	assert_true(btf_check(swapped, &e));
+	same_types(swapped, theirs);
+	btf_file(swapped, &f);
+	assert_int_equal(f.big_endian, __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+	btf_unref(swapped);
+	btf_unref(native);
+	btf__free(theirs);
+	free(copy);
+}
+
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(finds_every_candidate),
@@ -376,7 +521,11 @@ int main(void)
 		cmocka_unit_test(reads_as_libbpf_does),
 		cmocka_unit_test(reads_pages_as_libbpf_does),
 		cmocka_unit_test(finds_what_libbpf_finds),
+		cmocka_unit_test(reads_modules_as_libbpf_does),
+		cmocka_unit_test(reads_the_other_byte_order),
 	};
 
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@ very same build and the very same cases. Results come back as JSON lines over a 
 """
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -97,12 +98,27 @@ class Machine:
             return ""
 
 
+def check_types(report, context, kernel, only):
+    """Every type of the kernel and of all modules of its package as libbpf reads it. Not in the
+    guest: the bytes are the same, and emulation would take minutes."""
+    name = "types of the packaged kernel and its modules"
+    if only and not re.search(only, name):
+        return
+    p = subprocess.run([context.build + "/tests/unit/test_btf_libbpf"], capture_output=True,
+                       text=True, timeout=600, check=False,
+                       env={**os.environ, "MEMTAP_TEST_BTF": kernel + "/vmlinux",
+                            "MEMTAP_TEST_MODULES": kernel + "/btf"})
+    text = p.stdout + p.stderr
+    report.check(name, text if p.returncode or "SKIPPED" in text else None)
+
+
 def run_suites(report, context, only):
     reason = missing()
     kernel = None if reason else kernel_dir()
     if not kernel:
         report.add("skipped", "all cases", reason or "the kernel package could not be fetched")
         return
+    check_types(report, context, kernel, only)
     command = ["tests/check", "--build", os.path.relpath(context.build, TOP), "--factor",
                str(FACTOR), "--in-vm", "/dev/results"] + (["--only", only] if only else []) + \
               ["run", "bad"]

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What a cache server is asked and what it answers, from the bytes of its connections: memcached's
+ * text and meta commands (doc/protocol.txt and doc/protocol-meta.txt of memcached), its binary
+ * protocol (the "BinaryProtocolRevamped" page of its wiki), and RESP2 and RESP3 of Redis.
+ *
+ *     bytes read by the server  --> proto_request --+
+ *                                                   +--> one call of `emit` for each key asked for
+ *     bytes written to a client --> proto_reply ----+
+ *
+ * Pure: no system call, no clock, bounded memory for each connection. Bytes may come in pieces of
+ * any size, and pieces may be cut short: what was not captured is passed over where it falls inside
+ * a value, whose length is known. Where it does not, the place in the stream is lost; the next
+ * request finds it again, and the loss is counted.
+ */
+#ifndef PROTO_PROTO_H
+#define PROTO_PROTO_H
+
+#include "base/str.h"
+
+/* What a command does; verbs of different protocols share these. */
+enum op {
+	OP_GET,
+	OP_SET,
+	OP_ADD,
+	OP_REPLACE,
+	OP_APPEND,
+	OP_PREPEND,
+	OP_CAS,
+	OP_INCR,
+	OP_DECR,
+	OP_TOUCH,
+	OP_DELETE,
+	OP_READ,  /* Redis: reads a part or a property of a value */
+	OP_WRITE, /* Redis: changes a value in place */
+	OP_OTHER, /* has no key, or none that can be told */
+	OPS,
+};
+
+enum outcome {
+	OUTCOME_UNKNOWN, /* no reply was asked for, or it does not say */
+	OUTCOME_HIT,     /* found; for writes: done */
+	OUTCOME_MISS,    /* not found; for writes: not stored */
+	OUTCOME_ERROR,   /* the server refused it */
+};
+
+#define PROTO_KEY_MAX 250u /* bytes kept of a key: memcached's own limit */
+
+/* One key of one command, complete. Everything is borrowed for the time of the call. */
+struct command {
+	enum op op;
+	const char *verb; /* as the protocol spells it: "gets", "mg", "HGET" */
+	struct str key;   /* at most PROTO_KEY_MAX bytes, any bytes; of OP_OTHER often empty */
+	u32 key_size;     /* its real length */
+	enum outcome outcome;
+	bool sized;    /* `size` is known */
+	u64 size;      /* bytes of the value, without protocol and line ends */
+	u64 started;   /* time of the read that completed the request, as the caller gave it */
+	u64 ended;     /* time of the write with the answer, 0 when there is none */
+	bool answered; /* an answer was seen: `ended` - `started` is the service time */
+	bool first;    /* first key of its command: count commands by these */
+};
+
+enum protocol { PROTOCOL_AUTO, PROTOCOL_TEXT, PROTOCOL_BINARY, PROTOCOL_RESP };
+
+struct proto;
+
+typedef void (*proto_emit)(void *ctx, const struct command *c);
+
+/* A connection whose protocol is told from its first bytes if `protocol` is PROTOCOL_AUTO. */
+struct proto *proto_new(enum protocol protocol, proto_emit emit, void *ctx);
+void proto_free(struct proto *c);
+
+/*
+ * The next `total` bytes in that direction, of which the first `n` were captured; `n` is at most
+ * `total`. `time` is in any unit and does not run backwards. Bytes are not kept by reference.
+ */
+void proto_request(struct proto *c, const void *p, size_t n, size_t total, u64 time);
+void proto_reply(struct proto *c, const void *p, size_t n, size_t total, u64 time);
+
+/* Bytes between two calls are missing, in both directions. */
+void proto_lose(struct proto *c);
+
+/* What the connection is known to speak; PROTOCOL_AUTO as long as nothing told. */
+enum protocol proto_protocol(const struct proto *c);
+/* Requests that were given up without an answer since the last call: the stream was lost while
+ * they waited. The start of a connection that was open already does not count. */
+u64 proto_lost(struct proto *c);
+
+const char *op_name(enum op op); /* "get", "set", ... */
+/* Index of the operation called so, in any case; OPS when there is none. */
+enum op op_find(struct str name);
+bool op_reads(enum op op);
+
+#endif

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+/*
+ * memcached's text protocol, classic and meta commands in one stream (doc/protocol.txt of
+ * memcached 1.6). A request is a line, for stores with a value of given length behind it; answers
+ * come in the order of the requests.
+ *
+ * What takes care: a get of many keys is answered by a VALUE for each that was found, in order,
+ * then END; those passed over are misses. A quiet meta command (flag q) leaves its most common
+ * answer out; it is known to have got that once the answer to a later command comes.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "proto/conn.h"
+#include "proto/text.h"
+
+static const struct verb verbs[] = {
+	{ .name = "get", .op = OP_GET, .shape = SHAPE_KEYS },
+	{ .name = "gets", .op = OP_GET, .shape = SHAPE_KEYS },
+	{ .name = "gat", .op = OP_GET, .shape = SHAPE_TIME_KEYS },
+	{ .name = "gats", .op = OP_GET, .shape = SHAPE_TIME_KEYS },
+	{ .name = "set", .op = OP_SET, .shape = SHAPE_STORE },
+	{ .name = "add", .op = OP_ADD, .shape = SHAPE_STORE },
+	{ .name = "replace", .op = OP_REPLACE, .shape = SHAPE_STORE },
+	{ .name = "append", .op = OP_APPEND, .shape = SHAPE_STORE },
+	{ .name = "prepend", .op = OP_PREPEND, .shape = SHAPE_STORE },
+	{ .name = "cas", .op = OP_CAS, .shape = SHAPE_STORE },
+	{ .name = "incr", .op = OP_INCR, .shape = SHAPE_KEY },
+	{ .name = "decr", .op = OP_DECR, .shape = SHAPE_KEY },
+	{ .name = "touch", .op = OP_TOUCH, .shape = SHAPE_KEY },
+	{ .name = "delete", .op = OP_DELETE, .shape = SHAPE_KEY },
+	{ .name = "mg", .op = OP_GET, .shape = SHAPE_META },
+	{ .name = "ms", .op = OP_SET, .shape = SHAPE_META_STORE },
+	{ .name = "md", .op = OP_DELETE, .shape = SHAPE_META },
+	{ .name = "ma", .op = OP_INCR, .shape = SHAPE_META },
+	{ .name = "me", .op = OP_OTHER, .shape = SHAPE_META },
+	{ .name = "mn", .op = OP_OTHER, .shape = SHAPE_NOOP },
+	{ .name = "stats", .op = OP_OTHER, .shape = SHAPE_BLOCK },
+	{ .name = "lru_crawler", .op = OP_OTHER, .shape = SHAPE_BLOCK },
+	{ .name = "version", .op = OP_OTHER, .shape = SHAPE_LINE },
+	{ .name = "flush_all", .op = OP_OTHER, .shape = SHAPE_LINE },
+	{ .name = "verbosity", .op = OP_OTHER, .shape = SHAPE_LINE },
+	{ .name = "cache_memlimit", .op = OP_OTHER, .shape = SHAPE_LINE },
+	{ .name = "slabs", .op = OP_OTHER, .shape = SHAPE_LINE },
+	{ .name = "lru", .op = OP_OTHER, .shape = SHAPE_LINE },
+	{ .name = "extstore", .op = OP_OTHER, .shape = SHAPE_LINE },
+	{ .name = "refresh_certs", .op = OP_OTHER, .shape = SHAPE_LINE },
+	{ .name = "misbehave", .op = OP_OTHER, .shape = SHAPE_LINE },
+	{ .name = "debugtime", .op = OP_OTHER, .shape = SHAPE_LINE },
+	{ .name = "quit", .op = OP_OTHER, .shape = SHAPE_SILENT },
+	{ .name = "shutdown", .op = OP_OTHER, .shape = SHAPE_SILENT },
+	{ .name = "watch", .op = OP_OTHER, .shape = SHAPE_STREAM },
+};
+/* What the server does not know either: it says ERROR. */
+static const struct verb unknown = { .name = "other", .op = OP_OTHER, .shape = SHAPE_LINE };
+
+static const struct verb *verb_find(struct str word)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(verbs); i++) {
+		if (str_is(word, verbs[i].name))
+			return &verbs[i];
+	}
+	return NULL;
+}
+
+static bool starts(const char *p, size_t n)
+{
+	struct str line = { p, (u32)MIN(n, 32u) };
+	u32 i = 0;
+
+	while (i < line.n && p[i] != ' ' && p[i] != '\r' && p[i] != '\n')
+		i++;
+	line.n = i;
+	return verb_find(line) != NULL;
+}
+
+static enum outcome untold(const struct pending *p)
+{
+	return op_reads(p->op) ? OUTCOME_MISS : OUTCOME_HIT;
+}
+
+/* ---- requests ------------------------------------------------------------------------------- */
+
+static struct pending pending_of(const struct verb *verb)
+{
+	return (struct pending){ .verb = verb, .op = verb->op, .first = true, .last = true };
+}
+
+static void push_keys(struct proto *c, struct pending p, struct str line)
+{
+	struct str key = conn_word(&line);
+
+	if (p.verb->shape == SHAPE_TIME_KEYS)
+		key = conn_word(&line);
+	if (!key.n) {
+		p.verb = &unknown;
+		p.op = OP_OTHER;
+	}
+	do {
+		struct str next = conn_word(&line);
+
+		p.last = !next.n;
+		if (!conn_push(c, &p, key))
+			return;
+		p.first = false;
+		key = next;
+	} while (key.n);
+}
+
+static bool is_noreply(struct str line)
+{
+	struct str word, last = { 0 };
+
+	while ((word = conn_word(&line)).n)
+		last = word;
+	return last.n && str_is(last, "noreply");
+}
+
+/* A request that the server answers by an error, whatever follows. */
+static void push_wrong(struct proto *c)
+{
+	struct pending p = pending_of(&unknown);
+
+	conn_push(c, &p, (struct str){ 0 });
+}
+
+/* One key, for classic stores with its value behind the line. */
+static void push_key(struct proto *c, struct pending p, struct str line)
+{
+	struct str key = conn_word(&line);
+
+	if (!key.n || key.n > PROTO_KEY_MAX) {
+		push_wrong(c);
+		return;
+	}
+	if (p.verb->shape == SHAPE_STORE) {
+		conn_word(&line);
+		conn_word(&line);
+		p.sized = conn_number(conn_word(&line), &p.size) && p.size < UINT32_MAX;
+		if (!p.sized) {
+			push_wrong(c);
+			return;
+		}
+	}
+	if (!conn_push(c, &p, key))
+		return;
+	if (p.sized)
+		c->in.skip = p.size + 2;
+	if (is_noreply(line))
+		conn_unasked(c);
+	else if (p.sized)
+		c->storing = 1;
+}
+
+static void request_line(struct proto *c, struct str line)
+{
+	struct str word = conn_word(&line);
+	const struct verb *verb = verb_find(word);
+	struct pending p = pending_of(verb ? verb : &unknown);
+
+	switch (p.verb->shape) {
+	case SHAPE_KEYS:
+	case SHAPE_TIME_KEYS:
+		push_keys(c, p, line);
+		break;
+	case SHAPE_STORE:
+	case SHAPE_KEY:
+		push_key(c, p, line);
+		break;
+	case SHAPE_META:
+	case SHAPE_META_STORE:
+		meta_request(c, p, line);
+		break;
+	case SHAPE_STREAM:
+		c->stream = true;
+		break;
+	default:
+		if (conn_push(c, &p, (struct str){ 0 }) &&
+		    (p.verb->shape == SHAPE_SILENT || is_noreply(line)))
+			conn_unasked(c);
+		break;
+	}
+}
+
+static size_t request(struct proto *c, const char *p, size_t n)
+{
+	struct str line;
+	size_t took = conn_line(p, n, &line);
+
+	if (took)
+		request_line(c, line);
+	return took;
+}
+
+/* ---- replies ---------------------------------------------------------------------------------- */
+
+static bool is_error(struct str word)
+{
+	return str_is(word, "ERROR") || str_is(word, "CLIENT_ERROR") ||
+	       str_is(word, "SERVER_ERROR");
+}
+
+/* VALUE key flags bytes [cas]: those before it in its command were not found. */
+static void reply_value(struct proto *c, struct str line)
+{
+	struct str key = conn_word(&line);
+	u64 size;
+
+	conn_word(&line);
+	if (!conn_number(conn_word(&line), &size) || size > UINT32_MAX || c->await_end) {
+		conn_lose(c);
+		return;
+	}
+	while (c->n) {
+		const struct pending *p = conn_head(c);
+		bool last = p->last;
+
+		if (str_eq(conn_key(c, p), key)) {
+			conn_answer(c, OUTCOME_HIT, true, size);
+			c->await_end = last;
+			c->out.skip = size + 2;
+			return;
+		}
+		if (last)
+			break;
+		conn_answer(c, OUTCOME_MISS, false, 0);
+	}
+	conn_lose(c);
+}
+
+static void reply_get(struct proto *c, struct str word, struct str line)
+{
+	if (str_is(word, "VALUE")) {
+		reply_value(c, line);
+	} else if (!str_is(word, "END")) {
+		conn_lose(c);
+	} else if (c->await_end) {
+		c->await_end = false;
+	} else {
+		conn_answer_all(c, OUTCOME_MISS);
+	}
+}
+
+/* The one line that answers a store, a delete, an arithmetic command. */
+static void reply_key(struct proto *c, struct str word)
+{
+	static const char *const missed[] = { "NOT_FOUND", "NOT_STORED", "EXISTS" };
+	static const char *const done[] = { "STORED", "DELETED", "TOUCHED" };
+	u64 number;
+
+	for (u32 i = 0; i < ARRAY_SIZE(done); i++) {
+		if (str_is(word, done[i]) ||
+		    (conn_head(c)->op != OP_DELETE && !i && conn_number(word, &number))) {
+			conn_answer(c, OUTCOME_HIT, false, 0);
+			return;
+		}
+		if (str_is(word, missed[i])) {
+			conn_answer(c, OUTCOME_MISS, false, 0);
+			return;
+		}
+	}
+	conn_lose(c);
+}
+
+/* Lines up to one of these ends. */
+static void reply_block(struct proto *c, struct str word)
+{
+	static const char *const ends[] = { "END", "OK", "RESET", "BUSY", "BADCLASS", "EN" };
+
+	for (u32 i = 0; i < ARRAY_SIZE(ends); i++) {
+		if (str_is(word, ends[i])) {
+			conn_answer(c, OUTCOME_UNKNOWN, false, 0);
+			return;
+		}
+	}
+}
+
+static void reply_error(struct proto *c)
+{
+	if (c->await_end)
+		c->await_end = false;
+	else if (c->n)
+		conn_answer_all(c, OUTCOME_ERROR);
+}
+
+static void reply_line(struct proto *c, struct str line)
+{
+	struct str word = conn_word(&line);
+
+	if (meta_reply(c, word, line))
+		return;
+	/* Errors are never left out, so one is the oldest command's. */
+	if (is_error(word)) {
+		reply_error(c);
+		return;
+	}
+	if (!c->await_end)
+		conn_settle_quiet(c);
+	if (c->await_end) {
+		reply_get(c, word, line);
+		return;
+	}
+	if (!c->n) {
+		conn_lose(c);
+		return;
+	}
+	switch (conn_head(c)->verb->shape) {
+	case SHAPE_KEYS:
+	case SHAPE_TIME_KEYS:
+		reply_get(c, word, line);
+		break;
+	case SHAPE_STORE:
+	case SHAPE_KEY:
+		reply_key(c, word);
+		break;
+	case SHAPE_BLOCK:
+		reply_block(c, word);
+		break;
+	case SHAPE_LINE:
+		conn_answer(c, OUTCOME_UNKNOWN, false, 0);
+		break;
+	default:
+		conn_lose(c);
+		break;
+	}
+}
+
+static size_t reply(struct proto *c, const char *p, size_t n)
+{
+	struct str line;
+	size_t took = conn_line(p, n, &line);
+
+	if (took)
+		reply_line(c, line);
+	return took;
+}
+
+const struct parser proto_text = { request, reply, starts, untold };

@@ -212,8 +212,8 @@ fuzz: $(FUZZ)
 lint: | $(READY)
 	$(Q)scripts/lint
 
-## make bench     a table beside Debian's bpftrace: start-up, memory, instructions, cost per event
-bench: all $(EXAMPLES) $(PROGS)
+## make bench     tables beside bpftrace, libbpf and bpftool: start-up, memory, cost per event
+bench: all $(EXAMPLES) $(PROGS) bench-btf
 	$(Q)bench/bench --build $(BUILD)
 
 MANDIR = $(DESTDIR)$(PREFIX)/share/man

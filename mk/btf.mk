@@ -63,10 +63,11 @@ uninstall-btf:
 
 -include $(BTF_OBJ:.o=.d)
 
-## make bench-btf the BTF reader beside libbpf: time and private memory
+## make bench-btf the BTF part of that: times and private memory beside libbpf, bpftool and pahole
 .PHONY: bench-btf
-bench-btf: $(BUILD)/bench/btf $(BUILD)/tests/core/twenty.bpf.o
+bench-btf: $(BUILD)/bench/btf $(BUILD)/tests/core/twenty.bpf.o $(BUILD)/memtap
 	$(Q)$<
+	$(Q)bench/btf-dump --build $(BUILD)
 
 $(BUILD)/bench/btf: bench/btf.c $(BUILD)/libmemtap.a
 	$(say) LINK $@

@@ -26,26 +26,66 @@ struct files {
 	u32 n;
 };
 
+/* What a process calls "/usr/lib/x" may be "/proc/PID/root/usr/lib/x" here; a pattern without '/' is
+ * about the last part. */
+static bool file_matches(const struct files *f, const char *path)
+{
+	const char *own = strncmp(path, "/proc/", 6) == 0 ? strstr(path, "/root/") : NULL;
+	const char *slash = strrchr(path, '/');
+
+	if (glob_match(f->glob, str_of(path)) || (own && glob_match(f->glob, str_of(own + 5))))
+		return true;
+	return slash && !memchr(f->glob.p, '/', f->glob.n) &&
+	       glob_match(f->glob, str_of(slash + 1));
+}
+
 static bool file_found(void *ctx, const char *path)
 {
 	struct files *f = ctx;
 
-	if (glob_match(f->glob, str_of(path))) {
+	if (file_matches(f, path)) {
 		f->n++;
 		f->cb(f->t, arena_strdup(f->t->arena, path), f->ctx);
 	}
 	return true;
 }
 
-static bool files_of_process(struct files *f)
+static bool file_listed(void *ctx, const char *path)
+{
+	struct files *f = ctx;
+
+	f->n++;
+	f->cb(f->t, arena_strdup(f->t->arena, path), f->ctx);
+	return true;
+}
+
+/* Which files a pattern is about: those on disk when it is a path; those in use otherwise, by the
+ * process looked at or by any. */
+static bool files_of_pattern(struct files *f, const char *pattern)
 {
 	struct targets *t = f->t;
+	struct world *w = t->world;
 	struct err e = { 0 };
+	bool ok;
 
-	if (t->world->ops->process_files(t->world, t->world->pid, file_found, f, &e))
+	if (w->command) {
+		file_found(f, w->command);
 		return true;
-	targets_failed(t, 0, &e);
-	return false;
+	}
+	if (!w->pid && !*pattern) {
+		diag_error(t->diags, targets_loc(t, 0), "%s: no path needs a process",
+		           t->provider->full);
+		diag_hint(t->diags,
+		          "name the file, or give -p PID or -c COMMAND; '*' is every file in use");
+		return false;
+	}
+	if (!w->pid && strchr(pattern, '/'))
+		ok = w->ops->files(w, pattern, file_listed, f, &e);
+	else
+		ok = w->ops->process_files(w, w->pid, file_found, f, &e);
+	if (!ok)
+		targets_failed(t, 0, &e);
+	return ok;
 }
 
 bool targets_files(struct targets *t, const char *path,
@@ -55,18 +95,8 @@ bool targets_files(struct targets *t, const char *path,
 	const char *file = path;
 	struct err e = { 0 };
 
-	if (!*path || glob_is(f.glob)) {
-		if (t->world->command) {
-			file_found(&f, t->world->command);
-			return true;
-		}
-		if (t->world->pid)
-			return files_of_process(&f);
-		diag_error(t->diags, targets_loc(t, 0), "%s: %s needs a process", t->provider->full,
-		           *path ? "a path with wildcards" : "no path");
-		diag_hint(t->diags, "name the file, or give -p PID or -c COMMAND");
-		return false;
-	}
+	if (!*path || glob_is(f.glob))
+		return files_of_pattern(&f, path);
 	file = t->world->ops->resolve(t->world, path, &e);
 	if (!file) {
 		targets_failed(t, 0, &e);

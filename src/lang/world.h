@@ -35,10 +35,14 @@ struct world_ops {
 	/* A program or library as a user names it: a path with '/', a name found in PATH, or
 	 * "libc" / "libssl.so.3" as the loader would find it. NULL and *e. */
 	const char *(*resolve)(struct world *w, const char *name, struct err *e);
-	/* Executable files mapped by a process, as paths that can be opened from here
-	 * (/proc/PID/root/...). */
+	/* Executable files mapped by a process, or by any process (pid 0), each once, as paths that
+	 * can be opened from here (/proc/PID/root/...). */
 	bool (*process_files)(struct world *w, s32 pid, bool (*cb)(void *ctx, const char *path),
 			      void *ctx, struct err *e);
+	/* Regular files whose path matches a pattern of the shell, in sorted order; with a process in
+	 * another root (a container), of its files. */
+	bool (*files)(struct world *w, const char *pattern,
+		      bool (*cb)(void *ctx, const char *path), void *ctx, struct err *e);
 	/* Kernel functions that can be probed, by glob. */
 	bool (*functions)(struct world *w, struct str glob,
 			  bool (*cb)(void *ctx, const char *name, const char *module), void *ctx,

@@ -34,8 +34,6 @@ static u32 recent_get(const struct btf *b, const struct btf_query *q)
 	struct btf_info t;
 	u64 v;
 
-	if (!x)
-		return 0;
 	v = atomic_load_explicit(&x->recent[h % BTF_RECENT], memory_order_relaxed);
 	if (v >> 32 != h || !btf_info(b, (u32)v, &t))
 		return 0;
@@ -47,9 +45,8 @@ static void recent_put(const struct btf *b, const struct btf_query *q)
 	u32 h = recent_hash(q->kind, q->name);
 	struct btf_marks *x = btf_marks_get(b);
 
-	if (x)
-		atomic_store_explicit(&x->recent[h % BTF_RECENT], (u64)h << 32 | q->id,
-		                      memory_order_relaxed);
+	atomic_store_explicit(&x->recent[h % BTF_RECENT], (u64)h << 32 | q->id,
+	                      memory_order_relaxed);
 }
 
 /* ---- searching ------------------------------------------------------------------------------ */

@@ -76,11 +76,13 @@ struct btf {
 	u32 strs_first;    /* offset of strs[0] as names count: the base's strings come before */
 	atomic_uint first; /* btf_first, 0 while unknown */
 	atomic_uint ptr_size;
-	pthread_mutex_t lock; /* growing marks */
-	_Atomic(struct btf_marks *) marks;
-	_Atomic(u32 *) all; /* btf_index */
+	pthread_mutex_t lock;   /* growing marks */
+	atomic_bool marks_made; /* see btf_marks_get */
+	_Atomic(u32 *) all;     /* btf_index */
+	atomic_bool full_ints;  /* known then: no INT has fewer bits than its bytes */
 	/* Bytes of a type: the low half of its kind's word, and the high half for each entry. */
 	u64 tail[BTF_KINDS];
+	struct btf_marks marks; /* last: no page of it is touched before it is needed */
 };
 
 static inline u32 btf_load(const struct btf *b, const void *p)
@@ -206,9 +208,8 @@ struct btf_block {
 void btf_block_walk(struct btf_block *k);
 
 /* btf_walk.c */
-/* What was remembered and where types start; NULL when memory has run out. */
+/* What was remembered and where types start. */
 struct btf_marks *btf_marks_get(const struct btf *b);
-void btf_marks_free(struct btf *b);
 /* The file of split BTF that has the id. */
 const struct btf *btf_level(const struct btf *b, u32 id);
 /* Where a type of this very file starts. False when the id is none of its. */

@@ -198,9 +198,14 @@ bool btf_component(const struct btf *b, const struct btf_info *t, int32_t *compo
  */
 static void old_bit_field(const struct btf *b, struct btf_field *f, u64 *off)
 {
+	const struct btf *in = b;
 	struct btf_info t;
 	struct btf_int i;
 
+	while (in && atomic_load_explicit(&in->full_ints, memory_order_relaxed))
+		in = in->base;
+	if (!in)
+		return;
 	if (!btf_info(b, btf_skip(b, f->type), &t) || !btf_int(b, &t, &i))
 		return;
 	if (i.bit_off || i.bits != t.size * 8) {

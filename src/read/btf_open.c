@@ -211,11 +211,13 @@ static bool load(struct btf *b, u64 n, struct btf_error *e)
 
 /* ---- files and memory ----------------------------------------------------------------------- */
 
+/* Not from the heap: pages of the marks are taken only as they are needed. */
 static struct btf *btf_new(struct btf *base, struct btf_error *e)
 {
-	struct btf *b = calloc(1, sizeof(*b));
+	struct btf *b = mmap(NULL, sizeof(*b), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+	                     -1, 0);
 
-	if (!b) {
+	if (b == MAP_FAILED) {
 		btf_fail_sys(e, ENOMEM, "opening BTF");
 		return NULL;
 	}
@@ -373,8 +375,8 @@ void btf_unref(struct btf *b)
 	btf_unref(b->base);
 	btf_source_close(&b->src);
 	pthread_mutex_destroy(&b->lock);
-	btf_marks_free(b);
-	free(b);
+	free(atomic_load(&b->all));
+	munmap(b, sizeof(*b));
 }
 
 /* ---- the file ------------------------------------------------------------------------------- */

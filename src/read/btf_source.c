@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,25 +22,19 @@ void btf_source_borrow(struct btf_source *s, const void *p, u64 n)
 	pthread_mutex_init(&s->lock, NULL);
 }
 
-/* Takes fd over on success. */
+/* Takes fd over on success. The bits that note pages lie behind the room for the bytes. */
 static bool open_window(struct btf_source *s, int fd, u64 n)
 {
-	size_t words = (size_t)(n / BTF_PAGE / 64 + 1);
+	size_t room = (size_t)ROUND_UP(n, (u64)BTF_PAGE), words = room / BTF_PAGE / 64 + 1;
 
-	s->map_n = (size_t)ROUND_UP(n, (u64)BTF_PAGE);
+	s->map_n = room + words * sizeof(*s->pages);
 	s->map = mmap(NULL, s->map_n, PROT_READ | PROT_WRITE,
 	              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (s->map == MAP_FAILED) {
 		s->map = NULL;
 		return false;
 	}
-	s->pages = calloc(words, sizeof(*s->pages));
-	if (!s->pages) {
-		munmap(s->map, s->map_n);
-		s->map = NULL;
-		errno = ENOMEM;
-		return false;
-	}
+	s->pages = (void *)((u8 *)s->map + room);
 	s->fd = fd;
 	return true;
 }
@@ -93,7 +86,6 @@ void btf_source_close(struct btf_source *s)
 		munmap(s->map, s->map_n);
 	if (s->fd >= 0)
 		close(s->fd);
-	free((void *)s->pages);
 	pthread_mutex_destroy(&s->lock);
 }
 

@@ -13,7 +13,6 @@
 #include "read/btf_impl.h"
 
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #define STRIDE_MIN   BTF_LANE_STEP
 #define TYPE_USUAL   16u    /* bytes of a type, at the least, on average */
@@ -21,45 +20,27 @@
 
 /* ---- marks ---------------------------------------------------------------------------------- */
 
-static struct btf_marks *marks_new(const struct btf *b)
+static void marks_init(const struct btf *b, struct btf_marks *x)
 {
-	struct btf_marks *x = mmap(NULL, sizeof(*x), PROT_READ | PROT_WRITE,
-	                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (x == MAP_FAILED)
-		return NULL;
 	x->stride = STRIDE_MIN;
 	while (b->types_n / TYPE_USUAL / x->stride > BTF_MARKS_MAX)
 		x->stride *= 2;
 	atomic_store(&x->known, btf_first(b));
 	atomic_store(&x->whole, !b->types_n);
-	return x;
 }
 
 struct btf_marks *btf_marks_get(const struct btf *b)
 {
 	struct btf *own = (struct btf *)b;
-	struct btf_marks *x = atomic_load_explicit(&own->marks, memory_order_acquire);
-	struct btf_marks *mine;
 
-	if (x)
-		return x;
-	mine = marks_new(b);
-	if (!mine)
-		return NULL;
-	if (atomic_compare_exchange_strong(&own->marks, &x, mine))
-		return mine;
-	munmap(mine, sizeof(*mine));
-	return x;
-}
-
-void btf_marks_free(struct btf *b)
-{
-	struct btf_marks *x = atomic_load(&b->marks);
-
-	if (x)
-		munmap(x, sizeof(*x));
-	free(atomic_load(&b->all));
+	if (!atomic_load_explicit(&own->marks_made, memory_order_acquire)) {
+		pthread_mutex_lock(&own->lock);
+		if (!atomic_load(&own->marks_made))
+			marks_init(b, &own->marks);
+		atomic_store_explicit(&own->marks_made, true, memory_order_release);
+		pthread_mutex_unlock(&own->lock);
+	}
+	return &own->marks;
 }
 
 static void mark_add(struct btf_marks *x, u32 id, u32 off)
@@ -85,7 +66,7 @@ static void marks_grow(const struct btf *b, const struct btf_block *k, struct pl
 	struct btf_marks *x = btf_marks_get(b);
 	pthread_mutex_t *lock = (pthread_mutex_t *)&b->lock;
 
-	if (!x || atomic_load_explicit(&x->whole, memory_order_acquire) ||
+	if (atomic_load_explicit(&x->whole, memory_order_acquire) ||
 	    atomic_load_explicit(&x->known, memory_order_acquire) > at.id)
 		return;
 	pthread_mutex_lock(lock);
@@ -186,8 +167,6 @@ u32 btf_count(const struct btf *b)
 {
 	struct btf_marks *x = btf_marks_get(b);
 
-	if (!x)
-		return btf_first(b);
 	/* Looking first is for those who ask often: walk_to clears room for a walk. */
 	if (!atomic_load_explicit(&x->whole, memory_order_acquire))
 		walk_to(b, x, UINT32_MAX);
@@ -210,7 +189,7 @@ void btf_walk_end(const struct btf *b, u32 *id, u32 *off)
 	struct btf_marks *x = btf_marks_get(b);
 
 	*id = btf_count(b);
-	*off = x ? x->known_off : 0;
+	*off = x->known_off;
 }
 
 /* ---- from an id to its type ----------------------------------------------------------------- */
@@ -276,7 +255,7 @@ bool btf_offset(const struct btf *b, u32 id, u32 *off)
 	_Atomic u64 *slot;
 	u64 seen;
 
-	if (!x || id < btf_first(b))
+	if (id < btf_first(b))
 		return false;
 	if (atomic_load_explicit(&x->known, memory_order_acquire) <= id)
 		walk_to(b, x, id);
@@ -342,10 +321,23 @@ bool btf_next(struct btf_iter *it)
 	return false;
 }
 
+/* False for an INT that is an old bit-field's type. */
+static bool int_is_full(const struct btf *b, u32 off)
+{
+	const u8 *p = b->types + off;
+	u32 word;
+
+	if (btf_kind_of(btf_load(b, p + 4)) != BTF_KIND_INT)
+		return true;
+	word = btf_need(b, p + BTF_RECORD, 4) ? btf_load(b, p + BTF_RECORD) : 0;
+	return !(word >> 16 & 0xff) && (word & 0xff) == btf_load(b, p + 8) * 8;
+}
+
 bool btf_index(const struct btf *b)
 {
 	_Atomic(u32 *) *slot = &((struct btf *)b)->all;
 	u32 first = btf_first(b), n = btf_count(b) - first, off = 0, *all, *none = NULL;
+	bool full = true;
 
 	if (b->base && !btf_index(b->base))
 		return false;
@@ -360,8 +352,10 @@ bool btf_index(const struct btf *b)
 			free(all);
 			return false;
 		}
+		full &= int_is_full(b, off);
 		off += (u32)btf_length(b, btf_load(b, b->types + off + 4));
 	}
+	atomic_store_explicit(&((struct btf *)b)->full_ints, full, memory_order_relaxed);
 	if (!atomic_compare_exchange_strong(slot, &none, all))
 		free(all);
 	return true;

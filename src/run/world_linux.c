@@ -21,7 +21,7 @@
 #include "base/file.h"
 #include "base/hmap.h"
 #include "kern/live.h"
-#include "read/procmaps.h"
+#include "run/process.h"
 #include "run/resolve.h"
 #include "run/tracefs.h"
 #include "sym/debugfile.h"
@@ -257,7 +257,7 @@ static const char *world_resolve(struct world *w, const char *name, struct err *
 
 	if (known)
 		return *known;
-	path = resolve_file(&l->resolver, name, e);
+	path = process_resolve(&l->resolver, w->pid, name, e);
 	if (!path)
 		return NULL;
 	key = arena_strdup(&l->arena, name);
@@ -265,52 +265,18 @@ static const char *world_resolve(struct world *w, const char *name, struct err *
 	return path;
 }
 
-static bool ends_with(const char *text, const char *end)
+static bool world_files(struct world *w, const char *pattern,
+                        bool (*cb)(void *ctx, const char *path), void *ctx, struct err *e)
 {
-	size_t n = strlen(text), m = strlen(end);
-
-	return n >= m && strcmp(text + n - m, end) == 0;
-}
-
-/* A file that was replaced since it was mapped has no path any more but can still be opened
- * through the mapping itself. */
-static const char *mapping_path(struct arena *a, s32 pid, const struct procmap *m)
-{
-	if (ends_with(m->path, " (deleted)"))
-		return arena_printf(a, "/proc/%d/map_files/%lx-%lx", pid, m->start, m->end);
-	return arena_printf(a, "/proc/%d/root%s", pid, m->path);
-}
-
-static bool same_file(const struct procmap *a, const struct procmap *b)
-{
-	return a->inode == b->inode && a->dev_major == b->dev_major && a->dev_minor == b->dev_minor;
-}
-
-/* True if the mapping is the first executable one of a real file. */
-static bool is_new_file(const struct procmaps *maps, u32 i)
-{
-	const struct procmap *m = &maps->v[i];
-
-	if (!m->exec || m->path[0] != '/' || !m->inode)
-		return false;
-	for (u32 k = 0; k < i; k++)
-		if (maps->v[k].exec && same_file(&maps->v[k], m))
-			return false;
-	return true;
+	return process_glob(&linux_of(w)->resolver, w->pid, pattern, cb, ctx, e);
 }
 
 static bool world_process_files(struct world *w, s32 pid, bool (*cb)(void *ctx, const char *path),
                                 void *ctx, struct err *e)
 {
-	struct world_linux *l = linux_of(w);
-	struct procmaps maps;
+	struct arena *a = &linux_of(w)->arena;
 
-	if (!procmaps_read(&l->arena, pid, &maps, e))
-		return false;
-	for (u32 i = 0; i < maps.n; i++)
-		if (is_new_file(&maps, i) && !cb(ctx, mapping_path(&l->arena, pid, &maps.v[i])))
-			break;
-	return true;
+	return pid ? process_files(a, pid, cb, ctx, e) : process_files_all(a, cb, ctx, e);
 }
 
 /* ---- kernel functions ----------------------------------------------------------------------- */
@@ -444,6 +410,7 @@ static const struct world_ops ops = {
 	.elf = world_elf,
 	.dwarf = world_dwarf,
 	.resolve = world_resolve,
+	.files = world_files,
 	.process_files = world_process_files,
 	.functions = world_functions,
 	.kaddr = world_kaddr,

@@ -318,6 +318,16 @@ static bool fake_process_files(struct world *w, s32 pid, bool (*cb)(void *ctx, c
 	return true;
 }
 
+static bool fake_files(struct world *w, const char *pattern,
+                       bool (*cb)(void *ctx, const char *path), void *ctx, struct err *e)
+{
+	(void)w;
+	(void)e;
+	if (glob_match(str_of(pattern), str_of(self_path)))
+		cb(ctx, self_path);
+	return true;
+}
+
 static bool fake_functions(struct world *w, struct str glob,
                            bool (*cb)(void *ctx, const char *name, const char *module), void *ctx,
                            struct err *e)
@@ -364,6 +374,7 @@ static const struct world_ops fake_ops = {
 	.dwarf = fake_dwarf,
 	.resolve = fake_resolve,
 	.process_files = fake_process_files,
+	.files = fake_files,
 	.functions = fake_functions,
 	.kaddr = fake_kaddr,
 	.cgroupid = fake_cgroupid,

@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -228,6 +229,69 @@ static void lists_the_files_of_a_process(void **state)
 	world_linux_free(o.w);
 }
 
+struct one_file {
+	const char *path;
+	u32 n;
+};
+
+static bool look_for_file(void *ctx, const char *path)
+{
+	struct one_file *f = ctx;
+
+	f->n += strcmp(path, f->path) == 0;
+	return true;
+}
+
+/* Each file once, whoever maps it, and by its own path where the root is ours. */
+static void lists_the_files_of_all(void **state)
+{
+	struct world *w = real();
+	struct one_file libc = { 0 };
+	struct err e;
+
+	(void)state;
+	libc.path = w->ops->resolve(w, "libc", &e);
+	assert_non_null(libc.path);
+	libc.path = realpath(libc.path, NULL);
+	assert_true(w->ops->process_files(w, 0, look_for_file, &libc, &e));
+	assert_int_equal(libc.n, 1);
+	free((void *)libc.path);
+	world_linux_free(w);
+}
+
+static void lists_the_files_of_a_pattern(void **state)
+{
+	struct world *w = real();
+	struct one_file self = { .path = "/proc/self/status" };
+	struct err e;
+
+	(void)state;
+	assert_true(w->ops->files(w, "/proc/sel[f]/stat*", look_for_file, &self, &e));
+	assert_int_equal(self.n, 1);
+	assert_true(w->ops->files(w, "/nowhere/*", look_for_file, &self, &e));
+	assert_int_equal(self.n, 1);
+	world_linux_free(w);
+}
+
+/* With a process, a bare name is first one of its mapped files. */
+static void resolves_names_of_a_process(void **state)
+{
+	struct world *w = real();
+	const char *path;
+	struct err e;
+
+	(void)state;
+	w->pid = getpid();
+	path = w->ops->resolve(w, "libc", &e);
+	assert_non_null(path);
+	assert_non_null(strstr(path, "/libc.so"));
+	path = w->ops->resolve(w, program_invocation_short_name, &e);
+	assert_non_null(path);
+	assert_non_null(strstr(path, program_invocation_short_name));
+	assert_null(w->ops->resolve(w, "no such program", &e));
+	world_linux_free(w);
+}
+
 static void finds_the_c_library(void **state)
 {
 	struct world *w = real();
@@ -278,6 +342,9 @@ int main(void)
 		cmocka_unit_test(answers_small_questions),
 		cmocka_unit_test(knows_the_pid_namespace),
 		cmocka_unit_test(lists_the_files_of_a_process),
+		cmocka_unit_test(lists_the_files_of_all),
+		cmocka_unit_test(lists_the_files_of_a_pattern),
+		cmocka_unit_test(resolves_names_of_a_process),
 		cmocka_unit_test(finds_the_c_library),
 		cmocka_unit_test(reads_real_events),
 	};

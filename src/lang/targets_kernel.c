@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hmap.h"
 #include "read/btf.h"
 
 /* ---- kprobe, kretprobe ------------------------------------------------------------------------ */
@@ -20,7 +21,9 @@ struct found {
 	struct targets *t;
 	const char *module; /* wanted, NULL any */
 	u64 offset;
-	const char *last; /* the same name can be listed more than once */
+	/* The same name can be listed more than once, for static functions of several files; the
+	 * kernel places a probe by name, so twice the same name would be twice the same place. */
+	struct hmap seen;
 	struct near near;
 };
 
@@ -43,9 +46,10 @@ static bool function_add(void *ctx, const char *name, const char *module)
 
 	if (f->module && strcmp(f->module, *module ? module : "vmlinux") != 0)
 		return true;
-	if (f->last && strcmp(f->last, name) == 0)
+	if (hmap_find(&f->seen, name, strlen(name)))
 		return true;
-	site.event = f->last = arena_strdup(t->arena, name);
+	site.event = arena_strdup(t->arena, name);
+	hmap_put(&f->seen, site.event, strlen(name), (void *)(uintptr_t)site.event);
 	targets_add(t, targets_shared(t), site, function_rest(f, name));
 	return true;
 }
@@ -121,6 +125,7 @@ void targets_kprobe(struct targets *t)
 		targets_failed(t, part, &e);
 	else if (!t->n_added)
 		function_missing(&f, part, name);
+	hmap_free(&f.seen);
 }
 
 /* ---- fentry, fexit ------------------------------------------------------------------------------ */

@@ -137,6 +137,26 @@ static bool read_short(struct reader *r, const char *arg)
 	return true;
 }
 
+static bool is_known(const struct reader *r, const char *arg)
+{
+	struct str value, name = str_cut(str_of(arg + 2), '=', &value);
+
+	for (u32 i = 0; i < r->n_rows; i++)
+		if (r->rows[i].long_name && str_is(name, r->rows[i].long_name))
+			return true;
+	return false;
+}
+
+/* "--name" for whoever the first argument is. */
+static bool is_passed(const struct reader *r, const char *arg, const struct opt_rest *rest)
+{
+	bool passes = false;
+
+	for (u32 i = 0; i < r->n_rows; i++)
+		passes |= r->rows[i].kind == OPT_PASS;
+	return passes && rest->n && arg[1] == '-' && arg[2] && !is_known(r, arg);
+}
+
 bool opt_parse(const struct opt *rows, u32 n, void *to, struct arena *a, int argc, char **argv,
                struct opt_rest *rest, struct err *e)
 {
@@ -148,7 +168,7 @@ bool opt_parse(const struct opt *rows, u32 n, void *to, struct arena *a, int arg
 	for (; r.at < argc; r.at++) {
 		const char *arg = argv[r.at];
 
-		if (!options || arg[0] != '-' || !arg[1])
+		if (!options || arg[0] != '-' || !arg[1] || is_passed(&r, arg, rest))
 			rest->v[rest->n++] = arg;
 		else if (strcmp(arg, "--") == 0)
 			options = false;

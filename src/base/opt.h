@@ -15,6 +15,7 @@ enum opt_kind {
 	OPT_TEXT,   /* const char *, borrowed from argv */
 	OPT_CHOICE, /* const char *, one of the words of `arg`: "text|json" */
 	OPT_NUMBER, /* u32 from 1 to INT32_MAX */
+	OPT_PASS,   /* a row that says: an unknown --name behind the first argument is one too */
 };
 
 struct opt {

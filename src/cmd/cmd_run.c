@@ -130,14 +130,27 @@ static enum stage last_stage(const struct run_options *o)
 	return o->dump ? o->dumped.last : STAGE_UNIT;
 }
 
+static int print_script_usage(const struct job *j)
+{
+	struct buf b = { 0 };
+
+	script_usage(&b, &j->script);
+	say_output(&b);
+	buf_free(&b);
+	return 0;
+}
+
 /* Compiles and then does what was asked for. */
 static int do_job(struct job *j, const struct run_options *o, struct child *child)
 {
-	bool ok = job_compile(j, last_stage(o), o->keep_errors);
+	enum stage last = j->world->wants_help ? STAGE_TYPES : last_stage(o);
+	bool ok = job_compile(j, last, o->keep_errors);
 
 	say_diags(&j->diags, !o->no_warnings);
 	if (!ok)
 		return 1;
+	if (j->world->wants_help)
+		return print_script_usage(j);
 	if (o->dump)
 		return dump_print(j, &o->dumped);
 	if (!o->list)
@@ -169,6 +182,30 @@ static int format_source(const struct run_options *o, struct opt_rest *rest)
 	return code;
 }
 
+/* Behind the script: --name=value are its options, all others its parameters. */
+static void split_parameters(struct world *w, struct job *j, const struct opt_rest *rest)
+{
+	struct world_option *options = arena_array(&j->arena, struct world_option, rest->n);
+	const char **params = arena_array(&j->arena, const char *, rest->n);
+
+	for (u32 i = 0; i < rest->n; i++) {
+		const char *text = rest->v[i], *value = strchr(text, '=');
+
+		if (strncmp(text, "--", 2) != 0 || !text[2]) {
+			params[w->n_params++] = text;
+		} else if (strcmp(text, "--help") == 0) {
+			w->wants_help = true;
+		} else {
+			options[w->n_options].name = arena_strndup(
+				&j->arena, text + 2,
+				value ? (size_t)(value - text - 2) : strlen(text + 2));
+			options[w->n_options++].value = value ? value + 1 : NULL;
+		}
+	}
+	w->options = options;
+	w->params = params;
+}
+
 static int run_in_world(struct world *w, const struct run_options *o, struct opt_rest *rest)
 {
 	struct child *child = NULL;
@@ -178,7 +215,7 @@ static int run_in_world(struct world *w, const struct run_options *o, struct opt
 
 	w->pid = (s32)o->pid;
 	w->unsafe = o->unsafe;
-	w->exact_sites = o->exact_site;
+	w->wants_help = o->help;
 	w->exact_sites = o->exact_site;
 	if (is_pattern(o, rest))
 		return list_pattern(w, rest->n ? rest->v[0] : NULL, o->verbose);
@@ -193,8 +230,7 @@ static int run_in_world(struct world *w, const struct run_options *o, struct opt
 		w->pid = child_pid(child);
 		w->command = child_program(child);
 	}
-	w->params = rest->v;
-	w->n_params = rest->n;
+	split_parameters(w, &j, rest);
 	code = do_job(&j, o, child);
 	child_free(child);
 	job_free(&j);
@@ -228,7 +264,7 @@ int cmd_run(int argc, char **argv)
 
 	if (!run_options_parse(&o, &arena, argc, argv, &rest, &e))
 		code = fail(&e);
-	else if (o.help)
+	else if (o.help && !o.program && !rest.n)
 		code = print_usage();
 	else if (o.version)
 		code = print_version();

@@ -49,6 +49,7 @@ static const struct opt rows[] = {
 	  "accepted: the kernel switches USDT probes on" },
 	{ 'h', "help", NULL, OPT_FLAG, TO(help), "print this" },
 	{ 'V', "version", NULL, OPT_FLAG, TO(version), "print the version" },
+	{ 0, NULL, NULL, OPT_PASS, 0, NULL }, /* the options of a script */
 	{ 'b', "btf", NULL, OPT_FLAG, TO(btf), NULL },
 	{ 0, "mode", "format|codegen|bench|compiler-bench|test", OPT_CHOICE, TO(mode), NULL },
 	{ 0, "test", NULL, OPT_FLAG, TO(test), NULL },

@@ -247,6 +247,15 @@ struct c_def {
 	struct c_def *next;
 };
 
+/* An option of the script, from its getopt() calls. */
+enum option_kind { OPTION_BOOL, OPTION_NUMBER, OPTION_TEXT };
+
+struct script_option {
+	const char *name, *standard; /* the default as text */
+	const char *help;            /* or NULL */
+	enum option_kind kind;
+};
+
 struct script {
 	struct arena *arena;
 	const struct source *source;
@@ -256,6 +265,7 @@ struct script {
 	struct macro *macros;
 	struct c_def *c_defs;
 	VEC(struct map_sym *) maps; /* filled by infer, in order of first use */
+	VEC(struct script_option) options; /* the same */
 	VEC(const char *) notes;    /* by targets: which of several sources was taken, for -v */
 };
 

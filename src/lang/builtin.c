@@ -100,6 +100,7 @@ static const struct func funcs[] = {
 	{ ROW("write_user", FUNC_WRITE_USER, 3, 3), .unsafe = true },
 	{ ROW("debugf", FUNC_DEBUGF, 1, 4), .no_value = true },
 	/* answered while compiling */
+	{ ROW("getopt", FUNC_GETOPT, 1, 3) },
 	{ ROW("fail", FUNC_FAIL, 1, FORMAT_MAX), .no_value = true },
 	{ ROW("is_str", FUNC_IS_STR, 1, 1) },
 	{ ROW("is_ptr", FUNC_IS_PTR, 1, 1) },

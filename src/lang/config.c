@@ -54,6 +54,18 @@ static const char *set_max_map_keys(struct config *c, const struct value *v)
 	return set_number(&c->max_map_keys, v, 1, 1u << 28, "a number from 1 to 268435456");
 }
 
+static const char *set_max_cat_bytes(struct config *c, const struct value *v)
+{
+	return set_number(&c->max_cat_bytes, v, 1, 1u << 24, "a number from 1 to 16777216");
+}
+
+/* The kernel gives the functions that scripts need to programs under the GPL only. */
+static const char *set_license(struct config *c, const struct value *v)
+{
+	(void)c;
+	return !v->is_number && strncmp(v->text, "GPL", 3) == 0 ? NULL : "\"GPL\"";
+}
+
 static const char *set_max_probes(struct config *c, const struct value *v)
 {
 	return set_number(&c->max_probes, v, 1, 1u << 20, "a number from 1 to 1048576");
@@ -119,11 +131,17 @@ static const char *set_cut_mark(struct config *c, const struct value *v)
 }
 
 static const struct setting settings[] = {
-	{ "max_strlen", set_max_strlen },         { "max_map_keys", set_max_map_keys },
-	{ "max_probes", set_max_probes },         { "str_trunc_trailer", set_cut_mark },
-	{ "print_maps_on_exit", set_print_maps }, { "missing_probes", set_missing_probes },
-	{ "stack_mode", set_stack_mode },         { "ring_pages", set_ring_pages },
+	{ "max_strlen", set_max_strlen },
+	{ "max_map_keys", set_max_map_keys },
+	{ "max_probes", set_max_probes },
+	{ "str_trunc_trailer", set_cut_mark },
+	{ "print_maps_on_exit", set_print_maps },
+	{ "missing_probes", set_missing_probes },
+	{ "stack_mode", set_stack_mode },
+	{ "ring_pages", set_ring_pages },
 	{ "perf_rb_pages", set_ring_pages },
+	{ "max_cat_bytes", set_max_cat_bytes },
+	{ "license", set_license },
 };
 
 /* Settings of bpftrace that have nothing to set here. */
@@ -131,11 +149,9 @@ static const char *const ignored[] = {
 	"cache_user_symbols",
 	"cpp_demangle",
 	"lazy_symbolication",
-	"license",
 	"log_size",
 	"max_ast_nodes",
 	"max_bpf_progs",
-	"max_cat_bytes",
 	"max_type_res_iterations",
 	"on_stack_limit",
 	"show_debug_info",
@@ -278,6 +294,7 @@ bool config_read(struct config *c, const struct script *s, struct diags *d)
 		.max_strlen = 1024,
 		.max_map_keys = 4096,
 		.max_probes = 1024,
+		.max_cat_bytes = 10240,
 		.cut_mark = "..",
 		.print_maps_on_exit = true,
 		.missing_probes = MISSING_ERROR,

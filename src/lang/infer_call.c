@@ -57,6 +57,7 @@ static const infer_rule rules[] = {
 	[FUNC_PTON] = infer_call_pton,
 	[FUNC_SIGNAL_NAME] = infer_call_signal_name,
 	[FUNC_SYSCALL_NAME] = infer_call_signal_name,
+	[FUNC_GETOPT] = infer_call_getopt,
 	[FUNC_FAIL] = infer_call_fail,
 	[FUNC_IS_STR] = infer_call_is_kind,
 	[FUNC_IS_PTR] = infer_call_is_kind,

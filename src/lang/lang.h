@@ -16,6 +16,7 @@ struct config {
 	u32 max_probes;      /* 1024 attach points after expansion */
 	const char *cut_mark; /* ".." */
 	bool print_maps_on_exit;
+	u32 max_cat_bytes;   /* of a file that cat() prints, 10240 */
 	enum { MISSING_ERROR, MISSING_WARN, MISSING_IGNORE } missing_probes;
 	bool missing_probes_set; /* given by the user */
 	enum stack_mode stack_mode;
@@ -33,6 +34,8 @@ bool config_read(struct config *c, const struct script *s, struct diags *d);
 bool targets_expand(struct script *s, const struct config *c, struct world *w, struct diags *d);
 /* The i-th event of SOFTWARE or HARDWARE, for listings; NULL behind the last. */
 const char *targets_counter_name(enum attach_kind kind, u32 i);
+/* infer_getopt.c: the options of a script that was typed, a line each. */
+void script_usage(struct buf *b, const struct script *s);
 /* infer.c: names, types, constants. */
 bool infer_script(struct script *s, const struct config *c, struct world *w, struct diags *d);
 

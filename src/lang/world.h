@@ -53,6 +53,10 @@ struct world_ops {
 	const struct features *(*features)(struct world *w, u32 wanted);
 };
 
+struct world_option {
+	const char *name, *value;
+};
+
 struct world {
 	const struct world_ops *ops;
 	u32 n_cpus;   /* possible CPUs */
@@ -65,6 +69,10 @@ struct world {
 	/* Our pid namespace when it is not the initial one (then ids must be translated). */
 	bool nested_pid_ns;
 	u64 pid_ns_dev, pid_ns_ino;
+	/* Options of the script, given behind it: --name, --name=value (NULL: none). */
+	const struct world_option *options;
+	u32 n_options;
+	bool wants_help;  /* --help behind the script */
 	const char *const *params; /* positional parameters $1... */
 	u32 n_params;
 };

@@ -15,7 +15,6 @@
 
 #include "run/shell.h"
 
-#define CAT_LIMIT    10240      /* bytes of a file that cat() prints */
 #define SYSTEM_LIMIT (1u << 20) /* bytes of output that system() passes on */
 
 typedef void event_fn(struct events *ev, const struct urecord *r, const u8 *record);
@@ -158,15 +157,15 @@ static void do_time(struct events *ev, const struct urecord *r, const u8 *record
 	buf_free(&b);
 }
 
-static bool read_start(const char *path, struct buf *b, struct err *e)
+static bool read_start(const char *path, struct buf *b, u32 limit, struct err *e)
 {
-	char bytes[CAT_LIMIT];
+	char bytes[4096];
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	if (fd < 0)
 		return err_sys(e, errno, "cat: can not open %s", path);
-	while (b->n < CAT_LIMIT) {
-		ssize_t n = read(fd, bytes, CAT_LIMIT - b->n);
+	while (b->n < limit) {
+		ssize_t n = read(fd, bytes, MIN(sizeof(bytes), limit - b->n));
 
 		if (n <= 0)
 			break;
@@ -182,7 +181,7 @@ static void do_cat(struct events *ev, const struct urecord *r, const u8 *record)
 	struct err e = { 0 };
 
 	format_print(&path, &ev->out, r->text, r->args, r->n_args, record);
-	if (read_start(buf_text(&path), &b, &e))
+	if (read_start(buf_text(&path), &b, ev->unit->max_cat_bytes, &e))
 		ev->out.ops->text(text_of(ev), &ev->out, "cat", buf_text(&b));
 	else
 		event_report(ev, REPORT_ERROR, &r->loc, e.text);

@@ -9,7 +9,14 @@
  *      frame pointer                                           unchanged, or saved at CFA - 8 * n
  *
  * What does not fit this is UNWIND_RICH: there is a rule, the table has no room for it.
- * Tables lie in chunks of UNWIND_CHUNK bytes, chunks in shelves (kern/live.h).
+ *
+ * Tables lie in chunks of memory that programs read and we write. A process has a list of spans,
+ * in address order: which addresses are described by which rows of which chunk. A table of many
+ * rows is several spans.
+ *
+ *      pid --> struct unwind_proc --> [ span span span ... ]   (a chunk)
+ *                                        |
+ *                                        +--> [ row row row ... ]   (a chunk)
  */
 #ifndef BASE_UNWIND_H
 #define BASE_UNWIND_H
@@ -52,6 +59,34 @@ struct unwind_row {
 #define UNWIND_SIGNAL_RBP 120
 #define UNWIND_SIGNAL_RSP 160
 #define UNWIND_SIGNAL_RIP 168
+
+#define UNWIND_CHUNK (128u << 10) /* bytes */
+
+/* A run of rows or of spans in a chunk. Shelf 0 is the map made at the start, others came later. */
+typedef u64 unwind_ref;
+#define UNWIND_REF(shelf, chunk, first, n)                                                         \
+	((u64)(shelf) | (u64)(chunk) << 16 | (u64)(first) << 32 | (u64)(n) << 48)
+#define UNWIND_REF_CHUNK 16 /* bits to shift by; each part has 16 bits */
+#define UNWIND_REF_FIRST 32
+#define UNWIND_REF_N     48
+
+struct unwind_span {
+	u64 start;       /* address in the process */
+	u32 size;        /* bytes */
+	u32 bias;        /* address - bias, cut to 32 bits, is a row's pc */
+	unwind_ref rows; /* n 0: code without a table (JIT) */
+	u64 file;        /* the table it belongs to; not read by programs */
+};
+
+#define UNWIND_CHUNK_ROWS  (UNWIND_CHUNK / sizeof(struct unwind_row))
+#define UNWIND_CHUNK_SPANS (UNWIND_CHUNK / sizeof(struct unwind_span))
+
+/* Value of the map of processes. */
+struct unwind_proc {
+	unwind_ref spans; /* n 0: not known yet */
+	u64 used;         /* set by programs at every stack */
+	u64 asked;        /* set by programs when they meet an address in no span */
+};
 
 static inline enum unwind_kind unwind_kind(u32 rule)
 {

@@ -111,6 +111,7 @@ static int run_job(const struct job *j, const struct run_options *o, struct chil
 		.output = o->output,
 		.output_fd = STDOUT_FILENO,
 		.pid = (s32)o->pid,
+		.unwind_limit = (u64)o->unwind_memory << 20,
 		.features = world_linux_features(j->world),
 		.report = report,
 		.report_ctx = &r,

@@ -37,10 +37,12 @@ static const struct opt rows[] = {
 	{ 0, "info", NULL, OPT_FLAG, TO(info), "print what this kernel offers and end" },
 	{ 0, "exact-site", NULL, OPT_FLAG, TO(exact_site),
 	  "keep probes on the first instruction of their function" },
+	{ 0, "unwind-memory", "MIB", OPT_NUMBER, TO(unwind_memory),
+	  "at most so much memory for tables by which stacks are walked (128)" },
 	{ 0, "unsafe", NULL, OPT_FLAG, TO(unsafe), "allow system(), signal() and the like" },
 	{ 0, "no-warnings", NULL, OPT_FLAG, TO(no_warnings), "do not print warnings" },
 	{ 0, "no-feature", "NAME[,NAME...]", OPT_TEXT, TO(no_feature),
-	  "do without: kprobe_multi, kprobe_session, uprobe_multi" },
+	  "do without: kprobe_multi, kprobe_session, loop, uprobe_multi" },
 	{ 0, "probe-filter", "REGEX", OPT_TEXT, TO(probe_filter),
 	  "of the probes a wildcard stands for, attach those with a match only" },
 	{ 'I', NULL, "DIR", OPT_TEXT, TO(include_dir), "accepted: no headers are read" },
@@ -149,10 +151,12 @@ static bool take_features(struct run_options *o, struct err *e)
 			o->without.asked |= FEATURE_KPROBE_MULTI;
 		else if (str_is(word, "uprobe_multi"))
 			o->without.asked |= FEATURE_UPROBE_MULTI;
+		else if (str_is(word, "loop"))
+			o->without.asked |= FEATURE_LOOP;
 		else if (!str_is(word, "kprobe_session")) /* not used in any case */
 			return err_set(e,
 			               "--no-feature takes some of kprobe_multi, kprobe_session, "
-			               "uprobe_multi, not '%.*s'",
+			               "loop, uprobe_multi, not '%.*s'",
 			               STR_ARG(word));
 	}
 	return true;

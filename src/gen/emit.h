@@ -19,11 +19,12 @@
 #include "bpf/code.h"
 #include "gen/gen.h"
 
-#define CTX           R6
-#define STACK_BYTES   512u
-#define SCRATCH_HOME  (-8)   /* r10 offset of the scratch slot's address */
-#define SCRATCH_FIRST 8u     /* the slot's busy flag lies before */
-#define SCRATCH_LIMIT 32000u /* per-CPU allocations of the kernel end at 32 KiB */
+#define CTX            R6
+#define STACK_BYTES    512u
+#define SCRATCH_HOME   (-8) /* r10 offset of the scratch slot's address */
+#define SCRATCH_COUNTS 8    /* enum ucount, behind the slot's busy flag */
+#define SCRATCH_FIRST  (SCRATCH_COUNTS + 8u * N_UCOUNT)
+#define SCRATCH_LIMIT  32000u /* per-CPU allocations of the kernel end at 32 KiB */
 
 enum mem_base { MEM_STACK, MEM_SCRATCH, MEM_POINTER };
 
@@ -52,7 +53,16 @@ struct mark {
 /* What a first pass found out, assumed by the next (see gen_program). */
 struct needs {
 	bool ctx, scratch;
+	bool unwind;    /* walks user stacks by tables: the places for that come first */
 	bool may_sleep; /* reads user memory from a user probe */
+};
+
+/* What a program that walks user stacks keeps from its start to its end (gen_unwind.c). */
+struct unwind_places {
+	bool made, used;
+	struct mem state;
+	s32 keys, pid, proc; /* frame words */
+	u32 step;            /* label of the callback */
 };
 
 struct gen {
@@ -77,6 +87,7 @@ struct gen {
 	struct mem *vars;  /* by var_sym index */
 	enum reg frame;    /* what stack offsets count from: r10, in a callback the program's */
 	struct each *each; /* callbacks still to be compiled (gen_each.c) */
+	struct unwind_places unwind;
 	u32 break_label, continue_label;
 	u32 loop_depth;
 };
@@ -229,6 +240,17 @@ void gen_agg_value(struct gen *g, const struct map_sym *sym, struct mem key, str
 void gen_stack(struct gen *g, const struct type *t, struct mem dst, struct loc loc);
 /* r0 = number of frames of the stack value in m. */
 void gen_stack_len(struct gen *g, struct mem m);
+
+/* ---- gen_unwind.c ---- */
+#define UNWIND_INSTANCE_MAX 64 /* bytes read of a struct return_instance */
+struct unwind_places gen_unwind_reserve(struct gen *g);
+/* Where the frames go: a struct ustack_value. */
+struct mem gen_unwind_frames(const struct gen *g);
+/* Walks the user stack, at most `limit` frames; jumps to `unknown` where it can not: to a process
+ * without tables, or when there is no 64-bit user code. */
+void gen_unwind(struct gen *g, u32 limit, u32 unknown);
+/* The callback, behind the program. */
+void gen_unwind_step(struct gen *g);
 
 /* ---- gen_string.c ---- */
 /* r0 = 1 when the strings are equal in their first `limit` bytes (0: whole), else 0. */

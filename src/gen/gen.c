@@ -9,6 +9,7 @@
  */
 #include "gen/emit.h"
 
+#include "base/unwind.h"
 #include "bpf/prune.h"
 
 #include <assert.h>
@@ -39,6 +40,7 @@ void gen_error(struct gen *g, struct loc loc, const char *fmt, ...)
 #define PREALLOC_CELL_MAX 64u
 #define STACKS_MAX        16384u
 #define STACKS_PREALLOC   8192u
+#define PROCS_MAX         4096u
 
 static bool always_interruptible(enum attach_kind kind)
 {
@@ -95,6 +97,26 @@ static struct umap internal_map(const struct gen *g, enum umap_role role)
 			              .bpf_type = BPF_MAP_TYPE_ARRAY,
 			              .key_size = 4,
 			              .max_entries = 1 };
+	case UMAP_CHUNKS:
+		return (struct umap){ .name = "unwind",
+			              .bpf_type = BPF_MAP_TYPE_ARRAY,
+			              .flags = BPF_F_MMAPABLE,
+			              .key_size = 4,
+			              .value_size = UNWIND_CHUNK,
+			              .max_entries = 1 };
+	case UMAP_SHELVES:
+		return (struct umap){ .name = "shelves",
+			              .bpf_type = BPF_MAP_TYPE_ARRAY_OF_MAPS,
+			              .key_size = 4,
+			              .value_size = 4,
+			              .max_entries = UNIT_SHELVES };
+	case UMAP_PROCS:
+		return (struct umap){ .name = "processes",
+			              .bpf_type = BPF_MAP_TYPE_HASH,
+			              .flags = g->prealloc ? 0 : BPF_F_NO_PREALLOC,
+			              .key_size = 4,
+			              .value_size = sizeof(struct unwind_proc),
+			              .max_entries = PROCS_MAX };
 	case UMAP_USER:
 		break;
 	}
@@ -325,6 +347,7 @@ static void body(struct gen *g)
 	code_const(&g->c, R0, 0);
 	code_exit(&g->c);
 	gen_each_callbacks(g);
+	gen_unwind_step(g);
 }
 
 static void compile_once(struct gen *g)
@@ -333,6 +356,10 @@ static void compile_once(struct gen *g)
 	g->c.loc = g->v->body->loc.off;
 	g->used = (struct mark){ .stack = g->assume.scratch ? 8 : 0, .scratch = SCRATCH_FIRST };
 	g->found = (struct needs){ 0 };
+	g->unwind = (struct unwind_places){ 0 };
+	if (g->assume.unwind)
+		g->unwind = gen_unwind_reserve(g);
+	g->found.unwind = false;
 	g->loop_depth = 0;
 	g->frame = R10;
 	g->each = NULL;
@@ -389,9 +416,11 @@ static bool gen_program(struct gen *g, const struct probe *p)
 		if (g->failed)
 			return false;
 		g->found.ctx = reads_ctx(&g->c);
-		if (g->found.ctx == g->assume.ctx && g->found.scratch == g->assume.scratch)
+		if (g->found.ctx == g->assume.ctx && g->found.scratch == g->assume.scratch &&
+		    g->found.unwind == g->assume.unwind)
 			break;
 		assert(g->d->list.n == diags);
+		g->assume.unwind = g->found.unwind;
 		g->assume.ctx = g->found.ctx;
 		g->assume.scratch |= g->found.scratch;
 	}

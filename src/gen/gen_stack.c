@@ -55,13 +55,12 @@ static void keep_frames(struct gen *g, struct mem key, struct mem frames, struct
 	code_bind(c, have);
 }
 
-void gen_stack(struct gen *g, const struct type *t, struct mem dst, struct loc loc)
+/* r0 = bytes the kernel wrote behind `frames`, 0 when there is no such stack. */
+static void kernel_walk(struct gen *g, const struct type *t, struct mem frames, u32 limit,
+                        struct loc loc)
 {
 	struct code *c = &g->c;
-	struct mark m = frame_mark(g);
-	u32 ok = code_label(c),
-	    limit = MIN(t->limit ? t->limit : UNIT_STACK_FRAMES, UNIT_STACK_FRAMES);
-	struct mem frames = frame_alloc(g, sizeof(struct ustack_value));
+	u32 ok = code_label(c);
 
 	code_mov(c, R1, CTX);
 	mem_addr(g, mem_at(frames, 8), R2);
@@ -76,6 +75,44 @@ void gen_stack(struct gen *g, const struct type *t, struct mem dst, struct loc l
 	code_bind(c, ok);
 	code_alu_imm(c, BPF_RSH, R0, 3);
 	mem_store(g, 8, frames, R0);
+}
+
+/* BEGIN and END run in no process that anyone asks about. */
+static bool by_tables(struct gen *g, const struct type *t)
+{
+	struct world *w = (struct world *)g->w;
+
+	if (t->kind != TYPE_USTACK || t->walk == WALK_FP || g->v->kind == ATTACH_BEGIN ||
+	    g->v->kind == ATTACH_END)
+		return false;
+	return w->ops->features(w, FEATURE_LOOP)->loop;
+}
+
+static struct mem walk(struct gen *g, const struct type *t, u32 limit, struct loc loc)
+{
+	u32 unknown = code_label(&g->c), done = code_label(&g->c);
+	struct mem frames;
+
+	if (!by_tables(g, t)) {
+		frames = frame_alloc(g, sizeof(struct ustack_value));
+		kernel_walk(g, t, frames, limit, loc);
+		return frames;
+	}
+	gen_unwind(g, limit, unknown);
+	frames = gen_unwind_frames(g);
+	code_goto(&g->c, done);
+	code_bind(&g->c, unknown);
+	kernel_walk(g, t, frames, limit, loc);
+	code_bind(&g->c, done);
+	return frames;
+}
+
+void gen_stack(struct gen *g, const struct type *t, struct mem dst, struct loc loc)
+{
+	struct mark m = frame_mark(g);
+	u32 limit = MIN(t->limit ? t->limit : UNIT_STACK_FRAMES, UNIT_STACK_FRAMES);
+	struct mem frames = walk(g, t, limit, loc);
+
 	hash_frames(g, frames, limit);
 	mem_store(g, 8, dst, R0);
 	if (dst.base == MEM_POINTER) { /* a map's value is no key for a lookup on old kernels */
@@ -88,7 +125,7 @@ void gen_stack(struct gen *g, const struct type *t, struct mem dst, struct loc l
 	}
 	if (t->kind == TYPE_USTACK) {
 		gen_pid_tgid(g);
-		code_alu_imm(c, BPF_RSH, R0, 32);
+		code_alu_imm(&g->c, BPF_RSH, R0, 32);
 		mem_store(g, 8, mem_at(dst, 8), R0);
 	}
 	frame_release(g, m);

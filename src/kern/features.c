@@ -116,6 +116,24 @@ static bool features_uprobe_nop5(void)
 	return syscall(SYS_UPROBE) < 0 && errno == ENXIO;
 }
 
+/*
+ * A call without arguments is refused for that (EACCES) where the function is known, and for the
+ * function (EINVAL) where it is not.
+ */
+static bool features_loop(void)
+{
+	static const struct bpf_insn call[] = {
+		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_loop },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, o);
+	int prog = sys_prog_load(BPF_PROG_TYPE_KPROBE, call, ARRAY_SIZE(call), &o);
+
+	if (prog >= 0)
+		close(prog);
+	return prog == -EACCES;
+}
+
 void features_probe(struct features *f, u32 wanted)
 {
 	static const struct {
@@ -132,6 +150,7 @@ void features_probe(struct features *f, u32 wanted)
 		  features_uprobe_multi },
 		{ FEATURE_RAWTP_COOKIE, offsetof(struct features, rawtp_cookie),
 		  features_rawtp_cookie },
+		{ FEATURE_LOOP, offsetof(struct features, loop), features_loop },
 		{ FEATURE_UPROBE_NOP5, offsetof(struct features, uprobe_nop5),
 		  features_uprobe_nop5 },
 	};

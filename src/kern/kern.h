@@ -29,6 +29,13 @@ struct loaded {
 	struct live_attached attached;
 };
 
+/* Memory for unwind tables. */
+struct shelf {
+	u8 *memory; /* NULL: not mapped yet */
+	u32 n;      /* chunks; 0: there is no such shelf */
+	int fd;     /* of shelves from 1 on */
+};
+
 struct live {
 	const struct unit *unit;
 	struct arena arena;
@@ -42,9 +49,11 @@ struct live {
 	void *ring_ctx;
 	u64 *data; /* mapped words of the data map, NULL when the unit has none */
 	size_t data_size;
-	s32 data_map, ring_map; /* indices into maps, -1 none */
-	u32 n_cells;            /* possible CPUs, 0 while no per-CPU map asked */
-	u32 *online;            /* online CPUs, read on first use */
+	struct shelf shelves[UNIT_SHELVES]; /* 0: the chunks map itself */
+	u32 unwind_chunks;                  /* of shelf 0 */
+	s32 data_map, ring_map;             /* indices into maps, -1 none */
+	u32 n_cells;                        /* possible CPUs, 0 while no per-CPU map asked */
+	u32 *online;                        /* online CPUs, read on first use */
 	u32 n_online;
 	int uprobe_type, kprobe_type; /* perf event source types, 0 not read yet */
 };
@@ -52,6 +61,11 @@ struct live {
 /* ---- kern_map.c ---- */
 bool kern_map_create(struct live *l, u32 map, struct err *e);
 bool kern_map_data_open(struct live *l, struct err *e);
+
+/* ---- kern_unwind.c ---- */
+/* A descriptor, or -errno. */
+int kern_unwind_create(struct live *l, const struct umap *m, const char *name);
+void kern_unwind_close(struct live *l);
 
 /* ---- kern_prog.c ---- */
 /* Loads program i of the unit; logs as the options say. */
@@ -111,7 +125,8 @@ void detach_all(struct live *l);
 struct bpf_prog_load_opts;
 int sys_prog_load(enum bpf_prog_type type, const struct bpf_insn *insns, u32 n,
                   const struct bpf_prog_load_opts *o);
-int sys_map_create(const struct umap *m, const char *name);
+/* inner: a map like those that a map of maps holds, else -1. */
+int sys_map_create(const struct umap *m, const char *name, int inner);
 struct sys_uprobe_multi {
 	const char *path;
 	const u64 *offsets, *ref_ctrs, *cookies; /* ref_ctrs may be NULL */

@@ -50,7 +50,8 @@ bool kern_map_create(struct live *l, u32 map, struct err *e)
 	int fd;
 
 	kernel_name(name, m->name);
-	fd = sys_map_create(m, name);
+	fd = m->role == UMAP_CHUNKS || m->role == UMAP_SHELVES ? kern_unwind_create(l, m, name)
+	                                                       : sys_map_create(m, name, -1);
 	if (fd == -EPERM || fd == -EACCES) {
 		sys_refused(e, -fd, "the kernel does not let this user make BPF maps");
 		return false;

@@ -63,6 +63,7 @@ static struct live *live_new(const struct unit *u, const struct live_options *o)
 	l->unit = u;
 	l->data_map = unit_map(u, UMAP_DATA);
 	l->ring_map = unit_map(u, UMAP_RING);
+	l->unwind_chunks = MAX(o->unwind_chunks, 1u);
 	l->maps = arena_array(&l->arena, int, u->maps.n);
 	for (u32 i = 0; i < u->maps.n; i++)
 		l->maps[i] = -1;
@@ -124,6 +125,7 @@ void live_free(struct live *l)
 		return;
 	live_detach(l);
 	ring_buffer__free(l->ring);
+	kern_unwind_close(l);
 	if (l->data)
 		munmap(l->data, l->data_size);
 	for (u32 i = 0; i < l->unit->progs.n; i++)

@@ -19,6 +19,7 @@ void features_probe(struct features *f, u32 wanted);
 
 struct live_options {
 	const struct features *features; /* what is known already; NULL: nothing */
+	u32 unwind_chunks; /* chunks of memory for unwind tables at the start, if the unit has any */
 	struct buf *log; /* gets the verifier's whole log when a program is refused; may be NULL */
 	bool whole_log;  /* `log` gets it for programs that are accepted too */
 	struct buf *libbpf_log; /* gets what libbpf says meanwhile; may be NULL */
@@ -87,6 +88,20 @@ bool live_map_get(struct live *l, u32 map, const void *key, void *cells);
 bool live_map_clear(struct live *l, u32 map, struct err *e);
 /* Sets all values to 0 and keeps the keys. */
 bool live_map_zero(struct live *l, u32 map, struct err *e);
+
+/* ---- unwind tables: memory that programs read (base/unwind.h) ---- */
+
+/* Chunks in a shelf; 0 when there is none with that number. */
+u32 live_shelf_chunks(const struct live *l, u32 shelf);
+/* UNWIND_CHUNK bytes to read and write. NULL when they can not be mapped. */
+void *live_chunk(struct live *l, u32 shelf, u32 chunk);
+/* One more shelf of n chunks, *shelf its number. The kernel takes some milliseconds to make sure
+ * that no program misses it. */
+bool live_shelf_add(struct live *l, u32 n, u32 *shelf, struct err *e);
+
+/* One element of a hash: set (made when absent), removed (false when absent). */
+bool live_map_put(struct live *l, u32 map, const void *key, const void *value, struct err *e);
+bool live_map_remove(struct live *l, u32 map, const void *key);
 
 /* Instructions the kernel verified for program i (unit->progs order), for -v and the bench. */
 u32 live_insns(const struct live *l, u32 prog);

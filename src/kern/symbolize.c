@@ -61,7 +61,7 @@ static int make_map(u32 value_size, u32 flags)
 		          .max_entries = 1,
 		          .flags = flags };
 
-	return sys_map_create(&m, "memtap_ksym");
+	return sys_map_create(&m, "memtap_ksym", -1);
 }
 
 static bool make(struct symbolize *s)

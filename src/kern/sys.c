@@ -79,7 +79,7 @@ int sys_prog_load(enum bpf_prog_type type, const struct bpf_insn *insns, u32 n,
 	return fd;
 }
 
-int sys_map_create(const struct umap *m, const char *name)
+int sys_map_create(const struct umap *m, const char *name, int inner)
 {
 	union bpf_attr attr;
 
@@ -89,6 +89,7 @@ int sys_map_create(const struct umap *m, const char *name)
 	attr.value_size = m->value_size;
 	attr.max_entries = m->max_entries;
 	attr.map_flags = m->flags;
+	attr.inner_map_fd = inner < 0 ? 0 : (u32)inner;
 	strncpy(attr.map_name, name, sizeof(attr.map_name) - 1);
 	return sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
 }

@@ -90,7 +90,7 @@ static const struct func funcs[] = {
 	{ ROW("reg", FUNC_REG, 1, 1) },
 	{ ROW("cgroupid", FUNC_CGROUPID, 1, 1) },
 	{ ROW("cgroup_path", FUNC_CGROUP_PATH, 1, 2) },
-	{ ROW("ustack", FUNC_USTACK, 0, 2) },
+	{ ROW("ustack", FUNC_USTACK, 0, 3) },
 	{ ROW("kstack", FUNC_KSTACK, 0, 2) },
 	{ ROW("nsecs", FUNC_NSECS, 0, 1) },
 	{ ROW("signal", FUNC_SIGNAL, 1, 1), .no_value = true, .unsafe = true },

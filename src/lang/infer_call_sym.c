@@ -148,58 +148,76 @@ const struct type *infer_call_cgroup_path(struct infer *in, struct node *n)
 
 /* ---- stacks ------------------------------------------------------------------------------------- */
 
+/* How a stack is printed, or (walk) how a user stack is found. */
 static const struct {
 	const char *name;
 	enum stack_mode mode;
+	bool is_walk;
+	enum stack_walk walk;
 } modes[] = {
-	{ "bpftrace", STACK_BPFTRACE },
-	{ "perf", STACK_PERF },
-	{ "raw", STACK_RAW },
+	{ "bpftrace", STACK_BPFTRACE, false, 0 }, { "perf", STACK_PERF, false, 0 },
+	{ "raw", STACK_RAW, false, 0 },           { "fp", 0, true, WALK_FP },
+	{ "dwarf", 0, true, WALK_AUTO },
 };
 
-static bool stack_mode(struct infer *in, const struct node *a, enum stack_mode *mode)
+static bool stack_mode(struct infer *in, const struct node *a, bool user, struct type *t)
 {
 	struct near near;
 
 	near_init(&near, infer_text(in, a->string));
 	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
-		if (str_is(a->string, modes[i].name)) {
-			*mode = modes[i].mode;
-			return true;
+		if (modes[i].is_walk && !user)
+			continue;
+		if (!str_is(a->string, modes[i].name)) {
+			near_offer(&near, modes[i].name);
+			continue;
 		}
-		near_offer(&near, modes[i].name);
+		if (modes[i].is_walk)
+			t->walk = modes[i].walk;
+		else
+			t->mode = modes[i].mode;
+		return true;
 	}
 	infer_error(in, a->loc, "Unknown stack mode: '%.*s'", STR_ARG(a->string));
-	infer_hint(in, "use one of bpftrace, perf, raw");
+	infer_hint(in, user ? "use one of bpftrace, perf, raw, fp, dwarf"
+	                    : "use one of bpftrace, perf, raw");
 	return false;
 }
 
-/* kstack([mode,] [limit]) */
+static bool stack_limit(struct infer *in, struct node *n, u32 i, struct type *t)
+{
+	s64 limit;
+
+	if (!infer_literal_int(in, n, i, &limit))
+		return false;
+	if (limit < 1 || limit > (s64)UNIT_STACK_FRAMES) {
+		infer_error(in, infer_arg(n, i)->loc, "a stack has 1 to %u frames, not %lld",
+		            UNIT_STACK_FRAMES, (long long)limit);
+		return false;
+	}
+	t->limit = (u32)limit;
+	return true;
+}
+
+/* kstack([mode,] [limit]), ustack([mode,] [walk,] [limit]) */
 const struct type *infer_call_stack(struct infer *in, struct node *n)
 {
-	enum type_kind kind = n->call.f->id == FUNC_KSTACK ? TYPE_KSTACK : TYPE_USTACK;
-	enum stack_mode mode = in->config->stack_mode;
-	struct node *a = n->call.args;
-	s64 limit = UNIT_STACK_FRAMES;
-	u32 i = 0;
+	bool user = n->call.f->id == FUNC_USTACK;
+	struct type *t = arena_new(in->arena, struct type);
+	const struct node *a = n->call.args;
+	u32 i = 0, most = user ? 2 : 1;
 
-	if (a && a->kind == NODE_IDENT) {
-		if (!stack_mode(in, a, &mode))
+	*t = *type_stack(in->arena, user ? TYPE_USTACK : TYPE_KSTACK, in->config->stack_mode,
+	                 UNIT_STACK_FRAMES);
+	for (; a && a->kind == NODE_IDENT && i < most; a = a->next, i++)
+		if (!stack_mode(in, a, user, t))
 			return NULL;
-		i++;
-	}
 	if (i + 1 < n->call.n_args)
 		return infer_error(in, infer_arg(n, i + 1)->loc,
 		                   "%s() takes a mode, then a number of frames", n->call.f->name);
-	if (i < n->call.n_args) {
-		if (!infer_literal_int(in, n, i, &limit))
-			return NULL;
-		if (limit < 1 || limit > (s64)UNIT_STACK_FRAMES)
-			return infer_error(in, infer_arg(n, i)->loc,
-			                   "a stack has 1 to %u frames, not %lld",
-			                   UNIT_STACK_FRAMES, (long long)limit);
-	}
-	return type_stack(in->arena, kind, mode, (u32)limit);
+	if (a && !stack_limit(in, n, i, t))
+		return NULL;
+	return t;
 }
 
 /* ---- the rest ----------------------------------------------------------------------------------- */

@@ -56,6 +56,8 @@ struct out_ops {
 	void (*lost)(struct buf *b, const struct out *o, u64 n);
 	/* JSON only, as `attached`: what went wrong in a program. */
 	void (*runtime_error)(struct buf *b, const struct out *o, const struct out_error *e);
+	/* JSON only: what became of user stacks, counted by enum ucount. */
+	void (*stacks)(struct buf *b, const struct out *o, const u64 counts[N_UCOUNT]);
 	/* What a file (kind "cat") or command ("syscall") contained or said. */
 	void (*text)(struct buf *b, const struct out *o, const char *kind, const char *text);
 };

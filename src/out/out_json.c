@@ -340,6 +340,16 @@ static void json_lost(struct buf *b, const struct out *o, u64 n)
 	           n, n);
 }
 
+static void json_stacks(struct buf *b, const struct out *o, const u64 counts[N_UCOUNT])
+{
+	(void)o;
+	buf_printf(b,
+	           "{\"type\": \"stacks\", \"data\": {\"whole\": %" PRIu64 ", \"cut\": %" PRIu64
+	           ", \"frame_pointers\": %" PRIu64 ", \"kernel\": %" PRIu64 "}}\n",
+	           counts[UCOUNT_WHOLE], counts[UCOUNT_CUT], counts[UCOUNT_FP],
+	           counts[UCOUNT_KERNEL]);
+}
+
 static void json_error_head(struct buf *b, const struct out_error *e)
 {
 	if (e->helper)
@@ -368,6 +378,7 @@ const struct out_ops out_json = {
 	.map = json_map,
 	.keyed = json_keyed,
 	.lost = json_lost,
+	.stacks = json_stacks,
 	.runtime_error = json_runtime_error,
 	.text = json_text_op,
 };

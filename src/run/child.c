@@ -183,13 +183,13 @@ struct child *child_start(const char *command, struct err *e)
 	return c;
 }
 
-bool child_release(struct child *c, bool hold_end, struct err *e)
+bool child_release(struct child *c, bool hold_end, bool hold_loader, struct err *e)
 {
 	ssize_t n;
 	int code;
 
 	/* Refused where another debugger or a policy is in the way; then it just runs on. */
-	tracee_attach(&c->tracee, c->pid, hold_end);
+	tracee_attach(&c->tracee, c->pid, hold_end, hold_loader);
 	c->released = true;
 	if (send(c->socket, "", 1, MSG_NOSIGNAL) != 1)
 		return err_sys(e, errno, "the process for %s is gone", c->program);

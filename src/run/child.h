@@ -24,9 +24,10 @@ s32 child_pid(const struct child *c);
 /* Path of the program that will run (PATH resolved), owned by the child. */
 const char *child_program(const struct child *c);
 /* Lets it go as far as the first instruction of its program, which is mapped then; child_resume()
- * lets it run. With hold_end it is held again at its end, and where it calls exec again: see
- * child_is_held(). False and *e when exec failed. */
-bool child_release(struct child *c, bool hold_end, struct err *e);
+ * lets it run. With hold_end it is held again at its end, and where it calls exec again, with
+ * hold_loader whenever the dynamic loader has mapped code: see child_is_held(). False and *e when
+ * exec failed. */
+bool child_release(struct child *c, bool hold_end, bool hold_loader, struct err *e);
 void child_resume(struct child *c);
 /* True when it stands still and its maps can be read, until child_resume(). To be called whenever
  * child_held_fd() is readable: it passes signals on too. */

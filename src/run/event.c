@@ -227,6 +227,15 @@ static void do_unwatch(struct events *ev, const struct urecord *r, const u8 *rec
 	live_unwatch(ev->live, address);
 }
 
+static void do_process(struct events *ev, const struct urecord *r, const u8 *record)
+{
+	u64 pid;
+
+	memcpy(&pid, record + r->args[0].off, sizeof(pid));
+	if (ev->unwind)
+		unwind_ask(ev->unwind, (u32)pid);
+}
+
 static event_fn *const event_fns[] = {
 	[ACTION_PRINTF] = do_printf,
 	[ACTION_PRINT_MAP] = do_print_map,
@@ -242,6 +251,7 @@ static event_fn *const event_fns[] = {
 	[ACTION_ERRORF] = do_message,
 	[ACTION_WARNF] = do_message,
 	[ACTION_UNWATCH] = do_unwatch,
+	[ACTION_PROCESS] = do_process,
 };
 
 /* The record with at least the bytes its layout has. */

@@ -10,12 +10,14 @@
 #include "out/out.h"
 #include "run/output.h"
 #include "run/session.h"
+#include "run/unwind.h"
 
 struct events {
 	const struct unit *unit;
 	struct live *live;
 	const struct session_options *options;
 	struct output *output;
+	struct unwind *unwind; /* NULL: no stacks are walked by tables */
 	struct out out;
 	struct buf scratch; /* of one record */
 	bool exiting;       /* exit() was seen: later records are dropped */

@@ -12,6 +12,7 @@
 #include "run/session.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -43,6 +44,7 @@ struct session {
 	struct live *live;
 	struct output output;
 	struct names names;
+	struct unwind *unwind; /* NULL: no stacks are walked by tables */
 	struct events events;
 	struct trouble trouble;
 	sigset_t old_mask;
@@ -161,6 +163,8 @@ static void on_held(struct session *s)
 {
 	if (!child_is_held(s->child))
 		return;
+	if (s->unwind)
+		unwind_note(s->unwind, (u32)target_pid(s));
 	note_now(s);
 	child_resume(s->child);
 }
@@ -284,9 +288,11 @@ static bool loop_once(struct session *s, struct err *e)
 /* The first look at a child is while it is held behind exec. */
 static bool release(struct session *s, struct err *e)
 {
-	if (s->child && !child_release(s->child, s->user_names, e))
+	if (s->child && !child_release(s->child, s->user_names, s->unwind, e))
 		return false;
 	s->note_every = NOTE_MS;
+	if (s->unwind && s->child)
+		unwind_note(s->unwind, (u32)target_pid(s));
 	note_now(s);
 	if (s->child)
 		child_resume(s->child);
@@ -309,12 +315,22 @@ static bool load(struct session *s, struct err *e)
 	struct buf log = { 0 };
 	struct live_options o = { .features = s->options->features, .log = &log };
 
+	if (unwind_wanted(s->unit)) {
+		s->unwind = unwind_new(s->unit, s->options->unwind_limit);
+		if (s->options->pid)
+			unwind_prepare(s->unwind, (u32)s->options->pid);
+		o.unwind_chunks = unwind_chunks(s->unwind);
+	}
 	s->live = live_load(s->unit, &o, e);
 	if (!s->live && s->options->verbose && log.n)
 		s->options->report(s->options->report_ctx, REPORT_NOTE, NULL, buf_text(&log));
 	buf_free(&log);
 	if (!s->live)
 		return false;
+	if (s->unwind) {
+		unwind_start(s->unwind, s->live);
+		unwind_note(s->unwind, (u32)s->options->pid);
+	}
 	live_data_set(s->live, UDATA_START, now_ns(CLOCK_BOOTTIME));
 	live_data_set(s->live, UDATA_CPID, s->child ? (u64)child_pid(s->child) : 0);
 	return true;
@@ -397,6 +413,7 @@ static void init_events(struct session *s)
 		.live = s->live,
 		.options = s->options,
 		.output = &s->output,
+		.unwind = s->unwind,
 		.out = { .unit = s->unit,
 		         .namer = &s->names.namer,
 		         .ops = s->options->json ? &out_json : &out_text },
@@ -515,6 +532,42 @@ static bool detach(struct session *s, struct err *e)
 	return live_ring_read(s->live, drop_record, NULL, e);
 }
 
+static void note_stacks(struct session *s, const struct unwind_stat *n)
+{
+	struct buf b = { 0 };
+
+	buf_printf(&b,
+	           "stacks: %" PRIu64 " whole, %" PRIu64 " cut, %" PRIu64 " by the kernel; %" PRIu64
+	           " fell back to frame pointers\n",
+	           n->counts[UCOUNT_WHOLE], n->counts[UCOUNT_CUT], n->counts[UCOUNT_KERNEL],
+	           n->counts[UCOUNT_FP]);
+	buf_printf(&b,
+	           "unwind tables: %u processes, %u files, %u rows (%u too rich), %" PRIu64
+	           " KiB, read in %" PRIu64 ".%" PRIu64 " ms",
+	           n->processes, n->files, n->rows, n->rich, n->bytes / 1024, n->ns / 1000000,
+	           n->ns / 100000 % 10);
+	if (n->unreadable)
+		buf_printf(&b, "; %u files could not be read", n->unreadable);
+	if (n->no_room)
+		buf_printf(&b, "; no room for %u mappings", n->no_room);
+	note(s, buf_text(&b));
+	buf_free(&b);
+}
+
+/* What became of the user stacks: in JSON, and with -v, where it also says what tables took. */
+static void report_stacks(struct session *s)
+{
+	struct unwind_stat n;
+
+	if (!s->unwind || (!s->options->verbose && !s->options->json))
+		return;
+	unwind_stat(s->unwind, &n);
+	if (s->options->json)
+		s->events.out.ops->stacks(&s->output.text, &s->events.out, n.counts);
+	else
+		note_stacks(s, &n);
+}
+
 static bool finish(struct session *s, struct err *e)
 {
 	note_now(s);
@@ -529,6 +582,7 @@ static bool finish(struct session *s, struct err *e)
 		print_maps(s);
 	trouble_check(&s->trouble, &s->events);
 	trouble_end(&s->trouble, &s->events);
+	report_stacks(s);
 	output_flush(&s->output);
 	return true;
 }
@@ -572,6 +626,7 @@ static void close_all(struct session *s)
 	trouble_free(&s->trouble);
 	if (s->live)
 		names_free(&s->names);
+	unwind_free(s->unwind);
 	live_free(s->live);
 	if (!s->child && s->target_fd >= 0)
 		close(s->target_fd);

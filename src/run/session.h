@@ -35,6 +35,7 @@ struct session_options {
 	enum buffering buffering; /* -B */
 	const char *output;       /* -o: file to write to (made or emptied), NULL: output_fd */
 	int output_fd;            /* usually 1 */
+	u64 unwind_limit;         /* bytes for unwind tables, 0: the default */
 	s32 pid;                  /* -p: end when this process ends; 0 none */
 	const struct features *features; /* NULL: the loader asks the kernel itself */
 	/* `loc` is a place in the unit's source or NULL. */

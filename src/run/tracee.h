@@ -17,17 +17,21 @@ struct tracee {
 	bool to_end;   /* stays attached after exec */
 	bool stands;   /* still, until tracee_continue() */
 	bool reaped;
+	bool loader;    /* stands still, too, when the dynamic loader has mapped code */
+	bool loading;   /* ... which it still does */
+	bool maps_code; /* its present system call does */
+	u64 loader_start, loader_end;
 	int status; /* of waitpid(), once reaped */
 	int fd;     /* readable when tracee_next() has work, -1 none */
 	sigset_t old_mask;
 };
 
 /* Attaches to a child. False when that is refused, for example by another debugger. */
-bool tracee_attach(struct tracee *t, pid_t pid, bool to_end);
+bool tracee_attach(struct tracee *t, pid_t pid, bool to_end, bool loader);
 /* Waits until it stands still behind exec. False when it ended instead, or is not attached. */
 bool tracee_wait_exec(struct tracee *t);
 /* Deals with what happened to it (signals are passed on, stops obeyed). True when it stands still
- * behind another exec or at its end, its maps still there. */
+ * behind another exec or at its end, its maps still there, or when the loader has mapped code. */
 bool tracee_next(struct tracee *t);
 /* Lets it run on; detaches where nothing more is waited for. */
 void tracee_continue(struct tracee *t);

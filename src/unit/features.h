@@ -17,7 +17,8 @@ enum feature {
 	FEATURE_UPROBE_MULTI = 1 << 4,
 	FEATURE_RAWTP_COOKIE = 1 << 5,
 	FEATURE_UPROBE_NOP5 = 1 << 6,
-	FEATURES_ALL = (1 << 7) - 1,
+	FEATURE_LOOP = 1 << 7,
+	FEATURES_ALL = (1 << 8) - 1,
 };
 
 struct features {
@@ -28,6 +29,7 @@ struct features {
 	bool fentry;       /* fentry programs load */
 	bool uprobe_multi; /* 6.6 */
 	bool rawtp_cookie; /* bpf_get_attach_cookie in raw tracepoints (6.10) */
+	bool loop;         /* bpf_loop() (5.17) */
 	bool uprobe_nop5;  /* user probes on a 5-byte nop need no trap (6.18) */
 };
 

@@ -56,6 +56,11 @@ enum type_kind {
 enum space { SPACE_NONE, SPACE_USER, SPACE_KERNEL };
 
 enum stack_mode { STACK_BPFTRACE, STACK_PERF, STACK_RAW };
+/* How the frames of a user stack are found. */
+enum stack_walk {
+	WALK_AUTO, /* by unwind tables, what they do not know by frame pointers */
+	WALK_FP,   /* by frame pointers, as the kernel does it */
+};
 
 struct type;
 
@@ -97,6 +102,7 @@ struct type {
 	u32 bits;             /* HIST: log2 of sub-buckets per power of two, 0..5 */
 	s64 min, max, step;   /* LHIST */
 	enum stack_mode mode; /* KSTACK, USTACK */
+	enum stack_walk walk; /* USTACK */
 	u32 limit;            /* KSTACK, USTACK: frames */
 	const char *text;     /* TIMESTAMP: strftime format, CGROUP_PATH: filter glob or NULL */
 };

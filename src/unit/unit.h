@@ -27,10 +27,24 @@ enum umap_role {
 	UMAP_SCRATCH, /* per-CPU array, UNIT_SCRATCH_SLOTS elements: u64 busy flag, then memory */
 	UMAP_STACKS,  /* hash: u64 stack id -> struct ustack_value */
 	UMAP_ZERO,    /* one-element array, never written: what new elements start as */
+	UMAP_CHUNKS,  /* array of UNWIND_CHUNK bytes: unwind tables; sized by the loader */
+	UMAP_SHELVES, /* array of maps like UMAP_CHUNKS, for tables there was no room for */
+	UMAP_PROCS,   /* hash: u32 pid -> struct unwind_proc */
 };
 
 #define UNIT_SCRATCH_SLOTS 4u
-#define UNIT_STACK_FRAMES  127u
+#define UNIT_SHELVES       32u
+
+/* Counters of each scratch slot, behind its busy flag: of user stacks walked by unwind tables. */
+enum ucount {
+	UCOUNT_WHOLE,  /* up to the outermost frame */
+	UCOUNT_CUT,    /* not so far */
+	UCOUNT_FP,     /* of both: with frames found by the frame pointer */
+	UCOUNT_KERNEL, /* the process had no tables yet: walked by the kernel */
+	N_UCOUNT,
+};
+
+#define UNIT_STACK_FRAMES 127u
 
 /* Value of the stacks map: as many frames as were found, innermost first. */
 struct ustack_value {
@@ -77,6 +91,7 @@ enum action {
 	ACTION_ERRORF,      /* printf to stderr with the source position */
 	ACTION_WARNF,
 	ACTION_UNWATCH, /* args[0] = address: watchpoints on it are removed */
+	ACTION_PROCESS, /* a process whose unwind tables are missing or old: args[0] = pid */
 };
 
 /* Bytes of a record in the ring: u64 index into unit->records, then the args by their offsets. A

@@ -9,8 +9,9 @@
 #include "bpf/dis.h"
 
 static const char *const role_names[] = {
-	[UMAP_USER] = "user",       [UMAP_DATA] = "data",     [UMAP_RING] = "ring",
-	[UMAP_SCRATCH] = "scratch", [UMAP_STACKS] = "stacks", [UMAP_ZERO] = "zero",
+	[UMAP_USER] = "user",       [UMAP_DATA] = "data",       [UMAP_RING] = "ring",
+	[UMAP_SCRATCH] = "scratch", [UMAP_STACKS] = "stacks",   [UMAP_ZERO] = "zero",
+	[UMAP_CHUNKS] = "chunks",   [UMAP_SHELVES] = "shelves", [UMAP_PROCS] = "processes",
 };
 
 static const char *const action_names[] = {
@@ -28,6 +29,7 @@ static const char *const action_names[] = {
 	[ACTION_ERRORF] = "errorf",
 	[ACTION_WARNF] = "warnf",
 	[ACTION_UNWATCH] = "unwatch",
+	[ACTION_PROCESS] = "process",
 };
 
 static const char *const error_names[] = {
@@ -62,6 +64,8 @@ static const char *map_type_name(u32 type)
 		return "stack_trace";
 	case BPF_MAP_TYPE_RINGBUF:
 		return "ringbuf";
+	case BPF_MAP_TYPE_ARRAY_OF_MAPS:
+		return "array_of_maps";
 	default:
 		return NULL;
 	}

@@ -16,6 +16,7 @@
 #include "run/world_linux.h"
 
 static const struct features all_features = {
+	.asked = FEATURES_ALL, /* loop is not among them: dumps stay short */
 	.btf = true,
 	.kprobe = true,
 	.kprobe_multi = true,

@@ -48,7 +48,7 @@ static void test_child_words(void **state)
 
 		if (!c)
 			fail_msg("%s: %s", cases[i].command, e.text);
-		assert_true(child_release(c, false, &e));
+		assert_true(child_release(c, false, false, &e));
 		child_resume(c);
 		code = child_wait(c);
 		if (code != cases[i].code)
@@ -92,7 +92,7 @@ static void test_child_no_exec(void **state)
 	close(fd);
 	c = child_start(path, &e);
 	assert_non_null(c);
-	assert_false(child_release(c, false, &e));
+	assert_false(child_release(c, false, false, &e));
 	assert_non_null(strstr(e.text, "Exec format error"));
 	child_free(c);
 	unlink(path);
@@ -123,7 +123,7 @@ static void test_child_is_ended(void **state)
 	(void)state;
 	assert_non_null(c);
 	pid = child_pid(c);
-	assert_true(child_release(c, false, &e));
+	assert_true(child_release(c, false, false, &e));
 	child_resume(c);
 	child_free(c);
 	assert_int_equal(kill(pid, 0), -1);
@@ -172,7 +172,7 @@ static void test_child_held(void **state)
 		int code;
 
 		assert_non_null(c);
-		assert_true(child_release(c, true, &e));
+		assert_true(child_release(c, true, false, &e));
 		held = serve_to_end(c);
 		code = child_wait(c);
 		if (held != cases[i].held || code != cases[i].code)
@@ -202,7 +202,7 @@ static void test_child_maps_at_end(void **state)
 
 	(void)state;
 	assert_non_null(c);
-	assert_true(child_release(c, true, &e));
+	assert_true(child_release(c, true, false, &e));
 	assert_true(has_maps(child_pid(c)));
 	child_resume(c);
 	p.fd = child_held_fd(c);
@@ -223,7 +223,7 @@ static void test_child_let_go(void **state)
 
 	(void)state;
 	assert_non_null(c);
-	assert_true(child_release(c, true, &e));
+	assert_true(child_release(c, true, false, &e));
 	child_resume(c);
 	child_let_go(c);
 	assert_int_equal(child_held_fd(c), -1);

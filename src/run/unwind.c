@@ -1,0 +1,769 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Unwind tables of processes, in memory that programs read while they are written.
+ *
+ *     file (device:inode:mtime, build id) --> pieces of rows in chunks, shared
+ *     process --> list of spans in a chunk  --> map of processes
+ *
+ * A list is written whole to fresh memory and then put in place by one map update, so a program
+ * sees the old one or the new one. Freed memory rests for REST_NS before it is used again: a
+ * program that still reads it has left it by then (it runs for microseconds).
+ *
+ * When memory runs out, processes that have ended give theirs back, then those without a stack
+ * since the last time; a file goes when no list names it, the one longest unused first.
+ *
+ * One thread reads the tables of processes that programs ask for; -p and -c are read before
+ * their first event. All of it is behind one lock.
+ */
+#include "run/unwind.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/hmap.h"
+#include "read/procmaps.h"
+#include "run/unwind_memory.h"
+#include "sym/files.h"
+#include "sym/unwind_table.h"
+
+#define FIRST_CHUNKS 8u  /* the start, when nothing is known: 1 MiB */
+#define SHELF_CHUNKS 32u /* what is added at a time: 4 MiB */
+#define REST_NS      1000000000ull
+#define SPANS_MAX    ((u32)UNWIND_CHUNK_SPANS)
+#define QUEUE_MAX    256u
+/* An address in no span may be none at all (a broken stack): asked again this late, then later. */
+#define AGAIN_NS     10000000ull
+#define AGAIN_MAX_NS 1000000000ull
+#define THREAD_STACK (256u << 10)
+
+/* Rows of a file in one chunk. */
+struct piece {
+	struct unwind_extent at;
+	u32 n;
+	u32 first_pc;
+};
+
+struct file {
+	struct file_id id;
+	char build_id[64];
+	bool vdso, read, failed, loaded;
+	struct unwind_table table; /* its rows only until they are loaded */
+	u32 n_rows, n_rich;
+	struct piece *pieces;
+	u32 n_pieces;
+	u32 users; /* processes whose list names it */
+	u64 used;
+};
+
+struct process {
+	u32 pid;
+	bool listed;
+	struct unwind_extent list;
+	u32 n_spans;
+	struct file **files;
+	u32 n_files;
+	u64 hash;     /* of the maps it was made from */
+	u64 again_ns; /* when the program may ask again, 0: it may */
+	u64 pause_ns; /* how long it waited last */
+};
+
+/* Freed, but perhaps still read. */
+struct resting {
+	struct unwind_extent at;
+	u64 until_ns;
+};
+
+struct unwind {
+	const struct unit *unit;
+	struct live *live;
+	u64 limit;
+	u32 procs_map;
+	struct files *names;
+	VEC(struct file *) files;
+	VEC(struct process *) procs;
+	VEC(struct resting) resting;
+	struct arena arena; /* of the three */
+	struct unwind_memory memory;
+	struct unwind_stat stat;
+	u64 clock;
+
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	pthread_t thread;
+	bool has_thread, ending;
+	u32 queue[QUEUE_MAX];
+	u32 n_queue;
+};
+
+static u64 now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * 1000000000ull + (u64)t.tv_nsec;
+}
+
+static void *must(void *p)
+{
+	if (!p)
+		abort(); /* out of memory, see base/arena.h */
+	return p;
+}
+
+bool unwind_wanted(const struct unit *u)
+{
+	return unit_map(u, UMAP_PROCS) >= 0;
+}
+
+struct unwind *unwind_new(const struct unit *u, u64 limit)
+{
+	struct unwind *w = must(calloc(1, sizeof(*w)));
+	pthread_condattr_t attr;
+
+	w->unit = u;
+	w->limit = limit ? limit : UNWIND_MEMORY;
+	w->names = files_new();
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&w->wake, &attr);
+	pthread_condattr_destroy(&attr);
+	return w;
+}
+
+/* ---- memory ---- */
+
+static void rest(struct unwind *w, struct unwind_extent at)
+{
+	vec_add(&w->arena, &w->resting, ((struct resting){ at, now_ns() + REST_NS }));
+}
+
+static void end_rest(struct unwind *w)
+{
+	u64 now = now_ns();
+	u32 kept = 0;
+
+	for (u32 i = 0; i < w->resting.n; i++) {
+		if (w->resting.v[i].until_ns <= now)
+			unwind_memory_give(&w->memory, w->resting.v[i].at);
+		else
+			w->resting.v[kept++] = w->resting.v[i];
+	}
+	w->resting.n = kept;
+}
+
+static void unload(struct unwind *w, struct file *f)
+{
+	for (u32 i = 0; i < f->n_pieces; i++)
+		rest(w, f->pieces[i].at);
+	w->stat.bytes -= (u64)f->n_rows * sizeof(struct unwind_row);
+	w->stat.rows -= f->n_rows;
+	w->stat.rich -= f->n_rich;
+	w->stat.files--;
+	free(f->pieces);
+	f->pieces = NULL;
+	f->n_pieces = 0;
+	f->loaded = f->read = false;
+}
+
+/* The process's list no longer counts. */
+static void unlist(struct unwind *w, struct process *p)
+{
+	if (p->listed && p->list.n)
+		rest(w, p->list);
+	for (u32 i = 0; i < p->n_files; i++)
+		p->files[i]->users--;
+	free(p->files);
+	p->files = NULL;
+	p->n_files = 0;
+	w->stat.processes -= p->listed;
+	p->listed = false;
+}
+
+static void forget(struct unwind *w, struct process *p)
+{
+	if (w->live)
+		live_map_remove(w->live, w->procs_map, &p->pid);
+	unlist(w, p);
+	for (u32 i = 0; i < w->procs.n; i++)
+		if (w->procs.v[i] == p)
+			w->procs.v[i] = w->procs.v[--w->procs.n];
+	free(p);
+}
+
+/* True when a program has walked a stack of it since the last time this was asked. */
+static bool was_used(struct unwind *w, const struct process *p)
+{
+	struct unwind_proc value;
+	struct err e;
+
+	if (!live_map_get(w->live, w->procs_map, &p->pid, &value) || !value.used)
+		return false;
+	value.used = 0;
+	live_map_put(w->live, w->procs_map, &p->pid, &value, &e);
+	return true;
+}
+
+/* Forgets processes that have ended, else (hard) those not in use; never `keep`. */
+static bool forget_some(struct unwind *w, bool hard, const struct process *keep)
+{
+	u32 before = w->procs.n;
+
+	for (u32 i = w->procs.n; i--;) {
+		struct process *p = w->procs.v[i];
+		bool gone = kill((pid_t)p->pid, 0) < 0 && errno == ESRCH;
+
+		if (p != keep && (gone || (hard && !was_used(w, p))))
+			forget(w, p);
+	}
+	return w->procs.n < before;
+}
+
+static bool unload_oldest(struct unwind *w)
+{
+	struct file *oldest = NULL;
+
+	for (u32 i = 0; i < w->files.n; i++) {
+		struct file *f = w->files.v[i];
+
+		if (f->loaded && f->n_pieces && !f->users && (!oldest || f->used < oldest->used))
+			oldest = f;
+	}
+	if (oldest)
+		unload(w, oldest);
+	return oldest;
+}
+
+static bool add_shelf(struct unwind *w)
+{
+	u64 have = w->memory.all_units * UNWIND_UNIT;
+	u32 n, shelf;
+	struct err e;
+
+	if (have >= w->limit)
+		return false;
+	n = (u32)MIN((u64)SHELF_CHUNKS, (w->limit - have) / UNWIND_CHUNK);
+	if (!n || !live_shelf_add(w->live, n, &shelf, &e))
+		return false;
+	unwind_memory_add(&w->memory, shelf, n);
+	return true;
+}
+
+/* Makes at least `units` free, or says no. */
+static bool make_room(struct unwind *w, u32 units, const struct process *keep)
+{
+	end_rest(w);
+	if (w->memory.free_units >= units || add_shelf(w))
+		return true;
+	forget_some(w, false, keep);
+	while (unload_oldest(w))
+		;
+	if (!w->resting.n && forget_some(w, true, keep))
+		while (unload_oldest(w))
+			;
+	/* What was freed just now is there for the next one. */
+	return false;
+}
+
+/* ---- files ---- */
+
+static struct file *file_add(struct unwind *w)
+{
+	struct file *f = must(calloc(1, sizeof(*f)));
+
+	vec_add(&w->arena, &w->files, f);
+	return f;
+}
+
+static struct file *file_of_vdso(struct unwind *w)
+{
+	struct file *f;
+
+	for (u32 i = 0; i < w->files.n; i++)
+		if (w->files.v[i]->vdso)
+			return w->files.v[i];
+	f = file_add(w);
+	f->vdso = true;
+	return f;
+}
+
+static bool same_id(struct file_id a, struct file_id b)
+{
+	return a.slot == b.slot && a.generation == b.generation;
+}
+
+/* The file mapped at m: known by its inode, or by its build id (the same library in a container). */
+static struct file *file_get(struct unwind *w, u32 pid, const struct procmap *m)
+{
+	struct file_id id;
+	char build_id[64] = "";
+	struct file *f;
+
+	if (strcmp(m->path, "[vdso]") == 0)
+		return file_of_vdso(w);
+	id = files_bind(w->names, pid, m);
+	if (!id.generation)
+		return NULL;
+	for (u32 i = 0; i < w->files.n; i++)
+		if (same_id(w->files.v[i]->id, id))
+			return w->files.v[i];
+	if (unwind_table_build_id(files_path(w->names, id).text, build_id))
+		for (u32 i = 0; i < w->files.n; i++)
+			if (strcmp(w->files.v[i]->build_id, build_id) == 0) {
+				w->files.v[i]->id = id;
+				return w->files.v[i];
+			}
+	f = file_add(w);
+	f->id = id;
+	memcpy(f->build_id, build_id, sizeof(build_id));
+	return f;
+}
+
+static void file_read(struct unwind *w, struct file *f)
+{
+	struct err e;
+	u64 start = now_ns();
+	bool ok;
+
+	if (f->read || f->failed)
+		return;
+	ok = f->vdso ? unwind_table_vdso(&f->table, &e)
+	             : unwind_table_read(files_path(w->names, f->id).text, &f->table, &e);
+	f->read = ok;
+	f->failed = !ok;
+	f->n_rows = f->table.rows.n;
+	f->n_rich = f->table.rows.n_rich;
+	w->stat.unreadable += !ok;
+	w->stat.ns += now_ns() - start;
+}
+
+static u32 units_of_rows(u32 rows)
+{
+	return (rows + 3) / 4;
+}
+
+/* Copies rows from `from` on to one piece of free memory. */
+static bool load_piece(struct unwind *w, struct file *f, u32 from)
+{
+	const struct unwind_row *rows = f->table.rows.v + from;
+	u32 left = f->n_rows - from;
+	struct piece p = { .n = left, .first_pc = rows[0].pc };
+	u8 *memory;
+
+	if (!unwind_memory_some(&w->memory, MIN(units_of_rows(left), UNWIND_CHUNK_UNITS), &p.at))
+		return false;
+	memory = live_chunk(w->live, p.at.shelf, p.at.chunk);
+	p.n = MIN(left, p.at.n * 4u);
+	f->pieces = must(realloc(f->pieces, (f->n_pieces + 1) * sizeof(p)));
+	f->pieces[f->n_pieces++] = p;
+	if (!memory)
+		return false;
+	memcpy(memory + (size_t)p.at.first * UNWIND_UNIT, rows, p.n * sizeof(*rows));
+	return true;
+}
+
+/* The rows of a file into the kernel; false when there is no room. */
+static bool file_load(struct unwind *w, struct file *f, const struct process *keep)
+{
+	u64 start = now_ns();
+	u32 from = 0;
+
+	f->used = ++w->clock;
+	file_read(w, f);
+	if (f->loaded || !f->read || !f->n_rows)
+		return true;
+	while (w->memory.free_units < units_of_rows(f->n_rows))
+		if (!make_room(w, units_of_rows(f->n_rows), keep))
+			return false;
+	while (from < f->n_rows && load_piece(w, f, from))
+		from += f->pieces[f->n_pieces - 1].n;
+	w->stat.files++;
+	w->stat.rows += f->n_rows;
+	w->stat.rich += f->n_rich;
+	w->stat.bytes += (u64)f->n_rows * sizeof(struct unwind_row);
+	w->stat.ns += now_ns() - start;
+	f->loaded = true;
+	ehframe_free(&f->table.rows);
+	if (from == f->n_rows)
+		return true;
+	unload(w, f);
+	return false;
+}
+
+/* ---- processes ---- */
+
+struct list {
+	struct unwind *w;
+	struct process *p;
+	struct unwind_span spans[SPANS_MAX];
+	u32 n;
+	struct file **files;
+	u32 n_files;
+};
+
+static void span_add(struct list *l, struct unwind_span s)
+{
+	if (l->n < SPANS_MAX)
+		l->spans[l->n++] = s;
+	else
+		l->w->stat.no_room++;
+}
+
+/* Code without a table. */
+static void span_bare(struct list *l, const struct procmap *m)
+{
+	span_add(l, (struct unwind_span){ .start = m->start,
+	                                  .size = (u32)MIN(m->end - m->start, UINT32_MAX) });
+}
+
+/* One span for each piece of the file's rows that lies in the mapping. */
+static void spans_of_file(struct list *l, const struct procmap *m, const struct file *f)
+{
+	u64 vaddr, from, to;
+
+	if (!unwind_table_vaddr(&f->table, m->offset, &vaddr) || vaddr < f->table.base) {
+		span_bare(l, m);
+		return;
+	}
+	from = vaddr - f->table.base;
+	to = from + (m->end - m->start);
+	for (u32 i = 0; i < f->n_pieces; i++) {
+		const struct piece *p = &f->pieces[i];
+		u64 first = MAX(p->first_pc, from),
+		    end = i + 1 < f->n_pieces ? f->pieces[i + 1].first_pc : UINT32_MAX;
+
+		end = MIN(end, to);
+		if (first >= end)
+			continue;
+		span_add(l, (struct unwind_span){
+				    .start = m->start + (first - from),
+				    .size = (u32)(end - first),
+				    .bias = (u32)(m->start - from),
+				    .rows = UNWIND_REF(p->at.shelf, p->at.chunk, p->at.first * 4u,
+		                                       p->n),
+			    });
+	}
+}
+
+static void file_name(struct list *l, struct file *f)
+{
+	for (u32 i = 0; i < l->n_files; i++)
+		if (l->files[i] == f)
+			return;
+	l->files = must(realloc(l->files, (l->n_files + 1) * sizeof(struct file *)));
+	l->files[l->n_files++] = f;
+	f->users++; /* at once, so that no later file of this process takes its place */
+}
+
+static void spans_of_map(struct list *l, const struct procmap *m)
+{
+	struct file *f = file_get(l->w, l->p->pid, m);
+
+	if (f)
+		file_name(l, f);
+	if (f && !file_load(l->w, f, l->p))
+		l->w->stat.no_room++;
+	if (f && f->loaded)
+		spans_of_file(l, m, f);
+	else
+		span_bare(l, m);
+}
+
+/* Writes the list to fresh memory and puts it in place. */
+static bool publish(struct list *l)
+{
+	struct unwind *w = l->w;
+	struct process *p = l->p;
+	struct unwind_extent at;
+	struct unwind_proc value = { .used = 1 };
+	struct err e;
+	u8 *memory;
+
+	while (!unwind_memory_whole(&w->memory, l->n, &at))
+		if (!make_room(w, UNWIND_CHUNK_UNITS, p))
+			return false;
+	memory = live_chunk(w->live, at.shelf, at.chunk);
+	if (memory)
+		memcpy(memory + (size_t)at.first * UNWIND_UNIT, l->spans, l->n * UNWIND_UNIT);
+	value.spans = UNWIND_REF(at.shelf, at.chunk, at.first, l->n);
+	if (!memory || !live_map_put(w->live, w->procs_map, &p->pid, &value, &e)) {
+		unwind_memory_give(&w->memory, at);
+		return false;
+	}
+	unlist(w, p);
+	p->list = at;
+	p->n_spans = l->n;
+	p->files = l->files;
+	p->n_files = l->n_files;
+	p->listed = true;
+	w->stat.processes++;
+	return true;
+}
+
+static void list_make(struct unwind *w, struct process *p, const struct procmaps *maps)
+{
+	struct list *l = must(malloc(sizeof(*l)));
+
+	l->w = w;
+	l->p = p;
+	l->n = l->n_files = 0;
+	l->files = NULL;
+	for (u32 i = 0; i < maps->n; i++)
+		if (maps->v[i].exec)
+			spans_of_map(l, &maps->v[i]);
+	if (!l->n || !publish(l)) {
+		for (u32 i = 0; i < l->n_files; i++)
+			l->files[i]->users--;
+		free(l->files);
+	}
+	free(l);
+}
+
+static struct process *process_get(struct unwind *w, u32 pid)
+{
+	struct process *p;
+
+	for (u32 i = 0; i < w->procs.n; i++)
+		if (w->procs.v[i]->pid == pid)
+			return w->procs.v[i];
+	if (w->procs.n >= w->unit->maps.v[w->procs_map].max_entries)
+		forget_some(w, false, NULL);
+	p = must(calloc(1, sizeof(*p)));
+	p->pid = pid;
+	vec_add(&w->arena, &w->procs, p);
+	return p;
+}
+
+/* What counts of the maps: where which code is. */
+static u64 maps_hash(const struct procmaps *maps)
+{
+	u64 h = 14695981039346656037ull;
+
+	for (u32 i = 0; i < maps->n; i++) {
+		const struct procmap *m = &maps->v[i];
+		u64 words[] = { m->start, m->end, m->offset, m->inode,
+			        (u64)m->dev_major << 32 | m->dev_minor };
+
+		for (u32 j = 0; m->exec && j < ARRAY_SIZE(words); j++)
+			h = (h ^ words[j]) * 1099511628211ull;
+	}
+	return h;
+}
+
+/* Lets programs ask about this process again. */
+static void may_ask(struct unwind *w, struct process *p)
+{
+	struct unwind_proc value;
+	struct err e;
+
+	p->again_ns = 0;
+	if (!live_map_get(w->live, w->procs_map, &p->pid, &value))
+		return;
+	value.asked = 0;
+	live_map_put(w->live, w->procs_map, &p->pid, &value, &e);
+}
+
+static void note(struct unwind *w, u32 pid)
+{
+	struct arena arena = { 0 };
+	struct procmaps maps;
+	struct process *p;
+	struct err e;
+	u64 hash;
+
+	if (!procmaps_read(&arena, (s32)pid, &maps, &e) || !maps.n) {
+		arena_free(&arena);
+		return;
+	}
+	p = process_get(w, pid);
+	hash = maps_hash(&maps);
+	if (p->listed && hash == p->hash) {
+		p->pause_ns = MIN(MAX(p->pause_ns * 2, AGAIN_NS), AGAIN_MAX_NS);
+		p->again_ns = now_ns() + p->pause_ns;
+	} else {
+		p->hash = hash;
+		p->pause_ns = 0;
+		list_make(w, p, &maps);
+	}
+	arena_free(&arena);
+}
+
+void unwind_note(struct unwind *w, u32 pid)
+{
+	if (!w->live || !pid)
+		return;
+	pthread_mutex_lock(&w->lock);
+	note(w, pid);
+	pthread_mutex_unlock(&w->lock);
+}
+
+/* ---- before the load ---- */
+
+void unwind_prepare(struct unwind *w, u32 pid)
+{
+	struct arena arena = { 0 };
+	struct procmaps maps;
+	struct err e;
+
+	if (procmaps_read(&arena, (s32)pid, &maps, &e))
+		for (u32 i = 0; i < maps.n; i++) {
+			struct file *f = maps.v[i].exec ? file_get(w, pid, &maps.v[i]) : NULL;
+
+			if (f)
+				file_read(w, f);
+		}
+	arena_free(&arena);
+}
+
+u32 unwind_chunks(const struct unwind *w)
+{
+	u64 units = 0;
+
+	for (u32 i = 0; i < w->files.n; i++)
+		units += units_of_rows(w->files.v[i]->n_rows);
+	/* With room for lists and for what is loaded later. */
+	units += units / 8;
+	return (u32)MIN(MAX(units / UNWIND_CHUNK_UNITS + 2, FIRST_CHUNKS),
+	                MAX(w->limit / UNWIND_CHUNK, 1));
+}
+
+void unwind_start(struct unwind *w, struct live *l)
+{
+	w->live = l;
+	w->procs_map = (u32)unit_map(w->unit, UMAP_PROCS);
+	unwind_memory_add(&w->memory, 0, live_shelf_chunks(l, 0));
+}
+
+/* ---- in the background ---- */
+
+/* When the first process may ask again; 0 never. */
+static u64 next_again(struct unwind *w)
+{
+	u64 next = 0, now = now_ns();
+
+	for (u32 i = 0; i < w->procs.n; i++) {
+		struct process *p = w->procs.v[i];
+
+		if (p->again_ns && p->again_ns <= now)
+			may_ask(w, p);
+		if (p->again_ns && (!next || p->again_ns < next))
+			next = p->again_ns;
+	}
+	return next;
+}
+
+static void wait_for_work(struct unwind *w)
+{
+	u64 until = next_again(w);
+	struct timespec t = { (time_t)(until / 1000000000ull), (long)(until % 1000000000ull) };
+
+	if (until)
+		pthread_cond_timedwait(&w->wake, &w->lock, &t);
+	else
+		pthread_cond_wait(&w->wake, &w->lock);
+}
+
+static void *background(void *ctx)
+{
+	struct unwind *w = ctx;
+
+	pthread_mutex_lock(&w->lock);
+	while (!w->ending) {
+		if (w->n_queue)
+			note(w, w->queue[--w->n_queue]);
+		else
+			wait_for_work(w);
+	}
+	pthread_mutex_unlock(&w->lock);
+	return NULL;
+}
+
+/* Signals are the session's. */
+static bool start_thread(struct unwind *w)
+{
+	pthread_attr_t attr;
+	sigset_t all, old;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, THREAD_STACK);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	w->has_thread = pthread_create(&w->thread, &attr, background, w) == 0;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+	return w->has_thread;
+}
+
+void unwind_ask(struct unwind *w, u32 pid)
+{
+	if (!w->live)
+		return;
+	pthread_mutex_lock(&w->lock);
+	if (!w->has_thread && !start_thread(w))
+		note(w, pid);
+	else if (w->n_queue < QUEUE_MAX)
+		w->queue[w->n_queue++] = pid;
+	pthread_cond_signal(&w->wake);
+	pthread_mutex_unlock(&w->lock);
+}
+
+void unwind_free(struct unwind *w)
+{
+	if (!w)
+		return;
+	if (w->has_thread) {
+		pthread_mutex_lock(&w->lock);
+		w->ending = true;
+		pthread_cond_signal(&w->wake);
+		pthread_mutex_unlock(&w->lock);
+		pthread_join(w->thread, NULL);
+	}
+	for (u32 i = 0; i < w->procs.n; i++) {
+		free(w->procs.v[i]->files);
+		free(w->procs.v[i]);
+	}
+	for (u32 i = 0; i < w->files.n; i++) {
+		unwind_table_free(&w->files.v[i]->table);
+		free(w->files.v[i]->pieces);
+		free(w->files.v[i]);
+	}
+	files_free(w->names);
+	unwind_memory_free(&w->memory);
+	arena_free(&w->arena);
+	pthread_cond_destroy(&w->wake);
+	pthread_mutex_destroy(&w->lock);
+	free(w);
+}
+
+/* ---- figures ---- */
+
+static bool add_counts(void *ctx, const void *key, const void *cells)
+{
+	struct unwind *w = ctx;
+	s32 scratch = unit_map(w->unit, UMAP_SCRATCH);
+	u32 n = live_cells(w->live, (u32)scratch), words = w->unit->maps.v[scratch].value_size / 8;
+
+	(void)key;
+	for (u32 cell = 0; cell < n; cell++)
+		for (u32 i = 0; i < N_UCOUNT; i++)
+			w->stat.counts[i] += ((const u64 *)cells)[(size_t)cell * words + 1 + i];
+	return true;
+}
+
+void unwind_stat(struct unwind *w, struct unwind_stat *stat)
+{
+	s32 scratch = unit_map(w->unit, UMAP_SCRATCH);
+	struct err e;
+
+	pthread_mutex_lock(&w->lock);
+	memset(w->stat.counts, 0, sizeof(w->stat.counts));
+	if (w->live && scratch >= 0)
+		live_map_each(w->live, (u32)scratch, add_counts, w, &e);
+	*stat = w->stat;
+	pthread_mutex_unlock(&w->lock);
+}

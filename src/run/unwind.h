@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Unwind tables of the processes that are looked at, kept in the memory their programs read
+ * (base/unwind.h): files shared by all processes, all of it bounded, processes followed.
+ */
+#ifndef RUN_UNWIND_H
+#define RUN_UNWIND_H
+
+#include "kern/live.h"
+
+struct unwind;
+
+#define UNWIND_MEMORY (128u << 20) /* bytes, unless the user says otherwise */
+
+/* True when a program of the unit walks stacks by tables. */
+bool unwind_wanted(const struct unit *u);
+/* Starts with nothing. `limit` in bytes. */
+struct unwind *unwind_new(const struct unit *u, u64 limit);
+/* Ends the thread, frees all. NULL is fine. */
+void unwind_free(struct unwind *w);
+
+/* Before the unit is loaded: reads the tables of a process, so that there will be room. */
+void unwind_prepare(struct unwind *w, u32 pid);
+/* How many chunks of memory to load the unit with. */
+u32 unwind_chunks(const struct unwind *w);
+/* The unit is loaded: from now on tables go into the kernel. */
+void unwind_start(struct unwind *w, struct live *l);
+
+/* Loads what the process has mapped now. Does nothing when it is gone. */
+void unwind_note(struct unwind *w, u32 pid);
+/* The same in the background, soon: a program has met a process or an address it does not know. */
+void unwind_ask(struct unwind *w, u32 pid);
+
+struct unwind_stat {
+	u64 counts[N_UCOUNT]; /* stacks, see enum ucount */
+	u32 processes, files, rows;
+	u32 rich;       /* rows whose rule does not fit */
+	u64 bytes;      /* of tables in the kernel */
+	u32 no_room;    /* mappings left without a table: the limit is reached */
+	u32 unreadable; /* files that could not be read */
+	u64 ns;         /* spent reading and loading files */
+};
+void unwind_stat(struct unwind *w, struct unwind_stat *stat);
+
+#endif

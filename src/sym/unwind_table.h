@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The unwind rows of one file, as they are to be loaded: .eh_frame, else .debug_frame.
+ */
+#ifndef SYM_UNWIND_TABLE_H
+#define SYM_UNWIND_TABLE_H
+
+#include "read/ehframe.h"
+
+/* Where a file's code is: segments that are mapped executable. */
+struct unwind_code {
+	u64 offset, size; /* in the file */
+	u64 vaddr;
+};
+
+#define UNWIND_CODES 8u
+
+struct unwind_table {
+	struct ehframe_rows rows; /* none when the file has no call frame information */
+	u64 base;                 /* rows count from here */
+	char build_id[64];        /* "" none */
+	struct unwind_code code[UNWIND_CODES];
+	u32 n_codes;
+};
+
+/* False and *e for a file that can not be read; one without rows is fine. The caller frees. */
+bool unwind_table_read(const char *path, struct unwind_table *t, struct err *e);
+/* The kernel's vdso, which is the same in every process: read from our own memory. */
+bool unwind_table_vdso(struct unwind_table *t, struct err *e);
+void unwind_table_free(struct unwind_table *t);
+/* Only the build id, as unwind_table_read() finds it; cheap. */
+bool unwind_table_build_id(const char *path, char build_id[64]);
+/* The file's own address of a byte of its code, by its offset. */
+bool unwind_table_vaddr(const struct unwind_table *t, u64 offset, u64 *vaddr);
+
+#endif

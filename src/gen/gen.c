@@ -487,7 +487,7 @@ bool gen_script(struct unit *u, const struct script *s, const struct config *c,
 	for (const struct probe *p = s->probes; p; p = p->next) {
 		for (u32 i = 0; i < p->variants.n; i++) {
 			g.v = p->variants.v[i];
-			if (g.v->sites.n)
+			if (g.v->sites.n && !g.v->ruled_out)
 				ok &= gen_program(&g, p);
 		}
 	}

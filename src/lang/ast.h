@@ -198,6 +198,7 @@ struct variant {
 					  for; NULL: not known, because of ... */
 	const char *uargs_why, *uargs_hint;
 	const struct uarg *result;     /* URETPROBE: how the value is returned */
+	bool ruled_out;                /* its predicate is false whatever happens: no program */
 	bool is_syscall_enter;         /* TRACEPOINT syscalls:*: pointers are of user space */
 	/* This variant's own copy of the body. */
 	struct node *pred; /* or NULL */

@@ -110,6 +110,7 @@ static const struct func funcs[] = {
 	{ ROW("is_literal", FUNC_IS_LITERAL, 1, 1) },
 	{ ROW("is_scalar", FUNC_IS_SCALAR, 1, 1) },
 	{ ROW("kfunc_exist", FUNC_KFUNC_EXIST, 1, 1) },
+	{ ROW("has_probe", FUNC_HAS_PROBE, 1, 1) },
 	{ ROW("kfunc_allowed", FUNC_KFUNC_ALLOWED, 1, 1) },
 	/* aggregations */
 	{ ROW("count", FUNC_COUNT, 0, 0), .agg = true },

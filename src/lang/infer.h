@@ -253,6 +253,7 @@ void infer_options_check(struct infer *in);
 const struct type *infer_call_is_kind(struct infer *in, struct node *n);
 const struct type *infer_call_is_literal(struct infer *in, struct node *n);
 const struct type *infer_call_is_scalar(struct infer *in, struct node *n);
+const struct type *infer_call_has_probe(struct infer *in, struct node *n);
 const struct type *infer_call_kfunc(struct infer *in, struct node *n);
 const struct type *infer_call_fail(struct infer *in, struct node *n);
 const struct type *infer_call_strstr(struct infer *in, struct node *n);

@@ -66,6 +66,7 @@ static const infer_rule rules[] = {
 	[FUNC_IS_UNSIGNED_INTEGER] = infer_call_is_kind,
 	[FUNC_IS_LITERAL] = infer_call_is_literal,
 	[FUNC_IS_SCALAR] = infer_call_is_scalar,
+	[FUNC_HAS_PROBE] = infer_call_has_probe,
 	[FUNC_KFUNC_EXIST] = infer_call_kfunc,
 	[FUNC_KFUNC_ALLOWED] = infer_call_kfunc,
 	[FUNC_UNWATCH] = infer_call_unwatch,

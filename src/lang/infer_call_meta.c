@@ -73,6 +73,21 @@ const struct type *infer_call_kfunc(struct infer *in, struct node *n)
 	                                   btf_find(b, BTF_KIND_FUNC, name));
 }
 
+/* has_probe("tracepoint:a:b"): could a probe be attached to it here? Ours, not bpftrace's. */
+const struct type *infer_call_has_probe(struct infer *in, struct node *n)
+{
+	const char *text = infer_literal(in, n, 0), *problem = NULL;
+	bool has;
+
+	if (!text)
+		return NULL;
+	has = targets_has(in->arena, in->config, in->world, text, &problem);
+	if (problem)
+		return infer_error(in, infer_arg(n, 0)->loc, "has_probe() needs a probe: %s",
+		                   problem);
+	return infer_set_answer(n, has);
+}
+
 /* ---- comptime --------------------------------------------------------------------------------- */
 
 const struct type *infer_comptime(struct infer *in, struct node *n)

@@ -188,6 +188,20 @@ static void warn_zero(struct infer *in, const struct node *n)
 		infer_warn(in, n->loc, "division by 0: the result will be 1");
 }
 
+/* Two strings that are both known, as in `probetype == "interval"`. */
+static bool fold_strings(struct node *n)
+{
+	const struct node *l = n->binary.left, *r = n->binary.right;
+	bool same;
+
+	if (l->kind != NODE_STRING || r->kind != NODE_STRING ||
+	    (n->binary.op != OP_EQ && n->binary.op != OP_NE))
+		return false;
+	same = l->string.n == r->string.n && memcmp(l->string.p, r->string.p, l->string.n) == 0;
+	infer_set_int(n, same == (n->binary.op == OP_EQ), &type_bool);
+	return true;
+}
+
 static const struct type *binary(struct infer *in, struct node *n)
 {
 	enum op op = n->binary.op;
@@ -210,7 +224,8 @@ static const struct type *binary(struct infer *in, struct node *n)
 	if (!l || !r)
 		return n->type;
 	warn_zero(in, n);
-	fold(n);
+	if (!fold_strings(n))
+		fold(n);
 	return n->type;
 }
 

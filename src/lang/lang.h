@@ -32,6 +32,10 @@ bool parse_library(struct script *s, const char *text, struct diags *d);
 bool config_read(struct config *c, const struct script *s, struct diags *d);
 /* targets.c: attach points -> variants, asking the world. */
 bool targets_expand(struct script *s, const struct config *c, struct world *w, struct diags *d);
+/* True when a probe written as `text` can be attached as far as is known without trying; nothing
+ * that would stand in for it counts. *problem is set when it is no probe at all. */
+bool targets_has(struct arena *a, const struct config *c, struct world *w, const char *text,
+		 const char **problem);
 /* The i-th event of SOFTWARE or HARDWARE, for listings; NULL behind the last. */
 const char *targets_counter_name(enum attach_kind kind, u32 i);
 /* infer_getopt.c: the options of a script that was typed, a line each. */

@@ -506,3 +506,28 @@ bool targets_expand(struct script *s, const struct config *c, struct world *w, s
 		           "No probes to attach");
 	return d->n_errors == errors;
 }
+
+bool targets_has(struct arena *a, const struct config *c, struct world *w, const char *text,
+                 const char **problem)
+{
+	struct source source = { .name = "has_probe", .text = arena_printf(a, "%s { }", text) };
+	struct script s = { .arena = a, .source = &source };
+	struct diags d = { .arena = a, .source = &source };
+	struct targets t = {
+		.arena = a, .script = &s, .config = c, .world = w, .diags = &d, .is_trial = true
+	};
+
+	source.n = (u32)strlen(source.text);
+	if (!parse_script(&s, &d)) {
+		*problem = d.list.v[0].text;
+		return false;
+	}
+	t.probe = s.probes;
+	t.attach = s.probes->attaches;
+	if (t.attach->or_else || t.attach->next || s.probes->next) {
+		*problem = "only one";
+		return false;
+	}
+	expand_attach(&t);
+	return !d.n_errors && t.n_added;
+}

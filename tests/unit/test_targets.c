@@ -299,6 +299,30 @@ static void test_kprobe_otherwise(void **state)
 	teardown(&r);
 }
 
+static void test_has(void **state)
+{
+	const char *problem = NULL;
+	struct run r;
+
+	(void)state;
+	setup(&r);
+	expand(&r, "BEGIN {}");
+	assert_true(targets_has(&r.arena, &r.config, &r.world.world, "t:sched:*", &problem));
+	assert_true(targets_has(&r.arena, &r.config, &r.world.world, "kprobe:vfs_read", &problem));
+	assert_false(targets_has(&r.arena, &r.config, &r.world.world, "t:a:b", &problem));
+	assert_false(targets_has(&r.arena, &r.config, &r.world.world, "no:such", &problem));
+	assert_null(problem);
+	r.world.features = (struct features){ .btf = true };
+	assert_false(targets_has(&r.arena, &r.config, &r.world.world, "k:set_task_cpu", &problem));
+	assert_null(problem);
+	targets_has(&r.arena, &r.config, &r.world.world, "i:1s, i:2s", &problem);
+	assert_non_null(problem);
+	problem = NULL;
+	targets_has(&r.arena, &r.config, &r.world.world, "\"", &problem);
+	assert_non_null(problem);
+	teardown(&r);
+}
+
 static void test_missing_probes(void **state)
 {
 	struct run r;
@@ -451,6 +475,7 @@ int main(void)
 		cmocka_unit_test(test_missing_features),
 		cmocka_unit_test(test_missing_probes),
 		cmocka_unit_test(test_kprobe_otherwise),
+		cmocka_unit_test(test_has),
 		cmocka_unit_test(test_missing_of_list),
 		cmocka_unit_test(test_choice_notes),
 		cmocka_unit_test(test_limit),

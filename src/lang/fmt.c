@@ -525,6 +525,18 @@ static void fmt_gap(struct fmt *f)
 	fmt_comments(f, from, f->lex.pos, true, &any);
 }
 
+/* '||' between attach points of which one is taken: they stay on a line. */
+static void fmt_or_else(struct fmt *f)
+{
+	u32 n = fmt_char(f, f->lex.pos + 1) == '|' ? 2 : 1;
+
+	fmt_space(f);
+	fmt_text(f, (struct loc){ f->lex.pos, n }, 0);
+	f->lex.pos += n;
+	fmt_gap(f);
+	fmt_space(f);
+}
+
 static void fmt_attach_points(struct fmt *f)
 {
 	u32 end;
@@ -533,12 +545,16 @@ static void fmt_attach_points(struct fmt *f)
 		fmt_text(f, (struct loc){ f->lex.pos, end - f->lex.pos }, 0);
 		f->lex.pos = end;
 		fmt_gap(f);
-		if (fmt_char(f, f->lex.pos) != ',')
+		if (fmt_char(f, f->lex.pos) == ',') {
+			f->lex.pos++;
+			buf_putc(f->out, ',');
+			fmt_gap(f);
+			fmt_newline(f);
+		} else if (fmt_char(f, f->lex.pos) == '|') {
+			fmt_or_else(f);
+		} else {
 			break;
-		f->lex.pos++;
-		buf_putc(f->out, ',');
-		fmt_gap(f);
-		fmt_newline(f);
+		}
 	}
 	fmt_newline(f);
 }

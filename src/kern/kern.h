@@ -67,6 +67,10 @@ bool kern_map_data_open(struct live *l, struct err *e);
 int kern_unwind_create(struct live *l, const struct umap *m, const char *name);
 void kern_unwind_close(struct live *l);
 
+/* ---- kern_module.c ---- */
+/* A descriptor of the types of a loaded module, to be closed. */
+bool kern_module_types(const char *name, int *fd, struct err *e);
+
 /* ---- kern_prog.c ---- */
 /* Loads program i of the unit; logs as the options say. */
 bool kern_prog_load(struct live *l, u32 i, const struct live_options *o, struct err *e);

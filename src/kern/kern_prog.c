@@ -103,6 +103,7 @@ struct load {
 	const struct uprog *prog;
 	const struct bpf_insn *insns;
 	u32 btf_id;
+	int module; /* descriptor of the types btf_id is of, -1 the kernel's */
 };
 
 /*
@@ -173,6 +174,7 @@ static int try_load(const struct load *ld, char *log, u32 log_size)
 {
 	LIBBPF_OPTS(bpf_prog_load_opts, o, .expected_attach_type = attach_type(ld->live, ld->prog),
 	            .attach_btf_id = ld->btf_id,
+	            .attach_btf_obj_fd = ld->module >= 0 ? (u32)ld->module : 0,
 	            .prog_flags = ld->prog->may_sleep ? BPF_F_SLEEPABLE : 0,
 	            .log_level = log ? 1 : 0, .log_buf = log, .log_size = log_size);
 
@@ -235,16 +237,24 @@ bool kern_prog_load(struct live *l, u32 i, const struct live_options *o, struct 
 
 	loaded->fds = arena_array(&l->arena, int, n);
 	for (u32 j = 0; ok && j < n; j++) {
-		struct load ld = { l, p, insns,
-			           prog_kinds[p->kind].per_site ? p->sites[j].btf_id : 0 };
-		int fd = try_load(&ld, NULL, 0);
+		bool own = prog_kinds[p->kind].per_site;
+		const char *module = own ? p->sites[j].module : NULL;
+		struct load ld = { l, p, insns, own ? p->sites[j].btf_id : 0, -1 };
+		int fd;
 
+		if (module && !kern_module_types(module, &ld.module, e)) {
+			ok = false;
+			break;
+		}
+		fd = try_load(&ld, NULL, 0);
 		if (fd < 0)
 			ok = refused(&ld, -fd, o->log, e);
 		else
 			loaded->fds[loaded->n++] = fd;
 		if (ok && j == 0 && o->whole_log)
 			log_accepted(&ld, o->log);
+		if (module)
+			close(ld.module);
 	}
 	free(insns);
 	return ok;

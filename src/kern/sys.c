@@ -63,6 +63,7 @@ int sys_prog_load(enum bpf_prog_type type, const struct bpf_insn *insns, u32 n,
 	memcpy(attr.prog_name, "memtap", sizeof("memtap"));
 	attr.prog_flags = o->prog_flags;
 	attr.attach_btf_id = o->attach_btf_id;
+	attr.attach_btf_obj_fd = o->attach_btf_obj_fd;
 	attr.prog_btf_fd = o->prog_btf_fd;
 	attr.func_info = (uintptr_t)o->func_info;
 	attr.func_info_cnt = o->func_info_cnt;

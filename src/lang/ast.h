@@ -189,6 +189,7 @@ struct variant {
 	/* Where arguments are: */
 	const struct tpformat *format; /* TRACEPOINT: fields of `args`, offsets in ctx */
 	u32 proto;                     /* TPBTF, FENTRY, FEXIT, RAWTP: FUNC_PROTO id in kernel BTF, 0 none */
+	struct btf *proto_btf;         /* the module's that proto is of, NULL the kernel's */
 	bool proto_skip;               /* the first parameter is the tracepoint's own (btf_trace_*) */
 	const struct usdt_arg *usdt;   /* USDT: how this group of sites passes its arguments */
 	u32 n_usdt;

@@ -108,6 +108,9 @@ static const struct type *convert_struct(struct arena *a, struct btf *b, const s
 	t->kind = TYPE_STRUCT;
 	t->size = r->info.kind == BTF_KIND_FWD ? 0 : r->info.size;
 	t->space = space;
+	/* The same struct seen from a module is the same type. */
+	while (btf_base(b) && r->id < btf_first(b))
+		b = btf_base(b);
 	t->btf = b;
 	t->btf_id = r->id;
 	if (r->info.name[0])

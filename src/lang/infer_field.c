@@ -195,11 +195,19 @@ static const struct type *format_field(struct infer *in, struct node *n)
 
 /* ---- args of prototypes ---------------------------------------------------------------------------- */
 
-s32 infer_proto_args(struct infer *in)
+/* The types a probe's prototype is of; NULL when there are none. */
+static struct btf *proto_btf(struct infer *in)
 {
 	const struct variant *v = in->variant;
 	struct err e = { 0 };
-	struct btf *b = v->proto ? in->world->ops->btf(in->world, &e) : NULL;
+
+	return v->proto_btf ? v->proto_btf : in->world->ops->btf(in->world, &e);
+}
+
+s32 infer_proto_args(struct infer *in)
+{
+	const struct variant *v = in->variant;
+	struct btf *b = v->proto ? proto_btf(in) : NULL;
 	struct btf_info proto;
 	bool variadic;
 	u32 n;
@@ -214,7 +222,7 @@ static const struct type *proto_field(struct infer *in, struct node *n)
 	const struct variant *v = in->variant;
 	const char *want = infer_text(in, n->field.name);
 	s32 count = infer_proto_args(in);
-	struct btf *b = infer_btf(in, n->loc);
+	struct btf *b = infer_btf(in, n->loc) ? proto_btf(in) : NULL;
 	struct btf_info proto;
 	bool variadic;
 	struct near near;
@@ -250,7 +258,7 @@ static const struct type *proto_field(struct infer *in, struct node *n)
 
 const struct type *infer_retval(struct infer *in, struct node *n)
 {
-	struct btf *b = infer_btf(in, n->loc);
+	struct btf *b = infer_btf(in, n->loc) ? proto_btf(in) : NULL;
 	const struct type *t;
 	struct btf_info proto;
 	bool variadic;
@@ -282,8 +290,7 @@ static void format_names(struct infer *in, field_names *names)
 static void proto_names(struct infer *in, field_names *names)
 {
 	s32 count = infer_proto_args(in);
-	struct err e = { 0 };
-	struct btf *b = in->world->ops->btf(in->world, &e);
+	struct btf *b = proto_btf(in);
 	struct btf_info proto;
 	struct btf_arg arg;
 	bool variadic;

@@ -134,6 +134,32 @@ static const struct type *unknown_type(struct infer *in, const struct type_name 
 	return NULL;
 }
 
+struct in_modules {
+	struct world *w;
+	struct str name;
+	struct btf *btf;
+	u32 id;
+};
+
+static bool in_module(void *ctx, const char *module)
+{
+	struct in_modules *s = ctx;
+	struct err ignored = { 0 };
+
+	s->btf = s->w->ops->module(s->w, module, &ignored);
+	s->id = s->btf ? btf_find_cs(s->btf, s->name) : 0;
+	return !s->id;
+}
+
+/* A type that the kernel itself has not got may be a module's: only now they are opened. */
+static const struct type *module_type(struct infer *in, struct str name, enum space space)
+{
+	struct in_modules s = { .w = in->world, .name = name };
+
+	in->world->ops->modules(in->world, in_module, &s);
+	return s.id ? btf_type(in->arena, s.btf, s.id, space) : NULL;
+}
+
 static const struct type *base_type(struct infer *in, const struct type_name *name,
                                     enum space space)
 {
@@ -159,6 +185,9 @@ static const struct type *base_type(struct infer *in, const struct type_name *na
 	id = b ? btf_find_cs(b, name->text) : 0;
 	if (id)
 		return btf_type(in->arena, b, id, space);
+	t = b ? module_type(in, name->text, space) : NULL;
+	if (t)
+		return t;
 	b = infer_btf(in, name->loc);
 	return b ? unknown_type(in, name, b) : NULL;
 }

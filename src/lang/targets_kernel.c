@@ -149,7 +149,10 @@ static bool fentry_works(struct targets *t)
 struct typed {
 	struct targets *t;
 	struct btf *btf;
-	bool as_kprobe; /* a kprobe of the script, on a kernel without them */
+	const char *name;
+	const char *modules; /* the script's glob for them, or NULL */
+	const char *module;  /* the one looked at, NULL the kernel itself */
+	bool as_kprobe;      /* a kprobe of the script, on a kernel without them */
 	struct near near;
 };
 
@@ -161,16 +164,19 @@ static bool typed_add(void *ctx, u32 id, const char *name)
 	struct variant *v = NULL;
 	struct btf_info info;
 
-	if (!btf_info(f->btf, id, &info))
+	if ((f->module && id < btf_first(f->btf)) || !btf_info(f->btf, id, &info))
 		return true;
+	site.module = f->module;
 	if (targets_room(t)) {
 		v = targets_alone(t);
 		v->proto = info.type;
+		v->proto_btf = f->module ? f->btf : NULL;
 		v->as_kprobe = f->as_kprobe;
 		if (f->as_kprobe)
 			v->kind = v->kind == ATTACH_KPROBE ? ATTACH_FENTRY : ATTACH_FEXIT;
 	}
-	targets_add(t, v, site, site.event);
+	targets_add(t, v, site,
+	            f->module ? arena_printf(t->arena, "%s:%s", f->module, name) : site.event);
 	return true;
 }
 
@@ -197,27 +203,69 @@ static void typed_missing(struct typed *f, u32 part, const char *name)
 	targets_missing(t, part, best, "No matches for %s %s.", t->provider->full, name);
 }
 
+static void typed_in(struct typed *f, struct btf *b, const char *module)
+{
+	struct btf_query q = { f->name, BTF_KIND_FUNC, 0 };
+
+	f->btf = b;
+	f->module = module;
+	if (glob_is(str_of(f->name)))
+		btf_each(b, BTF_KIND_FUNC, f->name, typed_add, f);
+	else if (btf_find_many(b, &q, 1, module ? BTF_FIND_OWN : 0))
+		typed_add(f, q.id, f->name);
+}
+
+static bool typed_in_module(void *ctx, const char *name)
+{
+	struct typed *f = ctx;
+	struct world *w = f->t->world;
+	struct err ignored = { 0 };
+	struct btf *b;
+
+	if (f->modules && !glob_match(str_of(f->modules), str_of(name)))
+		return true;
+	b = w->ops->module(w, name, &ignored);
+	if (b)
+		typed_in(f, b, arena_strdup(f->t->arena, name));
+	return glob_is(str_of(f->name)) || !f->t->n_added;
+}
+
+/* The kernel's own function, else those of modules. */
 static void typed_find(struct typed *f, u32 part)
 {
 	struct targets *t = f->t;
-	const char *name = t->parts[part];
 	struct err e = { 0 };
-	u32 id;
+	struct btf *b = t->world->ops->btf(t->world, &e);
 
-	f->btf = t->world->ops->btf(t->world, &e);
-	if (!f->btf) {
+	f->name = t->parts[part];
+	if (!b) {
 		targets_failed(t, part, &e);
 		return;
 	}
-	if (glob_is(str_of(name))) {
-		btf_each(f->btf, BTF_KIND_FUNC, name, typed_add, f);
-	} else {
-		id = btf_find(f->btf, BTF_KIND_FUNC, name);
-		if (id)
-			typed_add(f, id, name);
-	}
+	if (!f->modules || glob_match(str_of(f->modules), STR("vmlinux")))
+		typed_in(f, b, NULL);
+	if (!t->n_added || f->modules)
+		t->world->ops->modules(t->world, typed_in_module, f);
+	f->btf = b;
 	if (!t->n_added)
-		typed_missing(f, part, name);
+		typed_missing(f, part, f->name);
+}
+
+/* Those of the one module that the script names. */
+static void typed_named(struct typed *f, const char *module, u32 part)
+{
+	struct targets *t = f->t;
+	struct err e = { 0 };
+	struct btf *b = t->world->ops->module(t->world, module, &e);
+
+	f->name = t->parts[part];
+	if (!b) {
+		targets_failed(t, 0, &e);
+		return;
+	}
+	typed_in(f, b, module);
+	if (!t->n_added)
+		typed_missing(f, part, f->name);
 }
 
 void targets_by_fentry(struct targets *t)
@@ -239,13 +287,10 @@ void targets_fentry(struct targets *t)
 
 	if (!fentry_works(t))
 		return;
-	if (part && strcmp(t->parts[0], "vmlinux") != 0) {
-		diag_error(t->diags, targets_loc(t, 0),
-		           "functions of modules have no types here: '%s'", t->parts[0]);
-		diag_hint(t->diags, "use %s:%s:%s",
-		          t->provider->kind == ATTACH_FEXIT ? "kretprobe" : "kprobe", t->parts[0],
-		          t->parts[part]);
-		return;
-	}
-	typed_find(&f, part);
+	if (part && glob_is(str_of(t->parts[0])))
+		f.modules = t->parts[0];
+	if (!part || f.modules || strcmp(t->parts[0], "vmlinux") == 0)
+		typed_find(&f, part);
+	else
+		typed_named(&f, t->parts[0], part);
 }

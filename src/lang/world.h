@@ -21,6 +21,10 @@ struct world;
 struct world_ops {
 	/* Kernel BTF, or NULL and *e with a sentence saying what is missing. */
 	struct btf *(*btf)(struct world *w, struct err *e);
+	/* Types of one of the kernel's modules, continuing the kernel's; NULL and *e. */
+	struct btf *(*module)(struct world *w, const char *name, struct err *e);
+	/* Modules that have types, in sorted order, until cb returns false. None is opened. */
+	void (*modules)(struct world *w, bool (*cb)(void *ctx, const char *name), void *ctx);
 	/* Format of one tracepoint; NULL and *e. */
 	const struct tpformat *(*tracepoint)(struct world *w, const char *group, const char *name,
 					     struct err *e);

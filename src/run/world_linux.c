@@ -10,6 +10,7 @@
  */
 #include "run/world_linux.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <linux/magic.h>
 #include <stdio.h>
@@ -37,6 +38,8 @@ struct world_linux {
 	struct resolver resolver;
 	struct tracefs tracefs;
 	struct btf *btf;
+	struct hmap modules; /* name -> struct btf * */
+	VEC(struct btf *) module_list;
 	struct kallsyms *kallsyms;
 	struct hmap formats; /* "group/name" -> struct tpformat * */
 	struct hmap elfs;    /* path -> struct elf * */
@@ -73,6 +76,56 @@ static struct btf *world_btf(struct world *w, struct err *e)
 		err_wrap(e, "the kernel's type information can not be used");
 	}
 	return l->btf;
+}
+
+static const char *modules_dir(const struct world_linux *l)
+{
+	return l->o.modules ? l->o.modules : l->o.btf ? NULL : "/sys/kernel/btf";
+}
+
+static struct btf *world_module(struct world *w, const char *name, struct err *e)
+{
+	struct world_linux *l = linux_of(w);
+	const char *dir = modules_dir(l);
+	struct btf *base = world_btf(w, e), *b;
+	struct btf_error trouble;
+	void **known = hmap_find(&l->modules, name, strlen(name));
+
+	if (!base || known)
+		return base ? *known : NULL;
+	if (!dir || strchr(name, '/') || name[0] == '.') {
+		err_set(e, "there are no types of the module %s", name);
+		return NULL;
+	}
+	b = btf_open_split(arena_printf(&l->arena, "%s/%s", dir, name), base, &trouble);
+	if (!b) {
+		btf_to_err(&trouble, e);
+		err_wrap(e, "there are no types of the module %s: is it loaded?", name);
+		return NULL;
+	}
+	vec_add(&l->arena, &l->module_list, b);
+	hmap_put(&l->modules, arena_strdup(&l->arena, name), strlen(name), b);
+	return b;
+}
+
+static int is_module(const struct dirent *d)
+{
+	return d->d_name[0] != '.' && strcmp(d->d_name, "vmlinux") != 0;
+}
+
+static void world_modules(struct world *w, bool (*cb)(void *ctx, const char *name), void *ctx)
+{
+	const char *dir = modules_dir(linux_of(w));
+	struct dirent **names;
+	int n = dir ? scandir(dir, &names, is_module, alphasort) : 0;
+	bool more = true;
+
+	for (int i = 0; i < n; i++) {
+		more = more && cb(ctx, names[i]->d_name);
+		free(names[i]);
+	}
+	if (dir && n >= 0)
+		free(names);
 }
 
 static struct kallsyms *symbols(struct world_linux *l, struct err *e)
@@ -405,6 +458,8 @@ const struct features *world_linux_features(const struct world *w)
 
 static const struct world_ops ops = {
 	.btf = world_btf,
+	.module = world_module,
+	.modules = world_modules,
 	.tracepoint = world_tracepoint,
 	.tracepoints = world_tracepoints,
 	.elf = world_elf,
@@ -486,10 +541,13 @@ void world_linux_free(struct world *w)
 		elf_close(l->elf_list.v[i]);
 	for (u32 i = 0; i < l->dwarf_list.n; i++)
 		dwarf_file_close(l->dwarf_list.v[i]);
+	for (u32 i = 0; i < l->module_list.n; i++)
+		btf_unref(l->module_list.v[i]);
 	btf_unref(l->btf);
 	kallsyms_close(l->kallsyms);
 	tracefs_close(&l->tracefs);
 	hmap_free(&l->formats);
+	hmap_free(&l->modules);
 	hmap_free(&l->elfs);
 	hmap_free(&l->paths);
 	hmap_free(&l->dwarfs);

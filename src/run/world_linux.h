@@ -10,11 +10,13 @@
 
 /* All zero is the running machine. The strings have to live as long as the world. */
 struct world_linux_options {
-	const char *root;     /* put before PATH and library directories, /sys and /etc; NULL: "" */
-	const char *path;     /* instead of $PATH */
-	const char *tracefs;  /* directory that holds events/; NULL: found or mounted privately */
-	const char *btf;      /* NULL: /sys/kernel/btf/vmlinux */
-	const char *kallsyms; /* NULL: /proc/kallsyms */
+	const char *root;    /* put before PATH and library directories, /sys and /etc; NULL: "" */
+	const char *path;    /* instead of $PATH */
+	const char *tracefs; /* directory that holds events/; NULL: found or mounted privately */
+	const char *btf;     /* NULL: /sys/kernel/btf/vmlinux */
+	const char
+		*modules; /* directory of their BTF; NULL: /sys/kernel/btf, but none with `btf` */
+	const char *kallsyms;            /* NULL: /proc/kallsyms */
 	const struct features *features; /* what is known of the kernel; the rest is asked */
 };
 

@@ -133,24 +133,25 @@ enum attach_kind {
 
 /* One place a program is attached to. */
 struct usite {
-	const char *name;  /* full probe name as printed by `probe` */
-	const char *path;  /* UPROBE, URETPROBE, USDT: file to open; ITER: where to pin, or NULL */
-	u64 offset;        /* ... file offset of the instruction; KPROBE: offset in the function,
+	const char *name;   /* full probe name as printed by `probe` */
+	const char *path;   /* UPROBE, URETPROBE, USDT: file to open; ITER: where to pin, or NULL */
+	u64 offset;         /* ... file offset of the instruction; KPROBE: offset in the function,
 			      without event: the address; WATCHPOINT: address */
-	u64 size;          /* UPROBE on a function by its name: its bytes, else 0 */
-	u32 moved;         /* ... bytes that offset lies behind the function's start */
-	const char *stays; /* ... why a probe on a dear instruction was not moved, or NULL */
-	u64 ref_ctr;       /* USDT: file offset of the semaphore, 0 none */
-	const char *event; /* TRACEPOINT "group:name"; RAWTP name; KPROBE, FENTRY... function;
+	u64 size;           /* UPROBE on a function by its name: its bytes, else 0 */
+	u32 moved;          /* ... bytes that offset lies behind the function's start */
+	const char *stays;  /* ... why a probe on a dear instruction was not moved, or NULL */
+	u64 ref_ctr;        /* USDT: file offset of the semaphore, 0 none */
+	const char *event;  /* TRACEPOINT "group:name"; RAWTP name; KPROBE, FENTRY... function;
 			      ITER kind of object */
-	u64 tracepoint_id; /* TRACEPOINT: the id of tracefs */
-	u32 btf_id;        /* TPBTF, FENTRY, FEXIT: id of the function (or btf_trace_ typedef) */
-	u32 perf_config;   /* SOFTWARE, HARDWARE: PERF_COUNT_*; WATCHPOINT: HW_BREAKPOINT_* */
-	u64 period;        /* SOFTWARE, HARDWARE: events; INTERVAL, PROFILE: nanoseconds;
+	u64 tracepoint_id;  /* TRACEPOINT: the id of tracefs */
+	u32 btf_id;         /* TPBTF, FENTRY, FEXIT: id of the function (or btf_trace_ typedef) */
+	const char *module; /* ... the module it is of, NULL the kernel itself */
+	u32 perf_config;    /* SOFTWARE, HARDWARE: PERF_COUNT_*; WATCHPOINT: HW_BREAKPOINT_* */
+	u64 period;         /* SOFTWARE, HARDWARE: events; INTERVAL, PROFILE: nanoseconds;
 			      WATCHPOINT: bytes watched */
-	s32 pid;           /* only this process (tgid); 0 any */
-	u64 cookie;        /* bpf_get_attach_cookie(): index into unit->probe_names */
-	struct loc loc;    /* of the attach point */
+	s32 pid;            /* only this process (tgid); 0 any */
+	u64 cookie;         /* bpf_get_attach_cookie(): index into unit->probe_names */
+	struct loc loc;     /* of the attach point */
 	/* One of several that a script names together: it may be refused, with a warning. */
 	bool optional;
 };

@@ -197,6 +197,8 @@ static void print_site(struct buf *b, enum attach_kind kind, const struct usite 
 		buf_printf(b, " event %s", s->event);
 	print_decimal(b, "id", s->tracepoint_id);
 	print_decimal(b, "btf", s->btf_id);
+	if (s->module)
+		buf_printf(b, " module %s", s->module);
 	if (is_perf(kind))
 		buf_printf(b, " config %u", s->perf_config);
 	print_decimal(b, "period", s->period);

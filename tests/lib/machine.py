@@ -75,6 +75,9 @@ def missing(requirement):
         return None if found else f"this kernel has no tracepoint {what}"
     if kind == "cmd":
         return None if shutil.which(what) else f"no {what} installed"
+    if kind == "module":
+        loaded = os.path.exists("/sys/kernel/btf/" + what)
+        return None if loaded else f"no module {what} with types is loaded"
     if kind == "file":
         return None if os.path.exists(what) else f"no {what}"
     if kind == "kernel":

@@ -9,6 +9,8 @@
  *         enum state { TASK_RUNNING, TASK_ASLEEP = 2, TASK_LOST = -1 }
  * Functions: long vfs_read(struct task_struct *task, unsigned long count), void vfs_open(int)
  * Events of BTF: wakeup(struct task_struct *p, int success), sched_migrate_task(the same)
+ * Module mine: struct mine_state { int level; struct task_struct *owner; },
+ *         int mine_start(struct mine_state *state)
  * Iterators: task (struct bpf_iter__task { void *meta; struct task_struct *task; })
  */
 #include "fake_world.h"
@@ -16,6 +18,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "btf_build.h"
 
 /* ---- BTF ------------------------------------------------------------------------------------ */
 
@@ -215,6 +218,51 @@ static struct btf *fake_btf(struct world *w, struct err *e)
 	return f->btf;
 }
 
+/* struct mine_state { int level; struct task_struct *owner; }, int mine_start(struct mine_state *) */
+static struct btf *write_module(struct arena *a, struct btf *base)
+{
+	struct btf_build w = { 0 };
+	u32 first = btf_count(base), number = btf_find_c(base, "int");
+	struct btf_file f;
+	struct btf *b;
+	const void *p;
+	size_t n;
+
+	btf_file(base, &f);
+	w.strs_first = f.strings_len;
+	btf_build_type(&w, "", BTF_KIND_PTR, 0, btf_find_c(base, "struct task_struct"));
+	btf_build_type(&w, "mine_state", BTF_KIND_STRUCT, 2, 16);
+	btf_build_three(&w, btf_build_name(&w, "level"), number, 0);
+	btf_build_three(&w, btf_build_name(&w, "owner"), first, 64);
+	btf_build_type(&w, "", BTF_KIND_PTR, 0, first + 1);
+	btf_build_type(&w, "", BTF_KIND_FUNC_PROTO, 1, number);
+	btf_build_two(&w, btf_build_name(&w, "state"), first + 2);
+	btf_build_type(&w, "mine_start", BTF_KIND_FUNC, 0, first + 3);
+	p = btf_build_file(&w, &n);
+	b = btf_open_memory_split(arena_strndup(a, p, n), n, base, NULL);
+	btf_build_free(&w);
+	return b;
+}
+
+static struct btf *fake_module(struct world *w, const char *name, struct err *e)
+{
+	struct fake_world *f = (struct fake_world *)w;
+
+	if (strcmp(name, "mine") != 0) {
+		err_set(e, "there are no types of the module %s", name);
+		return NULL;
+	}
+	if (!f->module)
+		f->module = write_module(&f->arena, f->btf);
+	return f->module;
+}
+
+static void fake_modules(struct world *w, bool (*cb)(void *ctx, const char *name), void *ctx)
+{
+	(void)w;
+	cb(ctx, "mine");
+}
+
 /* ---- tracepoints ------------------------------------------------------------------------------ */
 
 #define COMMON                                                                                     \
@@ -368,6 +416,8 @@ static const struct features *fake_features(struct world *w, u32 wanted)
 
 static const struct world_ops fake_ops = {
 	.btf = fake_btf,
+	.module = fake_module,
+	.modules = fake_modules,
 	.tracepoint = fake_tracepoint,
 	.tracepoints = fake_tracepoints,
 	.elf = fake_elf,
@@ -392,6 +442,7 @@ void fake_world_init(struct fake_world *f)
 
 void fake_world_free(struct fake_world *f)
 {
+	btf_unref(f->module);
 	btf_unref(f->btf);
 	elf_close(f->self);
 	arena_free(&f->arena);

@@ -14,6 +14,7 @@ struct fake_world {
 	struct features features;
 	bool no_btf;
 	struct btf *btf;
+	struct btf *module; /* "mine"; NULL until it is asked for */
 	struct elf *self;
 };
 

@@ -109,6 +109,10 @@ static void test_names(void **state)
 		{ "kretprobe:vfs_read {}", "kretprobe:vfs_read" },
 		{ "fentry:vfs_* {}", "fentry:vfs_read | fentry:vfs_open" },
 		{ "kretfunc:vfs_read {}", "fexit:vfs_read" },
+		{ "f:mine:mine_start {}", "fentry:mine:mine_start" },
+		{ "fexit:mine_start {}", "fexit:mine:mine_start" },
+		{ "f:mi*:* {}", "fentry:mine:mine_start" },
+		{ "f:vmlinux:vfs_open {}", "fentry:vfs_open" },
 		{ "rt:wakeup {} tp_btf:wake* {}", "rawtracepoint:wakeup | btftracepoint:wakeup" },
 		{ "rt:sched_switch {}", "rawtracepoint:sched_switch" },
 		{ "u:self:targets_fire_two {}", "uprobe:/proc/self/exe:targets_fire_two" },
@@ -187,8 +191,8 @@ static void test_errors(void **state)
 		{ "k:0x1000 {}", "a kprobe on an address needs --unsafe", NULL },
 		{ "kr:vfs_read+4 {}", "a kretprobe takes no offset", NULL },
 		{ "f:vfs_reed {}", "No matches for fentry vfs_reed.", "did you mean 'vfs_read'?" },
-		{ "f:zram:x {}", "functions of modules have no types here: 'zram'",
-		  "use kprobe:zram:x" },
+		{ "f:zram:x {}", "there are no types of the module zram", NULL },
+		{ "f:mine:vfs_open {}", "No matches for fentry vfs_open.", NULL },
 		{ "tp_btf:wakup {}", "No matches for btftracepoint wakup.",
 		  "did you mean 'wakeup'?" },
 		{ "u:nowhere:f {}", "no program or library 'nowhere'", NULL },
@@ -262,6 +266,30 @@ static void test_missing_features(void **state)
 	expand(&r, "fentry:vfs_read {}");
 	assert_non_null(strstr(r.diags.list.v[0].text, "no fentry"));
 	teardown(&r);
+}
+
+/* Only when the kernel itself has no such function, or the script names a module. */
+static void opens_modules_when_needed(void **state)
+{
+	static const struct {
+		const char *script;
+		bool opens;
+	} rows[] = {
+		{ "BEGIN {} fentry:vfs_read {}", false }, { "fentry:vfs_* {}", false },
+		{ "fentry:vmlinux:vfs_open {}", false },  { "fentry:mine_start {}", true },
+		{ "fentry:mine:mine_* {}", true },        { "fentry:*:vfs_read {}", true },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct run r;
+
+		setup(&r);
+		expand(&r, rows[i].script);
+		assert_true(r.ok);
+		assert_int_equal(r.world.module != NULL, rows[i].opens);
+		teardown(&r);
+	}
 }
 
 /* Without kprobes: fentry has the same place; else a tracepoint may have. */
@@ -470,6 +498,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(opens_modules_when_needed),
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_errors_of_kinds),
 		cmocka_unit_test(test_missing_features),

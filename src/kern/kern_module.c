@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A module's types as the kernel holds them: a program for one of its functions is loaded with a
+ * descriptor of them. They are found by their name among all that are loaded (the kernel's,
+ * modules', programs'), since nothing leads from a name to its number.
+ */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kern/kern.h"
+
+static bool is_module(int fd, const char *name)
+{
+	char found[64] = { 0 };
+	struct bpf_btf_info info = { .name = (uintptr_t)found, .name_len = sizeof(found) };
+	u32 n = sizeof(info);
+
+	return bpf_obj_get_info_by_fd(fd, &info, &n) == 0 && info.kernel_btf &&
+	       strcmp(found, name) == 0;
+}
+
+bool kern_module_types(const char *name, int *fd, struct err *e)
+{
+	u32 id = 0;
+
+	while (bpf_btf_get_next_id(id, &id) == 0) {
+		*fd = bpf_btf_get_fd_by_id(id);
+		if (*fd < 0)
+			continue; /* unloaded meanwhile */
+		if (is_module(*fd, name))
+			return true;
+		close(*fd);
+	}
+	return err_sys(e, errno, "the kernel holds no types of the module %s", name);
+}

@@ -86,6 +86,7 @@ struct unwind_proc {
 	unwind_ref spans; /* n 0: not known yet */
 	u64 used;         /* set by programs at every stack */
 	u64 asked;        /* set by programs when they meet an address in no span */
+	u64 mm; /* set by the first program: another one later means another program runs */
 };
 
 static inline enum unwind_kind unwind_kind(u32 rule)

@@ -663,6 +663,48 @@ static void count_in_slot(struct gen *g, enum ucount which)
 	code_store(c, 8, R1, SCRATCH_COUNTS + 8 * (s32)which, R2);
 }
 
+/* The process's spans are out of date: asks for them once. Falls through when it has asked. */
+static void ask_again(struct gen *g, u32 out)
+{
+	struct code *c = &g->c;
+
+	code_load(c, 8, R1, g->frame, g->unwind.proc);
+	code_const(c, R2, 1);
+	code_atomic(c, BPF_XCHG, R1, offsetof(struct unwind_proc, asked), R2);
+	code_if_imm(c, BPF_JNE, R2, 0, out);
+	send_process(g, out);
+	code_load(c, 8, R1, g->frame, g->unwind.proc);
+	code_store_imm(c, 8, R1, offsetof(struct unwind_proc, asked), 0);
+}
+
+/*
+ * The address space is the one the spans were first used in. Another one: the process has called
+ * exec, or its number has been given to a new one; the spans are read anew.
+ */
+static void same_program(struct gen *g, u32 other)
+{
+	struct world *w = (struct world *)g->w;
+	struct code *c = &g->c;
+	u32 same = code_label(c), first = code_label(c);
+	struct err e;
+	const struct btf *b = w->ops->btf ? w->ops->btf(w, &e) : NULL;
+	s32 mm;
+
+	if (!b || !member(b, "struct task_struct", "mm", &mm))
+		return;
+	code_call(c, BPF_FUNC_get_current_task_btf);
+	code_load(c, 8, R3, R0, mm);
+	code_load(c, 8, R1, g->frame, g->unwind.proc);
+	code_load(c, 8, R2, R1, offsetof(struct unwind_proc, mm));
+	code_if_imm(c, BPF_JEQ, R2, 0, first);
+	code_if(c, BPF_JEQ, R2, R3, same);
+	ask_again(g, other);
+	code_goto(c, other);
+	code_bind(c, first);
+	code_store(c, 8, R1, offsetof(struct unwind_proc, mm), R3);
+	code_bind(c, same);
+}
+
 /* What became of the stack, and whether the process's spans are to be read again. */
 static void account(struct gen *g)
 {
@@ -686,13 +728,7 @@ static void account(struct gen *g)
 	code_bind(c, no_fp);
 	code_alu_imm(c, BPF_AND, R0, FLAG_UNKNOWN);
 	code_if_imm(c, BPF_JEQ, R0, 0, out);
-	code_load(c, 8, R1, g->frame, g->unwind.proc);
-	code_const(c, R2, 1);
-	code_atomic(c, BPF_XCHG, R1, offsetof(struct unwind_proc, asked), R2);
-	code_if_imm(c, BPF_JNE, R2, 0, out);
-	send_process(g, out);
-	code_load(c, 8, R1, g->frame, g->unwind.proc);
-	code_store_imm(c, 8, R1, offsetof(struct unwind_proc, asked), 0);
+	ask_again(g, out);
 	code_bind(c, out);
 }
 
@@ -715,6 +751,8 @@ static void find_process(struct gen *g, u32 none)
 	code_if_imm(c, BPF_JEQ, R1, 0, none);
 	mem_store(g, 8, state(g, ST_SPANS), R1);
 	code_store(c, 8, g->frame, g->unwind.proc, R0);
+	same_program(g, none);
+	code_load(c, 8, R0, g->frame, g->unwind.proc);
 	code_load(c, 8, R1, R0, offsetof(struct unwind_proc, used));
 	code_if_imm(c, BPF_JNE, R1, 0, marked);
 	code_store_imm(c, 8, R0, offsetof(struct unwind_proc, used), 1);

@@ -568,6 +568,18 @@ static void may_ask(struct unwind *w, struct process *p)
 	live_map_put(w->live, w->procs_map, &p->pid, &value, &e);
 }
 
+/* The same code at the same places, perhaps in a new address space. */
+static void same_again(struct unwind *w, struct process *p)
+{
+	struct unwind_proc value;
+	struct err e;
+
+	if (!live_map_get(w->live, w->procs_map, &p->pid, &value) || !value.mm)
+		return;
+	value.mm = 0;
+	live_map_put(w->live, w->procs_map, &p->pid, &value, &e);
+}
+
 static void note(struct unwind *w, u32 pid)
 {
 	struct arena arena = { 0 };
@@ -583,6 +595,7 @@ static void note(struct unwind *w, u32 pid)
 	p = process_get(w, pid);
 	hash = maps_hash(&maps);
 	if (p->listed && hash == p->hash) {
+		same_again(w, p);
 		p->pause_ns = MIN(MAX(p->pause_ns * 2, AGAIN_NS), AGAIN_MAX_NS);
 		p->again_ns = now_ns() + p->pause_ns;
 	} else {

@@ -152,6 +152,18 @@ static KEEP int by_fork(void)
 	return status;
 }
 
+/* The same process becomes another program. */
+static KEEP void by_exec(char **argv)
+{
+	char loop[] = "loop", *args[] = { argv[0], loop, NULL };
+
+	for (int i = 0; i < 300; i++) {
+		moving(10);
+		usleep(1000);
+	}
+	execv("/proc/self/exe", args);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -160,6 +172,8 @@ int main(int argc, char **argv)
 		return by_fork();
 	if (strcmp(what, "dlopen") == 0)
 		return by_dlopen() ? 0 : 1;
+	if (strcmp(what, "exec") == 0)
+		by_exec(argv);
 	if (strcmp(what, "loop") == 0)
 		for (;;) {
 			deep(10);

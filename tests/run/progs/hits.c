@@ -4,6 +4,7 @@
  *   ./hits uprobe N       calls a function N times
  *   ./hits syscall N      calls getppid() N times
  *   ./hits malloc N       allocates and frees N blocks of 16 to 1039 bytes
+ *   ./hits deep N         the same below 14 functions: malloc() is the twentieth frame
  *   ./hits leak N         the same, freeing only every second one
  * prints thread CPU nanoseconds per call, the median of nine parts of the loop. With a fourth
  * argument, a file name, it starts once that file exists.
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #define PARTS 9
+#define DEPTH 14
 
 /* Starts with push, as most functions that keep state over a call do. */
 __attribute__((noinline, noclone)) void hit(unsigned long i)
@@ -53,6 +55,17 @@ static void part(const char *what, unsigned long n)
 	}
 }
 
+static void (*volatile next)(const char *what, unsigned long n, int depth);
+
+__attribute__((noinline, noclone)) static void descend(const char *what, unsigned long n, int depth)
+{
+	if (depth)
+		next(what, n, depth - 1);
+	else
+		part(what, n);
+	__asm__ volatile("" : : : "memory"); /* no jump instead of the call */
+}
+
 static int by_value(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -66,16 +79,20 @@ int main(int argc, char **argv)
 	double ns[PARTS];
 
 	if (!n) {
-		fprintf(stderr, "usage: hits uprobe|syscall|malloc|leak N [FILE]\n");
+		fprintf(stderr, "usage: hits uprobe|syscall|malloc|deep|leak N [FILE]\n");
 		return 2;
 	}
 	while (argc > 3 && access(argv[3], F_OK))
 		usleep(1000);
+	next = descend;
 	part(argv[1], n / 10 + 1);
 	for (int i = 0; i < PARTS; i++) {
 		uint64_t start = cpu_ns();
 
-		part(argv[1], n);
+		if (!strcmp(argv[1], "deep"))
+			next(argv[1], n, DEPTH - 1);
+		else
+			part(argv[1], n);
 		ns[i] = (double)(cpu_ns() - start) / (double)n;
 	}
 	qsort(ns, PARTS, sizeof(ns[0]), by_value);

@@ -20,7 +20,7 @@ bool str_eq(struct str a, struct str b)
 
 bool str_is(struct str a, const char *z)
 {
-	return str_eq(a, str_of(z));
+	return (a.n == 0 || a.p[0] == z[0]) && str_eq(a, str_of(z));
 }
 
 bool str_starts(struct str s, const char *prefix)

@@ -6,11 +6,11 @@
  * Registers: r6 is the context for the whole program. A scalar expression leaves its value in
  * r0. r7-r9 hold values that must survive a call, taken and given back in stack order; when
  * they are taken, a word of the frame serves instead, so no expression is too deep. r1-r5 are
- * free between any two steps.
+ * free between any two steps. A program with scratch memory has its address in r9.
  *
  * Memory: the 512-byte stack first; what does not fit lives in scratch memory, one slot of a
  * per-CPU map claimed when the program starts (several programs can be preempted on one CPU, so
- * a slot has a busy flag; its address is kept at SCRATCH_HOME).
+ * a slot has a busy flag; its address is kept at SCRATCH_HOME, too, where callbacks need it).
  */
 #ifndef GEN_EMIT_H
 #define GEN_EMIT_H
@@ -53,8 +53,9 @@ struct mark {
 /* What a first pass found out, assumed by the next (see gen_program). */
 struct needs {
 	bool ctx, scratch;
-	bool unwind;    /* walks user stacks by tables: the places for that come first */
-	bool may_sleep; /* reads user memory from a user probe */
+	bool unwind;       /* walks user stacks by tables: the places for that come first */
+	bool scratch_home; /* a callback looks for the scratch slot's address */
+	bool may_sleep;    /* reads user memory from a user probe */
 };
 
 /* What a program that walks user stacks keeps from its start to its end (gen_unwind.c). */
@@ -85,6 +86,7 @@ struct gen {
 	bool sent; /* the program sends records */
 
 	struct mem *vars;  /* by var_sym index */
+	enum reg scratch;  /* holds the scratch slot's address; R0 in callbacks: see SCRATCH_HOME */
 	enum reg frame;    /* what stack offsets count from: r10, in a callback the program's */
 	struct each *each; /* callbacks still to be compiled (gen_each.c) */
 	struct unwind_places unwind;
@@ -115,6 +117,8 @@ void mem_copy_any(struct gen *g, struct mem dst, struct mem src, u32 size);
 /* Copies a multiple of 8 bytes; uses r0-r5. */
 void mem_copy(struct gen *g, struct mem dst, struct mem src, u32 size);
 struct temp temp_save(struct gen *g, enum reg src);
+/* A register that is kept until the mark is released, when one is free: else !in_reg. */
+struct temp temp_of_reg(struct gen *g);
 void temp_load(struct gen *g, struct temp t, enum reg dst);
 /* A word of the stack for a pointer, which would come back from scratch memory as a number. */
 s32 frame_pointer(struct gen *g);
@@ -125,6 +129,9 @@ struct mem mem_behind(struct gen *g, enum reg src);
 /* Index of an internal map, added to the unit on first use. */
 u32 gen_map_of(struct gen *g, enum umap_role role);
 /* Emits: one more failure of this kind at this place. Uses r1 and r2 only. */
+/* Emits: dst = address of the counter of this failure. */
+void gen_error_word(struct gen *g, enum reg dst, enum uerror_kind kind, struct loc loc,
+                    const char *what);
 void gen_count_error(struct gen *g, enum uerror_kind kind, struct loc loc, const char *what);
 /* Emits: data word += 1. Uses r1 and r2. */
 void gen_count_data(struct gen *g, u32 word);
@@ -229,6 +236,9 @@ void gen_map_has(struct gen *g, const struct node *map, const struct node *key);
 /* r0 = address of the element's value, made zero when absent; counts an error and jumps to `full`
  * when there is no room. */
 void gen_map_reach(struct gen *g, const struct node *map, struct mem key, u32 full);
+/* The same for what adds one at r0 next and does not look at the sum: when there is no room, r0 is
+ * the counter of that error. */
+void gen_map_reach_counter(struct gen *g, const struct node *map, struct mem key, u32 full);
 
 /* ---- gen_agg.c ---- */
 void gen_agg_assign(struct gen *g, const struct node *map, const struct node *call);
@@ -270,6 +280,9 @@ void gen_text_concat(struct gen *g, const struct node *n, const struct type *t, 
 void gen_call(struct gen *g, const struct node *n);
 void gen_call_store(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
                     bool pad);
+/* True when storing n leaves the bytes of a string that was read, its NUL included, in r0; negative
+ * when that failed, and the string is empty then. */
+bool gen_leaves_length(const struct node *n);
 bool gen_record(struct gen *g, const struct node *n);
 
 /* ---- gen_iter.c ---- */

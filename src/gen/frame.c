@@ -68,6 +68,9 @@ static enum reg base_reg(struct gen *g, struct mem m, enum reg tmp)
 	case MEM_STACK:
 		return g->frame;
 	case MEM_SCRATCH:
+		if (g->scratch != R0)
+			return g->scratch;
+		g->found.scratch_home |= g->frame != R10;
 		code_load(&g->c, 8, tmp, g->frame, SCRATCH_HOME);
 		return tmp;
 	case MEM_POINTER:
@@ -201,6 +204,13 @@ static enum reg take_reg(struct gen *g)
 		}
 	}
 	return R0;
+}
+
+struct temp temp_of_reg(struct gen *g)
+{
+	enum reg r = take_reg(g);
+
+	return (struct temp){ .in_reg = r != R0, .reg = r };
 }
 
 struct temp temp_save(struct gen *g, enum reg src)

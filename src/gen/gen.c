@@ -10,7 +10,7 @@
 #include "gen/emit.h"
 
 #include "base/unwind.h"
-#include "bpf/prune.h"
+#include "bpf/tidy.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -192,6 +192,13 @@ void gen_count_data(struct gen *g, u32 word)
 	code_atomic(&g->c, BPF_ADD, R1, 0, R2);
 }
 
+void gen_error_word(struct gen *g, enum reg dst, enum uerror_kind kind, struct loc loc,
+                    const char *what)
+{
+	code_map_value(&g->c, dst, gen_map_of(g, UMAP_DATA),
+	               (UDATA_ERRORS + error_index(g, kind, loc, what)) * 8);
+}
+
 void gen_count_error(struct gen *g, enum uerror_kind kind, struct loc loc, const char *what)
 {
 	gen_count_data(g, UDATA_ERRORS + error_index(g, kind, loc, what));
@@ -254,13 +261,9 @@ static void claim_scratch(struct gen *g, u32 dropped)
 	code_if_imm(c, BPF_JLT, R7, UNIT_SCRATCH_SLOTS, top);
 	code_goto(c, dropped);
 	code_bind(c, got);
-	code_store(c, 8, R10, SCRATCH_HOME, R0);
-}
-
-static void release_scratch(struct gen *g)
-{
-	code_load(&g->c, 8, R1, R10, SCRATCH_HOME);
-	code_store_imm(&g->c, 8, R1, 0, 0);
+	code_mov(c, g->scratch, R0);
+	if (g->assume.scratch_home)
+		code_store(c, 8, R10, SCRATCH_HOME, R0);
 }
 
 struct first_use {
@@ -336,7 +339,7 @@ static void body(struct gen *g)
 	code_bind(&g->c, g->exit_label);
 	gen_iter_poke(g);
 	if (g->assume.scratch) {
-		release_scratch(g);
+		code_store_imm(&g->c, 8, R9, 0, 0);
 		code_goto(&g->c, out);
 		code_bind(&g->c, dropped);
 		gen_count_data(g, UDATA_BUSY);
@@ -362,6 +365,8 @@ static void compile_once(struct gen *g)
 	g->found.unwind = false;
 	g->loop_depth = 0;
 	g->frame = R10;
+	g->scratch = g->assume.scratch ? R9 : R0;
+	g->used.regs = g->assume.scratch ? 1u << (R9 - R7) : 0;
 	g->each = NULL;
 	g->failed = false;
 	g->sent = false;
@@ -416,17 +421,20 @@ static bool gen_program(struct gen *g, const struct probe *p)
 		if (g->failed)
 			return false;
 		g->found.ctx = reads_ctx(&g->c);
-		if (g->found.ctx == g->assume.ctx && g->found.scratch == g->assume.scratch &&
+		if (g->found.ctx == g->assume.ctx && g->found.scratch <= g->assume.scratch &&
+		    g->found.scratch_home <= g->assume.scratch_home &&
 		    g->found.unwind == g->assume.unwind)
 			break;
 		assert(g->d->list.n == diags);
 		g->assume.unwind = g->found.unwind;
 		g->assume.ctx = g->found.ctx;
 		g->assume.scratch |= g->found.scratch;
+		g->assume.scratch_home |= g->found.scratch_home;
 	}
 	if (!code_finish(&g->c, &e))
 		return diag_error(g->d, p->loc, "%s", e.text);
-	prune_code(&g->c);
+	tidy_code(&g->c);
+	hoist_code(&g->c);
 	prog.name = g->v->sites.v[0].name;
 	prog.insns = g->c.insns.v;
 	prog.n_insns = g->c.insns.n;

@@ -14,17 +14,44 @@
 
 #define CAS_TRIES 4u
 
-static u32 log_step(struct gen *g, u32 shift)
+/* r2 += log2 of `r`, which is not 0. Uses r3 and changes r. */
+static void add_log2(struct gen *g, enum reg r)
 {
-	u32 skip = code_label(&g->c);
+	struct code *c = &g->c;
 
-	code_mov(&g->c, R3, R1);
-	code_alu_imm(&g->c, BPF_RSH, R3, (s32)shift);
-	code_if_imm(&g->c, BPF_JEQ, R3, 0, skip);
-	code_mov(&g->c, R1, R3);
-	code_alu_imm(&g->c, BPF_ADD, R2, (s32)shift);
-	code_bind(&g->c, skip);
-	return skip;
+	for (u32 shift = 32; shift; shift /= 2) {
+		u32 skip = code_label(c);
+
+		if (shift == 32) { /* no immediate is that large */
+			code_mov(c, R3, r);
+			code_alu_imm(c, BPF_RSH, R3, (s32)shift);
+			code_if_imm(c, BPF_JEQ, R3, 0, skip);
+			code_mov(c, r, R3);
+		} else {
+			code_if_imm(c, BPF_JLT, r, 1 << shift, skip);
+			code_alu_imm(c, BPF_RSH, r, (s32)shift);
+		}
+		code_alu_imm(c, BPF_ADD, R2, (s32)shift);
+		code_bind(c, skip);
+	}
+}
+
+/* r0 = bucket_hist_index(r0) of whole powers of two. Uses r2 and r3. */
+static void hist_index_powers(struct gen *g, bool is_signed)
+{
+	struct code *c = &g->c;
+	u32 done = code_label(c);
+
+	if (is_signed) {
+		code_const(c, R2, 0);
+		code_if_imm(c, BPF_JSLT, R0, 0, done);
+	}
+	code_const(c, R2, 1);
+	code_if_imm(c, BPF_JEQ, R0, 0, done);
+	code_const(c, R2, 2);
+	add_log2(g, R0);
+	code_bind(c, done);
+	code_mov(c, R0, R2);
 }
 
 /* r0 = bucket_hist_index(r0). Uses r1-r3. */
@@ -34,24 +61,25 @@ static void hist_index(struct gen *g, const struct type *t)
 	u32 low = code_label(c), negative = code_label(c), done = code_label(c);
 	s32 subs = 1 << t->bits;
 
+	if (!t->bits) {
+		hist_index_powers(g, t->is_signed);
+		code_bind(c, low);
+		code_bind(c, negative);
+		code_bind(c, done);
+		return;
+	}
 	if (t->is_signed)
 		code_if_imm(c, BPF_JSLT, R0, 0, negative);
 	code_if_imm(c, BPF_JLT, R0, subs, low);
 	code_mov(c, R1, R0);
 	code_const(c, R2, 0);
-	for (u32 shift = 32; shift; shift /= 2)
-		log_step(g, shift);
-	if (t->bits) {
-		code_alu_imm(c, BPF_SUB, R2, (s32)t->bits);
-		code_alu(c, BPF_RSH, R0, R2);
-		code_alu_imm(c, BPF_ADD, R2, 1);
-		code_alu_imm(c, BPF_LSH, R2, (s32)t->bits);
-		code_alu_imm(c, BPF_ADD, R0, 1 - subs);
-		code_alu(c, BPF_ADD, R0, R2);
-	} else {
-		code_mov(c, R0, R2);
-		code_alu_imm(c, BPF_ADD, R0, 2);
-	}
+	add_log2(g, R1);
+	code_alu_imm(c, BPF_SUB, R2, (s32)t->bits);
+	code_alu(c, BPF_RSH, R0, R2);
+	code_alu_imm(c, BPF_ADD, R2, 1);
+	code_alu_imm(c, BPF_LSH, R2, (s32)t->bits);
+	code_alu_imm(c, BPF_ADD, R0, 1 - subs);
+	code_alu(c, BPF_ADD, R0, R2);
 	code_goto(c, done);
 	code_bind(c, low);
 	code_alu_imm(c, BPF_ADD, R0, 1);
@@ -126,23 +154,25 @@ static void operand(struct gen *g, const struct type *t, const struct node *call
 		encode(g, t);
 }
 
-/* *r0 = the larger of it and r2, unsigned. Another program may interfere between load and store:
- * then the exchange fails and is tried again. Uses r1, r3. */
-static void keep_larger(struct gen *g)
+/* *r0 = the larger of it and `value`, unsigned. Another program may interfere between load and store:
+ * then the exchange fails and is tried again. Uses r1, r3, r4. */
+static void keep_larger(struct gen *g, enum reg value)
 {
 	struct code *c = &g->c;
-	u32 done = code_label(c);
+	u32 top = code_label(c), done = code_label(c);
 
 	code_mov(c, R1, R0);
-	code_load(c, 8, R0, R1, 0);
-	for (u32 i = 0; i < CAS_TRIES; i++) {
-		code_if(c, BPF_JGE, R0, R2, done);
-		code_mov(c, R3, R0);
-		code_atomic(c, BPF_CMPXCHG, R1, 0, R2);
-		code_if(c, BPF_JEQ, R0, R3, done);
-	}
-	code_bind(c, done);
 	code_store_imm(c, 8, R1, 8, 1);
+	code_load(c, 8, R0, R1, 0);
+	code_const(c, R4, CAS_TRIES);
+	code_bind(c, top);
+	code_if(c, BPF_JGE, R0, value, done);
+	code_mov(c, R3, R0);
+	code_atomic(c, BPF_CMPXCHG, R1, 0, value);
+	code_if(c, BPF_JEQ, R0, R3, done);
+	code_alu_imm(c, BPF_SUB, R4, 1);
+	code_if_imm(c, BPF_JNE, R4, 0, top);
+	code_bind(c, done);
 }
 
 /* Bucket number in r1, cell address in r0: count one in the bucket. */
@@ -174,8 +204,9 @@ static void add_to_cell(struct gen *g, const struct type *t, struct temp value, 
 		break;
 	case TYPE_MIN:
 	case TYPE_MAX:
-		temp_load(g, value, R2);
-		keep_larger(g);
+		if (!value.in_reg)
+			temp_load(g, value, R2);
+		keep_larger(g, value.in_reg ? value.reg : R2);
 		break;
 	case TYPE_AVG:
 	case TYPE_STATS:
@@ -200,7 +231,10 @@ void gen_agg_assign(struct gen *g, const struct node *map, const struct node *ca
 	operand(g, t, call);
 	if (t->kind != TYPE_COUNT)
 		value = temp_save(g, R0);
-	gen_map_reach(g, map, gen_key(g, map), out);
+	if (t->kind == TYPE_COUNT)
+		gen_map_reach_counter(g, map, gen_key(g, map), out);
+	else
+		gen_map_reach(g, map, gen_key(g, map), out);
 	add_to_cell(g, t, value, out);
 	code_bind(&g->c, out);
 }

@@ -211,6 +211,14 @@ static struct temp clamped_length(struct gen *g, const struct node *len, u32 max
 	return temp_save(g, R0);
 }
 
+bool gen_leaves_length(const struct node *n)
+{
+	const struct node *from = n->kind == NODE_CALL ? arg(n, 0) : NULL;
+
+	return from && n->call.f->id == FUNC_STR &&
+	       (arg(n, 1) || from->type->kind != TYPE_STR || gen_is_foreign(from));
+}
+
 /* str(p), str(p, n): n bytes at most, and the NUL. */
 static void store_str(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
                       bool pad)

@@ -101,6 +101,7 @@ static void leave(struct gen *g, s32 result)
 static void callback(struct gen *g, const struct each *e)
 {
 	g->frame = R9;
+	g->scratch = R0;
 	g->used = e->used;
 	g->used.regs = 1u << (R9 - R7);
 	g->loop_depth = e->depth;

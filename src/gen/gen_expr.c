@@ -152,20 +152,51 @@ static bool small_const(const struct node *n, s32 *imm)
 	return true;
 }
 
-/* r0 = left, r1 = right. */
-static void two_values(struct gen *g, const struct node *left, const struct node *right)
+/* Where two values are: the left one in r0 and the right one in r1, or the left one in one of r7-r9,
+ * to be changed at will, and the right one in r0. */
+struct two {
+	enum reg left, right;
+};
+
+static struct two two_values(struct gen *g, const struct node *left, const struct node *right)
 {
 	struct mark m = frame_mark(g);
+	struct two two = { R0, R1 };
 	struct temp t;
 
 	gen_value(g, left);
 	if (gen_direct(g, right, R1))
-		return;
+		return two;
 	t = temp_save(g, R0);
 	gen_value(g, right);
-	code_mov(&g->c, R1, R0);
-	temp_load(g, t, R0);
+	if (t.in_reg) {
+		two = (struct two){ t.reg, R0 };
+	} else {
+		code_mov(&g->c, R1, R0);
+		temp_load(g, t, R0);
+	}
 	frame_release(g, m);
+	return two;
+}
+
+static bool op_commutes(enum op op)
+{
+	return op == OP_ADD || op == OP_MUL || op == OP_AND || op == OP_OR || op == OP_XOR;
+}
+
+/* r0 = left op right. */
+static void join_two(struct gen *g, enum op op, struct two two, bool is_signed, struct loc loc)
+{
+	if (two.left == R0 || op == OP_DIV || op == OP_MOD) {
+		code_mov(&g->c, R1, two.right);
+		code_mov(&g->c, R0, two.left);
+		gen_arith(g, op, is_signed, loc);
+	} else if (op_commutes(op)) {
+		code_alu(&g->c, alu_of(op, is_signed), R0, two.left);
+	} else {
+		code_alu(&g->c, alu_of(op, is_signed), two.left, R0);
+		code_mov(&g->c, R0, two.left);
+	}
 }
 
 static void scale(struct gen *g, enum reg r, u32 step)
@@ -235,6 +266,7 @@ static void arithmetic(struct gen *g, const struct node *n)
 	u32 ls = gen_step(left->type), rs = gen_step(right->type);
 	bool is_signed = op_is_signed(op, left, right);
 	bool pointers = left->type->kind == TYPE_PTR && right->type->kind == TYPE_PTR;
+	struct two two;
 	s32 imm;
 
 	if (ls == 1 && rs == 1 && small_const(right, &imm)) {
@@ -245,12 +277,12 @@ static void arithmetic(struct gen *g, const struct node *n)
 		gen_arith(g, op, is_signed, n->loc);
 		return;
 	}
-	two_values(g, left, right);
+	two = two_values(g, left, right);
 	if (!pointers) {
-		scale(g, R1, ls); /* p + n moves by n pointees */
-		scale(g, R0, rs);
+		scale(g, two.right, ls); /* p + n moves by n pointees */
+		scale(g, two.left, rs);
 	}
-	gen_arith(g, op, is_signed, n->loc);
+	join_two(g, op, two, is_signed, n->loc);
 }
 
 /* ---- truth ---------------------------------------------------------------------------------- */
@@ -301,6 +333,7 @@ static void branch_compare(struct gen *g, const struct node *n, bool when, u32 l
 	const struct node *left = n->binary.left, *right = n->binary.right;
 	enum op op = when ? n->binary.op : op_inverse(n->binary.op);
 	u8 jump = jump_of(op, op_is_signed(op, left, right));
+	struct two two;
 	s32 imm;
 
 	if (!type_is_scalar(left->type)) {
@@ -313,8 +346,8 @@ static void branch_compare(struct gen *g, const struct node *n, bool when, u32 l
 		code_if_imm(&g->c, jump, R0, imm, label);
 		return;
 	}
-	two_values(g, left, right);
-	code_if(&g->c, jump, R0, R1, label);
+	two = two_values(g, left, right);
+	code_if(&g->c, jump, two.left, two.right, label);
 }
 
 /* a && b, a || b: jump when the whole is `when`. */

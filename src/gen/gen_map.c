@@ -77,42 +77,87 @@ static void count_full(struct gen *g, const struct node *map)
 static void insert_zero(struct gen *g, const struct node *map, struct mem key)
 {
 	u32 cell = type_cell(map->map.sym->value);
-	struct mark m = frame_mark(g);
-	struct mem zero;
 
-	if (cell <= 32) {
-		zero = frame_alloc(g, cell);
-		mem_zero(g, zero, 0, cell);
-		update(g, map, key, zero, UPDATE_NOEXIST);
-		frame_release(g, m);
-		return;
-	}
-	g->zero_size = MAX(g->zero_size, cell);
 	code_map(&g->c, R1, map_index(map));
 	mem_addr(g, key, R2);
-	code_map_value(&g->c, R3, gen_map_of(g, UMAP_ZERO), 0);
+	if (cell <= UNIT_ZERO_WORDS * 8) {
+		code_map_value(&g->c, R3, gen_map_of(g, UMAP_DATA), UDATA_ZERO * 8);
+	} else {
+		g->zero_size = MAX(g->zero_size, cell);
+		code_map_value(&g->c, R3, gen_map_of(g, UMAP_ZERO), 0);
+	}
 	code_const(&g->c, R4, UPDATE_NOEXIST);
 	code_call(&g->c, BPF_FUNC_map_update_elem);
 }
 
+/*
+ * r0 = address of the element, made zero when it is absent; jumps to `have` with it. Falls through
+ * when there is no room. Someone else may insert it at the same moment: then our insertion fails,
+ * and the second lookup finds theirs. One lookup in a loop of two rounds is shorter than two; the
+ * round is counted in a register, which has to be free. Returns that: behind the second round it
+ * holds 1.
+ */
+static struct temp find_or_insert(struct gen *g, const struct node *map, struct mem key, u32 have)
+{
+	struct code *c = &g->c;
+	struct mark m = frame_mark(g);
+	u32 top = code_label(c), failed = code_label(c);
+	struct temp round = temp_of_reg(g);
+
+	if (round.in_reg)
+		code_const(c, round.reg, 0);
+	code_bind(c, top);
+	lookup(g, map, key);
+	code_if_imm(c, BPF_JNE, R0, 0, have);
+	if (round.in_reg) {
+		code_if_imm(c, BPF_JNE, round.reg, 0, failed);
+		code_const(c, round.reg, 1);
+	}
+	insert_zero(g, map, key);
+	if (round.in_reg) {
+		code_goto(c, top);
+	} else {
+		lookup(g, map, key);
+		code_if_imm(c, BPF_JNE, R0, 0, have);
+	}
+	code_bind(c, failed);
+	frame_release(g, m);
+	return round;
+}
+
 void gen_map_reach(struct gen *g, const struct node *map, struct mem key, u32 full)
 {
+	struct temp round;
 	u32 have;
 
-	lookup(g, map, key);
 	if (!map->map.sym->key) { /* an array has its element from the start */
+		lookup(g, map, key);
 		code_if_imm(&g->c, BPF_JEQ, R0, 0, full);
 		return;
 	}
 	have = code_label(&g->c);
-	code_if_imm(&g->c, BPF_JNE, R0, 0, have);
-	/* Someone else may insert it at the same moment: then this update fails, the next lookup
-	 * finds theirs. */
-	insert_zero(g, map, key);
-	lookup(g, map, key);
-	code_if_imm(&g->c, BPF_JNE, R0, 0, have);
-	count_full(g, map);
+	round = find_or_insert(g, map, key, have);
+	if (round.in_reg) {
+		gen_error_word(g, R1, UERROR_MAP_FULL, map->loc, map->map.sym->name);
+		code_atomic(&g->c, BPF_ADD, R1, 0, round.reg);
+	} else {
+		count_full(g, map);
+	}
 	code_goto(&g->c, full);
+	code_bind(&g->c, have);
+}
+
+void gen_map_reach_counter(struct gen *g, const struct node *map, struct mem key, u32 full)
+{
+	u32 have;
+
+	if (!map->map.sym->key) {
+		gen_map_reach(g, map, key, full);
+		return;
+	}
+	have = code_label(&g->c);
+	find_or_insert(g, map, key, have);
+	gen_error_word(g, R0, UERROR_MAP_FULL, map->loc, map->map.sym->name);
 	code_bind(&g->c, have);
 }
 

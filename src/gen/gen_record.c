@@ -56,7 +56,20 @@ static u32 lay_out(struct urecord *r, struct field *args, u32 n)
 	return last;
 }
 
-/* r3 = bytes of the record up to the NUL of its last string. */
+/* r3 = bytes of the record up to the NUL of its last string, which was read in `length` bytes; less
+ * than one means that nothing was, and the string is empty. */
+static void known_size(struct gen *g, struct temp length, const struct field *last)
+{
+	u32 ok = code_label(&g->c);
+
+	temp_load(g, length, R3);
+	code_if_imm(&g->c, BPF_JSGT, R3, 0, ok);
+	code_const(&g->c, R3, 1);
+	code_bind(&g->c, ok);
+	code_alu_imm(&g->c, BPF_ADD, R3, (s32)last->off);
+}
+
+/* The same for a string of unknown length. */
 static void trimmed_size(struct gen *g, struct mem rec, const struct field *last)
 {
 	u32 ok = code_label(&g->c), slot = type_slot(last->type);
@@ -72,12 +85,16 @@ static void trimmed_size(struct gen *g, struct mem rec, const struct field *last
 	code_alu_imm(&g->c, BPF_ADD, R3, (s32)last->off);
 }
 
-/* Sends the record; counts it as lost when the ring is full. */
-static void send(struct gen *g, const struct urecord *r, struct mem rec, u32 last)
+/* Sends the record; counts it as lost when the ring is full. `length`: of the last string, or
+ * NULL. */
+static void send(struct gen *g, const struct urecord *r, struct mem rec, u32 last,
+                 const struct temp *length)
 {
 	u32 sent = code_label(&g->c);
 
-	if (last < r->n_args && rec.base == MEM_SCRATCH)
+	if (length)
+		known_size(g, *length, &r->args[last]);
+	else if (last < r->n_args && rec.base == MEM_SCRATCH)
 		trimmed_size(g, rec, &r->args[last]);
 	else
 		code_const(&g->c, R3, r->size);
@@ -100,7 +117,9 @@ static u32 add_record(struct gen *g, const struct urecord *r)
 static void record_of(struct gen *g, struct urecord *r, const struct node *values)
 {
 	struct mark m = frame_mark(g);
+	struct temp length = { 0 };
 	struct field *args;
+	bool known = false;
 	struct mem rec;
 	u32 n = 0, last;
 
@@ -114,9 +133,14 @@ static void record_of(struct gen *g, struct urecord *r, const struct node *value
 	rec = frame_alloc(g, r->size);
 	mem_store_imm(g, 8, rec, (s32)add_record(g, r));
 	n = 0;
-	for (const struct node *a = values; a; a = a->next, n++)
+	for (const struct node *a = values; a; a = a->next, n++) {
 		gen_store(g, a, a->type, mem_at(rec, (s32)args[n].off), false);
-	send(g, r, rec, last);
+		if (n == last && rec.base == MEM_SCRATCH && gen_leaves_length(a)) {
+			length = temp_save(g, R0);
+			known = true;
+		}
+	}
+	send(g, r, rec, last, known ? &length : NULL);
 	frame_release(g, m);
 }
 
@@ -177,7 +201,7 @@ static void print_keyed(struct gen *g, const struct node *map, struct urecord *r
 	gen_convert(g, mem_at(rec, 8), sym->key, gen_key(g, map), sym->key, false);
 	if (n == 2)
 		gen_store(g, map, sym->value, mem_at(rec, (s32)args[1].off), false);
-	send(g, r, rec, n);
+	send(g, r, rec, n, NULL);
 	frame_release(g, m);
 }
 
@@ -242,7 +266,7 @@ static void join_(struct gen *g, const struct node *n, struct urecord *r)
 	for (u32 i = 0; i < JOIN_MAX; i++)
 		join_word(g, n, list, space, i, mem_at(rec, (s32)args[i].off), end);
 	code_bind(&g->c, end);
-	send(g, r, rec, JOIN_MAX);
+	send(g, r, rec, JOIN_MAX, NULL);
 	frame_release(g, m);
 }
 

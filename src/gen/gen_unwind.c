@@ -767,7 +767,7 @@ void gen_unwind(struct gen *g, u32 limit, u32 unknown)
 
 	if (!g->unwind.made)
 		g->unwind = gen_unwind_reserve(g);
-	g->unwind.used = g->found.unwind = true;
+	g->unwind.used = g->found.unwind = g->found.scratch_home = true;
 	user_registers(g, unknown);
 	find_process(g, none);
 	code_goto(c, walk);

@@ -169,13 +169,10 @@ static const struct type *format_field(struct infer *in, struct node *n)
 	const char *name = infer_text(in, n->field.name);
 	struct near near;
 
-	near_init(&near, name);
 	for (u32 i = 0; i < format->n_fields; i++) {
 		const struct tpfield *f = &format->fields[i];
 		const struct type *t;
 
-		if (!f->common)
-			near_offer(&near, f->name);
 		if (strcmp(f->name, name) != 0)
 			continue;
 		t = format_type(in, f);
@@ -190,6 +187,10 @@ static const struct type *format_field(struct infer *in, struct node *n)
 			                     .rel_loc = f->rel_loc };
 		return t;
 	}
+	near_init(&near, name);
+	for (u32 i = 0; i < format->n_fields; i++)
+		if (!format->fields[i].common)
+			near_offer(&near, format->fields[i].name);
 	return unknown_field(in, n, format->name, &near);
 }
 

@@ -355,7 +355,8 @@ static void lex_punctuation(struct lexer *l, struct token *t)
 	struct str rest = { l->source->text + l->pos, l->source->n - l->pos };
 
 	for (u32 i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (!str_starts(rest, rows[i].text))
+		/* Most rows differ in the first character. */
+		if (!rest.n || rest.p[0] != rows[i].text[0] || !str_starts(rest, rows[i].text))
 			continue;
 		t->kind = rows[i].kind;
 		l->pos += (u32)strlen(rows[i].text);

@@ -181,7 +181,8 @@ static bool at_word(const struct parser *p, const char *word)
 	u32 n = (u32)strlen(word);
 	struct str rest = { p->lex.source->text + p->lex.pos, p->lex.source->n - p->lex.pos };
 
-	return str_starts(rest, word) && !lex_is_name(char_at(p, p->lex.pos + n));
+	return rest.n && *rest.p == *word && str_starts(rest, word) &&
+	       !lex_is_name(char_at(p, p->lex.pos + n));
 }
 
 static bool at_definition(const struct parser *p)

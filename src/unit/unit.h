@@ -45,6 +45,7 @@ enum ucount {
 };
 
 #define UNIT_STACK_FRAMES 127u
+#define UNIT_ZERO_WORDS   4u
 
 /* Value of the stacks map: as many frames as were found, innermost first. */
 struct ustack_value {
@@ -54,11 +55,13 @@ struct ustack_value {
 
 /* Words of the data map that user space fills in before probes are attached. */
 enum udata {
-	UDATA_START,  /* bpf_ktime_get_boot_ns() at start, for `elapsed` */
-	UDATA_CPID,   /* pid of the -c child, else 0 */
-	UDATA_LOST,   /* records lost because the ring was full (written by programs) */
-	UDATA_BUSY,   /* events dropped because all scratch slots were taken (by programs) */
-	UDATA_ERRORS, /* first of unit->n_errors counters (by programs) */
+	UDATA_START, /* bpf_ktime_get_boot_ns() at start, for `elapsed` */
+	UDATA_CPID,  /* pid of the -c child, else 0 */
+	UDATA_LOST,  /* records lost because the ring was full (written by programs) */
+	UDATA_BUSY,  /* events dropped because all scratch slots were taken (by programs) */
+	UDATA_ZERO,  /* four words that stay 0: what a new element starts as */
+	UDATA_ERRORS = UDATA_ZERO +
+	               UNIT_ZERO_WORDS, /* first of unit->n_errors counters (by programs) */
 };
 
 struct umap {

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What instructions read and write, where jumps lead, and which registers are still needed
+ * behind each instruction. For passes over finished code (after code_finish).
+ */
+#ifndef BPF_FLOW_H
+#define BPF_FLOW_H
+
+#include "bpf/code.h"
+
+/* A jump to the next instruction does nothing: passes put it where they take one away, and
+ * prune_code drops it. */
+#define FLOW_NOTHING ((struct bpf_insn){ .code = BPF_JMP | BPF_JA })
+
+enum flow_next { FLOW_GOES_ON, FLOW_MAY_GO, FLOW_GOES, FLOW_ENDS };
+
+struct flow_note {
+	u16 reads, writes;
+	enum flow_next next;
+};
+
+struct flow {
+	struct code *c;
+	bool *target; /* control may come from elsewhere than the instruction before; n + 1 */
+	u16 *live;    /* registers (bit 0 is r0) needed behind the instruction */
+	struct flow_note *notes; /* of each instruction, at the last update */
+	bool changed;
+};
+
+/* Bits of the registers. A call writes r0 to r5. */
+u16 flow_reads(const struct bpf_insn *in);
+u16 flow_writes(const struct bpf_insn *in);
+bool flow_is_nothing(const struct bpf_insn *in);
+/* Takes two slots. */
+bool flow_is_wide(const struct bpf_insn *in);
+/* A conditional or unconditional jump, not a call and not exit. */
+bool flow_is_jump(const struct bpf_insn *in);
+bool flow_is_goto(const struct bpf_insn *in);
+/* Writes a register and does nothing else. */
+bool flow_is_pure(const struct bpf_insn *in);
+
+void flow_open(struct flow *f, struct code *c);
+/* Computes `live` anew after instructions changed. Targets stay as they were. */
+void flow_update(struct flow *f);
+/* Finds `target` anew, when instructions were taken out. */
+void flow_targets(struct flow *f);
+/* Takes away instruction i. */
+void flow_remove(struct flow *f, u32 i);
+
+#endif

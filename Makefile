@@ -114,6 +114,11 @@ $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/libaid.a $(BUILD)/li
 # Where elfutils' DWARF library is asked the same question.
 $(BUILD)/tests/unit/test_ehframe_libdw: TEST_LIBS := -ldw
 
+# Scripts in the interpreter, for tests/diff.
+$(BUILD)/tests/lab_run: $(BUILD)/obj/tests/diff/lab_run.o $(BUILD)/libaid.a $(BUILD)/libmemtap.a
+	$(say) LINK $@
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
 # A fuzz target with a plain main that feeds it the files of its corpus.
 $(BUILD)/tests/replay/%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/obj/tests/fuzz/replay.o \
 			 $(BUILD)/libmemtap.a
@@ -152,7 +157,7 @@ $(GO_PROG): $(wildcard tests/run/go/*.go tests/run/go/*/*.go tests/run/go/go.mod
 		$(GO) build -o $(abspath $@) .
 
 -include $(OBJ:.o=.d) $(AID_OBJ:.o=.d) $(patsubst tests/%.c,$(BUILD)/obj/tests/%.d,\
-	 $(wildcard tests/unit/*.c tests/fuzz/*.c)) $(FUZZ_OBJ:.o=.d)
+	 $(wildcard tests/unit/*.c tests/fuzz/*.c tests/diff/*.c)) $(FUZZ_OBJ:.o=.d)
 
 .SECONDARY:
 
@@ -167,7 +172,7 @@ demo: $(BUILD)/memtap $(EXAMPLES)
 		-e 'uprobe:./itest:cache_insert {@bytes=lhist(arg2, 0 , 16384, 128)}' \
 		-c './itest 100'
 
-tests: all $(UNIT) $(REPLAY) $(CORE_OBJ) $(EXAMPLES) $(PROGS) $(GO_PROG)
+tests: all $(UNIT) $(REPLAY) $(CORE_OBJ) $(EXAMPLES) $(PROGS) $(GO_PROG) $(BUILD)/tests/lab_run
 
 ## make check     every test, ending with one line of totals; in parts: unit-check, run-check
 check: tests
@@ -205,6 +210,11 @@ $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(BUILD)/fuzz/libmemtap.a
 ## make fuzz      each fuzz target for FUZZ_SECONDS (60); finds are left in build/fuzz/
 fuzz: $(FUZZ)
 	$(Q)scripts/fuzz $(FUZZ_SECONDS) $(FUZZ)
+
+.PHONY: differential
+## make differential   random scripts in the interpreter, the kernel and bpftrace (MEMTAP_SEED)
+differential: all $(BUILD)/tests/lab_run
+	$(Q)python3 -B tests/diff/run.py $(BUILD)
 
 # ---- house -----------------------------------------------------------------------------------
 

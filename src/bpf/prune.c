@@ -71,6 +71,20 @@ static void drop_empty_jumps(const struct code *c, bool *live)
 	}
 }
 
+/* A callback that only dead code named is gone. */
+static void move_funcs(struct code *c, const u32 *place)
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i < c->funcs.n; i++) {
+		u32 end = i + 1 < c->funcs.n ? c->funcs.v[i + 1] : c->insns.n;
+
+		if (place[c->funcs.v[i]] != place[end])
+			c->funcs.v[n++] = place[c->funcs.v[i]];
+	}
+	c->funcs.n = n;
+}
+
 static void compact(struct code *c, const bool *live, u32 *place)
 {
 	u32 n = 0;
@@ -91,8 +105,7 @@ static void compact(struct code *c, const bool *live, u32 *place)
 		c->insns.v[place[i]] = in;
 		c->locs.v[place[i]] = c->locs.v[i];
 	}
-	for (u32 i = 0; i < c->funcs.n; i++)
-		c->funcs.v[i] = place[c->funcs.v[i]];
+	move_funcs(c, place);
 	c->insns.n = n;
 	c->locs.n = n;
 }

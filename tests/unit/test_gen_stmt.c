@@ -29,6 +29,9 @@ static const struct row blocks[] = {
 RUN_ROWS(blocks)
 
 static const struct row branches[] = {
+	/* what stands behind an unconditional jump is gone, its callbacks too */
+	{ "BEGIN { @a[1] = 1; while (1) { if (!(2 == 0)) { break; } print(len(@a)); } }",
+	  "@a[1]: 1\n" },
 	{ "BEGIN { $a = if (1) { 5 } else { 6 }; print($a); }", "5\n" },
 	{ "BEGIN { $x = 3; print(if $x > 5 { \"big\" } else if $x > 2 { \"middle\" } "
 	  "else { \"small\" }); }",

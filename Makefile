@@ -55,7 +55,8 @@ REPLAY   := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=$(BUILD)/tests/replay/fuzz_%)
 FUZZ     := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=$(BUILD)/fuzz/fuzz_%)
 FUZZ_OBJ := $(filter-out %/main.o,$(SRC:src/%.c=$(BUILD)/fuzz/obj/%.o))
 EXAMPLES := $(BUILD)/examples/itest
-PROGS    := $(patsubst tests/run/progs/%.c,$(BUILD)/tests/progs/%,$(wildcard tests/run/progs/*.c))
+PROGS    := $(patsubst tests/run/progs/%.c,$(BUILD)/tests/progs/%,$(wildcard tests/run/progs/*.c)) \
+	    $(BUILD)/tests/progs/shapes
 GO_PROG  := $(BUILD)/tests/progs/cache_go
 # BPF objects whose relocations the unit tests evaluate, and a BTF made up for them.
 CORE_OBJ := $(patsubst tests/core/%.c,$(BUILD)/tests/core/%.o,$(wildcard tests/core/*.c)) \
@@ -148,6 +149,12 @@ $(BUILD)/tests/core/%.o: tests/core/%.c tests/core/core.h Makefile | $(READY)
 	$(say) BPF $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) -target bpf -O2 -g -Wall -c -o $@ $<
+
+# C++ without its library: clang, which the tests need anyway, compiles it alone.
+$(BUILD)/tests/progs/shapes: tests/run/progs/shapes.cc Makefile | $(READY)
+	$(say) CXX $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) -O1 -g -Wall -Wextra -o $@ $<
 
 $(GO_PROG): $(wildcard tests/run/go/*.go tests/run/go/*/*.go tests/run/go/go.mod) | $(READY)
 	$(say) GO $@

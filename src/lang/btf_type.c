@@ -130,7 +130,7 @@ static const struct type *convert_array(struct arena *a, struct btf *b, const st
 	if (!btf_array_of(b, &r->info, &elem, &index, &count))
 		return &type_none;
 	if (depth == 0 && count && is_char(b, elem))
-		return type_str(a, count, false);
+		return type_str(a, count, true);
 	t = convert(a, b, elem, space, depth + 1);
 	return t->kind == TYPE_NONE ? t : type_array(a, t, count);
 }

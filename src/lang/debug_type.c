@@ -79,16 +79,6 @@ static const struct type *convert_record(struct arena *a, struct dwarf_file *d,
 	return t;
 }
 
-/* Characters that may fill their array to the end: there is room for a NUL behind them. */
-static const struct type *text_of(struct arena *a, u32 count)
-{
-	struct type *t = arena_new(a, struct type);
-
-	*t = *type_str(a, count + 1, true);
-	t->count = count;
-	return t;
-}
-
 /* As in the kernel's types: one row of characters is a string. */
 static const struct type *convert_array(struct arena *a, struct dwarf_file *d,
                                         const struct dwarf_type *from, u32 depth)
@@ -98,7 +88,7 @@ static const struct type *convert_array(struct arena *a, struct dwarf_file *d,
 
 	if (depth == 0 && from->n_dims == 1 && from->dims[0] && from->dims[0] < SIZE_LIMIT &&
 	    dwarf_type_read(d, from->target, &elem) && elem.kind == DWARF_CHAR && elem.size == 1)
-		return text_of(a, from->dims[0]);
+		return type_chars(a, from->dims[0]);
 	t = convert(a, d, from->target, depth + 1);
 	for (u32 i = from->n_dims; i-- > 0 && t->kind != TYPE_NONE;) {
 		if ((u64)from->dims[i] * t->size > SIZE_LIMIT)

@@ -206,6 +206,7 @@ bool infer_script(struct script *s, const struct config *c, struct world *w, str
 	hmap_free(&in.maps);
 	hmap_free(&in.c_types);
 	hmap_free(&in.c_consts);
+	hmap_free(&in.c_macros);
 	hmap_free(&in.complete);
 	return d->n_errors == errors;
 }

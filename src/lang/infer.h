@@ -45,7 +45,8 @@ struct infer {
 	const struct node *expansion;   /* the use of a macro whose body is walked */
 	struct hmap maps;               /* name -> struct map_info */
 	struct hmap c_types;            /* "struct x", typedef names -> struct type */
-	struct hmap c_consts;           /* #define, enumerators -> s64 */
+	struct hmap c_consts;           /* #define, enumerators -> value and type */
+	struct hmap c_macros;           /* #define: names; strings have their text */
 	struct hmap complete;           /* structs with all their fields, by where they are from */
 	u32 pass;
 	bool final;
@@ -162,8 +163,20 @@ void infer_definitions(struct infer *in);
 void infer_cdef_read(struct infer *in, struct loc loc);
 /* What the script itself defines; NULL, false: nothing of that name. */
 const struct type *infer_cdef_type(struct infer *in, struct str name);
-bool infer_cdef_const(struct infer *in, struct str name, s64 *value);
-void infer_cdef_set_const(struct infer *in, struct str name, s64 value);
+bool infer_cdef_const(struct infer *in, struct str name, s64 *value, const struct type **type);
+void infer_cdef_set_const(struct infer *in, struct str name, s64 value, const struct type *type);
+/* A string that #define gives a name; NULL when there is none. */
+const char *infer_cpp_string(struct infer *in, struct str name);
+/* True for what #ifdef takes for defined. */
+bool infer_cdef_defined(struct infer *in, struct str name);
+/* A constant by name: of the script, an enumerator of the kernel, a macro of system headers. */
+bool infer_constant(struct infer *in, struct str name, s64 *value, const struct type **type);
+struct lexer;
+struct token;
+/* A constant expression of C that starts at *tok, which moves behind it; nothing at or behind `end`
+ * is read. In #if, unknown names are 0. */
+bool infer_cexpr(struct infer *in, struct lexer *lex, struct token *tok, u32 end, bool in_if,
+                 s64 *value);
 /* The type as it is in memory of that space. */
 const struct type *infer_cdef_moved(struct infer *in, const struct type *t, enum space space);
 /* A member of a struct, of the script's own or of BTF. */

@@ -14,8 +14,9 @@
 
 #include "lang/lex.h"
 
-#define DEPTH_MAX  16u
-#define SIZE_LIMIT (1u << 30)
+#define DEPTH_MAX       16u
+#define ENUMERATORS_MAX 512u
+#define SIZE_LIMIT      (1u << 30)
 
 struct cdef {
 	struct infer *in;
@@ -185,55 +186,60 @@ const struct type *infer_cdef_type(struct infer *in, struct str name)
 	return slot ? *slot : NULL;
 }
 
-bool infer_cdef_const(struct infer *in, struct str name, s64 *value)
+struct constant {
+	s64 value;
+	const struct type *type; /* NULL: a plain number */
+};
+
+bool infer_cdef_const(struct infer *in, struct str name, s64 *value, const struct type **type)
 {
 	void **slot = hmap_find(&in->c_consts, name.p, name.n);
+	const struct constant *c = slot ? *slot : NULL;
 
-	if (slot)
-		*value = *(s64 *)*slot;
-	return slot != NULL;
+	if (!c)
+		return false;
+	*value = c->value;
+	*type = c->type ? c->type : &type_s64;
+	return true;
 }
 
-void infer_cdef_set_const(struct infer *in, struct str name, s64 value)
+void infer_cdef_set_const(struct infer *in, struct str name, s64 value, const struct type *type)
 {
-	s64 *v = arena_new(in->arena, s64);
+	struct constant *c = arena_new(in->arena, struct constant);
 
-	*v = value;
-	hmap_put(&in->c_consts, infer_text(in, name), name.n, v);
+	*c = (struct constant){ value, type };
+	hmap_put(&in->c_consts, infer_text(in, name), name.n, c);
 }
 
 /* ---- grammar ------------------------------------------------------------------------------------ */
 
 static const struct type *type_spec(struct cdef *c);
 
-/* [ N ]... behind a name, outermost first. */
-static const struct type *array_suffix(struct cdef *c, const struct type *t)
+static bool number(struct cdef *c, s64 *value)
 {
-	u64 count = 0;
+	return infer_cexpr(c->in, &c->lex, &c->tok, c->end, false, value) || fail(c, "a number");
+}
+
+/* [ N ]... behind a name, outermost first. One row of characters is a string. */
+static const struct type *array_suffix(struct cdef *c, const struct type *t, bool outermost)
+{
+	bool is_char = t == &type_s8;
+	s64 count = 0;
 
 	if (!accept(c, TOKEN_LBRACKET))
 		return t;
-	if (at(c, TOKEN_INT)) {
-		count = c->tok.value;
-		advance(c);
-	} else if (at(c, TOKEN_NAME)) {
-		s64 value;
-
-		if (!infer_cdef_const(c->in, c->tok.text, &value))
-			return fail(c, "a number");
-		count = (u64)value;
-		advance(c);
-	}
+	if (!at(c, TOKEN_RBRACKET) && !number(c, &count))
+		return NULL;
 	if (!expect(c, TOKEN_RBRACKET))
 		return NULL;
 	if (c->depth++ >= DEPTH_MAX)
 		return fail(c, "fewer dimensions");
-	t = array_suffix(c, t);
+	t = array_suffix(c, t, false);
 	c->depth--;
-	if (!t || count * MAX(size_of(t), 1u) > SIZE_LIMIT)
+	if (!t || count < 0 || count > SIZE_LIMIT || (u64)count * MAX(size_of(t), 1u) > SIZE_LIMIT)
 		return fail(c, "a smaller array");
-	if (t == &type_s8 && count) /* char[N] */
-		return type_str(c->in->arena, (u32)count, false);
+	if (is_char && outermost && t == &type_s8 && count)
+		return type_chars(c->in->arena, (u32)count);
 	return type_array(c->in->arena, t, (u32)count);
 }
 
@@ -276,13 +282,16 @@ static bool declarator(struct cdef *c, const struct type *t, struct field *f)
 		return fail(c, "a name") != NULL;
 	f->name = infer_text(c->in, c->tok.text);
 	advance(c);
-	f->type = array_suffix(c, f->type);
+	f->type = array_suffix(c, f->type, true);
 	if (f->type && accept(c, TOKEN_COLON)) {
-		if (!at(c, TOKEN_INT) || c->tok.value < 1 || c->tok.value > f->type->size * 8 ||
-		    f->type->kind != TYPE_INT)
+		s64 bits;
+
+		if (!number(c, &bits))
+			return false;
+		if (bits < 1 || bits > f->type->size * 8 ||
+		    (f->type->kind != TYPE_INT && f->type->kind != TYPE_BOOL))
 			return fail(c, "a number of bits") != NULL;
-		f->bit_size = (u8)c->tok.value;
-		advance(c);
+		f->bit_size = (u8)bits;
 	}
 	attributes(c);
 	return f->type != NULL;
@@ -363,36 +372,59 @@ static const struct type *record(struct cdef *c)
 	return c->problem ? NULL : t;
 }
 
-/* enumeration: 'enum' [name] ['{' name ['=' ['-'] n], ... '}'] */
-static const struct type *enumeration(struct cdef *c)
+/* One more name of an enum; the values decide how wide it is and whether it has a sign. */
+static void enumerator(struct cdef *c, struct type *t, struct str name, s64 value)
+{
+	struct enumerator *all = (struct enumerator *)t->enums;
+
+	all[t->n_enums++] = (struct enumerator){ infer_text(c->in, name), value };
+	t->is_signed |= value < 0;
+	if (value > UINT32_MAX || value < INT32_MIN)
+		t->size = 8;
+	infer_cdef_set_const(c->in, name, value, t->name ? t : NULL);
+}
+
+static bool enumerators(struct cdef *c, struct type *t)
 {
 	s64 value = 0;
 
-	advance(c);
-	if (at(c, TOKEN_NAME)) {
-		remember(c->in, arena_printf(c->in->arena, "enum %.*s", STR_ARG(c->tok.text)),
-		         &type_s32);
-		advance(c);
-	}
-	if (!accept(c, TOKEN_LBRACE))
-		return &type_s32;
 	while (at(c, TOKEN_NAME)) {
 		struct str name = c->tok.text;
 
 		advance(c);
-		if (accept(c, TOKEN_SET)) {
-			bool minus = accept(c, TOKEN_SUB);
-
-			if (!at(c, TOKEN_INT))
-				return fail(c, "a number");
-			value = minus ? -(s64)c->tok.value : (s64)c->tok.value;
-			advance(c);
-		}
-		infer_cdef_set_const(c->in, name, value++);
+		if (accept(c, TOKEN_SET) && !number(c, &value))
+			return false;
+		if (t->n_enums == ENUMERATORS_MAX)
+			return fail(c, "fewer names in an enum") != NULL;
+		enumerator(c, t, name, value++);
 		if (!accept(c, TOKEN_COMMA))
 			break;
 	}
-	return expect(c, TOKEN_RBRACE) ? &type_s32 : NULL;
+	return expect(c, TOKEN_RBRACE);
+}
+
+/* enumeration: 'enum' [name] ['{' name ['=' n], ... '}'] */
+static const struct type *enumeration(struct cdef *c)
+{
+	struct type_name use = { .array = -1, .loc = c->tok.loc };
+	struct type *t = arena_new(c->in->arena, struct type);
+
+	advance(c);
+	*t = (struct type){ .kind = TYPE_INT, .size = 4 };
+	if (at(c, TOKEN_NAME)) {
+		t->name = arena_printf(c->in->arena, "enum %.*s", STR_ARG(c->tok.text));
+		advance(c);
+	}
+	if (!accept(c, TOKEN_LBRACE)) {
+		use.text = str_of(t->name ? t->name : "");
+		return t->name ? infer_type_name(c->in, &use, SPACE_NONE) : fail(c, "a name");
+	}
+	t->enums = arena_array(c->in->arena, struct enumerator, ENUMERATORS_MAX);
+	if (!enumerators(c, t))
+		return NULL;
+	if (t->name)
+		remember(c->in, t->name, t);
+	return t->name ? t : type_int(t->size, t->is_signed);
 }
 
 static bool is_integer_word(struct str s)

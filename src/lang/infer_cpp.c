@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Lines that begin with '#' in a script, as far as they matter without a C compiler: constants,
- * and conditions around definitions. Included headers are not read, their types come from BTF.
+ * texts, and conditions around definitions. Included headers are not read: types come from BTF,
+ * integer macros from a table (constants.c).
  */
 #include "lang/infer.h"
 
@@ -14,11 +15,18 @@ struct condition {
 	bool taken;  /* this or an earlier branch counted */
 };
 
+/* A #define that could not be computed yet. */
+struct pending {
+	struct str name;
+	struct lexer rest;
+	u32 end;
+};
+
 struct cpp {
 	struct infer *in;
 	struct condition stack[CONDITIONS_MAX];
 	u32 n;
-	u32 depth; /* of parentheses */
+	VEC(struct pending) pending;
 };
 
 static struct token next_on_line(struct lexer *l, u32 end)
@@ -30,103 +38,38 @@ static struct token next_on_line(struct lexer *l, u32 end)
 	return t;
 }
 
-static bool combine(enum token_kind op, s64 right, s64 *value)
+/* The expression that is all of the rest of the line. */
+static bool constant(struct cpp *c, struct lexer l, u32 end, bool in_if, s64 *value)
 {
-	u64 a = (u64)*value, b = (u64)right;
+	struct token t = next_on_line(&l, end);
 
-	switch (op) {
-	case TOKEN_SHL:
-		*value = (s64)(a << (b & 63));
-		return true;
-	case TOKEN_OR:
-		*value = (s64)(a | b);
-		return true;
-	case TOKEN_ADD:
-		*value = (s64)(a + b);
-		return true;
-	case TOKEN_SUB:
-		*value = (s64)(a - b);
-		return true;
-	case TOKEN_MUL:
-		*value = (s64)(a * b);
-		return true;
-	default:
-		return false;
-	}
+	return infer_cexpr(c->in, &l, &t, end, in_if, value) && t.kind == TOKEN_END;
 }
 
-static bool pair(struct cpp *c, struct lexer *l, u32 end, enum token_kind closer, s64 *value);
-
-/* term: '(' pair ')' | ['-'] (number | name of a constant) */
-static bool term(struct cpp *c, struct lexer *l, u32 end, s64 *value)
+bool infer_cdef_defined(struct infer *in, struct str name)
 {
-	struct token t = next_on_line(l, end);
-	bool minus = t.kind == TOKEN_SUB;
-
-	if (t.kind == TOKEN_LPAREN)
-		return pair(c, l, end, TOKEN_RPAREN, value);
-	if (minus)
-		t = next_on_line(l, end);
-	if (t.kind == TOKEN_INT)
-		*value = (s64)t.value;
-	else if (t.kind != TOKEN_NAME || !infer_cdef_const(c->in, t.text, value))
-		return false;
-	if (minus)
-		*value = (s64)(0 - (u64)*value);
-	return true;
-}
-
-/* pair: term [op term]; longer ones would need precedence and are not constants to us. */
-static bool pair(struct cpp *c, struct lexer *l, u32 end, enum token_kind closer, s64 *value)
-{
-	struct token op;
-	s64 right;
-	bool ok;
-
-	if (c->depth == CONDITIONS_MAX)
-		return false;
-	c->depth++;
-	ok = term(c, l, end, value);
-	op = next_on_line(l, end);
-	if (ok && op.kind != closer)
-		ok = term(c, l, end, &right) && next_on_line(l, end).kind == closer &&
-		     combine(op.kind, right, value);
-	c->depth--;
-	return ok;
-}
-
-static bool constant(struct cpp *c, struct lexer l, u32 end, s64 *value)
-{
-	return pair(c, &l, end, TOKEN_END, value);
-}
-
-static bool is_defined(struct cpp *c, struct str name)
-{
+	const struct type *type;
 	struct err e = { 0 };
 	s64 value;
 
 	if (str_is(name, "BPFTRACE_HAVE_BTF"))
-		return c->in->world->ops->btf(c->in->world, &e) != NULL;
-	return infer_cdef_const(c->in, name, &value);
+		return in->world->ops->btf(in->world, &e) != NULL;
+	return hmap_find(&in->c_macros, name.p, name.n) ||
+	       infer_cdef_const(in, name, &value, &type);
 }
 
-/* #if: a constant, or defined(NAME) with or without parentheses. */
+const char *infer_cpp_string(struct infer *in, struct str name)
+{
+	void **slot = hmap_find(&in->c_macros, name.p, name.n);
+
+	return slot ? *slot : NULL;
+}
+
 static bool is_true(struct cpp *c, struct lexer l, u32 end)
 {
-	struct lexer ahead = l;
-	struct token t = next_on_line(&ahead, end);
-	bool negate = t.kind == TOKEN_NOT;
 	s64 value;
 
-	if (negate)
-		t = next_on_line(&ahead, end);
-	if (t.kind == TOKEN_NAME && str_is(t.text, "defined")) {
-		t = next_on_line(&ahead, end);
-		if (t.kind == TOKEN_LPAREN)
-			t = next_on_line(&ahead, end);
-		return is_defined(c, t.text) != negate;
-	}
-	return constant(c, l, end, &value) && value;
+	return constant(c, l, end, true, &value) && value;
 }
 
 static bool active(const struct cpp *c)
@@ -156,24 +99,65 @@ static void other_branch(struct cpp *c, bool holds)
 	top->taken |= top->active;
 }
 
+/* NAME alone, NAME expression, NAME "text". A macro with parameters only has a name: its body is
+ * text, and expressions here are no text. What uses names that come later is tried again. */
 static void define(struct cpp *c, struct lexer l, u32 end)
 {
-	struct token name = next_on_line(&l, end);
+	struct token name = next_on_line(&l, end), first;
+	struct lexer rest = l;
+	const char *text = NULL;
 	s64 value = 1;
 
 	if (name.kind != TOKEN_NAME)
 		return;
-	/* NAME alone, or NAME constant; "NAME(" is a macro and has no value. */
-	if (l.pos < end && l.source->text[l.pos] == '(')
+	first = next_on_line(&rest, end);
+	if (first.kind == TOKEN_STRING && next_on_line(&rest, end).kind == TOKEN_END)
+		text = infer_text(c->in, first.text);
+	hmap_put(&c->in->c_macros, infer_text(c->in, name.text), name.text.n, (void *)text);
+	if (text || (l.pos < end && l.source->text[l.pos] == '('))
 		return;
-	if (l.pos < end && !constant(c, l, end, &value)) {
-		struct lexer rest = l;
+	if (first.kind == TOKEN_END || constant(c, l, end, false, &value)) {
+		infer_cdef_set_const(c->in, name.text, value, NULL);
+	} else {
+		struct pending p = { name.text, l, end };
 
-		if (next_on_line(&rest, end).kind != TOKEN_END)
-			return;
-		value = 1;
+		vec_add(c->in->arena, &c->pending, p);
 	}
-	infer_cdef_set_const(c->in, name.text, value);
+}
+
+static void undefine(struct cpp *c, struct lexer l, u32 end)
+{
+	struct token name = next_on_line(&l, end);
+
+	if (name.kind == TOKEN_NAME)
+		diag_warn(c->in->diags, name.loc, "#undef has no effect");
+}
+
+/* Headers are not read; one of the user's own may hold what the script needs. */
+static void include(struct cpp *c, struct lexer l, u32 end)
+{
+	struct token name = next_on_line(&l, end);
+
+	if (name.kind != TOKEN_STRING)
+		return;
+	diag_warn(c->in->diags, name.loc,
+	          "\"%.*s\" is not read: types come from BTF and debug "
+	          "information",
+	          STR_ARG(name.text));
+	diag_hint(c->in->diags, "copy the definitions the script needs into it");
+}
+
+static void again(struct cpp *c)
+{
+	for (u32 round = 0; round < c->pending.n; round++) {
+		for (u32 i = 0; i < c->pending.n; i++) {
+			const struct pending *p = &c->pending.v[i];
+			s64 value;
+
+			if (constant(c, p->rest, p->end, false, &value))
+				infer_cdef_set_const(c->in, p->name, value, NULL);
+		}
+	}
 }
 
 static void hash_line(struct cpp *c, struct loc loc)
@@ -189,9 +173,9 @@ static void hash_line(struct cpp *c, struct loc loc)
 		return;
 	name = next_on_line(&rest, end);
 	if (str_is(word.text, "ifdef"))
-		open_condition(c, is_defined(c, name.text), loc);
+		open_condition(c, infer_cdef_defined(c->in, name.text), loc);
 	else if (str_is(word.text, "ifndef"))
-		open_condition(c, !is_defined(c, name.text), loc);
+		open_condition(c, !infer_cdef_defined(c->in, name.text), loc);
 	else if (str_is(word.text, "if"))
 		open_condition(c, is_true(c, l, end), loc);
 	else if (str_is(word.text, "elif") && c->n)
@@ -202,6 +186,13 @@ static void hash_line(struct cpp *c, struct loc loc)
 		c->n--;
 	else if (str_is(word.text, "define") && active(c))
 		define(c, l, end);
+	else if (str_is(word.text, "undef") && active(c))
+		undefine(c, l, end);
+	else if (str_is(word.text, "include") && active(c))
+		include(c, l, end);
+	else if (str_is(word.text, "error") && active(c))
+		infer_error_now(c->in, loc, "%.*s", (int)(end - l.pos),
+		                l.source->text + l.pos + (l.pos < end));
 }
 
 void infer_definitions(struct infer *in)
@@ -214,4 +205,5 @@ void infer_definitions(struct infer *in)
 		else if (active(&c))
 			infer_cdef_read(in, d->loc);
 	}
+	again(&c);
 }

@@ -133,7 +133,7 @@ static const struct type *c_array(struct infer *in, const struct tpfield *f)
 	const struct type *elem;
 
 	if (str_is(of, "char"))
-		return type_str(in->arena, f->size, false);
+		return type_str(in->arena, f->size, true);
 	elem = c_integer(f, f->size / f->count);
 	return elem ? type_array(in->arena, elem, f->count) : NULL;
 }

@@ -6,6 +6,7 @@
  * some kinds of probes.
  */
 #include "lang/infer.h"
+#include "lang/constants.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -400,6 +401,8 @@ static const struct type *unknown_ident(struct infer *in, struct node *n, const 
 
 	near_init(&near, name);
 	builtin_offer(&near);
+	for (u32 i = 0; constants_name(i); i++)
+		near_offer(&near, constants_name(i));
 	if (func_find(n->string)) {
 		infer_error_now(in, n->loc, "'%s' is a function: it needs parentheses", name);
 		infer_hint(in, "write %s(...)", name);
@@ -412,26 +415,21 @@ static const struct type *unknown_ident(struct infer *in, struct node *n, const 
 
 const struct type *infer_ident(struct infer *in, struct node *n)
 {
-	const char *name = infer_text(in, n->string);
-	struct err e = { 0 };
-	struct dwarf_file *d;
+	const char *name = infer_text(in, n->string), *text = infer_cpp_string(in, n->string);
 	const struct type *t;
-	struct btf *b;
+	struct dwarf_file *d;
 	s64 value;
-	u32 id;
+	u32 die;
 
-	if (infer_cdef_const(in, n->string, &value))
-		return infer_set_int(n, (u64)value, &type_s64);
-	b = in->world->ops->btf(in->world, &e);
-	if (!b || !btf_enum_find(b, name, &value, &id)) {
-		d = infer_dwarf(in);
-		if (!d || !dwarf_type_constant(d, n->string, &value, &id))
-			return unknown_ident(in, n, name);
-		t = debug_type(in->arena, d, id);
-		return infer_set_int(n, (u64)value, t->kind == TYPE_INT ? t : &type_s64);
-	}
-	t = btf_type(in->arena, b, id, SPACE_NONE);
-	return infer_set_int(n, (u64)value, t->kind == TYPE_INT && t->name ? t : &type_s64);
+	if (text)
+		return infer_set_string(in, n, text);
+	if (infer_constant(in, n->string, &value, &t))
+		return infer_set_int(n, (u64)value, t);
+	d = infer_dwarf(in);
+	if (!d || !dwarf_type_constant(d, n->string, &value, &die))
+		return unknown_ident(in, n, name);
+	t = debug_type(in->arena, d, die);
+	return infer_set_int(n, (u64)value, t->kind == TYPE_INT ? t : &type_s64);
 }
 
 /* ---- positional parameters ---------------------------------------------------------------------- */

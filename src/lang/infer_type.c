@@ -319,8 +319,23 @@ const struct type *infer_cast(struct infer *in, struct node *n)
 
 /* ---- sizeof, offsetof --------------------------------------------------------------------------- */
 
+/* sizeof(NAME): the parser takes a bare name for a type; it may be one of #define. */
+static bool is_constant(struct infer *in, const struct type_name *of)
+{
+	const struct type *type;
+	s64 value;
+
+	if (of->e || of->pointers || of->array >= 0 || infer_cdef_type(in, of->text))
+		return false;
+	return infer_cpp_string(in, of->text) || infer_cdef_const(in, of->text, &value, &type);
+}
+
 static const struct type *sized(struct infer *in, struct node *n)
 {
+	if (!n->size.e && is_constant(in, &n->size.of)) {
+		n->size.e = ast_node(in->arena, NODE_IDENT, n->size.of.loc);
+		n->size.e->string = n->size.of.text;
+	}
 	if (!n->size.e)
 		return infer_type_name(in, &n->size.of, SPACE_NONE);
 	return infer_value(in, n->size.e);

@@ -13,8 +13,15 @@ const struct type *infer_uargs_missing(struct infer *in, struct loc loc)
 {
 	const struct variant *v = in->variant;
 
-	infer_error(in, loc, "the arguments of this function are not known: %s",
-	            v->uargs_why ? v->uargs_why : "there is no debug information");
+	const char *text = arena_printf(
+		in->arena, "the arguments of this function are not known: %s",
+		v->uargs_why ? v->uargs_why : "there is no debug information");
+
+	/* Each use has the same reason: it is told once. */
+	for (u32 i = 0; i < in->diags->list.n; i++)
+		if (strcmp(in->diags->list.v[i].text, text) == 0)
+			return NULL;
+	infer_error(in, loc, "%s", text);
 	if (v->uargs_hint && v->uargs_hint[0])
 		infer_hint(in, "%s", v->uargs_hint);
 	return NULL;

@@ -83,6 +83,8 @@ bool lex_skip_blanks(struct lexer *l, bool *saw_line_end, u32 *where)
 		} else if (c && strchr(" \t\r\n\v\f", c)) {
 			*saw_line_end |= c == '\n';
 			l->pos++;
+		} else if (c == '\\' && next == '\n') { /* a line goes on */
+			l->pos += 2;
 		} else {
 			break;
 		}

@@ -92,6 +92,12 @@ bool targets_number(struct targets *t, u32 i, u64 *n);
 /* Moves probes on functions to instructions that cost less. After all is expanded. */
 void targets_site(struct targets *t);
 
+/* uprobe:PATH@FILE:LINE[:COLUMN] */
+bool targets_is_line(const struct targets *t);
+void targets_line(struct targets *t);
+/* Adds the place at that offset of a program's file, by the name "PROVIDER:rest". */
+void targets_place(struct targets *t, const char *path, u64 offset, const char *rest);
+
 /* Calls back for each file that a path part means: the one file, or for an empty part or
  * wildcards the files of the traced process. False after an error. */
 bool targets_files(struct targets *t, const char *path,

@@ -113,6 +113,7 @@ struct uprobe {
 	u64 plus;
 	u32 part;  /* where it is written */
 	bool many; /* several files: a miss in one is no miss */
+	bool cpp;  /* the symbol is a C++ name, of any overload */
 	struct targets *t;
 	const char *path;
 	struct hmap seen; /* offsets of this file */
@@ -168,6 +169,14 @@ static struct variant *variant_for(struct targets *t, const char *path, u64 offs
 	return v;
 }
 
+/* A place that is no function's start. */
+void targets_place(struct targets *t, const char *path, u64 offset, const char *rest)
+{
+	struct usite site = { .path = path, .offset = offset, .pid = t->world->pid };
+
+	targets_add(t, targets_room(t) ? variant_for(t, path, offset) : NULL, site, rest);
+}
+
 /* size: of the function that is named, 0 when an address in it is */
 static void uprobe_add(struct uprobe *u, const char *symbol, u64 offset, u64 plus, u64 size)
 {
@@ -196,6 +205,68 @@ static bool symbol_match(void *ctx, const struct elf_sym *s)
 	return true;
 }
 
+/* Where the list of parameters begins in "ns::f(int) const", "(anonymous namespace)::g()". */
+static size_t name_length(const char *text)
+{
+	const char *end = strrchr(text, ')');
+	u32 open = 0;
+
+	for (const char *p = end; p && p > text; p--) {
+		open += *p == ')';
+		open -= *p == '(';
+		if (!open)
+			return (size_t)(p - text);
+	}
+	return strlen(text);
+}
+
+/* Behind the type that instances of templates return: "void ns::f<int>". */
+static struct str plain_name(struct str name)
+{
+	u32 open = 0;
+
+	for (u32 i = name.n; i-- > 0;) {
+		char c = name.p[i];
+
+		open += c == '>' || c == ')';
+		open -= (c == '<' || c == '(') && open;
+		if (c == ' ' && !open)
+			return (struct str){ name.p + i + 1, name.n - i - 1 };
+	}
+	return name;
+}
+
+static bool cpp_match(void *ctx, const struct elf_sym *s)
+{
+	struct uprobe *u = ctx;
+	struct str want = str_of(u->symbol), name;
+	const char *text;
+
+	if (!s->is_func || !s->has_offset)
+		return true;
+	text = u->t->world->ops->demangle(u->t->world, s->name);
+	if (!text)
+		return true;
+	name = (struct str){ text, (u32)name_length(text) };
+	if (glob_match(want, str_of(text)) || glob_match(want, name) ||
+	    glob_match(want, plain_name(name)))
+		uprobe_add(u, arena_printf(u->t->arena, "cpp:\"%s\"", text), s->offset, u->plus,
+		           u->plus ? 0 : s->size);
+	return true;
+}
+
+static bool cpp_offer(void *ctx, const struct elf_sym *s)
+{
+	struct uprobe *u = ctx;
+	const char *text = s->is_func ? u->t->world->ops->demangle(u->t->world, s->name) : NULL;
+
+	if (text) {
+		u->n_symbols++;
+		near_offer(&u->near, arena_strndup(u->t->arena, text, name_length(text)));
+	}
+	return true;
+}
+
 static bool symbol_offer(void *ctx, const struct elf_sym *s)
 {
 	struct uprobe *u = ctx;
@@ -213,7 +284,7 @@ static void uprobe_missing(struct uprobe *u, struct elf *f)
 	const char *best = NULL;
 
 	near_init(&u->near, u->symbol);
-	elf_each(f, symbol_offer, u);
+	elf_each(f, u->cpp ? cpp_offer : symbol_offer, u);
 	if (!glob_is(str_of(u->symbol)) && near_best(&u->near))
 		best = arena_printf(t->arena, "'%s'", u->near.best);
 	targets_missing(t, u->part, best, "No matches for %s %s:%s%s.", t->provider->full, u->path,
@@ -270,6 +341,8 @@ static void uprobe_file(struct targets *t, const char *path, void *ctx)
 	if (isdigit((unsigned char)u->symbol[0])) {
 		uprobe_address(u, f);
 		u->many = true;
+	} else if (u->cpp) {
+		elf_each(f, cpp_match, u);
 	} else if (glob_is(str_of(u->symbol))) {
 		elf_each(f, symbol_match, u);
 	} else {
@@ -306,8 +379,14 @@ void targets_uprobe(struct targets *t)
 	const char *path = t->parts[0];
 	struct uprobe u = { .t = t, .symbol = "", .part = t->n_parts - 1 };
 	u32 errors = t->diags->n_errors, part;
-	const char *problem = uprobe_problem(t, &u, &part);
+	const char *problem;
 
+	if (targets_is_line(t)) {
+		targets_line(t);
+		return;
+	}
+	problem = uprobe_problem(t, &u, &part);
+	u.cpp = t->n_parts == 3;
 	if (problem) {
 		diag_error(t->diags, targets_loc(t, part), "%s", problem);
 		return;

@@ -36,6 +36,8 @@ struct world_ops {
 	struct elf *(*elf)(struct world *w, const char *path, struct err *e);
 	/* Debug information of the program or library at that path; NULL and *e. */
 	struct dwarf_file *(*dwarf)(struct world *w, const char *path, struct err *e);
+	/* The readable form of a mangled C++ or Rust symbol; NULL for other symbols. */
+	const char *(*demangle)(struct world *w, const char *symbol);
 	/* A program or library as a user names it: a path with '/', a name found in PATH, or
 	 * "libc" / "libssl.so.3" as the loader would find it. NULL and *e. */
 	const char *(*resolve)(struct world *w, const char *name, struct err *e);
@@ -64,6 +66,7 @@ struct world_option {
 struct world {
 	const struct world_ops *ops;
 	u32 n_cpus;   /* possible CPUs */
+	u32 kernel_version; /* as LINUX_VERSION_CODE: 6.1.20 is 0x060114 */
 	s32 pid;      /* -p PID or the process of -c, 0 none */
 	bool has_child;   /* -c was given */
 	const char *command; /* -c: path of its executable, else NULL */

@@ -16,12 +16,7 @@
 
 bool dwarf_file_in(struct elf *f)
 {
-	const u8 *p;
-	size_t n;
-	u64 vaddr;
-
-	return elf_section(f, ".debug_info", &p, &n, &vaddr) ||
-	       elf_section(f, ".zdebug_info", &p, &n, &vaddr);
+	return elf_has_section(f, ".debug_info") || elf_has_section(f, ".zdebug_info");
 }
 
 /* ---- opening ---------------------------------------------------------------------------------- */

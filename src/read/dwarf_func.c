@@ -8,8 +8,9 @@
  */
 #include "read/dwarf_impl.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#define NEST_MAX 16u
 
 /* ---- functions ---------------------------------------------------------------------------------- */
 
@@ -36,19 +37,43 @@ static bool root_of(struct dwarf_file *d, u64 vaddr, Dwarf_Die *root)
 	return false;
 }
 
-/* The innermost function around an address. */
-static bool function_around(struct dwarf_file *d, u64 vaddr, Dwarf_Die *root, Dwarf_Die *function)
+/* What may hold the definitions of functions: C++ names nest. */
+static bool holds_functions(int tag)
 {
-	Dwarf_Die *scopes = NULL;
-	int n = d->lib->dwarf_getscopes(root, vaddr, &scopes);
-	bool found = false;
-
-	for (int i = 0; i < n && !found; i++) {
-		*function = scopes[i];
-		found = d->lib->dwarf_tag(&scopes[i]) == DW_TAG_subprogram;
+	switch (tag) {
+	case DW_TAG_namespace:
+	case DW_TAG_module:
+	case DW_TAG_structure_type:
+	case DW_TAG_class_type:
+	case DW_TAG_union_type:
+		return true;
+	default:
+		return false;
 	}
-	free(scopes);
-	return found;
+}
+
+/* The function below `parent` that is entered at an address. */
+static bool function_at(struct dwarf_file *d, u64 vaddr, Dwarf_Die *parent, Dwarf_Die *function,
+                        u32 depth)
+{
+	const struct dwarf_lib *l = d->lib;
+	Dwarf_Die kid;
+
+	for (int more = l->dwarf_child(parent, &kid); more == 0;
+	     more = l->dwarf_siblingof(&kid, &kid)) {
+		int tag = l->dwarf_tag(&kid);
+		Dwarf_Addr entry;
+
+		if (tag == DW_TAG_subprogram && l->dwarf_entrypc(&kid, &entry) == 0 &&
+		    entry == vaddr) {
+			*function = kid;
+			return true;
+		}
+		if (holds_functions(tag) && depth < NEST_MAX &&
+		    function_at(d, vaddr, &kid, function, depth + 1))
+			return true;
+	}
+	return false;
 }
 
 static void add_args(struct dwarf_file *d, struct arena *a, Dwarf_Die *function,
@@ -89,12 +114,9 @@ static void language(struct dwarf_file *d, Dwarf_Die *root, struct dwarf_func *f
 bool dwarf_func_at(struct dwarf_file *d, struct arena *a, u64 vaddr, struct dwarf_func *f)
 {
 	Dwarf_Die root, unit, function;
-	Dwarf_Addr entry;
 
 	memset(f, 0, sizeof(*f));
-	if (!root_of(d, vaddr, &root) || !function_around(d, vaddr, &root, &function))
-		return false;
-	if (d->lib->dwarf_entrypc(&function, &entry) == 0 && entry != vaddr)
+	if (!root_of(d, vaddr, &root) || !function_at(d, vaddr, &root, &function, 0))
 		return false;
 	if (!d->lib->dwarf_diecu(&function, &unit, NULL, NULL))
 		unit = root;

@@ -35,7 +35,6 @@
 	X(dwarf_entrypc)                                                                           \
 	X(dwarf_haspc)                                                                             \
 	X(dwarf_srclang)                                                                           \
-	X(dwarf_getscopes)                                                                         \
 	X(dwarf_getsrclines)                                                                       \
 	X(dwarf_onesrcline)                                                                        \
 	X(dwarf_linesrc)                                                                           \

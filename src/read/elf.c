@@ -386,26 +386,41 @@ bool elf_find(struct elf *f, const char *name, struct elf_sym *out)
 
 /* ---- sections and notes --------------------------------------------------------------------- */
 
-bool elf_section(struct elf *f, const char *name, const u8 **p, size_t *n, u64 *vaddr)
+static Elf_Scn *section_named(struct elf *f, const char *name, GElf_Shdr *sh)
 {
 	Elf_Scn *scn = NULL;
 	size_t names;
 
 	if (elf_getshdrstrndx(f->elf, &names) != 0)
-		return false;
+		return NULL;
 	while ((scn = elf_nextscn(f->elf, scn))) {
 		const char *have;
-		GElf_Shdr sh;
 
-		if (!gelf_getshdr(scn, &sh))
+		if (!gelf_getshdr(scn, sh))
 			continue;
-		have = elf_strptr(f->elf, names, sh.sh_name);
-		if (!have || strcmp(have, name) != 0)
-			continue;
-		*vaddr = sh.sh_addr;
-		return section_bytes(scn, &sh, p, n);
+		have = elf_strptr(f->elf, names, sh->sh_name);
+		if (have && strcmp(have, name) == 0)
+			return scn;
 	}
-	return false;
+	return NULL;
+}
+
+bool elf_section(struct elf *f, const char *name, const u8 **p, size_t *n, u64 *vaddr)
+{
+	GElf_Shdr sh;
+	Elf_Scn *scn = section_named(f, name, &sh);
+
+	if (!scn)
+		return false;
+	*vaddr = sh.sh_addr;
+	return section_bytes(scn, &sh, p, n);
+}
+
+bool elf_has_section(struct elf *f, const char *name)
+{
+	GElf_Shdr sh;
+
+	return section_named(f, name, &sh) && sh.sh_type != SHT_NOBITS && sh.sh_size;
 }
 
 /* Notes are a header of three words, then name and content, each padded to 4 bytes (gABI). */

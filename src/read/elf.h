@@ -51,6 +51,9 @@ bool elf_build_id(struct elf *f, char buf[64]);
 /* Bytes and address of a section by name; false when absent or NOBITS. */
 bool elf_section(struct elf *f, const char *name, const u8 **p, size_t *n, u64 *vaddr);
 
+/* True when it has content, compressed or not. */
+bool elf_has_section(struct elf *f, const char *name);
+
 /* One record of a note section or segment; points into the section. */
 struct elf_note {
 	struct str name; /* n as in the file: counts the NUL */

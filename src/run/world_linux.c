@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <sys/vfs.h>
 
 #include "base/file.h"
@@ -26,6 +27,7 @@
 #include "run/resolve.h"
 #include "run/tracefs.h"
 #include "sym/debugfile.h"
+#include "sym/demangle.h"
 
 #define FORMAT_MAX    (1u << 20)  /* bytes of one event's format */
 #define FUNCTIONS_MAX (64u << 20) /* bytes of available_filter_functions */
@@ -302,6 +304,15 @@ static struct dwarf_file *world_dwarf(struct world *w, const char *path, struct 
 	return d->file;
 }
 
+static const char *world_demangle(struct world *w, const char *symbol)
+{
+	char *name = demangle(symbol);
+	const char *kept = name ? arena_strdup(&linux_of(w)->arena, name) : NULL;
+
+	free(name);
+	return kept;
+}
+
 static const char *world_resolve(struct world *w, const char *name, struct err *e)
 {
 	struct world_linux *l = linux_of(w);
@@ -464,6 +475,7 @@ static const struct world_ops ops = {
 	.tracepoints = world_tracepoints,
 	.elf = world_elf,
 	.dwarf = world_dwarf,
+	.demangle = world_demangle,
 	.resolve = world_resolve,
 	.files = world_files,
 	.process_files = world_process_files,
@@ -497,6 +509,17 @@ static u32 count_cpus(const char *root)
 	return MAX(n, 1u);
 }
 
+/* "6.1.0-13-amd64" as the kernel's headers write it. */
+static u32 kernel_version(void)
+{
+	u32 a = 0, b = 0, c = 0;
+	struct utsname u;
+
+	if (uname(&u) != 0 || sscanf(u.release, "%u.%u.%u", &a, &b, &c) < 2)
+		return 0;
+	return a * 65536 + b * 256 + MIN(c, 255u);
+}
+
 static void find_pid_namespace(struct world *w)
 {
 	struct stat st;
@@ -525,6 +548,7 @@ struct world *world_linux_new(const struct world_linux_options *o)
 	if (o->features)
 		l->features = *o->features;
 	l->w.ops = &ops;
+	l->w.kernel_version = kernel_version();
 	l->w.n_cpus = count_cpus(l->o.root);
 	find_pid_namespace(&l->w);
 	return &l->w;

@@ -101,6 +101,15 @@ const struct type *type_str(struct arena *a, u32 size, bool bounded)
 	return t;
 }
 
+const struct type *type_chars(struct arena *a, u32 count)
+{
+	struct type *t = type_new(a, TYPE_STR, ROUND_UP(count + 1, 8u));
+
+	t->count = count;
+	t->bounded = true;
+	return t;
+}
+
 const struct type *type_buf(struct arena *a, u32 count)
 {
 	struct type *t = type_new(a, TYPE_BUF, 8 + count);

@@ -114,6 +114,8 @@ extern const struct type type_none, type_bool, type_u8, type_u16, type_u32, type
 const struct type *type_int(u32 size, bool is_signed);
 /* A string of `size` bytes including its NUL; rounded up to 8. */
 const struct type *type_str(struct arena *a, u32 size, bool bounded);
+/* A char array of that many elements, which text may fill to the end: there is room for a NUL. */
+const struct type *type_chars(struct arena *a, u32 count);
 const struct type *type_buf(struct arena *a, u32 count);
 const struct type *type_ptr(struct arena *a, const struct type *elem, enum space space);
 const struct type *type_array(struct arena *a, const struct type *elem, u32 count);

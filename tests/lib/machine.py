@@ -56,6 +56,8 @@ RULES = {
     "no-fentry": (lambda: not has_fentry(), "this kernel loads fentry programs"),
     "btf": (lambda: os.path.exists("/sys/kernel/btf/vmlinux"), "this kernel has no BTF"),
     "kallsyms_data": (has_data_symbols, "this kernel lists no data symbols (KALLSYMS_ALL)"),
+    "overlay-btf": (lambda: os.path.exists("/sys/kernel/btf/overlay"),
+                    "no module 'overlay' with BTF is loaded"),
     "uprobe_multi": (lambda: kernel_at_least(6, 6), "uprobe_multi needs Linux 6.6"),
     "tracefs": (lambda: os.path.exists(TRACEFS + "/events"), "tracefs is not mounted"),
     "memcached-usdt": (memcached_usdt, "no memcached with USDT probes could be built"),

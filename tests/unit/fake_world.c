@@ -340,6 +340,13 @@ static const char *fake_resolve(struct world *w, const char *file, struct err *e
 	return NULL;
 }
 
+static const char *fake_demangle(struct world *w, const char *symbol)
+{
+	(void)w;
+	(void)symbol;
+	return NULL;
+}
+
 static struct dwarf_file *fake_dwarf(struct world *w, const char *path, struct err *e)
 {
 	(void)w;
@@ -422,6 +429,7 @@ static const struct world_ops fake_ops = {
 	.tracepoints = fake_tracepoints,
 	.elf = fake_elf,
 	.dwarf = fake_dwarf,
+	.demangle = fake_demangle,
 	.resolve = fake_resolve,
 	.process_files = fake_process_files,
 	.files = fake_files,

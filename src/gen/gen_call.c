@@ -400,6 +400,7 @@ void gen_call_store(struct gen *g, const struct node *n, const struct type *t, s
 		break;
 	case FUNC_USTACK:
 	case FUNC_KSTACK:
+	case FUNC_STACK:
 		gen_stack(g, t, dst, n->loc);
 		break;
 	default:

@@ -357,6 +357,7 @@ void gen_builtin_store(struct gen *g, const struct node *n, const struct type *t
 		break;
 	case BUILTIN_USTACK:
 	case BUILTIN_KSTACK:
+	case BUILTIN_STACK:
 		gen_stack(g, t, dst, n->loc);
 		break;
 	case BUILTIN_FUNC: /* a user symbol: address and pid */

@@ -55,22 +55,28 @@ static void keep_frames(struct gen *g, struct mem key, struct mem frames, struct
 	code_bind(c, have);
 }
 
-/* r0 = bytes the kernel wrote behind `frames`, 0 when there is no such stack. */
-static void kernel_walk(struct gen *g, const struct type *t, struct mem frames, u32 limit,
-                        struct loc loc)
+/* One of the two stacks of an event. */
+struct walk {
+	bool user;
+	const struct type *t;
+	u32 limit;
+	struct loc loc;
+};
+
+/* The kernel walks by itself: its own stack well, a user's by frame pointers. */
+static void kernel_walk(struct gen *g, const struct walk *k, struct mem frames)
 {
 	struct code *c = &g->c;
 	u32 ok = code_label(c);
 
 	code_mov(c, R1, CTX);
 	mem_addr(g, mem_at(frames, 8), R2);
-	code_const(c, R3, limit * 8);
-	code_const(c, R4, t->kind == TYPE_USTACK ? BPF_F_USER_STACK : 0);
+	code_const(c, R3, k->limit * 8);
+	code_const(c, R4, k->user ? BPF_F_USER_STACK : 0);
 	code_call(c, BPF_FUNC_get_stack);
 	code_if_imm(c, BPF_JSGE, R0, 0, ok);
-	if (t->kind ==
-	    TYPE_USTACK) /* a kernel thread or a user probe has no kernel part: not an error */
-		gen_count_error(g, UERROR_STACK, loc, "ustack");
+	if (k->user) /* a kernel thread or a user probe has no kernel part: not an error */
+		gen_count_error(g, UERROR_STACK, k->loc, "ustack");
 	code_const(c, R0, 0);
 	code_bind(c, ok);
 	code_alu_imm(c, BPF_RSH, R0, 3);
@@ -78,57 +84,70 @@ static void kernel_walk(struct gen *g, const struct type *t, struct mem frames, 
 }
 
 /* BEGIN and END run in no process that anyone asks about. */
-static bool by_tables(struct gen *g, const struct type *t)
+static bool by_tables(struct gen *g, const struct walk *k)
 {
 	struct world *w = (struct world *)g->w;
 
-	if (t->kind != TYPE_USTACK || t->walk == WALK_FP || g->v->kind == ATTACH_BEGIN ||
+	if (!k->user || k->t->walk == WALK_FP || g->v->kind == ATTACH_BEGIN ||
 	    g->v->kind == ATTACH_END)
 		return false;
 	return w->ops->features(w, FEATURE_LOOP)->loop;
 }
 
-static struct mem walk(struct gen *g, const struct type *t, u32 limit, struct loc loc)
+static struct mem walk(struct gen *g, const struct walk *k)
 {
 	u32 unknown = code_label(&g->c), done = code_label(&g->c);
 	struct mem frames;
 
-	if (!by_tables(g, t)) {
+	if (!by_tables(g, k)) {
 		frames = frame_alloc(g, sizeof(struct ustack_value));
-		kernel_walk(g, t, frames, limit, loc);
+		kernel_walk(g, k, frames);
 		return frames;
 	}
-	gen_unwind(g, limit, unknown);
+	gen_unwind(g, k->limit, unknown);
 	frames = gen_unwind_frames(g);
 	code_goto(&g->c, done);
 	code_bind(&g->c, unknown);
-	kernel_walk(g, t, frames, limit, loc);
+	kernel_walk(g, k, frames);
 	code_bind(&g->c, done);
 	return frames;
 }
 
-void gen_stack(struct gen *g, const struct type *t, struct mem dst, struct loc loc)
+/* The stack's id at dst, and behind a user stack's the pid. */
+static void one_stack(struct gen *g, const struct walk *k, struct mem dst)
 {
 	struct mark m = frame_mark(g);
-	u32 limit = MIN(t->limit ? t->limit : UNIT_STACK_FRAMES, UNIT_STACK_FRAMES);
-	struct mem frames = walk(g, t, limit, loc);
+	struct mem frames = walk(g, k);
 
-	hash_frames(g, frames, limit);
+	hash_frames(g, frames, k->limit);
 	mem_store(g, 8, dst, R0);
 	if (dst.base == MEM_POINTER) { /* a map's value is no key for a lookup on old kernels */
 		struct mem key = frame_alloc(g, 8);
 
 		mem_store(g, 8, key, R0);
-		keep_frames(g, key, frames, loc);
+		keep_frames(g, key, frames, k->loc);
 	} else {
-		keep_frames(g, dst, frames, loc);
+		keep_frames(g, dst, frames, k->loc);
 	}
-	if (t->kind == TYPE_USTACK) {
+	if (k->user) {
 		gen_pid_tgid(g);
 		code_alu_imm(&g->c, BPF_RSH, R0, 32);
 		mem_store(g, 8, mem_at(dst, 8), R0);
 	}
 	frame_release(g, m);
+}
+
+void gen_stack(struct gen *g, const struct type *t, struct mem dst, struct loc loc)
+{
+	struct walk k = { .t = t, .loc = loc };
+
+	k.limit = MIN(t->limit ? t->limit : UNIT_STACK_FRAMES, UNIT_STACK_FRAMES);
+	k.user = t->kind != TYPE_KSTACK;
+	one_stack(g, &k, dst);
+	if (t->kind != TYPE_STACK)
+		return;
+	k.user = false;
+	one_stack(g, &k, mem_at(dst, 16));
 }
 
 void gen_stack_len(struct gen *g, struct mem m)

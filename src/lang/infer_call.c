@@ -44,6 +44,7 @@ static const infer_rule rules[] = {
 	[FUNC_CGROUP_PATH] = infer_call_cgroup_path,
 	[FUNC_USTACK] = infer_call_stack,
 	[FUNC_KSTACK] = infer_call_stack,
+	[FUNC_STACK] = infer_call_stack,
 	[FUNC_NSECS] = infer_call_nsecs,
 	[FUNC_SIGNAL] = infer_call_signal,
 	[FUNC_SIGNAL_THREAD] = infer_call_signal,

@@ -199,16 +199,18 @@ static bool stack_limit(struct infer *in, struct node *n, u32 i, struct type *t)
 	return true;
 }
 
-/* kstack([mode,] [limit]), ustack([mode,] [walk,] [limit]) */
+/* kstack([mode,] [limit]), ustack([mode,] [walk,] [limit]), stack as ustack */
 const struct type *infer_call_stack(struct infer *in, struct node *n)
 {
-	bool user = n->call.f->id == FUNC_USTACK;
+	enum type_kind kind = n->call.f->id == FUNC_USTACK   ? TYPE_USTACK
+	                      : n->call.f->id == FUNC_KSTACK ? TYPE_KSTACK
+	                                                     : TYPE_STACK;
+	bool user = kind != TYPE_KSTACK;
 	struct type *t = arena_new(in->arena, struct type);
 	const struct node *a = n->call.args;
 	u32 i = 0, most = user ? 2 : 1;
 
-	*t = *type_stack(in->arena, user ? TYPE_USTACK : TYPE_KSTACK, in->config->stack_mode,
-	                 UNIT_STACK_FRAMES);
+	*t = *type_stack(in->arena, kind, in->config->stack_mode, UNIT_STACK_FRAMES);
 	for (; a && a->kind == NODE_IDENT && i < most; a = a->next, i++)
 		if (!stack_mode(in, a, user, t))
 			return NULL;

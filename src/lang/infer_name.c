@@ -278,6 +278,12 @@ static const struct type *rule_ustack(struct infer *in, struct node *n)
 	return type_stack(in->arena, TYPE_USTACK, in->config->stack_mode, STACK_FRAMES);
 }
 
+static const struct type *rule_stack(struct infer *in, struct node *n)
+{
+	(void)n;
+	return type_stack(in->arena, TYPE_STACK, in->config->stack_mode, STACK_FRAMES);
+}
+
 static const struct type *rule_kstack(struct infer *in, struct node *n)
 {
 	(void)n;
@@ -372,6 +378,7 @@ static const struct {
 	[BUILTIN_PROBE] = { NULL, rule_probe },
 	[BUILTIN_USTACK] = { NULL, rule_ustack },
 	[BUILTIN_KSTACK] = { NULL, rule_kstack },
+	[BUILTIN_STACK] = { NULL, rule_stack },
 	[BUILTIN_CPID] = { &type_u32, NULL },
 	[BUILTIN_JIFFIES] = { &type_u64, NULL },
 	[BUILTIN_PPID] = { NULL, rule_ppid },

@@ -13,7 +13,7 @@
 /* Names for values that need the outside world; given by run/, backed by sym/. Each appends to b. */
 struct namer {
 	void *ctx;
-	/* A whole stack of `type` (KSTACK, USTACK) with the words of its value. */
+	/* A whole stack of `type` (KSTACK, USTACK, STACK) with the words of its value. */
 	void (*stack)(void *ctx, struct buf *b, const struct type *type, const u64 *words);
 	void (*ksym)(void *ctx, struct buf *b, u64 addr);
 	void (*usym)(void *ctx, struct buf *b, u64 addr, u32 pid);

@@ -230,12 +230,13 @@ static void text_probe(struct buf *b, const struct out *o, u64 index)
 static void text_named(struct buf *b, const struct out *o, const struct value *v)
 {
 	const struct namer *n = o->namer;
-	u64 words[2] = { 0, 0 };
+	u64 words[3] = { 0 };
 
 	memcpy(words, v->p, MIN(v->room, (u32)sizeof(words)));
 	switch (v->type->kind) {
 	case TYPE_KSTACK:
 	case TYPE_USTACK:
+	case TYPE_STACK:
 		n->stack(n->ctx, b, v->type, words);
 		break;
 	case TYPE_KSYM:

@@ -18,17 +18,27 @@
 
 _Static_assert(KSYM_TEXT == SYMBOLIZE_TEXT, "one answer, two folders");
 
+/* The frames stored under `id`, of a process or the kernel. */
+static void add_frames(struct names *n, struct buf *b, const struct type *type, s64 pid, u64 id)
+{
+	struct ustack_value v = { 0 };
+	u32 limit = type->limit ? type->limit : UNIT_STACK_FRAMES;
+
+	if (n->stacks < 0 || !live_map_get(n->live, (u32)n->stacks, &id, &v))
+		v.n = 0;
+	frames_add(b, n->sym, (enum frames_mode)type->mode, pid, v.ip,
+	           (u32)MIN(v.n, (u64)MIN(limit, UNIT_STACK_FRAMES)));
+}
+
 static void name_stack(void *ctx, struct buf *b, const struct type *type, const u64 *words)
 {
 	struct names *n = ctx;
-	struct ustack_value v = { 0 };
-	s64 pid = type->kind == TYPE_USTACK ? (s64)(u32)words[1] : FRAMES_KERNEL;
-	u32 limit = type->limit ? type->limit : UNIT_STACK_FRAMES;
 
-	if (n->stacks < 0 || !live_map_get(n->live, (u32)n->stacks, &words[0], &v))
-		v.n = 0;
-	frames_print(b, n->sym, (enum frames_mode)type->mode, pid, v.ip,
-	             (u32)MIN(v.n, (u64)MIN(limit, UNIT_STACK_FRAMES)));
+	buf_putc(b, '\n');
+	if (type->kind != TYPE_USTACK)
+		add_frames(n, b, type, FRAMES_KERNEL, words[type->kind == TYPE_STACK ? 2 : 0]);
+	if (type->kind != TYPE_KSTACK)
+		add_frames(n, b, type, (s64)(u32)words[1], words[0]);
 }
 
 static void name_ksym(void *ctx, struct buf *b, u64 addr)
@@ -156,7 +166,7 @@ static bool holds_user_address(const struct type *t)
 {
 	if (!t)
 		return false;
-	if (t->kind == TYPE_USYM || t->kind == TYPE_USTACK)
+	if (t->kind == TYPE_USYM || t->kind == TYPE_USTACK || t->kind == TYPE_STACK)
 		return true;
 	for (u32 i = 0; t->kind == TYPE_TUPLE && i < t->n_fields; i++)
 		if (holds_user_address(t->fields[i].type))

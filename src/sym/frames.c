@@ -83,6 +83,11 @@ void frames_print(struct buf *b, struct sym *s, enum frames_mode mode, s64 pid, 
                   u32 n)
 {
 	buf_putc(b, '\n');
+	frames_add(b, s, mode, pid, ips, n);
+}
+
+void frames_add(struct buf *b, struct sym *s, enum frames_mode mode, s64 pid, const u64 *ips, u32 n)
+{
 	for (u32 i = 0; i < n && ips[i]; i++) {
 		struct frame f = { s, mode, pid, i ? SYM_RETURN : SYM_EXACT, ips[i] };
 

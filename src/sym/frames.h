@@ -20,4 +20,8 @@ enum frames_mode {
 void frames_print(struct buf *b, struct sym *s, enum frames_mode mode, s64 pid, const u64 *ips,
                   u32 n);
 
+/* The same without the newline before. */
+void frames_add(struct buf *b, struct sym *s, enum frames_mode mode, s64 pid, const u64 *ips,
+                u32 n);
+
 #endif

@@ -47,6 +47,7 @@ static const struct {
 	[TYPE_ARGS] = { "args", 0 },
 	[TYPE_KSTACK] = { "kstack", 1 },
 	[TYPE_USTACK] = { "ustack", 2 },
+	[TYPE_STACK] = { "stack", 3 },
 	[TYPE_KSYM] = { "ksym_t", 1 },
 	[TYPE_USYM] = { "usym_t", 2 },
 	[TYPE_PROBE] = { "probe", 1 },
@@ -261,6 +262,7 @@ bool type_eq(const struct type *a, const struct type *b)
 		return fields_eq(a, b);
 	case TYPE_KSTACK:
 	case TYPE_USTACK:
+	case TYPE_STACK:
 		return a->mode == b->mode && a->limit == b->limit;
 	case TYPE_TIMESTAMP:
 	case TYPE_CGROUP_PATH:

@@ -30,6 +30,7 @@ enum type_kind {
 	TYPE_ARGS,   /* the record `args`: only its fields can be used */
 	TYPE_KSTACK, /* word: stack id */
 	TYPE_USTACK, /* word: stack id, word: pid */
+	TYPE_STACK,  /* both: a USTACK's words, then a KSTACK's */
 	TYPE_KSYM,   /* word: address */
 	TYPE_USYM,   /* word: address, word: pid */
 	TYPE_PROBE,  /* word: index into unit->probe_names */
@@ -101,8 +102,8 @@ struct type {
 	u32 n_enums;
 	u32 bits;             /* HIST: log2 of sub-buckets per power of two, 0..5 */
 	s64 min, max, step;   /* LHIST */
-	enum stack_mode mode; /* KSTACK, USTACK */
-	enum stack_walk walk; /* USTACK */
+	enum stack_mode mode; /* KSTACK, USTACK, STACK */
+	enum stack_walk walk; /* USTACK, STACK */
 	u32 limit;            /* KSTACK, USTACK: frames */
 	const char *text;     /* TIMESTAMP: strftime format, CGROUP_PATH: filter glob or NULL */
 };

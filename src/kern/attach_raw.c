@@ -55,6 +55,8 @@ static bool trampoline_site(struct attach *a, u32 site, struct err *e)
 	                                                           : BPF_TRACE_FEXIT;
 	int prog = kern_prog_fd(a->l, a->prog_index, site);
 
+	if (prog < 0)
+		return err_set(e, "%s", a->l->progs[a->prog_index].refused);
 	return keep_or_fail(a, site, bpf_link_create(prog, 0, type, &o), e);
 }
 

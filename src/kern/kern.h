@@ -26,6 +26,8 @@ struct handle {
 struct loaded {
 	int *fds; /* one for each site where sites need a program each, else one */
 	u32 n;
+	const char
+		*refused; /* why a site that may be missing has no program (its descriptor is -1) */
 	struct live_attached attached;
 };
 

@@ -227,34 +227,56 @@ static void log_accepted(const struct load *ld, struct buf *log)
 	free(text);
 }
 
+/* A program for one site, or for all of them; -1 and *e when the kernel refuses it. */
+static int load_site(struct load *ld, u32 site, const struct live_options *o, struct err *e)
+{
+	const struct usite *s = &ld->prog->sites[site];
+	bool own = prog_kinds[ld->prog->kind].per_site;
+	const char *module = own ? s->module : NULL;
+	int fd;
+
+	ld->btf_id = own ? s->btf_id : 0;
+	ld->module = -1;
+	if (module && !kern_module_types(module, &ld->module, e))
+		return -1;
+	fd = try_load(ld, NULL, 0);
+	if (fd < 0)
+		refused(ld, -fd, o->log, e);
+	else if (site == 0 && o->whole_log)
+		log_accepted(ld, o->log);
+	if (module)
+		close(ld->module);
+	return MAX(fd, -1);
+}
+
+/* A function that can not be traced is found out when its program is loaded; of several that a
+ * script names together it may be missing, and the reason is told where it would be attached. */
+static bool may_miss(const struct live *l, const struct uprog *p, u32 site, const struct err *e)
+{
+	return prog_kinds[p->kind].per_site && e->code != EPERM &&
+	       (p->sites[site].optional || l->unit->lenient_probes);
+}
+
 bool kern_prog_load(struct live *l, u32 i, const struct live_options *o, struct err *e)
 {
 	const struct uprog *p = &l->unit->progs.v[i];
 	struct loaded *loaded = &l->progs[i];
 	struct bpf_insn *insns = relocate(l, p);
+	struct load ld = { .live = l, .prog = p, .insns = insns };
 	u32 n = prog_kinds[p->kind].per_site ? p->n_sites : 1;
 	bool ok = true;
 
 	loaded->fds = arena_array(&l->arena, int, n);
 	for (u32 j = 0; ok && j < n; j++) {
-		bool own = prog_kinds[p->kind].per_site;
-		const char *module = own ? p->sites[j].module : NULL;
-		struct load ld = { l, p, insns, own ? p->sites[j].btf_id : 0, -1 };
-		int fd;
+		int fd = load_site(&ld, j, o, e);
 
-		if (module && !kern_module_types(module, &ld.module, e)) {
-			ok = false;
-			break;
+		ok = fd >= 0 || may_miss(l, p, j, e);
+		if (fd < 0 && ok) {
+			loaded->refused = arena_strdup(&l->arena, e->text);
+			*e = (struct err){ 0 };
 		}
-		fd = try_load(&ld, NULL, 0);
-		if (fd < 0)
-			ok = refused(&ld, -fd, o->log, e);
-		else
+		if (ok)
 			loaded->fds[loaded->n++] = fd;
-		if (ok && j == 0 && o->whole_log)
-			log_accepted(&ld, o->log);
-		if (module)
-			close(ld.module);
 	}
 	free(insns);
 	return ok;

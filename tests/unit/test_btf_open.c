@@ -182,6 +182,44 @@ static void takes_longer_headers(void **state)
 	}
 }
 
+/* Linux 7.1: a header of 32 bytes, a layout, kinds of 7 bits and 24 bits of entries, names sorted. */
+static void reads_the_wider_format(void **state)
+{
+	static const char strange[] = "\4\10\0\0"; /* 4 bytes, and 8 for each entry */
+	struct btf_build w = { .header = 32 };
+	struct btf_enumerator v;
+	struct btf_error e;
+	struct btf_info t;
+	struct btf *b;
+	u32 x = btf_build_name(&w, "x");
+
+	(void)state;
+	buf_fill(&w.layout, 0, 100 * 4);
+	buf_add(&w.layout, strange, 4);
+	btf_build_type(&w, "", BTF_KIND_PTR, 0, 3);
+	btf_build_word(&w, btf_build_name(&w, "a_wide_enum"));
+	btf_build_two(&w, BTF_KIND_ENUM << 24 | 100000, 4);
+	for (u32 i = 0; i < 100000; i++)
+		btf_build_two(&w, x, i);
+	btf_build_word(&w, btf_build_name(&w, "a_wide_kind"));
+	btf_build_two(&w, 100u << 24 | 70000, 0);
+	btf_build_word(&w, 1);
+	for (u32 i = 0; i < 70000; i++)
+		btf_build_two(&w, BTF_KIND_INT << 24, i);
+	btf_build_type(&w, "z_behind_them", BTF_KIND_FLOAT, 0, 4);
+	b = must_open(&w, NULL);
+	assert_int_equal(btf_count(b), 5);
+	assert_true(btf_info(b, 2, &t) && t.vlen == 100000 && btf_enumerator(b, &t, 99999, &v));
+	assert_int_equal(v.value, 99999);
+	assert_true(btf_info(b, 3, &t) && t.kind == 100 && t.vlen == 70000);
+	assert_int_equal(t.raw_len, 12 + 4 + 70000 * 8);
+	assert_int_equal(btf_find(b, BTF_KIND_FLOAT, "z_behind_them"), 4);
+	assert_int_equal(btf_find(b, 100, "a_wide_kind"), 3);
+	assert_true(btf_check(b, &e));
+	btf_unref(b);
+	btf_build_free(&w);
+}
+
 static void names_the_file_in_errors(void **state)
 {
 	struct btf_error e;
@@ -281,6 +319,7 @@ int main(void)
 		cmocka_unit_test(refuses_a_base_of_other_order),
 		cmocka_unit_test(reads_elf_sections),
 		cmocka_unit_test(takes_longer_headers),
+		cmocka_unit_test(reads_the_wider_format),
 		cmocka_unit_test(names_the_file_in_errors),
 		cmocka_unit_test(names_the_place_that_is_wrong),
 		cmocka_unit_test(serves_many_threads),

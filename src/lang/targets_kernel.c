@@ -283,14 +283,15 @@ void targets_by_fentry(struct targets *t)
 void targets_fentry(struct targets *t)
 {
 	u32 part = t->n_parts - 1;
+	const char *module = part ? t->parts[0] : NULL;
 	struct typed f = { .t = t };
 
 	if (!fentry_works(t))
 		return;
-	if (part && glob_is(str_of(t->parts[0])))
-		f.modules = t->parts[0];
-	if (!part || f.modules || strcmp(t->parts[0], "vmlinux") == 0)
+	if (module && glob_is(str_of(module)))
+		f.modules = module;
+	if (!module || f.modules || strcmp(module, "vmlinux") == 0)
 		typed_find(&f, part);
 	else
-		typed_named(&f, t->parts[0], part);
+		typed_named(&f, module, part);
 }

@@ -308,21 +308,28 @@ static bool relocation_init(struct relocation *r)
 	const struct btf *small = r->small;
 	u32 id, off;
 
-	if (!small || small->base || small == r->base)
-		return btf_fail(r->e, "this is no split BTF with a small base of its own");
-	if (small->swap != r->base->swap)
-		return btf_fail(r->e, "split BTF and its base differ in byte order");
 	btf_walk_end(r->split, &id, &off);
-	if (off != r->split->types_n || (u64)small->strs_n + r->split->strs_n > BTF_FILE_MAX)
-		return btf_fail(r->e, "the split BTF is damaged at type %u", id);
+	if (off != r->split->types_n || (u64)small->strs_n + r->split->strs_n > BTF_FILE_MAX) {
+		btf_fail(r->e, "the split BTF is damaged at type %u", id);
+		return false;
+	}
 	r->n_small = btf_count(small);
 	r->strs_n = small->strs_n + r->split->strs_n;
 	r->all = calloc(r->n_small, sizeof(*r->all));
 	r->by_name = calloc(r->n_small, sizeof(struct match *));
 	r->map = calloc(r->n_small, sizeof(*r->map));
-	if (!r->all || !r->by_name || !r->map)
-		return btf_fail_sys(r->e, ENOMEM, "relocating BTF");
-	return true;
+	if (r->all && r->by_name && r->map)
+		return true;
+	btf_fail_sys(r->e, ENOMEM, "relocating BTF");
+	return false;
+}
+
+static bool has_small_base(const struct btf *split, const struct btf *base, struct btf_error *e)
+{
+	if (!split->base || split->base->base || split->base == base)
+		return btf_fail(e, "this is no split BTF with a small base of its own");
+	return split->swap == base->swap ||
+	       btf_fail(e, "split BTF and its base differ in byte order");
 }
 
 static bool relocate(struct relocation *r)
@@ -342,7 +349,7 @@ struct btf *btf_relocate(const struct btf *split, struct btf *base, struct btf_e
 	struct btf *b = NULL;
 	size_t n = 0;
 
-	if (relocate(&r)) {
+	if (has_small_base(split, base, e) && relocate(&r)) {
 		n = HEADER + (size_t)split->types_n + r.strs_n;
 		r.out = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (r.out == MAP_FAILED)

@@ -61,6 +61,63 @@ static void merge_buckets(struct cell *c, struct arena *a, u32 n, const u8 *cell
 	c->n_buckets = n;
 }
 
+/* One interval of one CPU into the merged value at `to`: {values, value}. */
+static void merge_slot(u64 *to, u64 *newest, const struct type *t, const u8 *slot)
+{
+	s64 value = (s64)word_at(slot, 1), had = (s64)to[1];
+	u64 n = word_at(slot, 2);
+	bool first = !to[0], larger = t->is_signed ? value > had : (u64)value > (u64)had;
+
+	if (!n)
+		return;
+	if (t->bits == SERIES_LAST) {
+		to[1] = n >= *newest ? (u64)value : to[1];
+		*newest = MAX(*newest, n);
+		to[0] = 1;
+		return;
+	}
+	if (t->bits == SERIES_AVG || t->bits == SERIES_SUM)
+		to[1] += (u64)value;
+	else if (first || larger == (t->bits == SERIES_MAX))
+		to[1] = (u64)value;
+	to[0] += n;
+}
+
+static u64 newest_interval(const struct type *t, const u8 *cells, u32 n_cells, u32 stride)
+{
+	u64 newest = 0;
+
+	for (u32 i = 0; i < n_cells; i++)
+		for (u32 k = 0; k < (u32)t->max; k++)
+			newest = MAX(newest, word_at(cells + (size_t)i * stride, k * 3));
+	return newest;
+}
+
+/* The last intervals in their order: buckets {values, value}, n the number of the first one. */
+static void merge_series(struct cell *c, struct arena *a, const struct type *t, const u8 *cells,
+                         u32 n_cells, u32 stride)
+{
+	u64 *out = arena_array(a, u64, (u32)t->max * 2);
+	u64 last = newest_interval(t, cells, n_cells, stride), n = (u64)t->max;
+
+	c->buckets = out;
+	c->n_buckets = (u32)t->max;
+	c->n = (s64)(last - n); /* slots hold 1 + the number */
+	for (u64 k = 0; last && k < n; k++) {
+		u64 number = (u64)c->n + k, newest = 0;
+
+		for (u32 i = 0; i < n_cells; i++) {
+			const u8 *slot = cells + (size_t)i * stride + number % n * 24;
+
+			if (word_at(slot, 0) == number + 1)
+				merge_slot(out + k * 2, &newest, t, slot);
+		}
+		if (t->bits == SERIES_AVG && out[k * 2])
+			out[k * 2 + 1] = t->is_signed ? (u64)((s64)out[k * 2 + 1] / (s64)out[k * 2])
+			                              : out[k * 2 + 1] / out[k * 2];
+	}
+}
+
 static void merge_words(struct cell *c, bool has_total, const u8 *cells, u32 n_cells, u32 stride)
 {
 	u64 n = 0, total = 0;
@@ -104,6 +161,9 @@ void cell_merge(struct cell *c, struct arena *a, const struct type *t, const voi
 	case TYPE_HIST:
 	case TYPE_LHIST:
 		merge_buckets(c, a, type_cell(t) / 8, cells, n_cells, stride);
+		break;
+	case TYPE_TSERIES:
+		merge_series(c, a, t, cells, n_cells, stride);
 		break;
 	default:
 		copy_plain(c, a, t, cells, n_cells);

@@ -14,6 +14,11 @@
 
 #define CAS_TRIES 4u
 
+/* An interval of a time series. */
+#define SLOT_BYTES 24
+#define SLOT_VALUE 8
+#define SLOT_COUNT 16
+
 /* r2 += log2 of `r`, which is not 0. Uses r3 and changes r. */
 static void add_log2(struct gen *g, enum reg r)
 {
@@ -222,12 +227,90 @@ static void add_to_cell(struct gen *g, const struct type *t, struct temp value, 
 	}
 }
 
+/* Slot of the interval in r0: emptied when it holds another one. Uses r1-r3. */
+static void reach_slot(struct gen *g, const struct type *t, struct temp epoch, u32 out)
+{
+	struct code *c = &g->c;
+	u32 same = code_label(c);
+
+	temp_load(g, epoch, R1);
+	code_mov(c, R2, R1);
+	code_alu_imm(c, BPF_MOD, R2, (s32)t->max);
+	code_if_imm(c, BPF_JGE, R2, (s32)t->max, out); /* never true; the verifier wants to know */
+	code_alu_imm(c, BPF_MUL, R2, SLOT_BYTES);
+	code_alu(c, BPF_ADD, R0, R2);
+	code_alu_imm(c, BPF_ADD, R1, 1);
+	code_load(c, 8, R3, R0, 0);
+	code_if(c, BPF_JEQ, R3, R1, same);
+	code_store(c, 8, R0, 0, R1);
+	code_store_imm(c, 8, R0, SLOT_VALUE, 0);
+	code_store_imm(c, 8, R0, SLOT_COUNT, 0);
+	code_bind(c, same);
+}
+
+static void keep_in_slot(struct gen *g, const struct type *t, struct temp value, struct temp now)
+{
+	struct code *c = &g->c;
+	u8 jump = t->bits == SERIES_MAX ? (t->is_signed ? BPF_JSGE : BPF_JGE)
+	                                : (t->is_signed ? BPF_JSLE : BPF_JLE);
+	u32 first = code_label(c), count = code_label(c);
+
+	temp_load(g, value, R1);
+	if (t->bits == SERIES_LAST) {
+		code_store(c, 8, R0, SLOT_VALUE, R1);
+		temp_load(g, now, R1);
+		code_store(c, 8, R0, SLOT_COUNT, R1);
+		code_bind(c, first);
+		code_bind(c, count);
+		return;
+	}
+	if (t->bits == SERIES_MAX || t->bits == SERIES_MIN) {
+		code_load(c, 8, R2, R0, SLOT_COUNT);
+		code_if_imm(c, BPF_JEQ, R2, 0, first);
+		code_load(c, 8, R2, R0, SLOT_VALUE);
+		code_if(c, jump, R2, R1, count);
+		code_bind(c, first);
+		code_store(c, 8, R0, SLOT_VALUE, R1);
+	} else {
+		code_bind(c, first);
+		code_atomic(c, BPF_ADD, R0, SLOT_VALUE, R1);
+	}
+	code_bind(c, count);
+	code_const(c, R1, 1);
+	code_atomic(c, BPF_ADD, R0, SLOT_COUNT, R1);
+}
+
+/* @m = tseries(n, interval, how many): the value goes to the interval that the time is in. */
+static void assign_series(struct gen *g, const struct node *map, const struct node *call)
+{
+	const struct type *t = map->map.sym->value;
+	struct temp value, now, epoch;
+	u32 out = code_label(&g->c);
+
+	gen_value(g, call->call.args);
+	value = temp_save(g, R0);
+	code_call(&g->c, BPF_FUNC_ktime_get_boot_ns);
+	now = temp_save(g, R0);
+	code_const(&g->c, R1, (u64)t->step);
+	code_alu(&g->c, BPF_DIV, R0, R1);
+	epoch = temp_save(g, R0);
+	gen_map_reach(g, map, gen_key(g, map), out);
+	reach_slot(g, t, epoch, out);
+	keep_in_slot(g, t, value, now);
+	code_bind(&g->c, out);
+}
+
 void gen_agg_assign(struct gen *g, const struct node *map, const struct node *call)
 {
 	const struct type *t = map->map.sym->value;
 	u32 out = code_label(&g->c);
 	struct temp value = { 0 };
 
+	if (t->kind == TYPE_TSERIES) {
+		assign_series(g, map, call);
+		code_bind(&g->c, out);
+		return;
+	}
 	operand(g, t, call);
 	if (t->kind != TYPE_COUNT)
 		value = temp_save(g, R0);

@@ -123,6 +123,7 @@ static const struct func funcs[] = {
 	{ ROW("stats", FUNC_STATS, 1, 1), .agg = true },
 	{ ROW("hist", FUNC_HIST, 1, 2), .agg = true },
 	{ ROW("lhist", FUNC_LHIST, 4, 4), .agg = true },
+	{ ROW("tseries", FUNC_TSERIES, 3, 4), .agg = true },
 };
 
 /* "arg0" to "arg255", no leading zeros. */

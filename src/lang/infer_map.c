@@ -242,6 +242,7 @@ const struct type *infer_map_readable(const struct type *value)
 	case TYPE_STATS:
 	case TYPE_HIST:
 	case TYPE_LHIST:
+	case TYPE_TSERIES:
 		return NULL;
 	default:
 		return value;
@@ -294,6 +295,8 @@ static const struct type *unify_agg(struct infer *in, const struct type *old,
 		return infer_error(
 			in, loc, "%s has a histogram of other bounds: lhist(n, %lld, %lld, %lld)",
 			name, (long long)old->min, (long long)old->max, (long long)old->step);
+	if (old->kind == TYPE_TSERIES && !type_eq(old, now) && old->is_signed == now->is_signed)
+		return infer_error(in, loc, "%s has a time series of another kind", name);
 	if (old->is_signed || !now->is_signed)
 		return old;
 	both = arena_new(in->arena, struct type);

@@ -9,6 +9,7 @@
  * could become one.
  */
 #include "out/bars.h"
+#include "out/series.h"
 #include "out/json.h"
 #include "out/value.h"
 
@@ -180,9 +181,34 @@ static void json_bars(struct buf *b, const struct type *t, const struct cell *c,
 	buf_putc(b, ']');
 }
 
+/* Intervals that have a value, by the time they start at. */
+static void json_series(struct buf *b, const struct out *o, const struct type *t,
+                        const struct cell *c, u32 div)
+{
+	const char *gap = "";
+
+	buf_putc(b, '[');
+	for (u32 i = 0; i < c->n_buckets; i++) {
+		s64 v = (s64)c->buckets[i * 2 + 1];
+
+		if (!c->buckets[i * 2])
+			continue;
+		buf_printf(b, "%s{\"interval_start\": %" PRIu64 ", \"value\": ", gap,
+		           series_time(o, t, c, i));
+		json_int(b, t, (u64)(div > 1 ? v / (s64)div : v));
+		buf_putc(b, '}');
+		gap = ", ";
+	}
+	buf_putc(b, ']');
+}
+
 static void json_cell(struct buf *b, const struct out *o, const struct type *t,
                       const struct cell *c, u32 div)
 {
+	if (t->kind == TYPE_TSERIES) {
+		json_series(b, o, t, c, div);
+		return;
+	}
 	if (value_is_hist(t)) {
 		json_bars(b, t, c, div);
 	} else if (t->kind == TYPE_STATS) {
@@ -279,7 +305,8 @@ static void json_value(struct buf *b, const struct out *o, const struct type *t,
 
 static void json_map_head(struct buf *b, const struct umap *m, const struct type *vt)
 {
-	json_head(b, value_is_hist(vt)                                ? "hist"
+	json_head(b, vt->kind == TYPE_TSERIES                         ? "tseries"
+	             : value_is_hist(vt)                              ? "hist"
 	             : vt->kind == TYPE_STATS || vt->kind == TYPE_AVG ? "stats"
 	                                                              : "map");
 	buf_putc(b, '{');

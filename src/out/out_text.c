@@ -4,6 +4,7 @@
  * their key and followed by an empty line. How a value looks is value.c's business.
  */
 #include "out/bars.h"
+#include "out/series.h"
 #include "out/value.h"
 
 #include <inttypes.h>
@@ -87,6 +88,9 @@ static void text_row(struct buf *b, const struct out *o, const struct umap *m, c
 	if (value_is_hist(vt)) {
 		buf_puts(b, ":\n");
 		bars_print(b, vt, c, div);
+	} else if (vt->kind == TYPE_TSERIES) {
+		buf_puts(b, ":\n");
+		series_print(b, o, vt, c, div);
 	} else {
 		buf_puts(b, ": ");
 		value_cell(b, o, vt, c, div);

@@ -10,6 +10,8 @@
  *   AVG    count, sum           STATS  count, sum
  *   HIST   one count for each bucket of bucket_hist_count(bits)
  *   LHIST  one count for each bucket of bucket_lhist_count(min, max, step)
+ *   TSERIES  for each interval modulo their number: 1 + its number since boot (0: none), the
+ *          value or total, how many values (of the last one: its time)
  *
  * Nothing here knows where types come from (BTF, the script, a note).
  */
@@ -67,6 +69,7 @@ static const struct {
 	[TYPE_STATS] = { "stats_t", 2 },
 	[TYPE_HIST] = { "hist_t", 0 },
 	[TYPE_LHIST] = { "lhist_t", 0 },
+	[TYPE_TSERIES] = { "tseries_t", 0 },
 };
 
 const struct type *type_int(u32 size, bool is_signed)
@@ -203,6 +206,8 @@ u32 type_cell(const struct type *t)
 {
 	if (t->kind == TYPE_HIST)
 		return bucket_hist_count(t->bits) * 8;
+	if (t->kind == TYPE_TSERIES)
+		return (u32)t->max * 24;
 	if (t->kind == TYPE_LHIST)
 		return bucket_lhist_count(t->min, t->max, t->step) * 8;
 	return type_slot(t);
@@ -269,6 +274,8 @@ bool type_eq(const struct type *a, const struct type *b)
 		return text_eq(a->text, b->text);
 	case TYPE_HIST:
 		return a->bits == b->bits;
+	case TYPE_TSERIES:
+		return a->step == b->step && a->max == b->max && a->bits == b->bits;
 	case TYPE_LHIST:
 		return a->min == b->min && a->max == b->max && a->step == b->step;
 	default:

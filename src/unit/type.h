@@ -49,9 +49,13 @@ enum type_kind {
 	TYPE_MAX,
 	TYPE_AVG,
 	TYPE_STATS,
-	TYPE_HIST,  /* bits */
-	TYPE_LHIST, /* min, max, step */
+	TYPE_HIST,    /* bits */
+	TYPE_LHIST,   /* min, max, step */
+	TYPE_TSERIES, /* step: nanoseconds of an interval; max: how many; bits: enum series_kind */
 };
+
+/* What of an interval's values a time series keeps. */
+enum series_kind { SERIES_LAST, SERIES_AVG, SERIES_MAX, SERIES_MIN, SERIES_SUM };
 
 /* Which memory a pointer points into. NONE: decided at run time by the address itself. */
 enum space { SPACE_NONE, SPACE_USER, SPACE_KERNEL };

@@ -53,7 +53,7 @@ static struct address address_at(const struct hoist *h, u32 i)
 				                 .key = in->imm,
 				                 .base = in[1].imm };
 	} else if (i + 1 < h->end && in->code == (BPF_ALU64 | BPF_MOV | BPF_X) &&
-	           in->src_reg == R10 && in[1].code == (BPF_ALU64 | BPF_ADD | BPF_K) &&
+	           in->src_reg == R10 && in[1].code == (BPF_ALU64 | BPF_ADD) && /* of a constant */
 	           in[1].dst_reg == in->dst_reg && !h->flow.target[i + 1]) {
 		return (struct address){ .kind = ADDRESS_FRAME, .key = in[1].imm };
 	}

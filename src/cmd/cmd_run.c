@@ -207,6 +207,20 @@ static void split_parameters(struct world *w, struct job *j, const struct opt_re
 	w->params = params;
 }
 
+static bool compile_filter(const struct run_options *o, regex_t *filter, struct err *e)
+{
+	char why[200];
+	int code;
+
+	if (!o->probe_filter)
+		return true;
+	code = regcomp(filter, o->probe_filter, REG_EXTENDED | REG_NOSUB);
+	if (!code)
+		return true;
+	regerror(code, filter, why, sizeof(why));
+	return err_set(e, "--probe-filter '%s': %s", o->probe_filter, why);
+}
+
 static int run_in_world(struct world *w, const struct run_options *o, struct opt_rest *rest)
 {
 	struct child *child = NULL;
@@ -247,11 +261,20 @@ static const struct features *fewer_features(const struct run_options *o)
 static int run_options(const struct run_options *o, struct opt_rest *rest)
 {
 	struct world_linux_options machine = { .features = fewer_features(o) };
-	struct world *w = world_linux_new(&machine);
-	int code = o->info ? info_print(w, o->format && strcmp(o->format, "json") == 0)
-	                   : run_in_world(w, o, rest);
+	struct world *w;
+	struct err e = { 0 };
+	regex_t filter;
+	int code;
 
+	if (!compile_filter(o, &filter, &e))
+		return fail(&e);
+	w = world_linux_new(&machine);
+	w->probe_filter = o->probe_filter ? &filter : NULL;
+	code = o->info ? info_print(w, o->format && strcmp(o->format, "json") == 0)
+	               : run_in_world(w, o, rest);
 	world_linux_free(w);
+	if (o->probe_filter)
+		regfree(&filter);
 	return code;
 }
 

@@ -114,6 +114,8 @@ static bool check_missing(const struct run_options *o, struct err *e)
 		err_set(e, "memtap does not make ahead-of-time programs");
 		return err_hint(e, "compiling takes about a millisecond: ship the script");
 	}
+	if (o->test)
+		return err_set(e, "memtap has no test probes to run");
 	if (o->bench || (o->mode && strstr(o->mode, "bench"))) {
 		err_set(e, "memtap has no mode for benchmarks");
 		return err_hint(e, "-d time prints what compiling takes");

@@ -188,6 +188,13 @@ static bool is_pattern(const struct targets *t)
 	return false;
 }
 
+/* --probe-filter chooses among what wildcards stand for. */
+static bool is_filtered(const struct targets *t, const char *name)
+{
+	return t->world->probe_filter && is_pattern(t) &&
+	       regexec(t->world->probe_filter, name, 0, NULL, 0) != 0;
+}
+
 void targets_add(struct targets *t, struct variant *v, struct usite site, const char *rest)
 {
 	t->n_added++;
@@ -195,9 +202,11 @@ void targets_add(struct targets *t, struct variant *v, struct usite site, const 
 		t->n_sites++;
 		return;
 	}
-	t->n_sites++;
 	site.name = *rest ? arena_printf(t->arena, "%s:%s", t->provider->full, rest)
 	                  : t->provider->full;
+	if (is_filtered(t, site.name))
+		return;
+	t->n_sites++;
 	site.loc = t->attach->loc;
 	site.optional = t->forgiving || is_pattern(t);
 	vec_add(t->arena, &v->sites, site);

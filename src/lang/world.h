@@ -7,6 +7,8 @@
 #ifndef LANG_WORLD_H
 #define LANG_WORLD_H
 
+#include <regex.h>
+
 #include "base/err.h"
 #include "read/btf.h"
 #include "read/dwarf_file.h"
@@ -71,6 +73,7 @@ struct world {
 	bool has_child;   /* -c was given */
 	const char *command; /* -c: path of its executable, else NULL */
 	bool unsafe;      /* --unsafe */
+	const regex_t *probe_filter; /* --probe-filter, or NULL */
 	bool only_checks; /* nothing will be loaded: what may not be looked up is left out */
 	bool exact_sites; /* --exact-site */
 	/* Our pid namespace when it is not the initial one (then ids must be translated). */

@@ -107,6 +107,8 @@ static void test_refusals(void **state)
 		{ { "-B", "some", "-e", "BEGIN {}" }, "must be one of line|full|none" },
 		{ { "--emit-llvm", "x", "-e", "BEGIN {}" }, "HINT: -d bpf" },
 		{ { "--verify-llvm-ir", "-e", "BEGIN {}" }, "no LLVM code" },
+		{ { "--test", "-e", "BEGIN {}" }, "no test probes" },
+		{ { "--probe-filter", "(", "-e", "BEGIN {}" }, "--probe-filter '('" },
 		{ { "--aot", "x", "-e", "BEGIN {}" }, "ahead-of-time" },
 		{ { "--bench", "-e", "BEGIN {}" }, "no mode for benchmarks" },
 		{ { "--mode=compiler-bench", "-e", "BEGIN {}" }, "no mode for benchmarks" },

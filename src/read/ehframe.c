@@ -300,31 +300,42 @@ static bool next_entry(struct reader *rd, struct cursor *c, struct cursor *entry
 	return !entry->bad && !c->bad;
 }
 
-#define PE_OMIT     0xff
 #define PE_FORMAT   0x0f
 #define PE_PCREL    0x10
 #define PE_RELATION 0xf0 /* with the bit for "indirect" */
 
-/* An address in a DW_EH_PE_ encoding. */
+/* A number in the format of a DW_EH_PE_ encoding. */
+static u64 formatted(struct cursor *c, u8 format)
+{
+	switch (format) {
+	case 0x0: /* absptr, udata8, sdata8 */
+	case 0x4:
+	case 0xc:
+		return fixed(c, 8);
+	case 0x1:
+		return uleb(c);
+	case 0x2:
+		return fixed(c, 2);
+	case 0x3:
+		return fixed(c, 4);
+	case 0x9:
+		return (u64)sleb(c);
+	case 0xa:
+		return (u64)(s64)(s16)fixed(c, 2);
+	case 0xb:
+		return (u64)(s64)(s32)fixed(c, 4);
+	default:
+		c->bad = true;
+		return 0;
+	}
+}
+
+/* An address in such an encoding. */
 static u64 encoded(struct reader *rd, struct cursor *c, u8 encoding)
 {
-	static const u8 sizes[16] = { [0x0] = 8, [0x2] = 2, [0x3] = 4, [0x4] = 8,
-		                      [0x8] = 8, [0xa] = 2, [0xb] = 4, [0xc] = 8 };
-	u64 here = rd->s->vaddr + (u64)(c->p - rd->s->p), v;
-	u8 format = encoding & PE_FORMAT;
+	u64 here = rd->s->vaddr + (u64)(c->p - rd->s->p);
+	u64 v = formatted(c, encoding & PE_FORMAT);
 
-	if (format == 0x1)
-		v = uleb(c);
-	else if (format == 0x9)
-		v = (u64)sleb(c);
-	else
-		v = sizes[format] ? fixed(c, sizes[format]) : 0;
-	if (format == 0xa)
-		v = (u64)(s64)(s16)v;
-	if (format == 0xb)
-		v = (u64)(s64)(s32)v;
-	if (format != 0x1 && format != 0x9 && !sizes[format])
-		c->bad = true;
 	switch (encoding & PE_RELATION) {
 	case 0:
 		return v;

@@ -209,8 +209,8 @@ static bool was_used(struct unwind *w, const struct process *p)
 	return true;
 }
 
-/* Forgets processes that have ended, else (hard) those not in use; never `keep`. */
-static bool forget_some(struct unwind *w, bool hard, const struct process *keep)
+/* Forgets processes that have ended, else (hard) those not in use; never that with pid `keep`. */
+static bool forget_some(struct unwind *w, bool hard, u32 keep)
 {
 	u32 before = w->procs.n;
 
@@ -218,7 +218,7 @@ static bool forget_some(struct unwind *w, bool hard, const struct process *keep)
 		struct process *p = w->procs.v[i];
 		bool gone = kill((pid_t)p->pid, 0) < 0 && errno == ESRCH;
 
-		if (p != keep && (gone || (hard && !was_used(w, p))))
+		if (p->pid != keep && (gone || (hard && !was_used(w, p))))
 			forget(w, p);
 	}
 	return w->procs.n < before;
@@ -254,20 +254,35 @@ static bool add_shelf(struct unwind *w)
 	return true;
 }
 
-/* Makes at least `units` free, or says no. */
-static bool make_room(struct unwind *w, u32 units, const struct process *keep)
+/* Makes memory free that has not been used for long; it rests before it is there. */
+static void free_some(struct unwind *w, u32 keep)
 {
-	end_rest(w);
-	if (w->memory.free_units >= units || add_shelf(w))
-		return true;
 	forget_some(w, false, keep);
 	while (unload_oldest(w))
 		;
 	if (!w->resting.n && forget_some(w, true, keep))
 		while (unload_oldest(w))
 			;
-	/* What was freed just now is there for the next one. */
-	return false;
+}
+
+/* Room for `units`, in one piece or (whole = false) in several. */
+static bool make_room(struct unwind *w, u32 units, bool whole, u32 keep)
+{
+	struct unwind_extent at;
+
+	end_rest(w);
+	for (;;) {
+		if (whole ? unwind_memory_whole(&w->memory, units, &at)
+		          : w->memory.free_units >= units)
+			break;
+		if (add_shelf(w))
+			continue;
+		free_some(w, keep);
+		return false;
+	}
+	if (whole)
+		unwind_memory_give(&w->memory, at);
+	return true;
 }
 
 /* ---- files ---- */
@@ -368,7 +383,7 @@ static bool load_piece(struct unwind *w, struct file *f, u32 from)
 }
 
 /* The rows of a file into the kernel; false when there is no room. */
-static bool file_load(struct unwind *w, struct file *f, const struct process *keep)
+static bool file_load(struct unwind *w, struct file *f, u32 keep)
 {
 	u64 start = now_ns();
 	u32 from = 0;
@@ -377,9 +392,8 @@ static bool file_load(struct unwind *w, struct file *f, const struct process *ke
 	file_read(w, f);
 	if (f->loaded || !f->read || !f->n_rows)
 		return true;
-	while (w->memory.free_units < units_of_rows(f->n_rows))
-		if (!make_room(w, units_of_rows(f->n_rows), keep))
-			return false;
+	if (!make_room(w, units_of_rows(f->n_rows), false, keep))
+		return false;
 	while (from < f->n_rows && load_piece(w, f, from))
 		from += f->pieces[f->n_pieces - 1].n;
 	w->stat.files++;
@@ -466,7 +480,7 @@ static void spans_of_map(struct list *l, const struct procmap *m)
 
 	if (f)
 		file_name(l, f);
-	if (f && !file_load(l->w, f, l->p))
+	if (f && !file_load(l->w, f, l->p->pid))
 		l->w->stat.no_room++;
 	if (f && f->loaded)
 		spans_of_file(l, m, f);
@@ -484,9 +498,8 @@ static bool publish(struct list *l)
 	struct err e;
 	u8 *memory;
 
-	while (!unwind_memory_whole(&w->memory, l->n, &at))
-		if (!make_room(w, UNWIND_CHUNK_UNITS, p))
-			return false;
+	if (!make_room(w, l->n, true, p->pid) || !unwind_memory_whole(&w->memory, l->n, &at))
+		return false;
 	memory = live_chunk(w->live, at.shelf, at.chunk);
 	if (memory)
 		memcpy(memory + (size_t)at.first * UNWIND_UNIT, l->spans, l->n * UNWIND_UNIT);
@@ -532,7 +545,7 @@ static struct process *process_get(struct unwind *w, u32 pid)
 		if (w->procs.v[i]->pid == pid)
 			return w->procs.v[i];
 	if (w->procs.n >= w->unit->maps.v[w->procs_map].max_entries)
-		forget_some(w, false, NULL);
+		forget_some(w, false, 0);
 	p = must(calloc(1, sizeof(*p)));
 	p->pid = pid;
 	vec_add(&w->arena, &w->procs, p);

@@ -134,6 +134,7 @@ u32 gen_callback(struct gen *g, void (*emit)(struct gen *g, const void *what), c
 static void plain_callback(struct gen *g, const struct each *e)
 {
 	g->frame = R9;
+	g->scratch = R0;
 	g->used = e->used;
 	g->used.regs = 1u << (R9 - R7);
 	code_mov(&g->c, R9, R2);

@@ -34,6 +34,13 @@ static const struct row searches[] = {
 	  "-1\nfalse\n" },
 	{ "BEGIN { @h = \"in a map\"; @n = \"map\"; print(strstr(@h, @n)); }",
 	  "5\n@h: in a map\n@n: map\n" },
+	/* strings that do not fit the stack */
+	{ "BEGIN { $l = "
+	  "str_concat(\"0123456789012345678901234567890123456789012345678901234567890123\","
+	  " \"01234567890123456789012345678901234567890123456789012345678901234567890needle\"); "
+	  "$h = str_concat($l, $l); $n = str_concat(\"nee\", \"dle0\"); print(strstr($h, $n)); "
+	  "$n = \"needlf\"; print(strcontains($h, $n)); }",
+	  "135\nfalse\n" },
 	{ "BEGIN { @a[1] = 1; for ($kv : @a) { $h = comm; $n = \"p\"; print(strstr($h, $n)); } }",
 	  "5\n@a[1]: 1\n" },
 	{ "BEGIN { $n = \"b\"; if (strcontains(\"abc\", $n) && !strcontains(\"xyz\", $n)) "

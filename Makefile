@@ -56,7 +56,7 @@ FUZZ     := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=$(BUILD)/fuzz/fuzz_%)
 FUZZ_OBJ := $(filter-out %/main.o,$(SRC:src/%.c=$(BUILD)/fuzz/obj/%.o))
 EXAMPLES := $(BUILD)/examples/itest
 PROGS    := $(patsubst tests/run/progs/%.c,$(BUILD)/tests/progs/%,$(wildcard tests/run/progs/*.c)) \
-	    $(BUILD)/tests/progs/shapes
+	    $(BUILD)/tests/progs/shapes $(BUILD)/tests/progs/blocks
 GO_PROG  := $(BUILD)/tests/progs/cache_go
 # BPF objects whose relocations the unit tests evaluate, and a BTF made up for them.
 CORE_OBJ := $(patsubst tests/core/%.c,$(BUILD)/tests/core/%.o,$(wildcard tests/core/*.c)) \
@@ -70,6 +70,7 @@ SETUP_vm-check := build test vm
 SETUP_fuzz := build lint
 SETUP_lint := build lint
 SETUP_bench := build test
+SETUP_stacks := build test
 SETUP := $(sort $(foreach g,$(MAKECMDGOALS),$(SETUP_$(g))))
 ifeq ($(filter check,$(MAKECMDGOALS))$(SAN),check)
 SETUP += vm
@@ -139,6 +140,11 @@ $(BUILD)/tests/progs/%: tests/run/progs/%.c Makefile | $(READY)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(TARGET_CFLAGS) -o $@ $< -pthread
 
+$(BUILD)/tests/progs/blocks: tests/run/progs/blocks.cc Makefile | $(READY)
+	$(say) CXX $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) -O2 -g -Wall -Wextra -o $@ $< -pthread
+
 # In the other byte order.
 $(BUILD)/tests/core/%.eb.o: tests/core/%.c tests/core/core.h Makefile | $(READY)
 	$(say) BPF $@
@@ -193,7 +199,11 @@ run-check: all $(EXAMPLES) $(PROGS) $(GO_PROG) $(CORE_OBJ) $(BUILD)/tests/unit/t
 vm-check: tests
 	$(Q)tests/check --build $(BUILD) vm
 
-.PHONY: golden
+.PHONY: stacks golden
+## make stacks    write the table of docs/stacks.md anew: stacks of stock programs beside gdb's
+stacks: all $(PROGS) $(GO_PROG)
+	$(Q)tests/stacks --build $(BUILD) --write docs/stacks.md
+
 ## make golden    write tests/gen/*.bpf anew; read the difference before committing it
 golden: $(BUILD)/tests/unit/test_gen_golden
 	$(Q)MEMTAP_GOLDEN=write $<

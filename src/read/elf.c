@@ -17,8 +17,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "base/file.h"
+
+#define UNPACKED_MAX (256u << 20) /* bytes of a compressed section */
+#define ZLIB_RATIO   1100u        /* no stream unpacks to more (zlib's manual: 1032) */
 
 struct elf {
 	struct arena arena;
@@ -405,6 +409,36 @@ static Elf_Scn *section_named(struct elf *f, const char *name, GElf_Shdr *sh)
 	return NULL;
 }
 
+/*
+ * A section packed by zlib (gABI, chapter 4: a header of type, size and alignment, then the stream).
+ * Not by elf_compress(), which writes into the section headers: those are our read-only mapping.
+ */
+static bool section_unpacked(struct elf *f, Elf_Scn *scn, const GElf_Shdr *sh, const u8 **p,
+                             size_t *n)
+{
+	GElf_Shdr raw = *sh;
+	const u8 *packed;
+	uLongf size;
+	Elf64_Chdr head;
+	size_t have;
+	u8 *to;
+
+	raw.sh_flags &= ~(u64)SHF_COMPRESSED;
+	if (!section_bytes(scn, &raw, &packed, &have) || have < sizeof(head))
+		return false;
+	memcpy(&head, packed, sizeof(head));
+	if (head.ch_type != ELFCOMPRESS_ZLIB || head.ch_size > UNPACKED_MAX ||
+	    head.ch_size / ZLIB_RATIO > have)
+		return false;
+	size = head.ch_size;
+	to = arena_alloc(&f->arena, size);
+	if (uncompress(to, &size, packed + sizeof(head), have - sizeof(head)) != Z_OK)
+		return false;
+	*p = to;
+	*n = size;
+	return true;
+}
+
 bool elf_section(struct elf *f, const char *name, const u8 **p, size_t *n, u64 *vaddr)
 {
 	GElf_Shdr sh;
@@ -413,6 +447,8 @@ bool elf_section(struct elf *f, const char *name, const u8 **p, size_t *n, u64 *
 	if (!scn)
 		return false;
 	*vaddr = sh.sh_addr;
+	if (sh.sh_flags & SHF_COMPRESSED)
+		return section_unpacked(f, scn, &sh, p, n);
 	return section_bytes(scn, &sh, p, n);
 }
 

@@ -48,7 +48,7 @@ bool elf_code(struct elf *f, u32 i, const u8 **p, size_t *n, u64 *vaddr);
 bool elf_is_pie(const struct elf *f);
 /* The GNU build id as lower-case hex in buf; false when there is none. */
 bool elf_build_id(struct elf *f, char buf[64]);
-/* Bytes and address of a section by name; false when absent or NOBITS. */
+/* Bytes and address of a section by name, unpacked; false when absent or NOBITS. */
 bool elf_section(struct elf *f, const char *name, const u8 **p, size_t *n, u64 *vaddr);
 
 /* True when it has content, compressed or not. */

@@ -64,6 +64,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 	elf_build_id(f, id);
 	if (elf_section(f, ".text", &section, &bytes, &addr))
 		sink ^= sum_bytes(section, bytes);
+	if (elf_section(f, ".debug_frame", &section, &bytes, &addr))
+		sink ^= sum_bytes(section, bytes);
 	usdt_each(f, on_site, &total, &e);
 	plt_each(f, on_stub, &total);
 	pclntab_each(f, on_function, &total);

@@ -15,7 +15,7 @@ import tempfile
 import time
 
 from lib import machine
-from run import cases, moved
+from run import cases, moved, stacks
 from run.cases import Run
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -615,6 +615,29 @@ def test_every_script_is_formatted(context):
     if n < 100:
         wrong.append(f"only {n} scripts parse")
     return "\n".join(wrong) or None
+
+
+# ---- stacks ----------------------------------------------------------------------------------
+
+def test_stacks_beside_gdb(context):
+    """Some rows of docs/stacks.md; `make stacks` does them all."""
+    require("root")
+    if context.in_vm or context.sanitized:
+        raise Skip("gdb is not waited for here")
+    problems = []
+    for program in stacks.programs(context.build):
+        if program.name not in ("perl", "sqlite3", "a Go program", "a C++ program with jemalloc"):
+            continue
+        missing = program.missing()
+        if missing:
+            problems.append(f"{program.name}: there is no {missing}")
+            continue
+        r = stacks.run(context.memtap, program, program.malloc, 8, 60 * context.factor)
+        if not r.whole():
+            problems.append(f"{program.name}: {r.problem or 'no stack was seen'}")
+        problems += [f"{program.name}: {s}" for s in r.shortcomings()]
+        problems += [f"{program.name}: {a} is {b} by gdb" for a, b in r.differing()]
+    return "\n".join(problems) or None
 
 
 # ---- probes that were moved ------------------------------------------------------------------

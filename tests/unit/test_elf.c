@@ -210,6 +210,34 @@ static void reads_notes_within_bounds(void **state)
 	assert_int_equal(pos, 18);
 }
 
+/* The same section from this program and from a copy in which it is packed. */
+static void unpacks_sections(void **state)
+{
+	static const char copy[] = "/tmp/memtap-test-elf-packed";
+	const u8 *plain, *packed;
+	struct elf *f, *g;
+	size_t n, m;
+	u64 addr;
+
+	(void)state;
+	if (system("objcopy --compress-debug-sections=zlib " /* NOLINT(cert-env33-c) */
+	           "--only-keep-debug $(readlink -f /proc/$PPID/exe) "
+	           "/tmp/memtap-test-elf-packed 2>/dev/null") != 0) {
+		print_message("SKIP: there is no objcopy\n");
+		skip();
+	}
+	f = must_open("/proc/self/exe");
+	g = must_open(copy);
+	if (!elf_section(f, ".debug_str", &plain, &n, &addr))
+		fail_msg("this program has no debug information");
+	assert_true(elf_section(g, ".debug_str", &packed, &m, &addr));
+	assert_int_equal(n, m);
+	assert_memory_equal(plain, packed, n);
+	elf_close(f);
+	elf_close(g);
+	remove(copy);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -221,6 +249,7 @@ int main(void)
 		cmocka_unit_test(says_that_a_file_is_cut_short),
 		cmocka_unit_test(says_that_the_symbols_are_cut_off),
 		cmocka_unit_test(reads_notes_within_bounds),
+		cmocka_unit_test(unpacks_sections),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

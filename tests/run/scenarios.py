@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from lib import machine
 from run import cases, moved, stacks
@@ -725,6 +726,40 @@ def test_moved_probes_on_500_functions(context):
             subprocess.run([sys.executable, HERE + "/libc_work.py", "50"], env=env, check=True)
 
         return compare_moved(chosen, *run_moved(context, chosen, work), 100)
+
+
+# ---- the scripts people have ------------------------------------------------------------------
+
+# Why one of Debian's bpftrace tools may not run: what this kernel or its libraries have not.
+NOT_HERE = (r"this kernel has no kprobes"
+            r"|No matches for (kprobe|uprobe|tracepoint) "
+            r"|Failed to resolve kernel symbol: 'avenrun'"          # no data symbols
+            r"|'struct cfs_rq' has no field named 'nr_running'"     # since Linux 6.16
+            r"|there is no arg3: the BTF tracepoint cap_capable, which stands in")
+
+
+def debian_tool(context, path):
+    """Compiles, loads and attaches one script: None, or the first error."""
+    p = subprocess.run([context.memtap, "--dry-run", "--no-warnings", path],
+                       stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                       timeout=40 * context.factor, check=False)
+    if p.returncode == 0:
+        return None
+    error = re.search(r"ERROR: (.*)", p.stderr)
+    return error[1] if error else f"status {p.returncode}: {p.stderr}"
+
+
+def test_bpftrace_tools_of_debian(context):
+    require("cmd:bpftrace", "tracefs", "btf")
+    paths = [p for p in sorted(glob.glob("/usr/sbin/*.bt")) if "bpftrace" in open(p).read()]
+    with ThreadPoolExecutor(4) as pool:
+        errors = dict(zip(paths, pool.map(lambda p: debian_tool(context, p), paths)))
+    wrong = [f"{p}: {e}" for p, e in errors.items() if e and not re.search(NOT_HERE, e)]
+    good = sum(e is None for e in errors.values())
+    least = 32 if machine.has_kprobe() else 22
+    if wrong or good < least:
+        return f"{good} of {len(paths)} run\n" + "\n".join(wrong or map(str, errors.items()))
+    return None
 
 
 def run_all(report, context, pattern=None):

@@ -8,6 +8,7 @@
  */
 #include "lang/targets.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -28,11 +29,13 @@ struct line {
 
 bool targets_is_line(const struct targets *t)
 {
-	const char *at = strrchr(t->parts[0], '@');
+	const char *at = strrchr(t->parts[0], '@'), *dot = strrchr(t->parts[0], '.');
 
-	/* An '@' may be part of a path; behind the one that is meant is a file's name. */
-	return at && at > t->parts[0] && t->n_parts >= 2 && strchr(at, '.') &&
-	       t->parts[1][0] >= '0' && t->parts[1][0] <= '9';
+	/* An '@' may be part of a path; behind the one that is meant is the name of a source file:
+	 * "x.c", but neither "1.2" nor "x.so". */
+	return at && at > t->parts[0] && t->n_parts >= 2 && dot > at &&
+	       isalpha((unsigned char)dot[1]) && strcmp(dot, ".so") != 0 &&
+	       isdigit((unsigned char)t->parts[1][0]);
 }
 
 struct around {

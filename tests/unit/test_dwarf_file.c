@@ -190,6 +190,7 @@ static void test_lines(void **state)
 	struct sample s = { 0 };
 	struct arena a = { 0 };
 	struct hits h = { 0 };
+	struct elf_sym sym;
 	struct dwarf_func f;
 	struct elf *elf;
 	struct dwarf_file *d = own(&elf);
@@ -198,9 +199,10 @@ static void test_lines(void **state)
 
 	(void)state;
 	find_sample(d, elf, &a, &f, &vaddr);
+	assert_true(elf_find(elf, "dwarf_sample", &sym));
 	dwarf_line_each(d, "test_dwarf_file.c", line, 0, on_line, &h, &near);
 	assert_true(h.n > 0);
-	assert_true(h.vaddr >= vaddr && h.vaddr < vaddr + 256);
+	assert_true(h.vaddr >= vaddr && h.vaddr < vaddr + sym.size);
 	assert_true(near > line);
 	h.n = 0;
 	dwarf_line_each(d, "unit/test_dwarf_file.c", 1, 0, on_line, &h, &near);

@@ -119,7 +119,7 @@ $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/libaid.a $(BUILD)/li
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS) $(TEST_LIBS) -lcmocka
 # Where elfutils' DWARF library is asked the same question.
-$(BUILD)/tests/unit/test_ehframe_libdw: TEST_LIBS := -ldw
+$(BUILD)/tests/unit/test_ehframe_libdw $(BUILD)/tests/unit/test_unwind_libdwfl: TEST_LIBS := -ldw
 
 # Scripts in the interpreter, for tests/diff.
 $(BUILD)/tests/lab_run: $(BUILD)/obj/tests/diff/lab_run.o $(BUILD)/libaid.a $(BUILD)/libmemtap.a

@@ -259,6 +259,8 @@ struct mem gen_unwind_frames(const struct gen *g);
 /* Walks the user stack, at most `limit` frames; jumps to `unknown` where it can not: to a process
  * without tables, or when there is no 64-bit user code. */
 void gen_unwind(struct gen *g, u32 limit, u32 unknown);
+/* Copies the user stack's top and sends it; its id and pid to dst. Jumps like gen_unwind(). */
+void gen_unwind_copy(struct gen *g, u32 limit, struct mem dst, u32 unknown);
 /* The callback, behind the program. */
 void gen_unwind_step(struct gen *g);
 

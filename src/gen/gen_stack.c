@@ -88,7 +88,7 @@ static bool by_tables(struct gen *g, const struct walk *k)
 {
 	struct world *w = (struct world *)g->w;
 
-	if (!k->user || k->t->walk == WALK_FP || g->v->kind == ATTACH_BEGIN ||
+	if (!k->user || k->t->walk != WALK_AUTO || g->v->kind == ATTACH_BEGIN ||
 	    g->v->kind == ATTACH_END)
 		return false;
 	return w->ops->features(w, FEATURE_LOOP)->loop;
@@ -117,8 +117,18 @@ static struct mem walk(struct gen *g, const struct walk *k)
 static void one_stack(struct gen *g, const struct walk *k, struct mem dst)
 {
 	struct mark m = frame_mark(g);
-	struct mem frames = walk(g, k);
+	u32 unknown = code_label(&g->c), done = code_label(&g->c);
+	bool copied = k->user && k->t->walk == WALK_COPY && g->v->kind != ATTACH_BEGIN &&
+	              g->v->kind != ATTACH_END;
+	struct mem frames;
 
+	if (copied) {
+		gen_unwind_copy(g, k->limit, dst, unknown);
+		code_goto(&g->c, done);
+		code_bind(&g->c, unknown);
+		frame_release(g, m);
+	}
+	frames = walk(g, k);
 	hash_frames(g, frames, k->limit);
 	mem_store(g, 8, dst, R0);
 	if (dst.base == MEM_POINTER) { /* a map's value is no key for a lookup on old kernels */
@@ -134,6 +144,8 @@ static void one_stack(struct gen *g, const struct walk *k, struct mem dst)
 		code_alu_imm(&g->c, BPF_RSH, R0, 32);
 		mem_store(g, 8, mem_at(dst, 8), R0);
 	}
+	if (copied)
+		code_bind(&g->c, done);
 	frame_release(g, m);
 }
 

@@ -628,12 +628,10 @@ static void ask_for_process(struct gen *g, u32 out)
 	code_goto(c, out);
 }
 
-/* Loads pc, sp and bp; jumps when there is no 64-bit user code behind the event. */
-static void user_registers(struct gen *g, u32 none)
+/* From the user's registers to three words of ours, in the order of `regs`; jumps when there is no 64-bit user code behind the event. */
+static void user_registers(struct gen *g, struct mem to, u32 none)
 {
-	static const struct {
-		s32 from, to;
-	} regs[] = { { PT_IP, ST_PC }, { PT_SP, ST_SP }, { PT_BP, ST_BP } };
+	static const s32 regs[] = { PT_IP, PT_SP, PT_BP };
 	struct code *c = &g->c;
 	enum attach_kind kind = g->v->kind;
 	enum reg from = R0;
@@ -648,8 +646,8 @@ static void user_registers(struct gen *g, u32 none)
 	code_load(c, 8, R1, from, PT_CS);
 	code_if_imm(c, BPF_JNE, R1, USER_CS, none);
 	for (u32 i = 0; i < ARRAY_SIZE(regs); i++) {
-		code_load(c, 8, R1, from, regs[i].from);
-		mem_store(g, 8, state(g, regs[i].to), R1);
+		code_load(c, 8, R1, from, regs[i]);
+		mem_store(g, 8, mem_at(to, (s32)i * 8), R1);
 	}
 }
 
@@ -768,7 +766,7 @@ void gen_unwind(struct gen *g, u32 limit, u32 unknown)
 	if (!g->unwind.made)
 		g->unwind = gen_unwind_reserve(g);
 	g->unwind.used = g->found.unwind = g->found.scratch_home = true;
-	user_registers(g, unknown);
+	user_registers(g, state(g, ST_PC), unknown);
 	find_process(g, none);
 	code_goto(c, walk);
 	code_bind(c, none);
@@ -784,4 +782,92 @@ void gen_unwind(struct gen *g, u32 limit, u32 unknown)
 	code_const(c, R4, 0);
 	code_call(c, BPF_FUNC_loop);
 	account(g);
+}
+
+/* ---- copies ---- */
+
+static s32 copy_off(size_t member)
+{
+	return (s32)member;
+}
+
+/* Page after page from that of the stack pointer on, until one is not there. */
+static void copy_pages(struct gen *g, struct mem copy)
+{
+	struct code *c = &g->c;
+	u32 end = code_label(c);
+
+	mem_store_imm(g, 8, mem_at(copy, copy_off(offsetof(struct unit_copy, n))), 0);
+	for (u32 i = 0; i < UNIT_COPY_PAGES; i++) {
+		mem_addr(g, mem_at(copy, (s32)(offsetof(struct unit_copy, pages) + i * UNIT_PAGE)),
+		         R1);
+		code_const(c, R2, UNIT_PAGE);
+		mem_load(g, 8, R3, mem_at(copy, copy_off(offsetof(struct unit_copy, sp))));
+		code_alu_imm(c, BPF_AND, R3, -(s32)UNIT_PAGE);
+		code_alu_imm(c, BPF_ADD, R3, (s32)(i * UNIT_PAGE));
+		code_call(c, BPF_FUNC_probe_read_user);
+		code_if_imm(c, BPF_JNE, R0, 0, end);
+		mem_store_imm(g, 8, mem_at(copy, copy_off(offsetof(struct unit_copy, n))),
+		              (s32)i + 1);
+	}
+	code_bind(c, end);
+}
+
+static u32 copy_record(struct gen *g)
+{
+	struct urecord r = { .action = ACTION_STACK,
+		             .size = offsetof(struct unit_copy, pages),
+		             .map = -1 };
+
+	gen_map_of(g, UMAP_STACKS); /* where its frames will be */
+	gen_map_of(g, UMAP_CHUNKS); /* how they are found */
+	gen_map_of(g, UMAP_SHELVES);
+	gen_map_of(g, UMAP_PROCS);
+	for (u32 id = 0; id < g->u->records.n; id++)
+		if (g->u->records.v[id].action == ACTION_STACK)
+			return id;
+	vec_add(&g->u->arena, &g->u->records, r);
+	return g->u->records.n - 1;
+}
+
+/* Every copy is a stack of its own: its id is the time and the place. */
+static void copy_id(struct gen *g, struct mem copy)
+{
+	struct code *c = &g->c;
+
+	code_call(c, BPF_FUNC_ktime_get_ns);
+	code_const(c, R1, 0x9fb21c651e98df25ull);
+	code_alu(c, BPF_MUL, R0, R1);
+	mem_load(g, 8, R1, mem_at(copy, copy_off(offsetof(struct unit_copy, sp))));
+	code_alu(c, BPF_XOR, R0, R1);
+	mem_store(g, 8, mem_at(copy, copy_off(offsetof(struct unit_copy, id))), R0);
+	gen_pid_tgid(g);
+	code_alu_imm(c, BPF_RSH, R0, 32);
+	mem_store(g, 8, mem_at(copy, copy_off(offsetof(struct unit_copy, pid))), R0);
+}
+
+void gen_unwind_copy(struct gen *g, u32 limit, struct mem dst, u32 unknown)
+{
+	struct code *c = &g->c;
+	struct mem copy = frame_alloc(g, sizeof(struct unit_copy));
+	u32 sent = code_label(c);
+
+	user_registers(g, mem_at(copy, copy_off(offsetof(struct unit_copy, pc))), unknown);
+	copy_id(g, copy);
+	copy_pages(g, copy);
+	mem_store_imm(g, 8, copy, (s32)copy_record(g));
+	mem_store_imm(g, 8, mem_at(copy, copy_off(offsetof(struct unit_copy, limit))), (s32)limit);
+	mem_copy(g, dst, mem_at(copy, copy_off(offsetof(struct unit_copy, id))), 16);
+	code_map(c, R1, gen_map_of(g, UMAP_RING));
+	mem_addr(g, copy, R2);
+	mem_load(g, 8, R3, mem_at(copy, copy_off(offsetof(struct unit_copy, n))));
+	code_alu_imm(c, BPF_AND, R3, 7);
+	code_alu_imm(c, BPF_LSH, R3, 12);
+	code_alu_imm(c, BPF_ADD, R3, offsetof(struct unit_copy, pages));
+	code_if_imm(c, BPF_JGT, R3, sizeof(struct unit_copy), sent);
+	code_const(c, R4, 0);
+	code_call(c, BPF_FUNC_ringbuf_output);
+	code_if_imm(c, BPF_JEQ, R0, 0, sent);
+	gen_count_data(g, UDATA_LOST);
+	code_bind(c, sent);
 }

@@ -157,7 +157,7 @@ static const struct {
 } modes[] = {
 	{ "bpftrace", STACK_BPFTRACE, false, 0 }, { "perf", STACK_PERF, false, 0 },
 	{ "raw", STACK_RAW, false, 0 },           { "fp", 0, true, WALK_FP },
-	{ "dwarf", 0, true, WALK_AUTO },
+	{ "dwarf", 0, true, WALK_AUTO },          { "copy", 0, true, WALK_COPY },
 };
 
 static bool stack_mode(struct infer *in, const struct node *a, bool user, struct type *t)
@@ -179,7 +179,7 @@ static bool stack_mode(struct infer *in, const struct node *a, bool user, struct
 		return true;
 	}
 	infer_error(in, a->loc, "Unknown stack mode: '%.*s'", STR_ARG(a->string));
-	infer_hint(in, user ? "use one of bpftrace, perf, raw, fp, dwarf"
+	infer_hint(in, user ? "use one of bpftrace, perf, raw, fp, dwarf, copy"
 	                    : "use one of bpftrace, perf, raw");
 	return false;
 }

@@ -236,6 +236,13 @@ static void do_process(struct events *ev, const struct urecord *r, const u8 *rec
 		unwind_ask(ev->unwind, (u32)pid);
 }
 
+static void do_stack(struct events *ev, const struct urecord *r, const u8 *record)
+{
+	(void)r;
+	if (ev->unwind)
+		unwind_copied(ev->unwind, (const struct unit_copy *)(const void *)record);
+}
+
 static event_fn *const event_fns[] = {
 	[ACTION_PRINTF] = do_printf,
 	[ACTION_PRINT_MAP] = do_print_map,
@@ -251,6 +258,7 @@ static event_fn *const event_fns[] = {
 	[ACTION_ERRORF] = do_message,
 	[ACTION_WARNF] = do_message,
 	[ACTION_UNWATCH] = do_unwatch,
+	[ACTION_STACK] = do_stack,
 	[ACTION_PROCESS] = do_process,
 };
 

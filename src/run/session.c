@@ -554,14 +554,29 @@ static void note_stacks(struct session *s, const struct unwind_stat *n)
 	buf_free(&b);
 }
 
+/* Each copy is a stack of its own, so there are soon too many. */
+static void warn_unstored(struct session *s, u64 n)
+{
+	char text[96];
+
+	if (!n)
+		return;
+	snprintf(text, sizeof(text), "%" PRIu64 " copied stack%s no room and lack frames", n,
+	         n == 1 ? " had" : "s had");
+	event_report(&s->events, REPORT_WARNING, NULL, text);
+}
+
 /* What became of the user stacks: in JSON, and with -v, where it also says what tables took. */
 static void report_stacks(struct session *s)
 {
 	struct unwind_stat n;
 
-	if (!s->unwind || (!s->options->verbose && !s->options->json))
+	if (!s->unwind)
 		return;
 	unwind_stat(s->unwind, &n);
+	warn_unstored(s, n.unstored);
+	if (!s->options->verbose && !s->options->json)
+		return;
 	if (s->options->json)
 		s->events.out.ops->stacks(&s->output.text, &s->events.out, n.counts);
 	else

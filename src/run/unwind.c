@@ -30,6 +30,7 @@
 #include "run/unwind_memory.h"
 #include "sym/files.h"
 #include "sym/unwind_table.h"
+#include "sym/unwind_walk.h"
 
 #define FIRST_CHUNKS 8u  /* the start, when nothing is known: 1 MiB */
 #define SHELF_CHUNKS 32u /* what is added at a time: 4 MiB */
@@ -90,6 +91,7 @@ struct unwind {
 	struct arena arena; /* of the three */
 	struct unwind_memory memory;
 	struct unwind_stat stat;
+	u64 copied[N_UCOUNT]; /* stacks walked here */
 	u64 clock;
 
 	pthread_mutex_t lock;
@@ -628,6 +630,95 @@ void unwind_note(struct unwind *w, u32 pid)
 	pthread_mutex_unlock(&w->lock);
 }
 
+/* ---- copied stacks ---- */
+
+struct copied {
+	struct unwind *w;
+	struct process *p;
+};
+
+/* The rows or spans that a reference names; NULL when the chunk can not be mapped. */
+static const void *at_ref(struct unwind *w, unwind_ref ref, size_t each)
+{
+	const u8 *chunk = live_chunk(w->live, ref & 0xffff, ref >> UNWIND_REF_CHUNK & 0xffff);
+
+	return chunk ? chunk + (ref >> UNWIND_REF_FIRST & 0xffff) * each : NULL;
+}
+
+static const struct unwind_span *span_at(const struct copied *c, u64 pc)
+{
+	const struct unwind_extent *at = &c->p->list;
+	const struct unwind_span *spans = at_ref(
+		c->w, UNWIND_REF(at->shelf, at->chunk, at->first, 0), sizeof(*spans));
+	u32 low = 0, high = c->p->n_spans;
+
+	while (spans && low < high) {
+		u32 mid = low + (high - low) / 2;
+
+		if (spans[mid].start <= pc)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return spans && low && pc - spans[low - 1].start < spans[low - 1].size ? &spans[low - 1]
+	                                                                       : NULL;
+}
+
+static bool copied_rule(void *ctx, u64 pc, u32 *rule)
+{
+	const struct copied *c = ctx;
+	const struct unwind_span *s = span_at(c, pc);
+	u32 n = s ? (u32)(s->rows >> UNWIND_REF_N) : 0, low = 0, high = n;
+	const struct unwind_row *rows;
+
+	if (!n)
+		return false;
+	rows = at_ref(c->w, s->rows, sizeof(*rows));
+	while (rows && low < high) {
+		u32 mid = low + (high - low) / 2;
+
+		if (rows[mid].pc <= (u32)pc - s->bias)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (!rows || !low)
+		return false;
+	*rule = rows[low - 1].rule;
+	return true;
+}
+
+void unwind_copied(struct unwind *w, const struct unit_copy *copy)
+{
+	s32 stacks = unit_map(w->unit, UMAP_STACKS);
+	struct ustack_value frames = { 0 };
+	struct copied c = { .w = w };
+	struct unwind_stack s = { .pc = copy->pc,
+		                  .sp = copy->sp,
+		                  .bp = copy->bp,
+		                  .bytes = copy->pages,
+		                  .start = copy->sp & ~(u64)(UNIT_PAGE - 1),
+		                  .n = MIN(copy->n, UNIT_COPY_PAGES) * UNIT_PAGE,
+		                  .rule = copied_rule,
+		                  .ctx = &c };
+	struct err e;
+	bool whole;
+
+	pthread_mutex_lock(&w->lock);
+	c.p = process_get(w, (u32)copy->pid);
+	if (!c.p->listed)
+		note(w, (u32)copy->pid);
+	frames.n = unwind_walk(&s, frames.ip, (u32)MIN(copy->limit, UNIT_STACK_FRAMES), &whole);
+	if (!whole && frames.n < copy->limit) { /* perhaps it has loaded something meanwhile */
+		note(w, (u32)copy->pid);
+		frames.n = unwind_walk(&s, frames.ip, (u32)MIN(copy->limit, UNIT_STACK_FRAMES),
+		                       &whole);
+	}
+	w->copied[whole || frames.n == copy->limit ? UCOUNT_WHOLE : UCOUNT_CUT]++;
+	w->stat.unstored += !live_map_put(w->live, (u32)stacks, &copy->id, &frames, &e);
+	pthread_mutex_unlock(&w->lock);
+}
+
 /* ---- before the load ---- */
 
 void unwind_prepare(struct unwind *w, u32 pid)
@@ -787,7 +878,7 @@ void unwind_stat(struct unwind *w, struct unwind_stat *stat)
 	struct err e;
 
 	pthread_mutex_lock(&w->lock);
-	memset(w->stat.counts, 0, sizeof(w->stat.counts));
+	memcpy(w->stat.counts, w->copied, sizeof(w->stat.counts));
 	if (w->live && scratch >= 0)
 		live_map_each(w->live, (u32)scratch, add_counts, w, &e);
 	*stat = w->stat;

@@ -31,6 +31,9 @@ void unwind_note(struct unwind *w, u32 pid);
 /* The same in the background, soon: a program has met a process or an address it does not know. */
 void unwind_ask(struct unwind *w, u32 pid);
 
+/* Walks a stack that a program has copied and puts its frames where the others are. */
+void unwind_copied(struct unwind *w, const struct unit_copy *copy);
+
 struct unwind_stat {
 	u64 counts[N_UCOUNT]; /* stacks, see enum ucount */
 	u32 processes, files, rows;
@@ -38,6 +41,7 @@ struct unwind_stat {
 	u64 bytes;      /* of tables in the kernel */
 	u32 no_room;    /* mappings left without a table: the limit is reached */
 	u32 unreadable; /* files that could not be read */
+	u64 unstored;   /* copied stacks for whose frames there was no room */
 	u64 ns;         /* spent reading and loading files */
 };
 void unwind_stat(struct unwind *w, struct unwind_stat *stat);

@@ -65,6 +65,7 @@ enum stack_mode { STACK_BPFTRACE, STACK_PERF, STACK_RAW };
 enum stack_walk {
 	WALK_AUTO, /* by unwind tables, what they do not know by frame pointers */
 	WALK_FP,   /* by frame pointers, as the kernel does it */
+	WALK_COPY, /* the top of the stack is copied and walked in user space */
 };
 
 struct type;

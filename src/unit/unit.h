@@ -53,6 +53,18 @@ struct ustack_value {
 	u64 ip[UNIT_STACK_FRAMES];
 };
 
+/* A user stack to be walked in user space: pages of memory from that of sp on. */
+#define UNIT_COPY_PAGES 5u /* 16 KiB and a part of a page at least */
+#define UNIT_PAGE       4096u
+struct unit_copy {
+	u64 record;  /* index into unit->records */
+	u64 id, pid; /* the words of the value */
+	u64 pc, sp, bp;
+	u64 limit; /* frames */
+	u64 n;     /* pages that could be read */
+	u8 pages[UNIT_COPY_PAGES * UNIT_PAGE];
+};
+
 /* Words of the data map that user space fills in before probes are attached. */
 enum udata {
 	UDATA_START, /* bpf_ktime_get_boot_ns() at start, for `elapsed` */
@@ -94,6 +106,7 @@ enum action {
 	ACTION_ERRORF,      /* printf to stderr with the source position */
 	ACTION_WARNF,
 	ACTION_UNWATCH, /* args[0] = address: watchpoints on it are removed */
+	ACTION_STACK,   /* a copied stack: the bytes of struct unit_copy */
 	ACTION_PROCESS, /* a process whose unwind tables are missing or old: args[0] = pid */
 };
 

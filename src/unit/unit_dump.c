@@ -29,6 +29,7 @@ static const char *const action_names[] = {
 	[ACTION_ERRORF] = "errorf",
 	[ACTION_WARNF] = "warnf",
 	[ACTION_UNWATCH] = "unwatch",
+	[ACTION_STACK] = "stack",
 	[ACTION_PROCESS] = "process",
 };
 

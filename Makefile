@@ -63,6 +63,7 @@ EXAMPLES := $(BUILD)/examples/itest
 PROGS    := $(patsubst tests/run/progs/%.c,$(BUILD)/tests/progs/%,$(wildcard tests/run/progs/*.c)) \
 	    $(BUILD)/tests/progs/shapes $(BUILD)/tests/progs/blocks
 GO_PROG  := $(BUILD)/tests/progs/cache_go
+PROGS    += $(BUILD)/tests/progs/namespaces
 # BPF objects whose relocations the unit tests evaluate, and a BTF made up for them.
 CORE_OBJ := $(patsubst tests/core/%.c,$(BUILD)/tests/core/%.o,$(wildcard tests/core/*.c)) \
 	    $(BUILD)/tests/core/made.bpf.eb.o $(BUILD)/tests/core/target.eb.o
@@ -173,6 +174,12 @@ $(GO_PROG): $(wildcard tests/run/go/*.go tests/run/go/*/*.go tests/run/go/go.mod
 	$(Q)cd tests/run/go && GOCACHE=$(abspath build)/go-cache GOPATH=$(abspath build)/go-path \
 		GO111MODULE=on GOFLAGS=-mod=mod GOPROXY=off CGO_ENABLED=0 \
 		$(GO) build -o $(abspath $@) .
+
+$(BUILD)/tests/progs/namespaces: tests/run/progs/namespaces.cc Makefile | $(READY)
+	$(say) CXX $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) -O2 -g -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -Wall -Wextra \
+		-o $@ $<
 
 -include $(OBJ:.o=.d) $(AID_OBJ:.o=.d) $(patsubst tests/%.c,$(BUILD)/obj/tests/%.d,\
 	 $(wildcard tests/unit/*.c tests/fuzz/*.c tests/diff/*.c)) $(FUZZ_OBJ:.o=.d)

@@ -122,6 +122,11 @@ static const char *set_stack_mode(struct config *c, const struct value *v)
 	return "bpftrace, perf or raw";
 }
 
+static const char *set_demangle(struct config *c, const struct value *v)
+{
+	return set_flag(&c->demangle, v);
+}
+
 static const char *set_cut_mark(struct config *c, const struct value *v)
 {
 	if (v->is_number)
@@ -142,12 +147,12 @@ static const struct setting settings[] = {
 	{ "perf_rb_pages", set_ring_pages },
 	{ "max_cat_bytes", set_max_cat_bytes },
 	{ "license", set_license },
+	{ "cpp_demangle", set_demangle },
 };
 
 /* Settings of bpftrace that have nothing to set here. */
 static const char *const ignored[] = {
 	"cache_user_symbols",
-	"cpp_demangle",
 	"lazy_symbolication",
 	"log_size",
 	"max_ast_nodes",
@@ -297,6 +302,7 @@ bool config_read(struct config *c, const struct script *s, struct diags *d)
 		.max_cat_bytes = 10240,
 		.cut_mark = "..",
 		.print_maps_on_exit = true,
+		.demangle = true,
 		.missing_probes = MISSING_ERROR,
 		.stack_mode = STACK_BPFTRACE,
 		.ring_pages = 64,

@@ -404,7 +404,7 @@ static void note_sites(struct session *s)
 
 static void init_events(struct session *s)
 {
-	struct names_options no = { .mangled = s->options->mangled, .lines = s->options->lines };
+	struct names_options no = { .mangled = s->options->mangled || s->unit->mangled, .lines = s->options->lines };
 
 	names_init(&s->names, s->unit, s->live, &no);
 	s->user_names = names_user_wanted(s->unit);

@@ -52,13 +52,14 @@ struct jit {
 /* The last number of a line of /proc/PID/status, or `otherwise`. */
 static u32 status_number(const char *status, const char *key, bool last, u32 otherwise)
 {
-	const char *p = strstr(status, key);
-	const char *end = p ? strchr(p, '\n') : NULL;
+	const char *p = strstr(status, key), *end;
 	char *next;
 
-	if (!end)
+	if (!p)
 		return otherwise;
-	for (p += strlen(key); p < end; p = next) {
+	p += strlen(key);
+	end = strchr(p, '\n');
+	for (; end && p < end; p = next) {
 		u32 v = (u32)strtoul(p, &next, 10);
 
 		if (next == p || next > end)

@@ -223,6 +223,7 @@ struct unit {
 	const char *cut_mark; /* printed after a string that may be cut: ".." */
 	bool print_maps_on_exit;
 	u32 max_cat_bytes;   /* of a file that cat() prints */
+	bool mangled;        /* names of C++ and Rust functions as the linker sees them */
 	bool lenient_probes; /* missing_probes = warn or ignore: all may be refused */
 	bool silent_probes;  /* missing_probes = ignore: without a warning */
 	enum stack_mode stack_mode;

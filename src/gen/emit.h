@@ -264,6 +264,11 @@ void gen_unwind_copy(struct gen *g, u32 limit, struct mem dst, u32 unknown);
 /* The callback, behind the program. */
 void gen_unwind_step(struct gen *g);
 
+/* ---- gen_seen.c ---- */
+/* To be called where an address of the running process is kept: user space reads its memory map on
+ * first sight. Uses r0-r5. */
+void gen_seen(struct gen *g);
+
 /* ---- gen_string.c ---- */
 /* r0 = 1 when the strings are equal in their first `limit` bytes (0: whole), else 0. */
 void gen_string_eq(struct gen *g, const struct node *a, const struct node *b, u32 limit);

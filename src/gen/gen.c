@@ -117,6 +117,12 @@ static struct umap internal_map(const struct gen *g, enum umap_role role)
 			              .key_size = 4,
 			              .value_size = sizeof(struct unwind_proc),
 			              .max_entries = PROCS_MAX };
+	case UMAP_SEEN:
+		return (struct umap){ .name = "seen",
+			              .bpf_type = BPF_MAP_TYPE_LRU_HASH,
+			              .key_size = 24,
+			              .value_size = 8,
+			              .max_entries = 1024 };
 	case UMAP_USER:
 		break;
 	}

@@ -282,6 +282,7 @@ static void store_usym(struct gen *g, const struct node *n, struct mem dst)
 	gen_pid_tgid(g);
 	code_alu_imm(&g->c, BPF_RSH, R0, 32);
 	mem_store(g, 8, mem_at(dst, 8), R0);
+	gen_seen(g);
 }
 
 /* pton("..."): the bytes of the address; infer has checked the text. */

@@ -366,6 +366,7 @@ void gen_builtin_store(struct gen *g, const struct node *n, const struct type *t
 		gen_pid_tgid(g);
 		half_of_ids(g, true);
 		mem_store(g, 8, mem_at(dst, 8), R0);
+		gen_seen(g);
 		break;
 	default:
 		gen_error(g, n->loc, "'%.*s' can not be stored", STR_ARG(n->builtin.name));

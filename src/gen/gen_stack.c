@@ -143,6 +143,8 @@ static void one_stack(struct gen *g, const struct walk *k, struct mem dst)
 		gen_pid_tgid(g);
 		code_alu_imm(&g->c, BPF_RSH, R0, 32);
 		mem_store(g, 8, mem_at(dst, 8), R0);
+		if (!by_tables(g, k)) /* else a process without tables is told of */
+			gen_seen(g);
 	}
 	if (copied)
 		code_bind(&g->c, done);

@@ -234,6 +234,8 @@ static void do_process(struct events *ev, const struct urecord *r, const u8 *rec
 	memcpy(&pid, record + r->args[0].off, sizeof(pid));
 	if (ev->unwind)
 		unwind_ask(ev->unwind, (u32)pid);
+	if (ev->sym)
+		sym_note_process(ev->sym, (u32)pid);
 }
 
 static void do_stack(struct events *ev, const struct urecord *r, const u8 *record)

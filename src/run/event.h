@@ -11,6 +11,7 @@
 #include "run/output.h"
 #include "run/session.h"
 #include "run/unwind.h"
+#include "sym/sym.h"
 
 struct events {
 	const struct unit *unit;
@@ -18,6 +19,7 @@ struct events {
 	const struct session_options *options;
 	struct output *output;
 	struct unwind *unwind; /* NULL: no stacks are walked by tables */
+	struct sym *sym;       /* is told of processes at first sight; may be NULL */
 	struct out out;
 	struct buf scratch; /* of one record */
 	bool exiting;       /* exit() was seen: later records are dropped */

@@ -404,7 +404,8 @@ static void note_sites(struct session *s)
 
 static void init_events(struct session *s)
 {
-	struct names_options no = { .mangled = s->options->mangled || s->unit->mangled, .lines = s->options->lines };
+	struct names_options no = { .mangled = s->options->mangled || s->unit->mangled,
+		                    .lines = s->options->lines };
 
 	names_init(&s->names, s->unit, s->live, &no);
 	s->user_names = names_user_wanted(s->unit);
@@ -414,6 +415,7 @@ static void init_events(struct session *s)
 		.options = s->options,
 		.output = &s->output,
 		.unwind = s->unwind,
+		.sym = s->names.sym,
 		.out = { .unit = s->unit,
 		         .namer = &s->names.namer,
 		         .ops = s->options->json ? &out_json : &out_text },

@@ -30,6 +30,7 @@ enum umap_role {
 	UMAP_CHUNKS,  /* array of UNWIND_CHUNK bytes: unwind tables; sized by the loader */
 	UMAP_SHELVES, /* array of maps like UMAP_CHUNKS, for tables there was no room for */
 	UMAP_PROCS,   /* hash: u32 pid -> struct unwind_proc */
+	UMAP_SEEN,    /* LRU hash: u32 pid, command name -> anything; processes told of */
 };
 
 #define UNIT_SCRATCH_SLOTS 4u
@@ -107,7 +108,8 @@ enum action {
 	ACTION_WARNF,
 	ACTION_UNWATCH, /* args[0] = address: watchpoints on it are removed */
 	ACTION_STACK,   /* a copied stack: the bytes of struct unit_copy */
-	ACTION_PROCESS, /* a process whose unwind tables are missing or old: args[0] = pid */
+	ACTION_PROCESS, /* first sight of a process whose addresses are printed, or one whose unwind
+	                 * tables are missing or old: args[0] = pid */
 };
 
 /* Bytes of a record in the ring: u64 index into unit->records, then the args by their offsets. A

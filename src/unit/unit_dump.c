@@ -12,6 +12,7 @@ static const char *const role_names[] = {
 	[UMAP_USER] = "user",       [UMAP_DATA] = "data",       [UMAP_RING] = "ring",
 	[UMAP_SCRATCH] = "scratch", [UMAP_STACKS] = "stacks",   [UMAP_ZERO] = "zero",
 	[UMAP_CHUNKS] = "chunks",   [UMAP_SHELVES] = "shelves", [UMAP_PROCS] = "processes",
+	[UMAP_SEEN] = "seen",
 };
 
 static const char *const action_names[] = {

@@ -3,7 +3,9 @@
 the wrong moment. Each function named test_* is one; it returns None or what went wrong, and
 raises Skip with the reason when the machine can not do it."""
 import contextlib
+import functools
 import glob
+import http.server
 import os
 import re
 import shutil
@@ -12,6 +14,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -760,6 +763,91 @@ def test_bpftrace_tools_of_debian(context):
     if wrong or good < least:
         return f"{good} of {len(paths)} run\n" + "\n".join(wrong or map(str, errors.items()))
     return None
+
+
+# ---- names of addresses ----------------------------------------------------------------------
+
+INSERT = "_ZN3app5Cache6insertEil"
+
+
+def test_names_of_a_process_that_has_ended(context):
+    """Its file is gone, too, when its addresses are printed; its maps are from first sight."""
+    with tempfile.TemporaryDirectory(prefix="memtap-names.") as tmp:
+        program = shutil.copy(context.progs + "/namespaces", tmp + "/ended")
+        with process(program, "loop") as p:
+            run = Run([context.memtap, "-e", f"uprobe:{program}:{INSERT} /pid == {p.pid}/ {{"
+                       "@[ustack(1), usym(reg(\"ip\")), func] = count(); @n++;"
+                       "if (@n == 1) { printf(\"seen\\n\"); } }"])
+            # What was sent before this line was taken in before it.
+            seen = run.wait_for("seen", 20 * context.factor, "out")
+        os.unlink(program)
+        run.process.send_signal(signal.SIGINT)
+        out, err, _ = run.finish(20 * context.factor)
+    name = r"app::Cache::insert\(int, long\)"
+    wanted = rf"^@\[\n        {name}\+0\n, {name}, {name}\]: [1-9]"
+    return None if seen and re.search(wanted, out, re.M) else shown("no names", out, err)
+
+
+def test_names_of_compiled_javascript(context):
+    """node's perf map, once it holds what is looked for: code moves no more then."""
+    require("cmd:node", "tracepoint:syscalls:sys_enter_getppid")
+    if context.in_vm:
+        raise Skip("node takes minutes in an emulated machine; the perf map of progs/jit is read")
+    compiled = re.compile(r":[*^](turn|hotLookup) \S*hot\.js")
+
+    def is_compiled():
+        try:
+            with open(map_path) as f:
+                return bool(compiled.search(f.read()))
+        except OSError:
+            return False
+
+    with process("node", "--perf-basic-prof", HERE + "/progs/hot.js") as p:
+        map_path = f"/tmp/perf-{p.pid}.map"
+        try:
+            if not until(is_compiled, 50 * context.factor):
+                raise Skip("this node did not compile the function within its time")
+            run = Run([context.memtap, "-p", str(p.pid), "-e",
+                       "tracepoint:syscalls:sys_enter_getppid {"
+                       "@[ustack] = count(); @n++; if (@n >= 500) { exit(); } }"])
+            out, err, _ = run.finish(20 * context.factor)
+        finally:
+            with contextlib.suppress(OSError):
+                os.unlink(map_path)
+    wanted = r"^        \S*:[*^](turn|hotLookup) \S*hot\.js\S*\+\d+$"
+    return None if re.search(wanted, out, re.M) else shown("no compiled function", out, err)
+
+
+def test_names_from_a_debug_server(context):
+    require("tracepoint:syscalls:sys_enter_getppid",
+            "file:/usr/lib/x86_64-linux-gnu/libdebuginfod.so.1")
+    script = "tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { print(ustack(1)); exit(); }"
+    with tempfile.TemporaryDirectory(prefix="memtap-names.") as tmp:
+        bare = tmp + "/bare"
+        notes = subprocess.run(["readelf", "-n", context.progs + "/namespaces"], check=True,
+                               capture_output=True, text=True).stdout
+        served = f"{tmp}/www/buildid/" + re.search(r"Build ID: ([0-9a-f]+)", notes)[1]
+        os.makedirs(served)
+        subprocess.run(["objcopy", "--only-keep-debug", context.progs + "/namespaces",
+                        served + "/debuginfo"], check=True)
+        subprocess.run(["strip", "-o", bare, context.progs + "/namespaces"], check=True)
+        handler = functools.partial(QuietHandler, directory=tmp + "/www")
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            env = {"DEBUGINFOD_URLS": f"http://127.0.0.1:{server.server_address[1]}",
+                   "DEBUGINFOD_CACHE_PATH": tmp + "/cache", "no_proxy": "*", "NO_PROXY": "*"}
+            argv = [context.memtap, "-q", "-e", script, "-c", bare]
+            with_server = Run(argv, env).finish(30 * context.factor)
+            without = Run(argv, {"DEBUGINFOD_URLS": ""}).finish(30 * context.factor)
+            server.shutdown()
+    if "        app::Cache::insert(int, long)+" not in with_server[0]:
+        return shown("no name from the server", *with_server[:2])
+    return None if "        bare+0x" in without[0] else shown("a name from where?", *without[:2])
+
+
+class QuietHandler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
 
 
 def run_all(report, context, pattern=None):

@@ -15,9 +15,12 @@
 
 static struct buf table;
 
+/* A number in a place of any size. */
 static void put(u64 v, u32 size)
 {
-	buf_add(&table, &v, size);
+	u64 place[4] = { v };
+
+	buf_add(&table, place, size);
 }
 
 static void head(u32 magic)

@@ -214,10 +214,12 @@ static u32 check_functions(struct bench *b)
 	assert_non_null(gelf_getehdr(b->theirs, &eh));
 	assert_int_equal(elf_getshdrstrndx(b->theirs, &names), 0);
 	while (!data && (scn = elf_nextscn(b->theirs, scn))) {
+		const char *name;
 		GElf_Shdr sh;
 
 		assert_non_null(gelf_getshdr(scn, &sh));
-		if (strcmp(elf_strptr(b->theirs, names, sh.sh_name), ".eh_frame") == 0) {
+		name = elf_strptr(b->theirs, names, sh.sh_name);
+		if (name && strcmp(name, ".eh_frame") == 0) {
 			data = elf_getdata(scn, NULL);
 			vaddr = sh.sh_addr;
 		}

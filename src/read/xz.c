@@ -26,14 +26,17 @@ static bool load(struct library *l, struct err *e)
 {
 	void *so = dlopen("liblzma.so.5", RTLD_NOW | RTLD_LOCAL);
 
-	if (!so)
-		return err_set(e, "xz data can not be read without liblzma: %s", dlerror());
+	if (!so) {
+		err_set(e, "xz data can not be read without liblzma: %s", dlerror());
+		return false;
+	}
 	l->decoder = (decoder_fn *)dlsym(so, "lzma_stream_decoder");
 	l->code = (code_fn *)dlsym(so, "lzma_code");
 	l->end = (end_fn *)dlsym(so, "lzma_end");
-	if (!l->decoder || !l->code || !l->end)
-		return err_set(e, "this machine's liblzma is not one memtap knows");
-	return true;
+	if (l->decoder && l->code && l->end)
+		return true;
+	err_set(e, "this machine's liblzma is not one memtap knows");
+	return false;
 }
 
 static bool run(const struct library *l, lzma_stream *s, size_t limit, struct buf *out,

@@ -222,7 +222,7 @@ static void take_in(struct jit *j)
 	n += j->tail_n;
 	j->tail_n = (u32)MIN(n, (size_t)TAIL);
 	if (j->tail_n)
-		memcpy(j->tail, text.p + n - j->tail_n, j->tail_n);
+		memcpy(j->tail, buf_text(&text) + n - j->tail_n, j->tail_n);
 	buf_free(&text);
 }
 

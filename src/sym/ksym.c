@@ -49,16 +49,16 @@ void ksym_free(struct ksym *k)
 	free(k);
 }
 
-/* Takes "name+0x2/0x80 [module]" apart; an address without a name is a number. */
-static void read_answer(struct answer *a, char *text)
+/* Takes "name+0x2/0x80 [module]" apart, and then owns it. False for an address without a name. */
+static bool read_answer(struct answer *a, char *text)
 {
 	char *plus = strrchr(text, '+'), *open, *close, *end;
 
 	if (!plus || strncmp(text, "0x", 2) == 0)
-		return;
+		return false;
 	a->off = strtoull(plus + 1, &end, 16);
 	if (*end != '/')
-		return;
+		return false;
 	a->name = text;
 	a->module = plus; /* "", once the name is ended there */
 	open = strstr(end, " [");
@@ -68,6 +68,7 @@ static void read_answer(struct answer *a, char *text)
 		*close = 0;
 		a->module = open + 2;
 	}
+	return true;
 }
 
 static struct ksym_place ask(struct ksym *k, u64 addr)
@@ -79,9 +80,7 @@ static struct ksym_place ask(struct ksym *k, u64 addr)
 		free(a->name);
 		*a = (struct answer){ .addr = addr };
 		copy = k->ask(k->ctx, addr, text) ? strdup(text) : NULL;
-		if (copy)
-			read_answer(a, copy);
-		if (!a->name)
+		if (copy && !read_answer(a, copy))
 			free(copy);
 	}
 	return (struct ksym_place){ a->name, a->off, a->name ? a->module : "" };

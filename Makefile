@@ -245,6 +245,11 @@ fuzz: $(FUZZ)
 differential: all $(BUILD)/tests/lab_run
 	$(Q)python3 -B tests/diff/run.py $(BUILD)
 
+$(BUILD)/bench/%: bench/%.c $(BUILD)/libmemtap.a
+	$(say) LINK $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
 # ---- house -----------------------------------------------------------------------------------
 
 ## make lint      include rules, SPDX lines, function lengths, clang-format, clang-tidy, cppcheck
@@ -252,7 +257,7 @@ lint: | $(READY)
 	$(Q)scripts/lint
 
 ## make bench     tables beside bpftrace, libbpf and bpftool: start-up, memory, cost per event
-bench: all $(EXAMPLES) $(PROGS) bench-btf
+bench: all $(EXAMPLES) $(PROGS) $(BUILD)/bench/names bench-btf
 	$(Q)bench/bench --build $(BUILD)
 
 MANDIR = $(DESTDIR)$(PREFIX)/share/man

@@ -802,7 +802,9 @@ def test_names_of_compiled_javascript(context):
         except OSError:
             return False
 
-    with process("node", "--perf-basic-prof", HERE + "/progs/hot.js") as p:
+    # It also writes a log, into the directory it runs in.
+    with tempfile.TemporaryDirectory(prefix="memtap-names.") as tmp, \
+            process("env", "-C", tmp, "node", "--perf-basic-prof", HERE + "/progs/hot.js") as p:
         map_path = f"/tmp/perf-{p.pid}.map"
         try:
             if not until(is_compiled, 50 * context.factor):

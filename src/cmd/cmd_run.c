@@ -96,6 +96,15 @@ static void report(void *ctx, enum report kind, const struct loc *loc, const cha
 	}
 }
 
+/* --test is for scripts that have some. */
+static bool has_tests(const struct unit *u)
+{
+	for (u32 i = 0; i < u->progs.n; i++)
+		if (u->progs.v[i].kind == ATTACH_TEST)
+			return true;
+	return false;
+}
+
 static int run_job(const struct job *j, const struct run_options *o, struct child *child)
 {
 	struct reporter r = { j, !o->no_warnings };
@@ -117,8 +126,14 @@ static int run_job(const struct job *j, const struct run_options *o, struct chil
 		.report_ctx = &r,
 	};
 	struct err e = { 0 };
-	int code = session_run(j->unit, &so, child, &e);
+	int code;
 
+	if (o->test && !has_tests(j->unit)) {
+		err_set(&e, "the script has no test probes");
+		err_hint(&e, "test:NAME { ... return 0; } is one");
+		return fail(&e);
+	}
+	code = session_run(j->unit, &so, child, &e);
 	if (code < 0)
 		say_failure(&j->source, &e);
 	return code < 0 ? 1 : code;
@@ -230,6 +245,7 @@ static int run_in_world(struct world *w, const struct run_options *o, struct opt
 
 	w->pid = (s32)o->pid;
 	w->unsafe = o->unsafe;
+	w->tests = o->test;
 	w->wants_help = o->help;
 	w->exact_sites = o->exact_site;
 	if (is_pattern(o, rest))

@@ -35,6 +35,8 @@ static const struct opt rows[] = {
 	  "names of C++ and Rust functions as the linker sees them" },
 	{ 0, "fmt", NULL, OPT_FLAG, TO(fmt), "print the script in the usual form and end" },
 	{ 0, "info", NULL, OPT_FLAG, TO(info), "print what this kernel offers and end" },
+	{ 0, "test", NULL, OPT_FLAG, TO(test),
+	  "run the test:NAME probes of the script, say which failed, and end" },
 	{ 0, "exact-site", NULL, OPT_FLAG, TO(exact_site),
 	  "keep probes on the first instruction of their function" },
 	{ 0, "unwind-memory", "MIB", OPT_NUMBER, TO(unwind_memory),
@@ -54,7 +56,6 @@ static const struct opt rows[] = {
 	{ 0, NULL, NULL, OPT_PASS, 0, NULL }, /* the options of a script */
 	{ 'b', "btf", NULL, OPT_FLAG, TO(btf), NULL },
 	{ 0, "mode", "format|codegen|bench|compiler-bench|test", OPT_CHOICE, TO(mode), NULL },
-	{ 0, "test", NULL, OPT_FLAG, TO(test), NULL },
 	{ 0, "bench", NULL, OPT_FLAG, TO(bench), NULL },
 	{ 0, "emit-llvm", "FILE", OPT_TEXT, TO(emit_llvm), NULL },
 	{ 0, "verify-llvm-ir", NULL, OPT_FLAG, TO(verify_llvm), NULL },
@@ -114,8 +115,6 @@ static bool check_missing(const struct run_options *o, struct err *e)
 		err_set(e, "memtap does not make ahead-of-time programs");
 		return err_hint(e, "compiling takes about a millisecond: ship the script");
 	}
-	if (o->test)
-		return err_set(e, "memtap has no test probes to run");
 	if (o->bench || (o->mode && strstr(o->mode, "bench"))) {
 		err_set(e, "memtap has no mode for benchmarks");
 		return err_hint(e, "-d time prints what compiling takes");
@@ -170,6 +169,8 @@ static bool check(const struct run_options *o, struct err *e)
 		return err_set(e, "-c and -p can not be used together");
 	if (o->list && o->dump)
 		return err_set(e, "-l and -d can not be used together");
+	if (o->test && o->command)
+		return err_set(e, "--test and -c can not be used together");
 	if (o->fmt && (o->list || o->dump))
 		return err_set(e, "--fmt can not be used with -l or -d");
 	return check_process(o->pid, e);

@@ -91,6 +91,7 @@ struct gen {
 	struct each *each; /* callbacks still to be compiled (gen_each.c) */
 	struct unwind_places unwind;
 	u32 break_label, continue_label;
+	s32 result; /* TEST: where on the stack its result is */
 	u32 loop_depth;
 };
 

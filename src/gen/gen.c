@@ -50,6 +50,7 @@ static bool always_interruptible(enum attach_kind kind)
 	case ATTACH_UPROBE:
 	case ATTACH_URETPROBE:
 	case ATTACH_USDT:
+	case ATTACH_TEST:
 	case ATTACH_INTERVAL: /* reports; it may insert a key or two */
 		return true;
 	default:
@@ -230,6 +231,7 @@ static bool needs_no_filter(const struct gen *g)
 	case ATTACH_WATCHPOINT:
 	case ATTACH_ITER: /* about objects, whoever reads them */
 	case ATTACH_SELF:
+	case ATTACH_TEST:
 		return true;
 	default:
 		return false;
@@ -327,6 +329,30 @@ static void place_vars(struct gen *g)
 	}
 }
 
+/* A test that did not get as far as its body has failed. */
+static void result_set(struct gen *g, u64 result)
+{
+	if (g->v->kind != ATTACH_TEST)
+		return;
+	code_const(&g->c, R0, result);
+	code_store(&g->c, 8, R10, g->result, R0);
+}
+
+/* r0 = what the program returns: of a test 1 for any result but 0, which has 64 bits. */
+static void result_load(struct gen *g)
+{
+	u32 passed = code_label(&g->c);
+
+	if (g->v->kind == ATTACH_TEST)
+		code_load(&g->c, 8, R1, R10, g->result);
+	code_const(&g->c, R0, 0);
+	if (g->v->kind == ATTACH_TEST) {
+		code_if_imm(&g->c, BPF_JEQ, R1, 0, passed);
+		code_const(&g->c, R0, 1);
+	}
+	code_bind(&g->c, passed);
+}
+
 static void body(struct gen *g)
 {
 	u32 dropped = code_label(&g->c), out = code_label(&g->c);
@@ -336,8 +362,12 @@ static void body(struct gen *g)
 		code_mov(&g->c, CTX, R1);
 	pid_filter(g, out);
 	gen_iter_skip_end(g, out);
+	if (g->v->kind == ATTACH_TEST)
+		g->result = frame_pointer(g);
+	result_set(g, 1);
 	if (g->assume.scratch)
 		claim_scratch(g, dropped);
+	result_set(g, 0);
 	place_vars(g);
 	if (g->v->pred)
 		gen_branch(g, g->v->pred, false, g->exit_label);
@@ -353,7 +383,7 @@ static void body(struct gen *g)
 		code_bind(&g->c, dropped);
 	}
 	code_bind(&g->c, out);
-	code_const(&g->c, R0, 0);
+	result_load(g);
 	code_exit(&g->c);
 	gen_each_callbacks(g);
 	gen_unwind_step(g);

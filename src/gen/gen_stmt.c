@@ -200,6 +200,19 @@ static void unroll(struct gen *g, const struct node *n)
 	g->continue_label = outer_continue;
 }
 
+/* Only of a test anybody wants to know it. */
+static void return_value(struct gen *g, const struct node *n)
+{
+	if (!n->expr)
+		return;
+	if (g->v->kind != ATTACH_TEST) {
+		gen_effect(g, n->expr);
+		return;
+	}
+	gen_value(g, n->expr);
+	code_store(&g->c, 8, g->frame, g->result, R0);
+}
+
 static void statement(struct gen *g, const struct node *n)
 {
 	struct mark m = frame_mark(g);
@@ -234,6 +247,7 @@ static void statement(struct gen *g, const struct node *n)
 		gen_block(g, n);
 		break;
 	case NODE_RETURN:
+		return_value(g, n);
 		code_goto(&g->c, g->exit_label);
 		break;
 	case NODE_BREAK:

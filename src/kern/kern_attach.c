@@ -31,6 +31,7 @@ static attach_fn *const attach_fns[] = {
 	[ATTACH_WATCHPOINT] = attach_watchpoint,
 	[ATTACH_ITER] = attach_iter,
 	[ATTACH_SELF] = attach_self,
+	[ATTACH_TEST] = NULL, /* run by live_test() */
 };
 
 /* Refused sites of one program that are told one by one; of the others the number. */

@@ -47,6 +47,7 @@ static const struct prog_kind prog_kinds[] = {
 	[ATTACH_WATCHPOINT] = { BPF_PROG_TYPE_PERF_EVENT, 0, false },
 	[ATTACH_ITER] = { BPF_PROG_TYPE_TRACING, BPF_TRACE_ITER, true },
 	[ATTACH_SELF] = { BPF_PROG_TYPE_RAW_TRACEPOINT, 0, false },
+	[ATTACH_TEST] = { BPF_PROG_TYPE_RAW_TRACEPOINT, 0, false },
 };
 
 bool kern_prog_uprobe_multi(const struct live *l, const struct uprog *p)

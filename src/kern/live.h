@@ -36,6 +36,8 @@ void live_free(struct live *l);
 
 /* Runs all BEGIN (or END, or SELF) programs, in order. */
 bool live_run(struct live *l, enum attach_kind kind, struct err *e);
+/* Runs program i of kind TEST. Its result (0: passed) and the nanoseconds it took. */
+bool live_test(struct live *l, u32 prog, u32 *result, u64 *ns, struct err *e);
 /* What became of a program. */
 struct live_attached {
 	const char *how; /* "uprobe_multi link", "raw tracepoint", ...; NULL: not attached */

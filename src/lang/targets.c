@@ -63,7 +63,7 @@ static const struct provider providers[] = {
 	ROWS("iter", "it", ATTACH_ITER, 1, 2, "iter:OBJECT[:PIN]", targets_iter),
 	ALIAS("self", "self", ATTACH_SELF, 2, 2, "self:signal:SIGUSR1", targets_self),
 	MISSING("bench", "bench"),
-	MISSING("test", "test"),
+	ALIAS("test", "test", ATTACH_TEST, 1, 1, "test:NAME", targets_test),
 };
 
 static bool provider_is(const struct provider *p, struct str name)

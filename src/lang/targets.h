@@ -83,6 +83,7 @@ void targets_by_fentry(struct targets *t);  /* the same where it has fentry */
 void targets_watchpoint(struct targets *t); /* watchpoint, asyncwatchpoint */
 void targets_iter(struct targets *t);       /* iter */
 void targets_self(struct targets *t);       /* self */
+void targets_test(struct targets *t);       /* test */
 
 /* A tracepoint in BTF: its typedef and the prototype with its arguments' names, 0 unknown. */
 bool targets_event_find(struct btf *b, const char *event, u32 *id, u32 *proto);

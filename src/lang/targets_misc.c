@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Memory, objects of the kernel, and memtap itself: watchpoint, iter, self.
+ * Memory, objects of the kernel, and memtap itself: watchpoint, iter, self, test.
  *
  * The one idea: these have no list of functions behind them, so all there is to check is whether
  * the parts make sense; an iterator is a function of the kernel's BTF, `bpf_iter_NAME`, whose
@@ -220,4 +220,20 @@ void targets_self(struct targets *t)
 		return;
 	}
 	targets_add(t, targets_alone(t), (struct usite){ 0 }, "signal:SIGUSR1");
+}
+
+/* ---- test ------------------------------------------------------------------------------------- */
+
+void targets_test(struct targets *t)
+{
+	if (!t->world->tests && !t->world->only_checks) {
+		diag_error(t->diags, t->attach->loc, "test probes run with --test only");
+		return;
+	}
+	if (!t->parts[0][0] || glob_is(str_of(t->parts[0]))) {
+		diag_error(t->diags, targets_loc(t, 0), "'%s' is not the name of a test",
+		           t->parts[0]);
+		return;
+	}
+	targets_add(t, targets_alone(t), (struct usite){ 0 }, t->parts[0]);
 }

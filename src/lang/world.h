@@ -73,6 +73,7 @@ struct world {
 	bool has_child;   /* -c was given */
 	const char *command; /* -c: path of its executable, else NULL */
 	bool unsafe;      /* --unsafe */
+	bool tests;       /* --test: test probes are run */
 	const regex_t *probe_filter; /* --probe-filter, or NULL */
 	bool only_checks; /* nothing will be loaded: what may not be looked up is left out */
 	bool exact_sites; /* --exact-site */

@@ -37,6 +37,14 @@ struct out_error {
 	u64 n;
 };
 
+/* What became of a test probe. */
+struct out_test {
+	const char *name; /* without "test:" */
+	u64 ns;
+	bool passed;
+	struct str output; /* what it printed */
+};
+
 struct out_ops {
 	/* JSON only; text says it on stderr, as a message. */
 	void (*attached)(struct buf *b, const struct out *o, u32 n_probes);
@@ -58,6 +66,9 @@ struct out_ops {
 	void (*runtime_error)(struct buf *b, const struct out *o, const struct out_error *e);
 	/* JSON only: what became of user stacks, counted by enum ucount. */
 	void (*stacks)(struct buf *b, const struct out *o, const u64 counts[N_UCOUNT]);
+	/* Test i of n, once it has run. Those before it have been run too. */
+	void (*test)(struct buf *b, const struct out *o, const struct out_test *tests, u32 i,
+	             u32 n);
 	/* What a file (kind "cat") or command ("syscall") contained or said. */
 	void (*text)(struct buf *b, const struct out *o, const char *kind, const char *text);
 };

@@ -396,6 +396,22 @@ static void json_runtime_error(struct buf *b, const struct out *o, const struct 
 	buf_printf(b, ", \"count\": %" PRIu64 "}\n", e->n);
 }
 
+static void json_test(struct buf *b, const struct out *o, const struct out_test *tests, u32 i,
+                      u32 n)
+{
+	const struct out_test *t = &tests[i];
+
+	(void)o;
+	(void)n;
+	json_head(b, "test_result");
+	buf_putc(b, '{');
+	json_text(b, t->name);
+	buf_printf(b, ": {\"duration\": %" PRIu64 ", \"passed\": %s, \"output\": ", t->ns,
+	           t->passed ? "true" : "false");
+	json_string(b, t->output);
+	buf_puts(b, "}}}\n");
+}
+
 const struct out_ops out_json = {
 	.attached = json_attached,
 	.printf_ = json_printf,
@@ -407,5 +423,6 @@ const struct out_ops out_json = {
 	.lost = json_lost,
 	.stacks = json_stacks,
 	.runtime_error = json_runtime_error,
+	.test = json_test,
 	.text = json_text_op,
 };

@@ -141,6 +141,62 @@ static void text_text(struct buf *b, const struct out *o, const char *kind, cons
 	buf_puts(b, text);
 }
 
+/* ---- tests ---- */
+
+static const char *tests_word(u32 n)
+{
+	return n == 1 ? "test" : "tests";
+}
+
+/* What it printed, without its blank lines. */
+static void text_test_output(struct buf *b, struct str text)
+{
+	while (text.n) {
+		struct str line = str_cut(text, '\n', &text);
+
+		if (line.n)
+			buf_printf(b, "%.*s\n", STR_ARG(line));
+	}
+}
+
+static void text_tests_end(struct buf *b, const struct out_test *tests, u32 n)
+{
+	u32 failed = 0;
+
+	for (u32 i = 0; i < n; i++)
+		failed += !tests[i].passed;
+	buf_printf(b, "[==========] %u %s ran.\n", n, tests_word(n));
+	buf_printf(b, "[  PASSED  ] %u %s.\n", n - failed, tests_word(n - failed));
+	if (!failed)
+		return;
+	buf_printf(b, "[  FAILED  ] %u %s, listed below:\n", failed, tests_word(failed));
+	for (u32 i = 0; i < n; i++)
+		if (!tests[i].passed)
+			buf_printf(b, "[  FAILED  ] %s\n", tests[i].name);
+}
+
+static void text_test(struct buf *b, const struct out *o, const struct out_test *tests, u32 i,
+                      u32 n)
+{
+	const struct out_test *t = &tests[i];
+	static const char *const units[] = { "ns", "us", "ms", "s" };
+	u64 time = t->ns;
+	u32 unit = 0;
+
+	(void)o;
+	for (; time >= 1000 && unit + 1 < ARRAY_SIZE(units); unit++)
+		time /= 1000;
+	if (i == 0)
+		buf_printf(b, "[==========] Running %u %s.\n", n, tests_word(n));
+	buf_printf(b, "[ RUN      ] %s\n", t->name);
+	if (!t->passed)
+		text_test_output(b, t->output);
+	buf_printf(b, "%s %s (%" PRIu64 " %s)\n", t->passed ? "[       OK ]" : "[  FAILED  ]",
+	           t->name, time, units[unit]);
+	if (i + 1 == n)
+		text_tests_end(b, tests, n);
+}
+
 const struct out_ops out_text = {
 	.attached = text_attached,
 	.printf_ = text_printf,
@@ -151,5 +207,6 @@ const struct out_ops out_text = {
 	.keyed = text_keyed,
 	.lost = text_lost,
 	.runtime_error = text_runtime_error,
+	.test = text_test,
 	.text = text_text,
 };

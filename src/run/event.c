@@ -40,6 +40,7 @@ static void do_message(struct events *ev, const struct urecord *r, const u8 *rec
 {
 	struct buf b = { 0 };
 
+	ev->n_errors += r->action == ACTION_ERRORF;
 	if (ev->options->json) {
 		do_printf(ev, r, record);
 		return;

@@ -25,6 +25,7 @@ struct events {
 	bool exiting;       /* exit() was seen: later records are dropped */
 	bool exit_called;
 	int exit_code;
+	u32 n_errors; /* errorf() */
 };
 
 /* Does one record; `size` bytes as they came from the ring. */

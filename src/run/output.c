@@ -42,6 +42,8 @@ bool output_flush(struct output *o)
 {
 	size_t done = 0;
 
+	if (o->held)
+		return true;
 	while (!o->closed && !o->error.text[0] && done < o->text.n) {
 		ssize_t n = write(o->fd, o->text.p + done, o->text.n - done);
 

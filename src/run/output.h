@@ -12,6 +12,7 @@ struct output {
 	struct buf text;
 	int fd;
 	bool owned;       /* fd is a file of ours */
+	bool held;        /* text is being gathered: it stays where it is */
 	bool closed;      /* nobody reads any more */
 	struct err error; /* text not empty: a write failed */
 };

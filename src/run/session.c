@@ -27,6 +27,7 @@
 #include "run/event.h"
 #include "run/names.h"
 #include "run/output.h"
+#include "run/testing.h"
 #include "run/trouble.h"
 
 #define BATCH_BYTES  65536u /* of output, then it is written */
@@ -53,7 +54,8 @@ struct session {
 	u32 batch;                /* records since the last write */
 	bool ended;               /* by a signal or because the target or the reader is gone */
 	int child_code;           /* -1 while it has not ended by itself */
-	bool user_names;          /* addresses of processes are printed by name */
+	u32 tests_failed;
+	bool user_names; /* addresses of processes are printed by name */
 	u64 next_check, next_note, note_every;
 };
 
@@ -427,12 +429,13 @@ static void warn_skipped(void *ctx, struct loc loc, const char *text)
 	event_report(ctx, REPORT_WARNING, &loc, text);
 }
 
-static u32 count_begin_and_end(const struct unit *u)
+/* Those that are run by us. */
+static u32 count_own(const struct unit *u)
 {
 	u32 n = 0;
 
 	for (u32 i = 0; i < u->progs.n; i++)
-		n += u->progs.v[i].kind <= ATTACH_END;
+		n += u->progs.v[i].kind <= ATTACH_END || u->progs.v[i].kind == ATTACH_TEST;
 	return n;
 }
 
@@ -482,7 +485,7 @@ static bool attach(struct session *s, struct err *e)
 		note_attached(s);
 		note_sites(s);
 	}
-	n += count_begin_and_end(s->unit);
+	n += count_own(s->unit);
 	snprintf(text, sizeof(text), "Attached %u probe%s", n, n == 1 ? "" : "s");
 	if (s->options->json && !s->options->quiet)
 		s->events.out.ops->attached(&s->output.text, &s->events.out, n);
@@ -608,7 +611,8 @@ static bool finish(struct session *s, struct err *e)
 
 static bool run(struct session *s, struct err *e)
 {
-	bool waits = s->child || has_events(s->unit);
+	bool tests = has_kind(s->unit, ATTACH_TEST);
+	bool waits = !tests && (s->child || has_events(s->unit));
 
 	if (!s->options->dry_run && (!live_run(s->live, ATTACH_BEGIN, e) || !drain(s, e)))
 		return false;
@@ -616,6 +620,8 @@ static bool run(struct session *s, struct err *e)
 		if (!attach(s, e))
 			return false;
 		if (!s->options->dry_run && !live_iterate(s->live, take_records, s, e))
+			return false;
+		if (tests && !s->options->dry_run && !testing_run(&s->events, &s->tests_failed, e))
 			return false;
 		if (waits && !s->options->dry_run && (!release(s, e) || !loop(s, e)))
 			return false;
@@ -657,6 +663,8 @@ static int exit_code(const struct session *s)
 {
 	if (s->events.exit_called)
 		return s->events.exit_code;
+	if (s->tests_failed)
+		return 1;
 	return s->child_code >= 0 ? s->child_code : 0;
 }
 

@@ -62,6 +62,7 @@ const char *attach_kind_name(enum attach_kind kind)
 		[ATTACH_WATCHPOINT] = "watchpoint",
 		[ATTACH_ITER] = "iter",
 		[ATTACH_SELF] = "self",
+		[ATTACH_TEST] = "test",
 	};
 
 	return (u32)kind < ARRAY_SIZE(names) ? names[kind] : "unknown";

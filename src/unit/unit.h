@@ -147,6 +147,7 @@ enum attach_kind {
 	ATTACH_WATCHPOINT, /* a hardware breakpoint on memory */
 	ATTACH_ITER,       /* run for each object of a kind, when its iterator is read */
 	ATTACH_SELF,       /* run when memtap itself gets a signal */
+	ATTACH_TEST,       /* run once when all is attached; returns 0 when it passed */
 };
 
 /* One place a program is attached to. */

@@ -40,10 +40,10 @@ static void test_map_by_role(void **state)
 static void test_kind_names(void **state)
 {
 	(void)state;
-	for (u32 k = ATTACH_BEGIN; k <= ATTACH_SELF; k++)
+	for (u32 k = ATTACH_BEGIN; k <= ATTACH_TEST; k++)
 		assert_string_not_equal(attach_kind_name(k), "unknown");
 	assert_string_equal(attach_kind_name(ATTACH_PROFILE), "profile");
-	assert_string_equal(attach_kind_name(ATTACH_SELF + 1), "unknown");
+	assert_string_equal(attach_kind_name(ATTACH_TEST + 1), "unknown");
 }
 
 static void test_line(void **state)

@@ -89,16 +89,22 @@ static const char *set_print_maps(struct config *c, const struct value *v)
 	return set_flag(&c->print_maps_on_exit, v);
 }
 
+static const char *const missing_words[] = {
+	[MISSING_ERROR] = "error",
+	[MISSING_WARN] = "warn",
+	[MISSING_IGNORE] = "ignore",
+};
+
+static const char *const stack_words[] = {
+	[STACK_BPFTRACE] = "bpftrace",
+	[STACK_PERF] = "perf",
+	[STACK_RAW] = "raw",
+};
+
 static const char *set_missing_probes(struct config *c, const struct value *v)
 {
-	static const char *const words[] = {
-		[MISSING_ERROR] = "error",
-		[MISSING_WARN] = "warn",
-		[MISSING_IGNORE] = "ignore",
-	};
-
-	for (u32 i = 0; !v->is_number && i < ARRAY_SIZE(words); i++)
-		if (strcmp(v->text, words[i]) == 0) {
+	for (u32 i = 0; !v->is_number && i < ARRAY_SIZE(missing_words); i++)
+		if (strcmp(v->text, missing_words[i]) == 0) {
 			c->missing_probes = i;
 			c->missing_probes_set = true;
 			return NULL;
@@ -108,14 +114,8 @@ static const char *set_missing_probes(struct config *c, const struct value *v)
 
 static const char *set_stack_mode(struct config *c, const struct value *v)
 {
-	static const char *const words[] = {
-		[STACK_BPFTRACE] = "bpftrace",
-		[STACK_PERF] = "perf",
-		[STACK_RAW] = "raw",
-	};
-
-	for (u32 i = 0; !v->is_number && i < ARRAY_SIZE(words); i++)
-		if (strcmp(v->text, words[i]) == 0) {
+	for (u32 i = 0; !v->is_number && i < ARRAY_SIZE(stack_words); i++)
+		if (strcmp(v->text, stack_words[i]) == 0) {
 			c->stack_mode = i;
 			return NULL;
 		}
@@ -314,4 +314,54 @@ bool config_read(struct config *c, const struct script *s, struct diags *d)
 	for (const struct config_item *item = s->config; item; item = item->next)
 		read_item(c, item, d);
 	return d->n_errors == errors;
+}
+
+/* ---- reading them ----------------------------------------------------------------------------- */
+
+/* The settings that are numbers. */
+static const struct {
+	const char *name;
+	size_t at; /* a u32 of struct config */
+} numbers[] = {
+	{ "max_strlen", offsetof(struct config, max_strlen) },
+	{ "max_map_keys", offsetof(struct config, max_map_keys) },
+	{ "max_probes", offsetof(struct config, max_probes) },
+	{ "max_cat_bytes", offsetof(struct config, max_cat_bytes) },
+	{ "ring_pages", offsetof(struct config, ring_pages) },
+	{ "perf_rb_pages", offsetof(struct config, ring_pages) },
+};
+
+static bool is_text(struct config_value *v, const char *text)
+{
+	*v = (struct config_value){ .kind = CONFIG_TEXT, .text = text };
+	return true;
+}
+
+bool config_get(const struct config *c, struct str name, struct config_value *v)
+{
+	u32 number;
+
+	for (u32 i = 0; i < ARRAY_SIZE(numbers); i++)
+		if (str_is(name, numbers[i].name)) {
+			memcpy(&number, (const char *)c + numbers[i].at, sizeof(number));
+			*v = (struct config_value){ .kind = CONFIG_NUMBER, .number = number };
+			return true;
+		}
+	if (str_is(name, "print_maps_on_exit")) {
+		*v = (struct config_value){ .kind = CONFIG_FLAG, .number = c->print_maps_on_exit };
+		return true;
+	}
+	if (str_is(name, "str_trunc_trailer"))
+		return is_text(v, c->cut_mark);
+	if (str_is(name, "missing_probes"))
+		return is_text(v, missing_words[c->missing_probes]);
+	if (str_is(name, "stack_mode"))
+		return is_text(v, stack_words[c->stack_mode]);
+	return str_is(name, "license") && is_text(v, "GPL");
+}
+
+void config_offer(struct near *n)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(settings); i++)
+		near_offer(n, settings[i].name);
 }

@@ -366,10 +366,30 @@ static bool all_digits(struct str s)
 	return s.n > 0;
 }
 
+/* config.name: what holds while the script runs, known while it is compiled. */
+static const struct type *setting(struct infer *in, struct node *n)
+{
+	struct config_value v;
+	struct near near;
+
+	if (!config_get(in->config, n->field.name, &v)) {
+		infer_error(in, n->loc, "config has no '%.*s'", STR_ARG(n->field.name));
+		near_init(&near, infer_text(in, n->field.name));
+		config_offer(&near);
+		infer_hint_near(in, &near);
+		return NULL;
+	}
+	if (v.kind == CONFIG_TEXT)
+		return infer_set_string(in, n, v.text);
+	return infer_set_int(n, v.number, v.kind == CONFIG_FLAG ? &type_bool : &type_u64);
+}
+
 const struct type *infer_field(struct infer *in, struct node *n)
 {
 	const struct type *t;
 
+	if (n->field.e->kind == NODE_IDENT && str_is(n->field.e->string, "config"))
+		return setting(in, n);
 	infer_result_use(in, n->field.e);
 	t = infer_expr(in, n->field.e);
 	if (!t)

@@ -31,6 +31,16 @@ bool parse_script(struct script *s, struct diags *d);
 bool parse_library(struct script *s, const char *text, struct diags *d);
 /* config.c: the config block and MEMTAP_/BPFTRACE_ environment variables over the defaults. */
 bool config_read(struct config *c, const struct script *s, struct diags *d);
+/* The value of a setting, by its name in the config block, for `config.name`. False when there is
+ * none of that name. */
+struct config_value {
+	enum { CONFIG_NUMBER, CONFIG_FLAG, CONFIG_TEXT } kind;
+	u64 number;       /* of CONFIG_NUMBER and CONFIG_FLAG */
+	const char *text; /* of CONFIG_TEXT; lives as long as the script */
+};
+bool config_get(const struct config *c, struct str name, struct config_value *v);
+/* Offers the names of the settings that can be read. */
+void config_offer(struct near *n);
 /* targets.c: attach points -> variants, asking the world. */
 bool targets_expand(struct script *s, const struct config *c, struct world *w, struct diags *d);
 /* True when a probe written as `text` can be attached as far as is known without trying; nothing

@@ -267,6 +267,19 @@ static struct node *builtin_node(struct parser *p, struct str name, struct loc l
 	return n;
 }
 
+/* dw_ustack(...) is ustack(dwarf, ...). */
+static void set_dw_ustack(struct parser *p, struct node *n)
+{
+	struct node *mode = parse_node(p, NODE_IDENT, n->loc);
+
+	mode->string = STR("dwarf");
+	mode->next = n->call.args;
+	n->call.name = STR("ustack");
+	n->call.f = func_find(n->call.name);
+	n->call.args = mode;
+	n->call.n_args++;
+}
+
 /* call: name '(' list ')'; pid() is the builtin pid */
 static struct node *parse_call(struct parser *p)
 {
@@ -279,9 +292,28 @@ static struct node *parse_call(struct parser *p)
 	if (!parse_list(p, TOKEN_RPAREN, &n->call.args, &n->call.n_args))
 		return NULL;
 	n->loc = parse_span(n->loc, p->last);
+	if (str_is(n->call.name, "dw_ustack"))
+		set_dw_ustack(p, n);
 	if (!n->call.n_args && builtin_find(n->call.name))
 		return builtin_node(p, n->call.name, n->loc);
 	return n;
+}
+
+/* ',' name ('.' name)* */
+static bool parse_size_path(struct parser *p, struct node *n)
+{
+	struct loc start;
+
+	if (!parse_expect(p, TOKEN_COMMA))
+		return false;
+	start = p->tok.loc;
+	do {
+		if (!parse_expect(p, TOKEN_NAME))
+			return false;
+	} while (parse_accept(p, TOKEN_DOT));
+	start = parse_span(start, p->last);
+	n->size.path = (struct str){ p->lex.source->text + start.off, start.len };
+	return true;
 }
 
 /* sizeof: 'sizeof' '(' (type | expr) ')'
@@ -296,20 +328,63 @@ static struct node *parse_size(struct parser *p, enum node_kind kind, enum token
 	parse_advance(p);
 	if (is_type ? !parse_type(p, &n->size.of) : !(n->size.e = parse_expr(p)))
 		return NULL;
-	if (kind == NODE_OFFSETOF) {
-		struct loc start;
-
-		if (!parse_expect(p, TOKEN_COMMA))
-			return NULL;
-		start = p->tok.loc;
-		do {
-			if (!parse_expect(p, TOKEN_NAME))
-				return NULL;
-		} while (parse_accept(p, TOKEN_DOT));
-		start = parse_span(start, p->last);
-		n->size.path = (struct str){ p->lex.source->text + start.off, start.len };
-	}
+	if (kind == NODE_OFFSETOF && !parse_size_path(p, n))
+		return NULL;
 	if (!parse_expect(p, TOKEN_RPAREN))
+		return NULL;
+	n->loc = parse_span(n->loc, p->last);
+	return n;
+}
+
+static struct node *cast_node(struct parser *p, struct type_name to, struct node *e, struct loc loc)
+{
+	struct node *n = parse_node(p, NODE_CAST, loc);
+
+	to.loc = loc;
+	n->cast.to = to;
+	n->cast.e = e;
+	return n;
+}
+
+/* container_of: 'container_of' '(' expr ',' type ',' name ('.' name)* ')'
+ * It is (type *)((int8 *)expr - offsetof(type, name)): the pointer keeps its address space. */
+static struct node *parse_container_of(struct parser *p)
+{
+	struct loc loc = p->tok.loc;
+	struct node *off = parse_node(p, NODE_OFFSETOF, loc), *n, *e;
+	struct type_name to;
+
+	parse_advance(p);
+	parse_advance(p);
+	e = parse_expr(p);
+	if (!e || !parse_expect(p, TOKEN_COMMA) || !parse_type(p, &off->size.of) ||
+	    !parse_size_path(p, off) || !parse_expect(p, TOKEN_RPAREN))
+		return NULL;
+	loc = parse_span(loc, p->last);
+	off->loc = loc;
+	n = parse_node(p, NODE_BINARY, loc);
+	n->binary.op = OP_SUB;
+	n->binary.left = cast_node(
+		p, (struct type_name){ .text = STR("int8"), .pointers = 1, .array = -1 }, e, loc);
+	n->binary.right = off;
+	to = off->size.of;
+	to.pointers++;
+	if (to.e)
+		to.e = ast_copy(p->script->arena, to.e);
+	return cast_node(p, to, n, loc);
+}
+
+/* config '.' name, of the settings that hold while the script runs */
+static struct node *parse_setting(struct parser *p)
+{
+	struct node *n = parse_node(p, NODE_FIELD, p->tok.loc);
+
+	n->field.e = parse_node(p, NODE_IDENT, p->tok.loc);
+	n->field.e->string = p->tok.text;
+	parse_advance(p);
+	parse_advance(p);
+	n->field.name = p->tok.text;
+	if (!parse_expect(p, TOKEN_NAME))
 		return NULL;
 	n->loc = parse_span(n->loc, p->last);
 	return n;
@@ -344,7 +419,7 @@ static bool is_keyword(struct str name)
 	return is_one_of(name, words, ARRAY_SIZE(words));
 }
 
-/* name: call | sizeof | offsetof | if | 'true' | 'false' | builtin | identifier */
+/* name: call | sizeof | offsetof | container_of | setting | if | 'true' | 'false' | builtin | identifier */
 static struct node *parse_name(struct parser *p)
 {
 	struct token name = p->tok, next = parse_peek(p);
@@ -355,6 +430,10 @@ static struct node *parse_name(struct parser *p)
 		return parse_size(p, NODE_SIZEOF, TOKEN_RPAREN);
 	if (next.kind == TOKEN_LPAREN && parse_at_word(p, "offsetof"))
 		return parse_size(p, NODE_OFFSETOF, TOKEN_COMMA);
+	if (next.kind == TOKEN_LPAREN && parse_at_word(p, "container_of"))
+		return parse_container_of(p);
+	if (next.kind == TOKEN_DOT && parse_at_word(p, "config"))
+		return parse_setting(p);
 	if (parse_at_word(p, "if"))
 		return parse_if_value(p);
 	if (parse_at_word(p, "comptime"))

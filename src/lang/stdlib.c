@@ -6,6 +6,10 @@
  * A task is found by its id as the kernel does: the ids of a namespace are a radix tree of 64 ways
  * (include/linux/idr.h, lib/xarray.c); a node's address has 2 in its low bits, and an id of up to
  * 24 bits is at most four nodes away. The ids are those of the first pid namespace.
+ *
+ * A path is walked up from its entry, over the points where file systems are mounted, to the
+ * root of the process: bpf_d_path() would be allowed in a few functions only. What it adds is not
+ * there: " (deleted)", and the names that pipes and sockets make up for themselves.
  */
 #include "lang/stdlib.h"
 
@@ -40,6 +44,23 @@ static const struct {
 	                  " let $cpu = (uint64)(which);"
 	                  " (uint64 *)kptr($cpu < ncpus ? kaddr(name) +"
 	                  " *(uint64 *)kptr(kaddr(\"__per_cpu_offset\") + $cpu * 8) : 0) }" },
+	{ "path", "macro path(p, size) { str(path(p), size) }"
+	          " macro path(p) {"
+	          " let $p = p;"
+	          " let $d = $p.dentry;"
+	          " let $v = (uint64)$p.mnt - offsetof(struct mount, mnt);"
+	          " let $root = curtask.fs.root.dentry;"
+	          " let $top = (uint64)curtask.fs.root.mnt - offsetof(struct mount, mnt);"
+	          " let $m = (struct mount *)kptr($v);"
+	          " let $s = \"\"; let $n = 0; let $up = 0;"
+	          " while ($n++ < 128 && !($d == $root && $v == $top)) {"
+	          " if ($d == $m.mnt.mnt_root) {"
+	          " $up = (uint64)$m.mnt_parent; if ($up == $v) { break; }"
+	          " $d = $m.mnt_mountpoint; $v = $up; $m = (struct mount *)kptr($v); }"
+	          " else if ($d == $d.d_parent) { break; }"
+	          " else { $s = str_concat(\"/\", str_concat(str($d.d_name.name), $s));"
+	          " $d = $d.d_parent; } }"
+	          " $s == \"\" ? \"/\" : $s }" },
 	{ "socket_cookie", "macro socket_cookie(sk) {"
 	                   " (uint64)((struct sock *)(sk))->__sk_common.skc_cookie.counter }" },
 };

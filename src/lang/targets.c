@@ -195,6 +195,23 @@ static bool is_filtered(const struct targets *t, const char *name)
 	       regexec(t->world->probe_filter, name, 0, NULL, 0) != 0;
 }
 
+/* "PROVIDER:rest". Wildcards make thousands of them, which formatting would take longer for than
+ * all else that is done about a site. */
+static const char *whole_name(struct targets *t, const char *rest)
+{
+	const char *full = t->provider->full;
+	size_t n = strlen(full), m = strlen(rest);
+	char *name;
+
+	if (!m)
+		return full;
+	name = arena_alloc(t->arena, n + m + 2);
+	memcpy(name, full, n);
+	name[n] = ':';
+	memcpy(name + n + 1, rest, m + 1);
+	return name;
+}
+
 void targets_add(struct targets *t, struct variant *v, struct usite site, const char *rest)
 {
 	t->n_added++;
@@ -202,8 +219,7 @@ void targets_add(struct targets *t, struct variant *v, struct usite site, const 
 		t->n_sites++;
 		return;
 	}
-	site.name = *rest ? arena_printf(t->arena, "%s:%s", t->provider->full, rest)
-	                  : t->provider->full;
+	site.name = whole_name(t, rest);
 	if (is_filtered(t, site.name))
 		return;
 	t->n_sites++;

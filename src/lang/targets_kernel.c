@@ -30,8 +30,7 @@ struct found {
 static const char *function_rest(struct found *f, const char *name)
 {
 	struct arena *a = f->t->arena;
-	const char *head = f->module ? arena_printf(a, "%s:%s", f->module, name)
-	                             : arena_strdup(a, name);
+	const char *head = f->module ? arena_printf(a, "%s:%s", f->module, name) : name;
 
 	if (!f->offset)
 		return head;
@@ -43,14 +42,15 @@ static bool function_add(void *ctx, const char *name, const char *module)
 	struct found *f = ctx;
 	struct targets *t = f->t;
 	struct usite site = { .offset = f->offset };
+	u32 known = f->seen.n;
 
 	if (f->module && strcmp(f->module, *module ? module : "vmlinux") != 0)
 		return true;
-	if (hmap_find(&f->seen, name, strlen(name)))
+	hmap_put(&f->seen, name, strlen(name), NULL);
+	if (f->seen.n == known)
 		return true;
 	site.event = arena_strdup(t->arena, name);
-	hmap_put(&f->seen, site.event, strlen(name), (void *)(uintptr_t)site.event);
-	targets_add(t, targets_shared(t), site, function_rest(f, name));
+	targets_add(t, targets_shared(t), site, function_rest(f, site.event));
 	return true;
 }
 

@@ -364,7 +364,7 @@ static void each_filter_line(struct world_linux *l, const struct buf *b, struct 
 		if (module.n && module.p[0] == '[')
 			module = str_cut((struct str){ module.p + 1, module.n - 1 }, ']', &tail);
 		if (!cb(ctx, arena_strndup(&l->arena, name.p, name.n),
-		        arena_strndup(&l->arena, module.p, module.n)))
+		        module.n ? arena_strndup(&l->arena, module.p, module.n) : ""))
 			return;
 	}
 }

@@ -96,6 +96,20 @@ void *arena_grow(struct arena *a, const void *old, size_t elem, u32 n, u32 *cap)
 	return p;
 }
 
+void arena_reset(struct arena *a)
+{
+	struct arena_chunk *last = a->head;
+
+	if (!last)
+		return;
+	a->head = last->next;
+	arena_free(a);
+	memset(last->data, 0, last->used);
+	last->used = 0;
+	last->next = NULL;
+	a->head = last;
+}
+
 void arena_free(struct arena *a)
 {
 	while (a->head) {

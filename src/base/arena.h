@@ -22,6 +22,8 @@ void *arena_alloc(struct arena *a, size_t size) RETURNS_NONNULL;
 char *arena_strndup(struct arena *a, const char *p, size_t n) RETURNS_NONNULL;
 char *arena_strdup(struct arena *a, const char *p) RETURNS_NONNULL;
 char *arena_printf(struct arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* Frees what was allocated, but keeps some of the memory for what comes next. */
+void arena_reset(struct arena *a);
 /* Frees everything; the arena is empty and usable afterwards. */
 void arena_free(struct arena *a);
 

@@ -206,7 +206,6 @@ void flow_open(struct flow *f, struct code *c)
 	f->live = arena_array(c->arena, u16, c->insns.n + 1);
 	f->notes = arena_array(c->arena, struct flow_note, c->insns.n + 1);
 	flow_targets(f);
-	flow_update(f);
 }
 
 void flow_remove(struct flow *f, u32 i)

@@ -39,6 +39,7 @@ bool flow_is_goto(const struct bpf_insn *in);
 /* Writes a register and does nothing else. */
 bool flow_is_pure(const struct bpf_insn *in);
 
+/* Finds `target`; what is live is known after flow_update. */
 void flow_open(struct flow *f, struct code *c);
 /* Computes `live` anew after instructions changed. Targets stay as they were. */
 void flow_update(struct flow *f);

@@ -19,6 +19,7 @@
 #include "bpf/prune.h"
 
 #define KINDS_MAX 64u
+#define SAVED_MIN 2 /* instructions that making an address at the start takes */
 
 enum address_kind { ADDRESS_NONE, ADDRESS_FRAME, ADDRESS_MAP, ADDRESS_VALUE };
 
@@ -135,6 +136,27 @@ static void find_kinds(struct hoist *h)
 	}
 }
 
+/* What could be saved at best, were every place in a map's value only accessed: whether that is so
+ * takes knowing what is live, which costs the most here. */
+static bool is_worth_a_look(struct hoist *h)
+{
+	bool worth = false;
+
+	h->n_kinds = 0;
+	for (u32 i = 0; i < h->end && !worth; i++) {
+		struct address a = address_at(h, i), *kind = NULL;
+
+		if (a.kind != ADDRESS_NONE)
+			kind = same_kind(h, &a);
+		if (kind) {
+			kind->saved += a.kind == ADDRESS_VALUE ? 2 : 1;
+			worth = kind->saved > SAVED_MIN;
+		}
+		i += flow_is_wide(&h->flow.c->insns.v[i]);
+	}
+	return worth;
+}
+
 /* ---- changing --------------------------------------------------------------------------------- */
 
 static bool far(s32 off)
@@ -238,13 +260,17 @@ static bool hoist_one(struct code *c)
 	const struct address *best = NULL;
 	u32 reg;
 
-	flow_open(&h.flow, c);
+	h.flow.c = c;
 	reg = free_register(&h);
 	if (reg == R0)
 		return false;
+	flow_open(&h.flow, c);
+	if (!is_worth_a_look(&h))
+		return false;
+	flow_update(&h.flow);
 	find_kinds(&h);
 	for (u32 i = 0; i < h.n_kinds; i++)
-		if (h.kinds[i].saved > 2 && (!best || h.kinds[i].saved > best->saved))
+		if (h.kinds[i].saved > SAVED_MIN && (!best || h.kinds[i].saved > best->saved))
 			best = &h.kinds[i];
 	if (!best)
 		return false;

@@ -302,19 +302,17 @@ static void follow_jumps(struct code *c)
 void tidy_code(struct code *c)
 {
 	struct flow f;
-	bool changed = true;
+	bool changed = true, stale = true;
 
 	flow_open(&f, c);
 	for (u32 round = 0; changed && round < ROUNDS; round++) {
 		changed = use_all_stored(&f);
 		changed |= go_forward(&f);
-		if (changed)
+		if (changed || stale)
 			flow_update(&f);
 		changed |= go_backward(&f);
-		if (drop_unneeded(&f)) {
-			flow_update(&f);
-			changed = true;
-		}
+		stale = drop_unneeded(&f); /* forward asks for jumps only, not for what is live */
+		changed |= stale;
 	}
 	prune_code(c);
 	flow_targets(&f);

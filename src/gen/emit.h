@@ -52,7 +52,7 @@ struct mark {
 
 /* What a first pass found out, assumed by the next (see gen_program). */
 struct needs {
-	bool ctx, scratch;
+	bool scratch;
 	bool unwind;       /* walks user stacks by tables: the places for that come first */
 	bool scratch_home; /* a callback looks for the scratch slot's address */
 	bool may_sleep;    /* reads user memory from a user probe */
@@ -75,6 +75,7 @@ struct gen {
 	struct variant *v;
 
 	struct code c;
+	struct arena work; /* of one program, while it is made */
 	u32 exit_label;
 	struct mark used;
 	bool prealloc;             /* hashes get their elements at the start */

@@ -4,8 +4,8 @@
  * frame around a body (context, pid filter, scratch slot, predicate, exit).
  *
  * What a body needs is only known when it has been compiled, and the frame comes first. So a
- * program is compiled with a guess (`assume`) until what was found equals the guess; two or
- * three rounds of some microseconds each.
+ * program is compiled with a guess (`assume`: as little as possible) until what was found equals the
+ * guess; most need one round, those with big values two or three.
  */
 #include "gen/emit.h"
 
@@ -358,8 +358,7 @@ static void body(struct gen *g)
 	u32 dropped = code_label(&g->c), out = code_label(&g->c);
 
 	g->exit_label = code_label(&g->c);
-	if (g->assume.ctx)
-		code_mov(&g->c, CTX, R1);
+	code_mov(&g->c, CTX, R1); /* taken away again where nobody reads it */
 	pid_filter(g, out);
 	gen_iter_skip_end(g, out);
 	if (g->v->kind == ATTACH_TEST)
@@ -391,7 +390,8 @@ static void body(struct gen *g)
 
 static void compile_once(struct gen *g)
 {
-	code_init(&g->c, &g->u->arena);
+	arena_reset(&g->work);
+	code_init(&g->c, &g->work);
 	g->c.loc = g->v->body->loc.off;
 	g->used = (struct mark){ .stack = g->assume.scratch ? 8 : 0, .scratch = SCRATCH_FIRST };
 	g->found = (struct needs){ 0 };
@@ -407,21 +407,6 @@ static void compile_once(struct gen *g)
 	g->failed = false;
 	g->sent = false;
 	body(g);
-}
-
-/* Which registers does the finished code read? Only r6 is of interest. */
-static bool reads_ctx(const struct code *c)
-{
-	for (u32 i = 0; i < c->insns.n; i++) {
-		const struct bpf_insn *in = &c->insns.v[i];
-		u8 class = BPF_CLASS(in->code);
-
-		if (in->src_reg == CTX && class != BPF_LD)
-			return true;
-		if (in->dst_reg == CTX && (class == BPF_ST || class == BPF_STX || class == BPF_JMP))
-			return true;
-	}
-	return false;
 }
 
 /* Sites of one name are one probe to the script, wherever they are. */
@@ -442,13 +427,30 @@ static void number_probes(struct gen *g)
 	}
 }
 
+/* Only the finished program is worth its memory, and pages are dear to get. */
+static void keep_code(struct uprog *prog, struct arena *a, const struct code *c)
+{
+	struct bpf_insn *insns = arena_array(a, struct bpf_insn, c->insns.n);
+	u32 *locs = arena_array(a, u32, c->locs.n), *funcs = arena_array(a, u32, c->funcs.n);
+
+	memcpy(insns, c->insns.v, c->insns.n * sizeof(*insns));
+	memcpy(locs, c->locs.v, c->locs.n * sizeof(*locs));
+	if (c->funcs.n)
+		memcpy(funcs, c->funcs.v, c->funcs.n * sizeof(*funcs));
+	prog->insns = insns;
+	prog->n_insns = c->insns.n;
+	prog->locs = locs;
+	prog->funcs = funcs;
+	prog->n_funcs = c->funcs.n;
+}
+
 static bool gen_program(struct gen *g, const struct probe *p)
 {
 	u32 records = g->u->records.n, errors = g->u->errors.n, diags = g->d->list.n;
 	struct uprog prog = { .kind = g->v->kind, .loc = p->loc };
 	struct err e;
 
-	g->assume = (struct needs){ .ctx = true };
+	g->assume = (struct needs){ 0 };
 	number_probes(g);
 	for (u32 round = 0; round < 4; round++) {
 		g->u->records.n = records;
@@ -456,14 +458,12 @@ static bool gen_program(struct gen *g, const struct probe *p)
 		compile_once(g);
 		if (g->failed)
 			return false;
-		g->found.ctx = reads_ctx(&g->c);
-		if (g->found.ctx == g->assume.ctx && g->found.scratch <= g->assume.scratch &&
+		if (g->found.scratch <= g->assume.scratch &&
 		    g->found.scratch_home <= g->assume.scratch_home &&
 		    g->found.unwind == g->assume.unwind)
 			break;
 		assert(g->d->list.n == diags);
 		g->assume.unwind = g->found.unwind;
-		g->assume.ctx = g->found.ctx;
 		g->assume.scratch |= g->found.scratch;
 		g->assume.scratch_home |= g->found.scratch_home;
 	}
@@ -472,11 +472,7 @@ static bool gen_program(struct gen *g, const struct probe *p)
 	tidy_code(&g->c);
 	hoist_code(&g->c);
 	prog.name = g->v->sites.v[0].name;
-	prog.insns = g->c.insns.v;
-	prog.n_insns = g->c.insns.n;
-	prog.locs = g->c.locs.v;
-	prog.funcs = g->c.funcs.v;
-	prog.n_funcs = g->c.funcs.n;
+	keep_code(&prog, &g->u->arena, &g->c);
 	prog.sites = g->v->sites.v;
 	prog.n_sites = g->v->sites.n;
 	prog.may_sleep = g->found.may_sleep;
@@ -538,5 +534,6 @@ bool gen_script(struct unit *u, const struct script *s, const struct config *c,
 	}
 	size_internal_maps(&g);
 	hmap_free(&g.probe_numbers);
+	arena_free(&g.work);
 	return ok;
 }

@@ -205,6 +205,29 @@ static const struct tpformat *world_tracepoint(struct world *w, const char *grou
 	return f;
 }
 
+/* The format of an event that is named will be needed: whether it can be read answers whether the
+ * event is there, for less than a look at its directories. */
+static bool one_tracepoint(struct world *w, struct str group, struct str name,
+                           bool (*cb)(void *ctx, const char *group, const char *name), void *ctx,
+                           struct err *e)
+{
+	struct arena *a = &linux_of(w)->arena;
+	const char *group_text = arena_strndup(a, group.p, group.n);
+	const char *name_text = arena_strndup(a, name.p, name.n);
+
+	/* The tracer's own record types are not events. */
+	if (str_is(group, "ftrace"))
+		return true;
+	if (!world_tracepoint(w, group_text, name_text, e)) {
+		if (e->code != ENOENT)
+			return false;
+		*e = (struct err){ 0 };
+		return true;
+	}
+	cb(ctx, group_text, name_text);
+	return true;
+}
+
 static bool world_tracepoints(struct world *w, struct str group, struct str name,
                               bool (*cb)(void *ctx, const char *group, const char *name), void *ctx,
                               struct err *e)
@@ -215,11 +238,12 @@ static bool world_tracepoints(struct world *w, struct str group, struct str name
 
 	if (!need_tracefs(l, e))
 		return false;
+	if (!glob_is(group) && !glob_is(name))
+		return one_tracepoint(w, group, name, cb, ctx, e);
 	dir = arena_printf(&l->arena, "%s/events", l->tracefs.dir);
 	if (!tracefs_list(&l->arena, dir, group, &groups, &n_groups, e))
 		return false;
 	for (u32 g = 0; g < n_groups; g++) {
-		/* The tracer's own record types; they are not events. */
 		if (strcmp(groups[g], "ftrace") == 0)
 			continue;
 		if (!tracefs_list(&l->arena, arena_printf(&l->arena, "%s/%s", dir, groups[g]), name,

@@ -75,7 +75,7 @@ static void json_place(struct buf *b, const struct source *s, u32 off, const cha
 static void json_diag(struct buf *b, const struct source *s, const struct diag *d)
 {
 	buf_puts(b, "{\"type\": \"diagnostic\", \"data\": {\"file\": ");
-	json_string(b, str_of(s->name));
+	json_string(b, str_of(source_name(s, d->loc.off)));
 	json_place(b, s, d->loc.off, "line", "col");
 	json_place(b, s, d->loc.off + d->loc.len, "end_line", "end_col");
 	buf_printf(b, ", \"severity\": \"%s\", \"message\": ",

@@ -39,6 +39,7 @@ const char *stage_name(enum stage stage)
 
 static bool parse(struct job *j)
 {
+	j->script.follow_imports = true;
 	return parse_script(&j->script, &j->diags) &&
 	       config_read(&j->config, &j->script, &j->diags);
 }

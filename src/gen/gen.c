@@ -499,6 +499,12 @@ static void copy_settings(struct unit *u, const struct script *s, const struct c
 {
 	u->source_name = s->source->name;
 	u->source = s->source->text;
+	for (u32 i = 0; i < s->source->imports.n; i++) {
+		struct usource part = s->source->imports.v[i];
+
+		part.name = arena_strdup(&u->arena, part.name);
+		vec_add(&u->arena, &u->imports, part);
+	}
 	u->max_strlen = c->max_strlen;
 	u->cut_mark = c->cut_mark;
 	u->print_maps_on_exit = c->print_maps_on_exit;

@@ -260,7 +260,8 @@ struct script_option {
 
 struct script {
 	struct arena *arena;
-	const struct source *source;
+	struct source *source;
+	bool follow_imports; /* else they are read over, as for --fmt */
 	struct probe *probes;
 	struct config_item *config;
 	struct map_decl *map_decls;

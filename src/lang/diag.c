@@ -118,9 +118,9 @@ static void print_diag(struct buf *b, const struct source *s, const struct diag 
 	one_line = line == last_line;
 	last_column = MAX(last_column, column + 1);
 	if (one_line)
-		buf_printf(b, "%s:%u:%u-%u: ", s->name, line, column, last_column);
+		buf_printf(b, "%s:%u:%u-%u: ", source_name(s, off), line, column, last_column);
 	else
-		buf_printf(b, "%s:%u-%u: ", s->name, line, last_line);
+		buf_printf(b, "%s:%u-%u: ", source_name(s, off), line, last_line);
 	if (d->level == DIAG_ERROR)
 		colored(b, color, "31", "ERROR");
 	else

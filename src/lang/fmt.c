@@ -659,7 +659,7 @@ static bool same_characters(const char *a, const char *b)
 
 static bool same_meaning(const struct script *was, const char *text)
 {
-	struct source source = { "formatted", text, (u32)strlen(text) };
+	struct source source = { .name = "formatted", .text = text, .n = (u32)strlen(text) };
 	struct script now = { .arena = was->arena, .source = &source };
 	struct diags d = { .arena = was->arena, .source = &source };
 	struct buf a = { 0 }, b = { 0 };

@@ -310,15 +310,27 @@ static bool at_subprogram(struct parser *p)
 	return true;
 }
 
-/* import "path" */
+/* import "path" [';'] */
 static bool at_import(struct parser *p)
 {
-	struct loc loc = { p->lex.pos, 6 };
+	struct lexer ahead;
+	struct token t;
 
 	if (!at_word(p, "import"))
 		return false;
-	diag_error(p->d, loc, "syntax: 'import' is not supported");
-	skip_hash_line(p);
+	lex_next(&p->lex);
+	t = lex_next(&p->lex);
+	if (t.kind != TOKEN_STRING) {
+		diag_error(p->d, t.loc, "syntax: expected the path of a file in quotes");
+		skip_hash_line(p);
+		return true;
+	}
+	ahead = p->lex;
+	if (lex_next(&ahead).kind == TOKEN_SEMI)
+		p->lex = ahead;
+	p->has_imports = true;
+	if (p->script->follow_imports && !import_is_library(t.text))
+		import_add(&p->imports, p->script, t.text, t.loc, p->d);
 	return true;
 }
 
@@ -390,12 +402,29 @@ static void parse_element(struct parser *p, struct tails *t)
 
 static void skip_interpreter_line(struct parser *p)
 {
-	if (char_at(p, 0) == '#' && char_at(p, 1) == '!')
+	if (char_at(p, p->lex.pos) == '#' && char_at(p, p->lex.pos + 1) == '!')
 		while (char_at(p, p->lex.pos) && char_at(p, p->lex.pos) != '\n')
 			p->lex.pos++;
 }
 
-/* script: ['#!' line] element* */
+/* All elements up to the source's end. */
+static void parse_elements(struct parser *p, struct tails *t)
+{
+	bool line_end = false;
+	u32 comment;
+
+	skip_interpreter_line(p);
+	while (p->d->n_errors < p->errors_before + PARSE_ERRORS_MAX) {
+		if (!lex_skip_blanks(&p->lex, &line_end, &comment))
+			diag_error(p->d, (struct loc){ comment, 2 },
+			           "syntax: unterminated comment");
+		if (p->lex.pos >= p->lex.source->n)
+			break;
+		parse_element(p, t);
+	}
+}
+
+/* script: ['#!' line] element*, and so each imported file */
 bool parse_script(struct script *s, struct diags *d)
 {
 	struct parser p = {
@@ -405,19 +434,16 @@ bool parse_script(struct script *s, struct diags *d)
 		.errors_before = d->n_errors,
 	};
 	struct tails t = { &s->c_defs, &s->map_decls, &s->macros, &s->probes };
-	bool line_end = false;
-	u32 comment;
+	u32 own = s->source->n; /* bytes of the script itself */
 
-	skip_interpreter_line(&p);
-	while (d->n_errors < p.errors_before + PARSE_ERRORS_MAX) {
-		if (!lex_skip_blanks(&p.lex, &line_end, &comment))
-			diag_error(d, (struct loc){ comment, 2 }, "syntax: unterminated comment");
-		if (p.lex.pos >= s->source->n)
-			break;
-		parse_element(&p, &t);
-	}
-	if (!s->probes && !parse_failed(&p))
-		diag_error(d, (struct loc){ s->source->n, 0 }, "No probes to attach");
+	parse_elements(&p, &t);
+	for (u32 i = 0; i < p.imports.n && !parse_failed(&p); i++)
+		if (import_take(s, &p.imports.v[i], d)) {
+			p.lex.pos = s->source->imports.v[s->source->imports.n - 1].off;
+			parse_elements(&p, &t);
+		}
+	if (!s->probes && !parse_failed(&p) && (s->follow_imports || !p.has_imports))
+		diag_error(d, (struct loc){ own, 0 }, "No probes to attach");
 	return !parse_failed(&p) && macro_expand(s, d);
 }
 
@@ -434,7 +460,7 @@ bool parse_library(struct script *s, const char *text, struct diags *d)
 	bool line_end;
 	u32 comment;
 
-	*source = (struct source){ "library", text, (u32)strlen(text) };
+	*source = (struct source){ .name = "library", .text = text, .n = (u32)strlen(text) };
 	while (*tail)
 		tail = &(*tail)->next;
 	while (lex_skip_blanks(&p.lex, &line_end, &comment) && p.lex.pos < source->n) {

@@ -7,6 +7,7 @@
 #ifndef LANG_PARSE_H
 #define LANG_PARSE_H
 
+#include "lang/import.h"
 #include "lang/lang.h"
 #include "lang/lex.h"
 
@@ -27,6 +28,8 @@ struct parser {
 	u32 operators;     /* in this statement */
 	u32 errors_before; /* in the diagnostics when parsing began */
 	bool in_predicate; /* '/' before '{' ends the expression */
+	import_list imports;
+	bool has_imports; /* also those that are not followed */
 	bool unclosed;     /* the statement read last ended at '}' without ';' */
 };
 

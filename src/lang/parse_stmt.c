@@ -382,7 +382,27 @@ static struct node *parse_simple(struct parser *p)
 	return ended(p, n);
 }
 
-/* stmt: if | while | unroll | for | let | return | break | continue | block | simple */
+/* import "stdlib/...": what is always there; other files are imported outside of blocks. */
+static struct node *parse_import(struct parser *p)
+{
+	struct node *n = parse_node(p, NODE_BLOCK, p->tok.loc);
+
+	parse_advance(p);
+	if (p->tok.kind != TOKEN_STRING) {
+		parse_error(p, "expected the path of a file in quotes");
+		return NULL;
+	}
+	if (!import_is_library(p->tok.text)) {
+		diag_error(p->d, p->tok.loc,
+		           "in a block only the standard library can be imported");
+		diag_hint(p->d, "import files outside of probes and macros");
+		return NULL;
+	}
+	parse_advance(p);
+	return ended(p, n);
+}
+
+/* stmt: import | if | while | unroll | for | let | return | break | continue | block | simple */
 static struct node *parse_stmt(struct parser *p)
 {
 	static const struct {
@@ -393,6 +413,7 @@ static struct node *parse_stmt(struct parser *p)
 		{ "unroll", parse_unroll }, { "for", parse_for },
 		{ "let", parse_let },       { "return", parse_return },
 		{ "break", parse_break },   { "continue", parse_continue },
+		{ "import", parse_import },
 	};
 
 	if (p->tok.kind == TOKEN_LBRACE)

@@ -15,9 +15,9 @@ bool source_set(struct source *s, struct arena *a, const char *name, struct str 
 {
 	if (text.n > SOURCE_MAX)
 		return err_set(e, "%s: the script is larger than %u MiB", name, SOURCE_MAX >> 20);
-	s->name = arena_strdup(a, name);
-	s->text = arena_strndup(a, text.p, text.n);
-	s->n = text.n;
+	*s = (struct source){ .name = arena_strdup(a, name),
+		              .text = arena_strndup(a, text.p, text.n),
+		              .n = text.n };
 	return true;
 }
 
@@ -52,11 +52,30 @@ bool source_read(struct source *s, struct arena *a, const char *path, struct err
 	return ok;
 }
 
+/* The imported file that an offset is in; NULL: the script itself. */
+static const struct usource *import_at(const struct source *s, u32 off)
+{
+	const struct usource *at = NULL;
+
+	for (u32 i = 0; i < s->imports.n && s->imports.v[i].off <= off; i++)
+		at = &s->imports.v[i];
+	return at;
+}
+
+const char *source_name(const struct source *s, u32 off)
+{
+	const struct usource *at = import_at(s, off);
+
+	return at ? at->name : s->name;
+}
+
 void source_line(const struct source *s, u32 off, u32 *line, u32 *column)
 {
+	const struct usource *at = import_at(s, off);
+
 	*line = 1;
 	*column = 1;
-	for (u32 i = 0; i < off && i < s->n; i++) {
+	for (u32 i = at ? at->off : 0; i < off && i < s->n; i++) {
 		char c = s->text[i];
 
 		if (c == '\n') {

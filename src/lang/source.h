@@ -16,6 +16,7 @@ struct source {
 	const char *name; /* "stdin" for -e and '-', else the path */
 	const char *text; /* NUL-terminated copy in the arena */
 	u32 n;            /* at most SOURCE_MAX */
+	VEC(struct usource) imports; /* files whose text is behind the script's own */
 };
 
 #define SOURCE_MAX (16u << 20)
@@ -58,7 +59,9 @@ void diag_hint(struct diags *d, const char *fmt, ...) PRINTF_LIKE(2, 3);
  * words ERROR, WARNING and HINT are coloured.
  */
 void diag_print(struct buf *b, const struct diags *d, bool color);
-/* Line and column of an offset, from 1. */
+/* The file that an offset is in. */
+const char *source_name(const struct source *s, u32 off);
+/* Line and column of an offset in its file, from 1. */
 void source_line(const struct source *s, u32 off, u32 *line, u32 *column);
 
 #endif

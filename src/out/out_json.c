@@ -240,7 +240,7 @@ static void json_place(struct buf *b, const struct unit *u, u32 off)
 
 	unit_line(u, off, &line, &column);
 	buf_puts(b, ", \"filename\": ");
-	json_text(b, u->source_name);
+	json_text(b, unit_file(u, off));
 	buf_printf(b, ", \"line\": %u, \"col\": %u", line, column);
 }
 

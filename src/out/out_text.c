@@ -23,8 +23,8 @@ static void text_position(struct buf *b, const struct unit *u, const struct urec
 	u32 line, column;
 
 	unit_line(u, r->loc.off, &line, &column);
-	buf_printf(b, "%s:%u:%u-%u: %s: ", u->source_name, line, column, column + r->loc.len,
-	           r->action == ACTION_ERRORF ? "ERROR" : "WARNING");
+	buf_printf(b, "%s:%u:%u-%u: %s: ", unit_file(u, r->loc.off), line, column,
+	           column + r->loc.len, r->action == ACTION_ERRORF ? "ERROR" : "WARNING");
 }
 
 static void text_printf(struct buf *b, const struct out *o, const struct urecord *r,

@@ -68,11 +68,30 @@ const char *attach_kind_name(enum attach_kind kind)
 	return (u32)kind < ARRAY_SIZE(names) ? names[kind] : "unknown";
 }
 
+/* The imported file that an offset is in; NULL: the script itself. */
+static const struct usource *import_at(const struct unit *u, u32 off)
+{
+	const struct usource *at = NULL;
+
+	for (u32 i = 0; i < u->imports.n && u->imports.v[i].off <= off; i++)
+		at = &u->imports.v[i];
+	return at;
+}
+
+const char *unit_file(const struct unit *u, u32 off)
+{
+	const struct usource *at = import_at(u, off);
+
+	return at ? at->name : u->source_name;
+}
+
 void unit_line(const struct unit *u, u32 off, u32 *line, u32 *column)
 {
+	const struct usource *at = import_at(u, off);
+
 	*line = 1;
 	*column = 1;
-	for (u32 i = 0; i < off && u->source[i]; i++) {
+	for (u32 i = at ? at->off : 0; i < off && u->source[i]; i++) {
 		if (u->source[i] == '\n') {
 			++*line;
 			*column = 1;

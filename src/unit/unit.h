@@ -210,12 +210,20 @@ struct uerror {
 	const char *what; /* the helper or map concerned, e.g. "@x", "probe_read_user" */
 };
 
+/* Where the text of an imported file begins in the source. */
+struct usource {
+	const char *name;
+	u32 off;
+};
+
 /* ---- the unit -------------------------------------------------------------------------------- */
 
 struct unit {
 	struct arena arena;
 	const char *source_name; /* "stdin" for -e, as printed in messages */
 	const char *source;      /* text of the script, NUL-terminated */
+	/* In their order behind the script's own text. */
+	VEC(struct usource) imports;
 	VEC(struct umap) maps;
 	VEC(struct uprog) progs;
 	VEC(struct urecord) records;
@@ -242,6 +250,8 @@ void unit_print(struct buf *b, const struct unit *u);
 /* One program as text (`-d bpf`), source lines as comments. */
 void unit_print_prog(struct buf *b, const struct unit *u, const struct uprog *p);
 const char *attach_kind_name(enum attach_kind kind); /* "uprobe", "tracepoint", ... */
+/* The file that an offset of the source is in. */
+const char *unit_file(const struct unit *u, u32 off);
 /* Line and column (both from 1) of a byte offset in the source. */
 void unit_line(const struct unit *u, u32 off, u32 *line, u32 *column);
 

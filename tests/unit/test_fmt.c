@@ -14,7 +14,7 @@
 static bool format(struct buf *b, const char *text)
 {
 	struct arena arena = { 0 };
-	struct source source = { "test", text, (u32)strlen(text) };
+	struct source source = { .name = "test", .text = text, .n = (u32)strlen(text) };
 	struct script script = { .arena = &arena, .source = &source };
 	struct diags diags = { .arena = &arena, .source = &source };
 	bool ok = fmt_script(b, &script, &diags);

@@ -16,7 +16,7 @@ static struct token first(struct arena *a, const char *text, enum token_kind *re
 	struct lexer l = { s, a, 0 };
 	struct token t;
 
-	*s = (struct source){ "stdin", text, (u32)strlen(text) };
+	*s = (struct source){ .name = "stdin", .text = text, .n = (u32)strlen(text) };
 	t = lex_next(&l);
 	*rest = lex_next(&l).kind;
 	return t;

@@ -32,7 +32,7 @@ static void test_line(void **state)
 	static const struct {
 		u32 off, line, column;
 	} rows[] = { { 0, 1, 1 }, { 1, 1, 5 }, { 3, 1, 6 }, { 5, 2, 1 }, { 99, 2, 2 } };
-	struct source s = { "stdin", "\t\xc3\xa4x\ny", 6 };
+	struct source s = { .name = "stdin", .text = "\t\xc3\xa4x\ny", .n = 6 };
 
 	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -48,7 +48,7 @@ static void test_print(void **state)
 {
 	static const char text[] = "one\n\ttwo \x1b x\nthree";
 	struct arena a = { 0 };
-	struct source s = { "a.bt", text, sizeof(text) - 1 };
+	struct source s = { .name = "a.bt", .text = text, .n = sizeof(text) - 1 };
 	struct diags d = { .arena = &a, .source = &s };
 	struct buf b = { 0 };
 
@@ -84,7 +84,7 @@ static void test_print(void **state)
 static void test_color(void **state)
 {
 	struct arena a = { 0 };
-	struct source s = { "stdin", "x", 1 };
+	struct source s = { .name = "stdin", .text = "x", .n = 1 };
 	struct diags d = { .arena = &a, .source = &s };
 	struct buf b = { 0 };
 
@@ -99,7 +99,7 @@ static void test_color(void **state)
 static void test_limit(void **state)
 {
 	struct arena a = { 0 };
-	struct source s = { "stdin", "x", 1 };
+	struct source s = { .name = "stdin", .text = "x", .n = 1 };
 	struct diags d = { .arena = &a, .source = &s };
 	struct buf b = { 0 };
 

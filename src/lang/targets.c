@@ -206,7 +206,7 @@ static const char *whole_name(struct targets *t, const char *rest)
 	if (!m)
 		return full;
 	name = arena_alloc(t->arena, n + m + 2);
-	memcpy(name, full, n);
+	memcpy(name, full, n + 1);
 	name[n] = ':';
 	memcpy(name + n + 1, rest, m + 1);
 	return name;

@@ -129,7 +129,7 @@ $(BUILD)/tests/lab_run: $(BUILD)/obj/tests/diff/lab_run.o $(BUILD)/libaid.a $(BU
 
 # A fuzz target with a plain main that feeds it the files of its corpus.
 $(BUILD)/tests/replay/%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/obj/tests/fuzz/replay.o \
-			 $(BUILD)/libmemtap.a
+			 $(BUILD)/libaid.a $(BUILD)/libmemtap.a
 	$(say) LINK $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
@@ -231,9 +231,19 @@ $(BUILD)/fuzz/obj/%.o: src/%.c Makefile | $(READY)
 $(BUILD)/fuzz/libmemtap.a: $(FUZZ_OBJ)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-$(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(BUILD)/fuzz/libmemtap.a
+# The machine made of files that scripts are compiled against.
+FUZZ_AID := $(BUILD)/fuzz/obj/tests/unit/fake_world.o $(BUILD)/fuzz/obj/tests/unit/btf_build.o
+$(BUILD)/fuzz/obj/tests/%.o: tests/%.c Makefile | $(READY)
+	$(say) FUZZ $<
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(STD) $(CPPFLAGS) -Itests $(FUZZ_FLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/fuzz/libaid.a: $(FUZZ_AID)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(BUILD)/fuzz/libaid.a $(BUILD)/fuzz/libmemtap.a
 	$(say) LINK $@
-	$(Q)$(CLANG) $(STD) $(CPPFLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS)
+	$(Q)$(CLANG) $(STD) $(CPPFLAGS) -Itests $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS)
 
 .PHONY: fuzz lint bench install uninstall clean
 ## make fuzz      each fuzz target for FUZZ_SECONDS (60); finds are left in build/fuzz/

@@ -276,7 +276,10 @@ static const struct features *fewer_features(const struct run_options *o)
 
 static int run_options(const struct run_options *o, struct opt_rest *rest)
 {
-	struct world_linux_options machine = { .features = fewer_features(o) };
+	struct world_linux_options machine = {
+		.features = fewer_features(o),
+		.functions = o->functions,
+	};
 	struct world *w;
 	struct err e = { 0 };
 	regex_t filter;
@@ -284,6 +287,10 @@ static int run_options(const struct run_options *o, struct opt_rest *rest)
 
 	if (!compile_filter(o, &filter, &e))
 		return fail(&e);
+	if (o->functions && access(o->functions, R_OK) < 0) {
+		err_sys(&e, errno, "can not read %s", o->functions);
+		return fail(&e);
+	}
 	w = world_linux_new(&machine);
 	w->probe_filter = o->probe_filter ? &filter : NULL;
 	code = o->info ? info_print(w, o->format && strcmp(o->format, "json") == 0)

@@ -47,6 +47,8 @@ static const struct opt rows[] = {
 	  "do without: kprobe_multi, kprobe_session, loop, uprobe_multi" },
 	{ 0, "probe-filter", "REGEX", OPT_TEXT, TO(probe_filter),
 	  "of the probes a wildcard stands for, attach those with a match only" },
+	{ 0, "traceable-functions", "FILE", OPT_TEXT, TO(functions),
+	  "the functions that can be traced, instead of what the kernel lists" },
 	{ 'I', NULL, "DIR", OPT_TEXT, TO(include_dir), "accepted: no headers are read" },
 	{ 0, "include", "FILE", OPT_TEXT, TO(include_file), "accepted: no headers are read" },
 	{ 0, "usdt-file-activation", NULL, OPT_FLAG, TO(usdt_file_activation),
@@ -59,6 +61,7 @@ static const struct opt rows[] = {
 	{ 0, "bench", NULL, OPT_FLAG, TO(bench), NULL },
 	{ 0, "emit-llvm", "FILE", OPT_TEXT, TO(emit_llvm), NULL },
 	{ 0, "verify-llvm-ir", NULL, OPT_FLAG, TO(verify_llvm), NULL },
+	{ 0, "emit-elf", "FILE", OPT_TEXT, TO(emit_elf), NULL },
 	{ 0, "aot", "FILE", OPT_TEXT, TO(aot), NULL },
 };
 
@@ -110,6 +113,10 @@ static bool check_missing(const struct run_options *o, struct err *e)
 	if (o->emit_llvm || o->verify_llvm) {
 		err_set(e, "memtap has no LLVM code to print or verify: it compiles by itself");
 		return err_hint(e, "-d bpf prints the instructions");
+	}
+	if (o->emit_elf) {
+		err_set(e, "memtap does not write its programs to ELF files");
+		return err_hint(e, "-d bpf prints them, -d unit what belongs to them");
 	}
 	if (o->aot) {
 		err_set(e, "memtap does not make ahead-of-time programs");

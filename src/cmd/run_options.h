@@ -10,6 +10,7 @@
 struct run_options {
 	const char *program, *command, *format, *output, *dump, *buffering;
 	const char *include_dir, *include_file, *no_feature, *mode, *probe_filter;
+	const char *functions, *emit_elf;
 	const char *emit_llvm, *aot;
 	u32 pid, unwind_memory;
 	bool list, quiet, verbose, keep_errors, dry_run, unsafe, no_warnings, exact_site, help,

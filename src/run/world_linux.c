@@ -393,16 +393,19 @@ static void each_filter_line(struct world_linux *l, const struct buf *b, struct 
 	}
 }
 
-static bool filter_functions(struct world_linux *l, struct str glob, function_cb *cb, void *ctx)
+static bool filter_functions(struct world_linux *l, struct str glob, function_cb *cb, void *ctx,
+                             struct err *e)
 {
+	const char *path = l->o.functions;
 	struct buf b = { 0 };
-	struct err ignored;
 	bool ok;
 
-	if (!need_tracefs(l, &ignored))
-		return false;
-	ok = file_read(arena_printf(&l->arena, "%s/available_filter_functions", l->tracefs.dir), &b,
-	               FUNCTIONS_MAX, &ignored);
+	if (!path) {
+		if (!need_tracefs(l, e))
+			return false;
+		path = arena_printf(&l->arena, "%s/available_filter_functions", l->tracefs.dir);
+	}
+	ok = file_read(path, &b, FUNCTIONS_MAX, e);
 	if (ok)
 		each_filter_line(l, &b, glob, cb, ctx);
 	buf_free(&b);
@@ -433,8 +436,11 @@ static bool world_functions(struct world *w, struct str glob, function_cb *cb, v
 	struct btf_functions f = { cb, ctx };
 	struct kallsyms *k;
 	struct err ignored;
-	struct btf *b = world_btf(w, &ignored);
+	struct btf *b;
 
+	if (l->o.functions)
+		return filter_functions(l, glob, cb, ctx, e);
+	b = world_btf(w, &ignored);
 	if (b && !glob_is(glob)) {
 		const char *name = arena_strndup(&l->arena, glob.p, glob.n);
 
@@ -443,7 +449,7 @@ static bool world_functions(struct world *w, struct str glob, function_cb *cb, v
 			return true;
 		}
 	}
-	if (filter_functions(l, glob, cb, ctx))
+	if (filter_functions(l, glob, cb, ctx, &ignored))
 		return true;
 	if (b) {
 		btf_each(b, BTF_KIND_FUNC, arena_strndup(&l->arena, glob.p, glob.n),

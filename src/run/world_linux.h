@@ -16,6 +16,7 @@ struct world_linux_options {
 	const char *btf;     /* NULL: /sys/kernel/btf/vmlinux */
 	const char
 		*modules; /* directory of their BTF; NULL: /sys/kernel/btf, but none with `btf` */
+	const char *functions;           /* what can be traced; NULL: what the kernel lists */
 	const char *kallsyms;            /* NULL: /proc/kallsyms */
 	const struct features *features; /* what is known of the kernel; the rest is asked */
 };

@@ -143,6 +143,29 @@ static void lists_functions_of_the_tracer(void **state)
 	world_linux_free(w);
 }
 
+/* Whatever the kernel would list. */
+static void lists_functions_of_a_file(void **state)
+{
+	struct world_linux_options o = files;
+	struct buf b = { 0 };
+	struct world *w;
+	struct err e;
+
+	(void)state;
+	o.tracefs = "tests/data/none";
+	o.functions = "tests/data/world/tracing/available_filter_functions";
+	w = world_linux_new(&o);
+	assert_true(w->ops->functions(w, STR("*"), add_pair, &b, &e));
+	assert_string_equal(buf_text(&b), "vfs_read: vfs_readv: mod_func:mod ");
+	world_linux_free(w);
+	o.functions = "tests/data/none";
+	w = world_linux_new(&o);
+	assert_false(w->ops->functions(w, STR("vfs_read"), add_pair, &b, &e));
+	assert_non_null(strstr(e.text, "tests/data/none"));
+	buf_free(&b);
+	world_linux_free(w);
+}
+
 static void lists_symbols_where_there_is_nothing_better(void **state)
 {
 	struct world_linux_options o = files;
@@ -338,6 +361,7 @@ int main(void)
 		cmocka_unit_test(resolves_names_to_files),
 		cmocka_unit_test(says_why_a_name_has_no_file),
 		cmocka_unit_test(lists_functions_of_the_tracer),
+		cmocka_unit_test(lists_functions_of_a_file),
 		cmocka_unit_test(lists_symbols_where_there_is_nothing_better),
 		cmocka_unit_test(answers_small_questions),
 		cmocka_unit_test(knows_the_pid_namespace),

@@ -83,7 +83,7 @@ static void print_proto(struct list *l, const struct variant *v)
 	bool variadic;
 	u32 n;
 	struct err e = { 0 };
-	struct btf *btf = l->w->ops->btf(l->w, &e);
+	struct btf *btf = v->proto_btf ? v->proto_btf : l->w->ops->btf(l->w, &e);
 
 	if (!btf || !btf_proto(btf, v->proto, &proto, &n, &variadic))
 		return;

@@ -104,7 +104,8 @@ struct load {
 	const struct uprog *prog;
 	const struct bpf_insn *insns;
 	u32 btf_id;
-	int module; /* descriptor of the types btf_id is of, -1 the kernel's */
+	/* Descriptor of what btf_id is of: a module's types or a program; -1 the kernel. */
+	int owner;
 };
 
 /*
@@ -175,7 +176,8 @@ static int try_load(const struct load *ld, char *log, u32 log_size)
 {
 	LIBBPF_OPTS(bpf_prog_load_opts, o, .expected_attach_type = attach_type(ld->live, ld->prog),
 	            .attach_btf_id = ld->btf_id,
-	            .attach_btf_obj_fd = ld->module >= 0 ? (u32)ld->module : 0,
+	            /* The call has one place for both kinds of owner. */
+	            .attach_btf_obj_fd = ld->owner >= 0 ? (u32)ld->owner : 0,
 	            .prog_flags = ld->prog->may_sleep ? BPF_F_SLEEPABLE : 0,
 	            .log_level = log ? 1 : 0, .log_buf = log, .log_size = log_size);
 
@@ -228,25 +230,38 @@ static void log_accepted(const struct load *ld, struct buf *log)
 	free(text);
 }
 
+/* Opens what the site's function is of. */
+static bool open_owner(struct load *ld, const struct usite *s, struct err *e)
+{
+	ld->owner = -1;
+	if (s->module)
+		return kern_module_types(s->module, &ld->owner, e);
+	if (!s->bpf_prog)
+		return true;
+	ld->owner = bpf_prog_get_fd_by_id(s->bpf_prog);
+	if (ld->owner < 0)
+		return err_sys(e, -ld->owner, "%s can not be traced: its program is gone", s->name);
+	return true;
+}
+
 /* A program for one site, or for all of them; -1 and *e when the kernel refuses it. */
 static int load_site(struct load *ld, u32 site, const struct live_options *o, struct err *e)
 {
 	const struct usite *s = &ld->prog->sites[site];
 	bool own = prog_kinds[ld->prog->kind].per_site;
-	const char *module = own ? s->module : NULL;
 	int fd;
 
 	ld->btf_id = own ? s->btf_id : 0;
-	ld->module = -1;
-	if (module && !kern_module_types(module, &ld->module, e))
+	ld->owner = -1;
+	if (own && !open_owner(ld, s, e))
 		return -1;
 	fd = try_load(ld, NULL, 0);
 	if (fd < 0)
 		refused(ld, -fd, o->log, e);
 	else if (site == 0 && o->whole_log)
 		log_accepted(ld, o->log);
-	if (module)
-		close(ld->module);
+	if (ld->owner >= 0)
+		close(ld->owner);
 	return MAX(fd, -1);
 }
 

@@ -37,6 +37,10 @@ static const struct {
 	  NULL },
 	{ "stack size", "the script needs more stack than the kernel allows (512 bytes)", NULL },
 	{ "is not allowed", "this kernel does not allow what the script does here", NULL },
+	{ "recursively attach", "this kernel traces no tracing programs (fentry, fexit, iter)",
+	  NULL },
+	{ "only JITed", "the BPF program to trace is interpreted, not compiled to machine code",
+	  "sysctl net.core.bpf_jit_enable=1, and load it anew" },
 	{ "missing btf", "this kernel has no type information (CONFIG_DEBUG_INFO_BTF)", NULL },
 	{ "not found in kernel", "this kernel does not have what the probe needs", NULL },
 };

@@ -76,6 +76,7 @@ void targets_tracepoint(struct targets *t); /* tracepoint */
 void targets_rawtp(struct targets *t);      /* rawtracepoint, btftracepoint */
 void targets_kprobe(struct targets *t);     /* kprobe, kretprobe */
 void targets_fentry(struct targets *t);     /* fentry, fexit */
+void targets_bpf(struct targets *t);        /* the same of a BPF program */
 void targets_uprobe(struct targets *t);     /* uprobe, uretprobe */
 void targets_usdt(struct targets *t);       /* usdt */
 void targets_standin(struct targets *t);    /* kprobe, kretprobe where the kernel has none */

@@ -286,6 +286,15 @@ void targets_fentry(struct targets *t)
 	const char *module = part ? t->parts[0] : NULL;
 	struct typed f = { .t = t };
 
+	if (module && strcmp(module, "bpf") == 0) {
+		targets_bpf(t);
+		return;
+	}
+	if (part == 2) {
+		diag_error(t->diags, targets_loc(t, 0), "%s of three parts is %s:bpf:ID:NAME",
+		           t->provider->full, t->provider->full);
+		return;
+	}
 	if (!fentry_works(t))
 		return;
 	if (module && glob_is(str_of(module)))

@@ -20,6 +20,16 @@
 
 struct world;
 
+/* A function of a loaded BPF program. */
+struct bpf_function {
+	u32 prog_id;
+	const char *prog; /* the program's name in the kernel, at most 15 bytes */
+	const char *name;
+	bool is_main;     /* where the program starts */
+	struct btf *btf;  /* the program's types, NULL: it has none */
+	u32 btf_id;
+};
+
 struct world_ops {
 	/* Kernel BTF, or NULL and *e with a sentence saying what is missing. */
 	struct btf *(*btf)(struct world *w, struct err *e);
@@ -55,6 +65,10 @@ struct world_ops {
 	bool (*functions)(struct world *w, struct str glob,
 			  bool (*cb)(void *ctx, const char *name, const char *module), void *ctx,
 			  struct err *e);
+	/* Functions of the BPF programs that are loaded, until cb returns false; a program without
+	 * types by its name alone. */
+	bool (*bpf_functions)(struct world *w, bool (*cb)(void *ctx, const struct bpf_function *f),
+			      void *ctx, struct err *e);
 	u64 (*kaddr)(struct world *w, const char *symbol); /* 0: unknown */
 	bool (*cgroupid)(struct world *w, const char *path, u64 *id, struct err *e);
 	/* With at least the `wanted` FEATURE_* asked for. */

@@ -23,6 +23,7 @@
 #include "base/file.h"
 #include "base/hmap.h"
 #include "kern/live.h"
+#include "run/bpf_list.h"
 #include "run/process.h"
 #include "run/resolve.h"
 #include "run/tracefs.h"
@@ -43,6 +44,7 @@ struct world_linux {
 	struct hmap modules; /* name -> struct btf * */
 	VEC(struct btf *) module_list;
 	struct kallsyms *kallsyms;
+	struct bpf_list *bpf_list;
 	struct hmap formats; /* "group/name" -> struct tpformat * */
 	struct hmap elfs;    /* path -> struct elf * */
 	struct hmap paths;   /* name -> resolved path */
@@ -462,6 +464,19 @@ static bool world_functions(struct world *w, struct str glob, function_cb *cb, v
 	return k != NULL;
 }
 
+static bool world_bpf_functions(struct world *w,
+                                bool (*cb)(void *ctx, const struct bpf_function *f), void *ctx,
+                                struct err *e)
+{
+	struct world_linux *l = linux_of(w);
+
+	if (!l->bpf_list)
+		l->bpf_list = bpf_list_new(e);
+	if (l->bpf_list)
+		bpf_list_each(l->bpf_list, cb, ctx);
+	return l->bpf_list != NULL;
+}
+
 /* ---- the rest ------------------------------------------------------------------------------- */
 
 /* On 64-bit kernels the inode number of a cgroup's directory is its id (kernfs). */
@@ -510,6 +525,7 @@ static const struct world_ops ops = {
 	.files = world_files,
 	.process_files = world_process_files,
 	.functions = world_functions,
+	.bpf_functions = world_bpf_functions,
 	.kaddr = world_kaddr,
 	.cgroupid = world_cgroupid,
 	.features = world_features,
@@ -598,6 +614,7 @@ void world_linux_free(struct world *w)
 	for (u32 i = 0; i < l->module_list.n; i++)
 		btf_unref(l->module_list.v[i]);
 	btf_unref(l->btf);
+	bpf_list_free(l->bpf_list);
 	kallsyms_close(l->kallsyms);
 	tracefs_close(&l->tracefs);
 	hmap_free(&l->formats);

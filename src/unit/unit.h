@@ -165,6 +165,7 @@ struct usite {
 	u64 tracepoint_id;  /* TRACEPOINT: the id of tracefs */
 	u32 btf_id;         /* TPBTF, FENTRY, FEXIT: id of the function (or btf_trace_ typedef) */
 	const char *module; /* ... the module it is of, NULL the kernel itself */
+	u32 bpf_prog;       /* ... the BPF program it is of, by its id, 0 none */
 	u32 perf_config;    /* SOFTWARE, HARDWARE: PERF_COUNT_*; WATCHPOINT: HW_BREAKPOINT_* */
 	u64 period;         /* SOFTWARE, HARDWARE: events; INTERVAL, PROFILE: nanoseconds;
 			      WATCHPOINT: bytes watched */

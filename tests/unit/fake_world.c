@@ -263,6 +263,25 @@ static void fake_modules(struct world *w, bool (*cb)(void *ctx, const char *name
 	cb(ctx, "mine");
 }
 
+static bool fake_bpf_functions(struct world *w, bool (*cb)(void *ctx, const struct bpf_function *f),
+                               void *ctx, struct err *e)
+{
+	struct btf *b = fake_btf(w, e);
+	const struct bpf_function all[] = {
+		{ 7, "cut_to_15_bytes", "vfs_read", true, b,
+		  btf_find(b, BTF_KIND_FUNC, "vfs_read") },
+		{ 7, "cut_to_15_bytes", "vfs_open", false, b,
+		  btf_find(b, BTF_KIND_FUNC, "vfs_open") },
+		{ 9, "other", "vfs_read", true, b, btf_find(b, BTF_KIND_FUNC, "vfs_read") },
+		{ 11, "bare", "bare", true, NULL, 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		if (!cb(ctx, &all[i]))
+			break;
+	return true;
+}
+
 /* ---- tracepoints ------------------------------------------------------------------------------ */
 
 #define COMMON                                                                                     \
@@ -434,6 +453,7 @@ static const struct world_ops fake_ops = {
 	.process_files = fake_process_files,
 	.files = fake_files,
 	.functions = fake_functions,
+	.bpf_functions = fake_bpf_functions,
 	.kaddr = fake_kaddr,
 	.cgroupid = fake_cgroupid,
 	.features = fake_features,

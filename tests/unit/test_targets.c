@@ -85,11 +85,26 @@ static const char *sites(struct run *r)
 	return text;
 }
 
+struct place_row {
+	const char *script, *sites;
+};
+
+static void check_places(const struct place_row *row)
+{
+	struct run r;
+
+	setup(&r);
+	expand(&r, row->script);
+	if (!r.ok)
+		print_message("%s: %s\n", row->script, r.diags.list.v[0].text);
+	assert_true(r.ok);
+	assert_string_equal(sites(&r), row->sites);
+	teardown(&r);
+}
+
 static void test_names(void **state)
 {
-	static const struct {
-		const char *script, *sites;
-	} rows[] = {
+	static const struct place_row rows[] = {
 		{ "begin {} END {}", "BEGIN | END" },
 		{ "BEGIN, END { }", "BEGIN | END" },
 		{ "t:vmscan:* { @ = count(); }", "tracepoint:vmscan:mm_vmscan_lru_isolate "
@@ -136,17 +151,8 @@ static void test_names(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct run r;
-
-		setup(&r);
-		expand(&r, rows[i].script);
-		if (!r.ok)
-			print_message("%s: %s\n", rows[i].script, r.diags.list.v[0].text);
-		assert_true(r.ok);
-		assert_string_equal(sites(&r), rows[i].sites);
-		teardown(&r);
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		check_places(&rows[i]);
 }
 
 struct error_row {
@@ -251,6 +257,36 @@ static void test_errors_of_kinds(void **state)
 		check_error(&rows[i]);
 }
 
+static void test_bpf_programs(void **state)
+{
+	static const struct place_row places[] = {
+		{ "f:bpf:vfs_read {}", "fentry:bpf:7:vfs_read | fentry:bpf:9:vfs_read" },
+		{ "fexit:bpf:9:vfs_* {}", "fexit:bpf:9:vfs_read" },
+		{ "f:bpf:*:vfs_open {}", "fentry:bpf:7:vfs_open" },
+		{ "f:bpf:cut_* {}", "fentry:bpf:7:cut_to_15_bytes" },
+	};
+	static const struct error_row errors[] = {
+		{ "f:bpf:vfs_reed {}", "No matches for fentry bpf:vfs_reed.",
+		  "did you mean 'vfs_read'?" },
+		{ "f:bpf:bare {}", "The BPF program bare has no types, so it can not be traced.",
+		  "its author has to load it with BTF, as libbpf does for objects compiled with "
+		  "-g" },
+		{ "f:bpf:ba* {}", "No matches for fentry bpf:ba*.", NULL },
+		{ "f:bpf:8:vfs_read {}", "There is no BPF program with the id 8.",
+		  "bpftool prog show lists them" },
+		{ "f:bpf:0:x {}", "'0' is not the id of a BPF program",
+		  "write it as fentry:bpf:[ID:]NAME" },
+		{ "f:bpf:7a:x {}", "'7a' is not the id of a BPF program", NULL },
+		{ "f:mine:7:x {}", "fentry of three parts is fentry:bpf:ID:NAME", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		check_places(&places[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(errors); i++)
+		check_error(&errors[i]);
+}
+
 static void test_missing_features(void **state)
 {
 	struct run r;
@@ -264,6 +300,8 @@ static void test_missing_features(void **state)
 	expand(&r, "kprobe:oom_kill_process {}");
 	assert_non_null(strstr(r.diags.list.v[0].hint, "oom:mark_victim"));
 	expand(&r, "fentry:vfs_read {}");
+	assert_non_null(strstr(r.diags.list.v[0].text, "no fentry"));
+	expand(&r, "fentry:bpf:vfs_read {}");
 	assert_non_null(strstr(r.diags.list.v[0].text, "no fentry"));
 	teardown(&r);
 }
@@ -501,6 +539,7 @@ int main(void)
 		cmocka_unit_test(opens_modules_when_needed),
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_errors_of_kinds),
+		cmocka_unit_test(test_bpf_programs),
 		cmocka_unit_test(test_missing_features),
 		cmocka_unit_test(test_missing_probes),
 		cmocka_unit_test(test_kprobe_otherwise),

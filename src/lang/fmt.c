@@ -220,6 +220,21 @@ static struct token fmt_peek(const struct fmt *f)
 	return lex_next(&ahead);
 }
 
+/* Two signs that would be one token without a blank: "- -x". */
+static bool joins(const struct fmt *f)
+{
+	switch (f->prev.kind) {
+	case TOKEN_SUB:
+		return f->tok.kind == TOKEN_SUB || f->tok.kind == TOKEN_DEC;
+	case TOKEN_ADD:
+		return f->tok.kind == TOKEN_ADD || f->tok.kind == TOKEN_INC;
+	case TOKEN_AND:
+		return f->tok.kind == TOKEN_AND;
+	default:
+		return false;
+	}
+}
+
 static bool sticks_to_next(const struct fmt *f)
 {
 	switch (f->prev.kind) {
@@ -230,7 +245,7 @@ static bool sticks_to_next(const struct fmt *f)
 	case TOKEN_DOTDOT:
 		return true;
 	default:
-		return f->prev_unary;
+		return f->prev_unary && !joins(f);
 	}
 }
 

@@ -99,6 +99,7 @@ static const char *const stack_words[] = {
 	[STACK_BPFTRACE] = "bpftrace",
 	[STACK_PERF] = "perf",
 	[STACK_RAW] = "raw",
+	[STACK_BUILD_ID] = "build_id",
 };
 
 static const char *set_missing_probes(struct config *c, const struct value *v)
@@ -119,7 +120,7 @@ static const char *set_stack_mode(struct config *c, const struct value *v)
 			c->stack_mode = i;
 			return NULL;
 		}
-	return "bpftrace, perf or raw";
+	return "bpftrace, perf, raw or build_id";
 }
 
 static const char *set_demangle(struct config *c, const struct value *v)

@@ -155,9 +155,13 @@ static const struct {
 	bool is_walk;
 	enum stack_walk walk;
 } modes[] = {
-	{ "bpftrace", STACK_BPFTRACE, false, 0 }, { "perf", STACK_PERF, false, 0 },
-	{ "raw", STACK_RAW, false, 0 },           { "fp", 0, true, WALK_FP },
-	{ "dwarf", 0, true, WALK_AUTO },          { "copy", 0, true, WALK_COPY },
+	{ "bpftrace", STACK_BPFTRACE, false, 0 },
+	{ "perf", STACK_PERF, false, 0 },
+	{ "raw", STACK_RAW, false, 0 },
+	{ "build_id", STACK_BUILD_ID, false, 0 },
+	{ "fp", 0, true, WALK_FP },
+	{ "dwarf", 0, true, WALK_AUTO },
+	{ "copy", 0, true, WALK_COPY },
 };
 
 static bool stack_mode(struct infer *in, const struct node *a, bool user, struct type *t)
@@ -166,7 +170,7 @@ static bool stack_mode(struct infer *in, const struct node *a, bool user, struct
 
 	near_init(&near, infer_text(in, a->string));
 	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
-		if (modes[i].is_walk && !user)
+		if (!user && (modes[i].is_walk || modes[i].mode == STACK_BUILD_ID))
 			continue;
 		if (!str_is(a->string, modes[i].name)) {
 			near_offer(&near, modes[i].name);
@@ -179,7 +183,7 @@ static bool stack_mode(struct infer *in, const struct node *a, bool user, struct
 		return true;
 	}
 	infer_error(in, a->loc, "Unknown stack mode: '%.*s'", STR_ARG(a->string));
-	infer_hint(in, user ? "use one of bpftrace, perf, raw, fp, dwarf, copy"
+	infer_hint(in, user ? "use one of bpftrace, perf, raw, build_id, fp, dwarf, copy"
 	                    : "use one of bpftrace, perf, raw");
 	return false;
 }

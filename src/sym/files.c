@@ -39,6 +39,8 @@ struct slot {
 	int fd;
 	bool asked; /* what its table is has been found out */
 	s32 table;  /* -1: no names */
+	bool id_read;
+	char build_id[64]; /* "": none, or not read yet */
 };
 
 struct table {
@@ -274,4 +276,23 @@ struct symfile *files_names(struct files *s, struct file_id id, const struct deb
 		return NULL;
 	s->tables[f->table].used = ++s->clock;
 	return s->tables[f->table].names;
+}
+
+const char *files_build_id(struct files *s, struct file_id id)
+{
+	struct slot *f = &s->slots[id.slot];
+	struct elf *elf;
+	struct err e;
+
+	if (!files_holds(s, id))
+		return "";
+	f->used = ++s->clock;
+	if (!f->id_read) {
+		f->id_read = true;
+		elf = elf_open(files_path(s, id).text, &e);
+		if (!elf || !elf_build_id(elf, f->build_id))
+			f->build_id[0] = 0;
+		elf_close(elf);
+	}
+	return f->build_id;
 }

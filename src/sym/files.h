@@ -27,6 +27,8 @@ bool files_holds(const struct files *s, struct file_id id);
  * held any more. Valid until the next call. */
 struct symfile *files_names(struct files *s, struct file_id id,
                             const struct debugfile_place *where);
+/* Its build-id in hexadecimal, "" when it has none or is not held any more. */
+const char *files_build_id(struct files *s, struct file_id id);
 /* A path by which it can be opened, "" when it is not held any more. */
 struct files_path {
 	char text[32];

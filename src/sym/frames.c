@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Stacks in the three shapes of bpftrace's stack modes. Where source lines are wanted and known, a
+ * Stacks in the shapes of bpftrace's stack modes. Where source lines are wanted and known, a
  * frame is followed by "@file:line", and the functions that were inlined into it have lines
  * of their own before it.
  */
@@ -68,10 +68,25 @@ static void print_user(struct buf *b, const struct frame *f)
 		buf_printf(b, " (%s)", module[0] ? module : "[unknown]");
 }
 
+static void print_build_id(struct buf *b, const struct frame *f)
+{
+	u64 off = 0;
+	const char *id = f->pid == FRAMES_KERNEL
+	                         ? ""
+	                         : sym_user_build_id(f->sym, (u32)f->pid, f->ip, &off);
+
+	if (id[0])
+		buf_printf(b, "%s 0x%02" PRIx64, id, off);
+	else
+		buf_printf(b, "%" PRIx64, f->ip);
+}
+
 static void frame_print(struct buf *b, const struct frame *f)
 {
 	if (f->mode == FRAMES_RAW)
 		buf_printf(b, "%" PRIx64, f->ip);
+	else if (f->mode == FRAMES_BUILD_ID)
+		print_build_id(b, f);
 	else if (f->pid == FRAMES_KERNEL)
 		print_kernel(b, f);
 	else

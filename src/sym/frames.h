@@ -12,6 +12,7 @@ enum frames_mode {
 	FRAMES_BPFTRACE, /* eight blanks, name+off */
 	FRAMES_PERF,     /* tab, address, name+off, for user frames the file in parentheses */
 	FRAMES_RAW,      /* address */
+	FRAMES_BUILD_ID, /* build-id of the file, offset in it; else as FRAMES_RAW */
 };
 
 #define FRAMES_KERNEL (-1)

@@ -124,6 +124,11 @@ u32 sym_user_lines(struct sym *s, enum sym_kind kind, u32 pid, u64 addr, struct 
 	return usym_lines(s->user, pid, addr - back(kind, addr), out, max);
 }
 
+const char *sym_user_build_id(struct sym *s, u32 pid, u64 addr, u64 *off)
+{
+	return usym_build_id(s->user, pid, addr, off);
+}
+
 void sym_note_process(struct sym *s, u32 pid)
 {
 	usym_note(s->user, pid);

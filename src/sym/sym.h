@@ -43,6 +43,9 @@ void sym_user_name(struct sym *s, struct buf *b, u32 pid, u64 addr);
 struct line_frame;
 u32 sym_user_lines(struct sym *s, enum sym_kind kind, u32 pid, u64 addr, struct line_frame *out,
                    u32 max);
+/* The build-id, in hexadecimal, of the file that is mapped there and the address's offset in that
+ * file; "" when there is none. Valid until the next call. */
+const char *sym_user_build_id(struct sym *s, u32 pid, u64 addr, u64 *off);
 /* Reads (again) the maps of a process now, so that its addresses can be named after it has
  * ended. Cheap when nothing changed; silently does nothing when it is gone. */
 void sym_note_process(struct sym *s, u32 pid);

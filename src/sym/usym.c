@@ -368,3 +368,14 @@ u32 usym_lines(struct usym *u, u32 pid, u64 addr, struct line_frame *out, u32 ma
 	                     symfile_vaddr(names, addr - m->start + m->offset), u->demangled, out,
 	                     max);
 }
+
+const char *usym_build_id(struct usym *u, u32 pid, u64 addr, u64 *off)
+{
+	struct proc *p = pid ? proc_get(u, pid) : NULL;
+	const struct procmap *m = p ? proc_map(u, p, addr) : NULL;
+
+	if (!m || !m->inode || m->path[0] != '/')
+		return "";
+	*off = addr - m->start + m->offset;
+	return files_build_id(u->files, map_file(u, p, m));
+}

@@ -22,6 +22,8 @@ void usym_free(struct usym *u);
 struct usym_place usym_find(struct usym *u, u32 pid, u64 addr);
 /* The source lines of an address, see lines_find(). */
 u32 usym_lines(struct usym *u, u32 pid, u64 addr, struct line_frame *out, u32 max);
+/* See sym_user_build_id(). */
+const char *usym_build_id(struct usym *u, u32 pid, u64 addr, u64 *off);
 /* Takes in what the process has mapped now. */
 void usym_note(struct usym *u, u32 pid);
 

@@ -60,7 +60,7 @@ enum series_kind { SERIES_LAST, SERIES_AVG, SERIES_MAX, SERIES_MIN, SERIES_SUM }
 /* Which memory a pointer points into. NONE: decided at run time by the address itself. */
 enum space { SPACE_NONE, SPACE_USER, SPACE_KERNEL };
 
-enum stack_mode { STACK_BPFTRACE, STACK_PERF, STACK_RAW };
+enum stack_mode { STACK_BPFTRACE, STACK_PERF, STACK_RAW, STACK_BUILD_ID };
 /* How the frames of a user stack are found. */
 enum stack_walk {
 	WALK_AUTO, /* by unwind tables, what they do not know by frame pointers */

@@ -212,7 +212,10 @@ static void print_site(struct buf *b, enum attach_kind kind, const struct usite 
 static void print_settings(struct buf *b, const struct unit *u)
 {
 	static const char *const modes[] = {
-		[STACK_BPFTRACE] = "bpftrace", [STACK_PERF] = "perf", [STACK_RAW] = "raw"
+		[STACK_BPFTRACE] = "bpftrace",
+		[STACK_PERF] = "perf",
+		[STACK_RAW] = "raw",
+		[STACK_BUILD_ID] = "build_id",
 	};
 
 	buf_printf(b, "unit %s: strings %u bytes, cut mark ", u->source_name, u->max_strlen);

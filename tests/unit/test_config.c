@@ -102,7 +102,7 @@ static void test_wrong(void **state)
 		{ "max_strlen = 70000", "must be a number from 8 to 65536", NULL },
 		{ "missing_probes = maybe", "must be error, warn or ignore", NULL },
 		{ "missing_probes = 1", "must be error, warn or ignore", NULL },
-		{ "stack_mode = x", "must be bpftrace, perf or raw", NULL },
+		{ "stack_mode = x", "must be bpftrace, perf, raw or build_id", NULL },
 		{ "print_maps_on_exit = 2", "must be true or false", NULL },
 		{ "print_maps_on_exit = yes", "must be true or false", NULL },
 		{ "str_trunc_trailer = 1", "must be a string", NULL },

@@ -58,6 +58,9 @@ struct infer {
 
 /* ---- infer.c -------------------------------------------------------------------------------- */
 
+/* Says that nothing is ever put into the map that `n` names; returns NULL. */
+const struct type *infer_undefined_map(struct infer *in, const struct node *n,
+				       const struct map_info *m);
 /* Report in the last pass, once for each place and text. Return NULL, for rules to return. */
 const struct type *infer_error(struct infer *in, struct loc loc, const char *fmt, ...)
 	PRINTF_LIKE(3, 4);

@@ -26,8 +26,8 @@ const struct type *infer_call_format(struct infer *in, struct node *n)
 	return &type_none;
 }
 
-static const struct type *undefined_map(struct infer *in, const struct node *n,
-                                        const struct map_info *m)
+const struct type *infer_undefined_map(struct infer *in, const struct node *n,
+                                       const struct map_info *m)
 {
 	struct near near;
 
@@ -51,7 +51,7 @@ static struct map_info *whole_map(struct infer *in, struct node *n)
 		return NULL;
 	}
 	if (in->final && !m->assigned)
-		return (void)undefined_map(in, a, m), NULL;
+		return (void)infer_undefined_map(in, a, m), NULL;
 	return m;
 }
 

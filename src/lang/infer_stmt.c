@@ -424,7 +424,7 @@ static const struct type *pair_type(struct infer *in, struct node *n)
 		return infer_error(in, n->each.map->loc, "%s has no keys to loop over",
 		                   m->sym->name);
 	if (!m->sym->key || !m->sym->value)
-		return NULL;
+		return infer_undefined_map(in, n->each.map, m);
 	parts[0] = m->sym->key;
 	parts[1] = infer_map_readable(m->sym->value);
 	if (!parts[1])

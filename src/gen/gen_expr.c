@@ -6,6 +6,8 @@
  */
 #include "gen/emit.h"
 
+#include <assert.h>
+
 void gen_narrow(struct gen *g, const struct type *t, enum reg r)
 {
 	u32 shift = 64 - t->size * 8;
@@ -481,6 +483,7 @@ static void cast(struct gen *g, const struct node *n)
 {
 	const struct node *e = n->cast.e;
 
+	assert(n->type);
 	if (type_is_agg(e->type) || type_is_scalar(e->type)) {
 		gen_value(g, e);
 		if (n->type->kind == TYPE_BOOL) {

@@ -409,12 +409,13 @@ static void expand_choice(struct targets *t, struct attach *first)
 
 		vec_add(t->arena, &t->script->notes, note);
 	} else {
-		struct attach all = *first;
+		struct attach *all = arena_new(t->arena, struct attach);
 
+		*all = *first;
 		for (a = first; a->or_else;)
 			a = a->or_else;
-		all.loc.len = a->loc.off + a->loc.len - all.loc.off;
-		t->attach = &all;
+		all->loc.len = a->loc.off + a->loc.len - all->loc.off;
+		t->attach = all;
 		targets_absent(t, UINT32_MAX, buf_text(&reasons),
 		               "none of these probes is to be had");
 	}

@@ -393,7 +393,13 @@ static bool read_cie(struct reader *rd, struct cursor c, bool wide, struct cie *
 	while (c.p < c.end && *c.p)
 		c.p++;
 	fixed(&c, 1);
-	if (c.bad || (version == 4 && (fixed(&c, 1) != 8 || fixed(&c, 1) != 0)))
+	if (version == 4) {
+		u64 address_size = fixed(&c, 1), segment_size = fixed(&c, 1);
+
+		if (address_size != 8 || segment_size)
+			return false;
+	}
+	if (c.bad)
 		return false;
 	cie->code_align = uleb(&c);
 	cie->data_align = sleb(&c);

@@ -457,7 +457,7 @@ bool parse_library(struct script *s, const char *text, struct diags *d)
 		.lex = { source, s->arena, 0 },
 		.errors_before = d->n_errors,
 	};
-	bool line_end;
+	bool line_end = false;
 	u32 comment;
 
 	*source = (struct source){ .name = "library", .text = text, .n = (u32)strlen(text) };

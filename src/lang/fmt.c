@@ -445,26 +445,6 @@ static void fmt_hash_line(struct fmt *f)
 	fmt_text(f, trimmed(f, (struct loc){ start, end - start }), 0);
 }
 
-/* Moves behind "__attribute__((...))" and ';' where they follow. */
-static void skip_definition_end(struct fmt *f)
-{
-	struct lexer ahead = f->lex;
-	struct token t = lex_next(&ahead);
-	u32 open = 0;
-
-	if (t.kind == TOKEN_NAME && str_is(t.text, "__attribute__")) {
-		do {
-			t = lex_next(&ahead);
-			open += t.kind == TOKEN_LPAREN;
-			open -= t.kind == TOKEN_RPAREN && open;
-		} while (open && t.kind != TOKEN_END);
-		f->lex = ahead;
-		t = lex_next(&ahead);
-	}
-	if (t.kind == TOKEN_SEMI)
-		f->lex = ahead;
-}
-
 /* A C definition, as it was written. */
 static void fmt_definition(struct fmt *f)
 {
@@ -479,7 +459,7 @@ static void fmt_definition(struct fmt *f)
 		ends = t.kind == TOKEN_SEMI || (t.kind == TOKEN_RBRACE && !is_typedef);
 	} while (t.kind != TOKEN_END && !t.problem && !(ends && !open));
 	if (t.kind == TOKEN_RBRACE)
-		skip_definition_end(f);
+		lex_skip_definition_end(&f->lex);
 	fmt_text(f, (struct loc){ start, f->lex.pos - start }, 0);
 }
 

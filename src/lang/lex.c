@@ -404,3 +404,22 @@ struct token lex_next(struct lexer *l)
 		t.problem_loc = t.loc;
 	return t;
 }
+
+void lex_skip_definition_end(struct lexer *l)
+{
+	struct lexer ahead = *l;
+	struct token t = lex_next(&ahead);
+	u32 open = 0;
+
+	if (t.kind == TOKEN_NAME && str_is(t.text, "__attribute__")) {
+		do {
+			t = lex_next(&ahead);
+			open += t.kind == TOKEN_LPAREN;
+			open -= t.kind == TOKEN_RPAREN && open;
+		} while (open && t.kind != TOKEN_END);
+		*l = ahead;
+		t = lex_next(&ahead);
+	}
+	if (t.kind == TOKEN_SEMI)
+		*l = ahead;
+}

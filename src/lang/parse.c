@@ -132,26 +132,6 @@ static void skip_hash_line(struct parser *p)
 		p->lex.pos += char_at(p, p->lex.pos) == '\\' && char_at(p, p->lex.pos + 1) ? 2 : 1;
 }
 
-/* Moves over "__attribute__((packed))" and the ';' behind a definition's '}'. */
-static void skip_definition_end(struct parser *p)
-{
-	struct lexer ahead = p->lex;
-	struct token t = lex_next(&ahead);
-	u32 open = 0;
-
-	if (t.kind == TOKEN_NAME && str_is(t.text, "__attribute__")) {
-		do {
-			t = lex_next(&ahead);
-			open += t.kind == TOKEN_LPAREN;
-			open -= t.kind == TOKEN_RPAREN;
-		} while (open && t.kind != TOKEN_END);
-		p->lex = ahead;
-		t = lex_next(&ahead);
-	}
-	if (t.kind == TOKEN_SEMI)
-		p->lex = ahead;
-}
-
 /* definition: ('struct' | 'union' | 'enum' | 'typedef') ... '{' ... '}' [';'], or up to ';' */
 static bool skip_definition(struct parser *p)
 {
@@ -171,7 +151,7 @@ static bool skip_definition(struct parser *p)
 		if (t.kind == TOKEN_RBRACE && --open == 0 && !is_typedef)
 			break;
 	}
-	skip_definition_end(p);
+	lex_skip_definition_end(&p->lex);
 	return true;
 }
 

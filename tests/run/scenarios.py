@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """End-to-end tests that need more than a directive: servers, watched memory, processes killed at
-the wrong moment. Each function named test_* is one; it returns None or what went wrong, and
-raises Skip with the reason when the machine can not do it."""
+the wrong moment. Each function named test_* here or in a scenarios_*.py is one; it returns None or
+what went wrong, and raises Skip with the reason when the machine can not do it."""
 import contextlib
 import functools
 import glob
 import http.server
+import importlib
 import os
 import re
 import shutil
@@ -602,6 +603,8 @@ def scripts_around():
 def test_every_script_is_formatted(context):
     """A script that parses has a usual form, which formatting leaves alone. That it means the same
     is checked by --fmt itself, which else refuses to print it."""
+    if context.in_vm:
+        raise Skip("the kernel has no part in it")
 
     def fmt(text):
         p = subprocess.run([context.memtap, "--fmt", "-"], input=text, capture_output=True,
@@ -852,10 +855,19 @@ class QuietHandler(http.server.SimpleHTTPRequestHandler):
         pass
 
 
+def all_tests():
+    """(name, function) of every test_* here and in the scenarios_*.py beside it."""
+    modules = [globals()]
+    for path in sorted(glob.glob(HERE + "/scenarios_*.py")):
+        modules.append(vars(importlib.import_module("run." + os.path.basename(path)[:-3])))
+    for names in modules:
+        for name, test in sorted(names.items()):
+            if name.startswith("test_") and test.__module__ == names["__name__"]:
+                yield name, test
+
+
 def run_all(report, context, pattern=None):
-    for name, test in sorted(globals().items()):
-        if not name.startswith("test_"):
-            continue
+    for name, test in all_tests():
         title = name[5:].replace("_", " ")
         if pattern and not re.search(pattern, "scenario: " + title):
             continue

@@ -138,10 +138,35 @@ static void put_value(struct gen *g, const struct node *a, struct mem word)
 	}
 }
 
+/* What printf() shows: of a row the items. */
+static const struct node *shown(struct gen *g, const struct node *n)
+{
+	const struct node *record = n->call.args->next;
+
+	if (!n->call.row)
+		return record;
+	if (record->kind != NODE_TUPLE) {
+		gen_error(g, record->loc,
+		          "printf() of a pinned iterator takes a record that is written out there");
+		return NULL;
+	}
+	return record->tuple.items;
+}
+
+static u32 count_list(const struct node *n)
+{
+	u32 count = 0;
+
+	for (; n; n = n->next)
+		count++;
+	return count;
+}
+
 static void seq_printf(struct gen *g, const struct node *n)
 {
 	const char *text = kernel_format(g, n);
-	u32 size = (u32)strlen(text) + 1, count = n->call.n_args - 1, i = 0;
+	const struct node *values = shown(g, n);
+	u32 size = (u32)strlen(text) + 1, count = count_list(values), i = 0;
 	struct mark m = frame_mark(g);
 	struct mem format, words;
 
@@ -153,7 +178,7 @@ static void seq_printf(struct gen *g, const struct node *n)
 	}
 	words = frame_alloc(g, MAX(count, 1u) * 8);
 	format = frame_alloc(g, ROUND_UP(size, 8u));
-	for (const struct node *a = n->call.args->next; a; a = a->next)
+	for (const struct node *a = values; a; a = a->next)
 		put_value(g, a, mem_at(words, (s32)(8 * i++)));
 	gen_literal(g, str_of(text), size, format, false);
 	load_file(g);

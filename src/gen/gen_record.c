@@ -113,8 +113,10 @@ static u32 add_record(struct gen *g, const struct urecord *r)
 	return g->u->records.n - 1;
 }
 
-/* A record whose arguments are the values of a list of nodes. */
-static void record_of(struct gen *g, struct urecord *r, const struct node *values)
+/* A record whose arguments are the values of a list of nodes, named as the fields of `row` or, when
+ * that is NULL, not at all. */
+static void record_of(struct gen *g, struct urecord *r, const struct node *values,
+                      const struct type *row)
 {
 	struct mark m = frame_mark(g);
 	struct temp length = { 0 };
@@ -127,8 +129,10 @@ static void record_of(struct gen *g, struct urecord *r, const struct node *value
 		n++;
 	args = arena_array(&g->u->arena, struct field, n);
 	n = 0;
-	for (const struct node *a = values; a; a = a->next)
-		args[n++].type = a->type;
+	for (const struct node *a = values; a; a = a->next, n++) {
+		args[n].type = a->type;
+		args[n].name = row ? row->fields[n].name : NULL;
+	}
 	last = lay_out(r, args, n);
 	rec = frame_alloc(g, r->size);
 	mem_store_imm(g, 8, rec, (s32)add_record(g, r));
@@ -147,31 +151,66 @@ static void record_of(struct gen *g, struct urecord *r, const struct node *value
 static void formatted(struct gen *g, const struct node *n, struct urecord *r)
 {
 	r->text = text_of(g, n->call.args);
-	record_of(g, r, n->call.args->next);
+	record_of(g, r, n->call.args->next, NULL);
+}
+
+/* printf of a record that was made elsewhere: it is sent as it is, its fields are the arguments. */
+static void whole_row(struct gen *g, const struct node *record, struct urecord *r)
+{
+	const struct type *t = record->type;
+	struct field *args = arena_array(&g->u->arena, struct field, t->n_fields);
+	struct mark m = frame_mark(g);
+	struct mem rec;
+
+	for (u32 i = 0; i < t->n_fields; i++) {
+		args[i] = t->fields[i];
+		args[i].off += 8;
+	}
+	r->args = args;
+	r->n_args = t->n_fields;
+	r->size = 8 + type_slot(t);
+	rec = frame_alloc(g, r->size);
+	mem_store_imm(g, 8, rec, (s32)add_record(g, r));
+	gen_store(g, record, t, mem_at(rec, 8), false);
+	send(g, r, rec, r->n_args, NULL);
+	frame_release(g, m);
+}
+
+static void printf_(struct gen *g, const struct node *n, struct urecord *r)
+{
+	const struct node *record = n->call.args->next;
+
+	r->text = text_of(g, n->call.args);
+	if (!n->call.row)
+		record_of(g, r, record, NULL);
+	else if (record->kind == NODE_TUPLE)
+		record_of(g, r, record->tuple.items, record->type);
+	else
+		whole_row(g, record, r);
 }
 
 static void values_(struct gen *g, const struct node *n, struct urecord *r)
 {
-	record_of(g, r, n->call.args);
+	record_of(g, r, n->call.args, NULL);
 }
 
 static void of_map(struct gen *g, const struct node *n, struct urecord *r)
 {
 	r->map = (s32)n->call.args->map.sym->index;
-	record_of(g, r, NULL);
+	record_of(g, r, NULL, NULL);
 }
 
 static void time_(struct gen *g, const struct node *n, struct urecord *r)
 {
 	r->text = n->call.args ? text_of(g, n->call.args) : "%H:%M:%S\n";
-	record_of(g, r, NULL);
+	record_of(g, r, NULL, NULL);
 }
 
 static void exit_(struct gen *g, const struct node *n, struct urecord *r)
 {
 	struct node zero = { .kind = NODE_INT, .type = &type_s64, .loc = n->loc };
 
-	record_of(g, r, n->call.args ? n->call.args : &zero);
+	record_of(g, r, n->call.args ? n->call.args : &zero, NULL);
 	code_goto(&g->c, g->exit_label);
 }
 
@@ -224,7 +263,7 @@ static void print_(struct gen *g, const struct node *n, struct urecord *r)
 	r->action = ACTION_PRINT_VALUE;
 	value = *what;
 	value.next = NULL;
-	record_of(g, r, &value);
+	record_of(g, r, &value, NULL);
 }
 
 /* One word of join(): the pointer at argv + i, then the string behind it; no pointer, no word. */
@@ -275,12 +314,13 @@ static const struct {
 	enum action action;
 	void (*emit)(struct gen *g, const struct node *n, struct urecord *r);
 } actions[] = {
-	{ FUNC_PRINTF, ACTION_PRINTF, formatted }, { FUNC_CAT, ACTION_CAT, formatted },
-	{ FUNC_SYSTEM, ACTION_SYSTEM, formatted }, { FUNC_ERRORF, ACTION_ERRORF, formatted },
-	{ FUNC_WARNF, ACTION_WARNF, formatted },   { FUNC_PRINT, ACTION_PRINT_VALUE, print_ },
-	{ FUNC_CLEAR, ACTION_CLEAR, of_map },      { FUNC_ZERO, ACTION_ZERO, of_map },
-	{ FUNC_TIME, ACTION_TIME, time_ },         { FUNC_JOIN, ACTION_JOIN, join_ },
-	{ FUNC_EXIT, ACTION_EXIT, exit_ },         { FUNC_UNWATCH, ACTION_UNWATCH, values_ },
+	{ FUNC_PRINTF, ACTION_PRINTF, printf_ },    { FUNC_HEADING, ACTION_HEADING, formatted },
+	{ FUNC_CAT, ACTION_CAT, formatted },        { FUNC_SYSTEM, ACTION_SYSTEM, formatted },
+	{ FUNC_ERRORF, ACTION_ERRORF, formatted },  { FUNC_WARNF, ACTION_WARNF, formatted },
+	{ FUNC_PRINT, ACTION_PRINT_VALUE, print_ }, { FUNC_CLEAR, ACTION_CLEAR, of_map },
+	{ FUNC_ZERO, ACTION_ZERO, of_map },         { FUNC_TIME, ACTION_TIME, time_ },
+	{ FUNC_JOIN, ACTION_JOIN, join_ },          { FUNC_EXIT, ACTION_EXIT, exit_ },
+	{ FUNC_UNWATCH, ACTION_UNWATCH, values_ },
 };
 
 bool gen_record(struct gen *g, const struct node *n)

@@ -116,6 +116,7 @@ struct node {
 			u32 n_args;
 			const struct func *f;      /* NULL when unknown: infer reports it */
 			u32 error;                 /* unused by the parser */
+			bool row; /* printf of a record's fields; set by infer */
 		} call;
 		u32 param;                         /* PARAM: N of $N, from 1 */
 		struct {                           /* MAP */

@@ -56,6 +56,7 @@ static const struct func funcs[] = {
 	{ ROW("join", FUNC_JOIN, 1, 2), .no_value = true },
 	{ ROW("errorf", FUNC_ERRORF, 1, FORMAT_MAX), .no_value = true },
 	{ ROW("warnf", FUNC_WARNF, 1, FORMAT_MAX), .no_value = true },
+	{ ROW("heading", FUNC_HEADING, 1, FORMAT_MAX), .no_value = true },
 	{ ROW("exit", FUNC_EXIT, 0, 1), .no_value = true },
 	/* maps */
 	{ ROW("clear", FUNC_CLEAR, 1, 1), .no_value = true },

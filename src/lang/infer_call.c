@@ -14,6 +14,7 @@ static const infer_rule rules[] = {
 	[FUNC_SYSTEM] = infer_call_format,
 	[FUNC_ERRORF] = infer_call_format,
 	[FUNC_WARNF] = infer_call_format,
+	[FUNC_HEADING] = infer_call_format,
 	[FUNC_PRINT] = infer_call_print,
 	[FUNC_CLEAR] = infer_call_clear,
 	[FUNC_ZERO] = infer_call_clear,

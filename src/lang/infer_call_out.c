@@ -6,7 +6,31 @@
 
 #include "unit/format.h"
 
-/* printf, cat, system, errorf, warnf: a literal format and the values it shows. */
+/* printf of one record and nothing else shows its fields, unless it has one directive for them all. */
+static bool is_row(const struct node *n, const char *format)
+{
+	const struct node *a = n->call.args->next;
+
+	if (n->call.f->id != FUNC_PRINTF || !a || a->next || !a->type || !type_is_record(a->type))
+		return false;
+	return a->type->n_fields == 1 || format_directives(format) != 1;
+}
+
+static const char *check_row(struct infer *in, const struct node *n, const char *format)
+{
+	const struct node *record = n->call.args->next;
+	u32 n_fields = record->type->n_fields, i = 0;
+	const struct type **types = arena_array(in->arena, const struct type *, n_fields);
+
+	if (record->kind == NODE_TUPLE)
+		for (const struct node *e = record->tuple.items; e; e = e->next)
+			types[i++] = e->type;
+	for (; i < n_fields; i++)
+		types[i] = record->type->fields[i].type;
+	return format_check(in->arena, format, types, n_fields);
+}
+
+/* printf, heading, cat, system, errorf, warnf: a literal format and the values it shows. */
 const struct type *infer_call_format(struct infer *in, struct node *n)
 {
 	const char *format = infer_literal(in, n, 0), *wrong;
@@ -20,7 +44,8 @@ const struct type *infer_call_format(struct infer *in, struct node *n)
 	}
 	if (!known)
 		return &type_none;
-	wrong = format_check(in->arena, format, types, i);
+	n->call.row = is_row(n, format);
+	wrong = n->call.row ? check_row(in, n, format) : format_check(in->arena, format, types, i);
 	if (wrong)
 		infer_error(in, n->loc, "%s: %s", n->call.f->name, wrong);
 	return &type_none;

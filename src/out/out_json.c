@@ -255,11 +255,45 @@ static void json_message(struct buf *b, const struct out *o, const struct urecor
 	buf_puts(b, "}\n");
 }
 
+/* A field of a row. An address that is shown by name is a name here too. */
+static void json_field(struct buf *b, const struct out *o, const struct value *v)
+{
+	struct buf text = { 0 };
+
+	if (v->type->kind != TYPE_KSYM && v->type->kind != TYPE_USYM) {
+		json_any(b, o, v);
+		return;
+	}
+	value_text(&text, o, v);
+	json_buf(b, &text);
+}
+
+/* {"type": "row", "data": {"pid": 1, "comm": "init"}} */
+static void json_named(struct buf *b, const struct out *o, const struct urecord *r,
+                       const void *record)
+{
+	json_head(b, "row");
+	for (u32 i = 0; i < r->n_args; i++) {
+		const struct field *f = &r->args[i];
+		struct value v = value_at_rest(f->type, (const u8 *)record + f->off);
+
+		buf_puts(b, i ? ", " : "{");
+		json_text(b, f->name);
+		buf_puts(b, ": ");
+		json_field(b, o, &v);
+	}
+	buf_puts(b, "}}\n");
+}
+
 static void json_printf(struct buf *b, const struct out *o, const struct urecord *r,
                         const void *record)
 {
 	struct buf text = { 0 };
 
+	if (r->n_args && r->args[0].name) {
+		json_named(b, o, r, record);
+		return;
+	}
 	format_print(&text, o, r->text, r->args, r->n_args, record);
 	if (r->action == ACTION_ERRORF || r->action == ACTION_WARNF) {
 		json_message(b, o, r, &text);

@@ -35,6 +35,13 @@ static void do_printf(struct events *ev, const struct urecord *r, const u8 *reco
 	ev->out.ops->printf_(text_of(ev), &ev->out, r, record);
 }
 
+/* Column titles have no place among objects. */
+static void do_heading(struct events *ev, const struct urecord *r, const u8 *record)
+{
+	if (!ev->options->json)
+		do_printf(ev, r, record);
+}
+
 /* In JSON part of the output; as text a message. */
 static void do_message(struct events *ev, const struct urecord *r, const u8 *record)
 {
@@ -260,6 +267,7 @@ static event_fn *const event_fns[] = {
 	[ACTION_EXIT] = do_exit,
 	[ACTION_ERRORF] = do_message,
 	[ACTION_WARNF] = do_message,
+	[ACTION_HEADING] = do_heading,
 	[ACTION_UNWATCH] = do_unwatch,
 	[ACTION_STACK] = do_stack,
 	[ACTION_PROCESS] = do_process,

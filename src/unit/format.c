@@ -128,6 +128,17 @@ bool format_next(const char **p, struct format_part *part, const char **problem)
 	return true;
 }
 
+u32 format_directives(const char *format)
+{
+	struct format_part part;
+	const char *problem;
+	u32 n = 0;
+
+	while (format_next(&format, &part, &problem))
+		n += part.has_directive;
+	return n;
+}
+
 static bool fits(const struct format_part *part, const struct type *t)
 {
 	switch (part->conv) {

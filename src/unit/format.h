@@ -26,6 +26,9 @@ struct format_part {
  * then *problem is a sentence, else NULL. */
 bool format_next(const char **p, struct format_part *part, const char **problem);
 
+/* How many values a format shows; of a wrong one those before the mistake. */
+u32 format_directives(const char *format);
+
 /* NULL when the arguments fit the format, else the sentence to show:
  * "not enough arguments for format string (1 supplied, 2 expected)",
  * "unsupported format specifier for type 'string[2]': d". Lives in the arena. */

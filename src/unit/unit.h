@@ -92,7 +92,7 @@ struct umap {
 /* ---- records: what programs send through the ring ------------------------------------------ */
 
 enum action {
-	ACTION_PRINTF,
+	ACTION_PRINTF,      /* args with names: the fields of a row */
 	ACTION_PRINT_MAP,   /* map, top, div */
 	ACTION_PRINT_KEYED, /* print(@m[k]): args[0] = key, args[1] = value; map names it. For an
 			       aggregation only the key: its cells are read and merged on arrival */
@@ -106,6 +106,7 @@ enum action {
 	ACTION_EXIT,        /* args[0] = exit code */
 	ACTION_ERRORF,      /* printf to stderr with the source position */
 	ACTION_WARNF,
+	ACTION_HEADING, /* printf that is not there in JSON */
 	ACTION_UNWATCH, /* args[0] = address: watchpoints on it are removed */
 	ACTION_STACK,   /* a copied stack: the bytes of struct unit_copy */
 	ACTION_PROCESS, /* first sight of a process whose addresses are printed, or one whose unwind

@@ -29,6 +29,7 @@ static const char *const action_names[] = {
 	[ACTION_EXIT] = "exit",
 	[ACTION_ERRORF] = "errorf",
 	[ACTION_WARNF] = "warnf",
+	[ACTION_HEADING] = "heading",
 	[ACTION_UNWATCH] = "unwatch",
 	[ACTION_STACK] = "stack",
 	[ACTION_PROCESS] = "process",
@@ -155,6 +156,8 @@ static void print_record(struct buf *b, const struct unit *u, u32 i)
 	for (u32 k = 0; k < r->n_args; k++) {
 		buf_printf(b, "  +%u ", r->args[k].off);
 		type_print(b, r->args[k].type);
+		if (r->args[k].name)
+			buf_printf(b, " %s", r->args[k].name);
 		buf_putc(b, '\n');
 	}
 }

@@ -185,6 +185,7 @@ static void act(struct lab *l, const struct out *o, struct interp_record rec)
 	case ACTION_PRINTF:
 	case ACTION_ERRORF:
 	case ACTION_WARNF:
+	case ACTION_HEADING:
 		o->ops->printf_(&l->output, o, r, rec.bytes);
 		break;
 	case ACTION_PRINT_MAP:

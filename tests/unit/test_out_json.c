@@ -198,11 +198,16 @@ static void test_empty_scalar(void **state)
 static void test_records(void **state)
 {
 	const struct field arg = { .type = type_str(&fixture_arena, 8, true) };
+	const struct field named = { .name = "comm", .type = arg.type };
 	struct urecord r = { .action = ACTION_PRINTF, .args = &arg, .n_args = 1, .text = "%s\n" };
 
 	(void)state;
 	out_json.printf_(fixture_start(), &fixture_out, &r, "a\xff\0\0\0\0\0");
 	fixture_is("{\"type\": \"printf\", \"data\": \"a\\ufffd\\n\"}\n");
+	r.args = &named;
+	out_json.printf_(fixture_start(), &fixture_out, &r, "a\0\0\0\0\0\0");
+	fixture_is("{\"type\": \"row\", \"data\": {\"comm\": \"a\"}}\n");
+	r.args = &arg;
 	r.action = ACTION_WARNF;
 	r.loc = (struct loc){ 10, 11 };
 	out_json.printf_(fixture_start(), &fixture_out, &r, "a\0\0\0\0\0\0");

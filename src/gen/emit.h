@@ -197,6 +197,10 @@ void gen_deref(struct gen *g, const struct node *n);
 /* The address space a pointer-like expression points into. */
 enum space gen_space(const struct gen *g, const struct node *n);
 
+/* ---- gen_iovec.c ---- */
+/* iovec(p, n, length, each) into dst, likewise. */
+void gen_iovec(struct gen *g, const struct node *n, const struct type *t, struct mem dst, bool pad);
+
 /* ---- gen_ctx.c ---- */
 /* r = argument i of the probe. */
 void gen_arg(struct gen *g, u32 i, struct loc loc);
@@ -289,6 +293,8 @@ void gen_text_concat(struct gen *g, const struct node *n, const struct type *t, 
 void gen_call(struct gen *g, const struct node *n);
 void gen_call_store(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
                     bool pad);
+/* buf(p, n) into dst; bytes behind its end are cleared when `pad` or when dst is on the stack. */
+void gen_buf(struct gen *g, const struct node *n, const struct type *t, struct mem dst, bool pad);
 /* True when storing n leaves the bytes of a string that was read, its NUL included, in r0; negative
  * when that failed, and the string is empty then. */
 bool gen_leaves_length(const struct node *n);

@@ -274,6 +274,26 @@ static void claim_scratch(struct gen *g, u32 dropped)
 		code_store(c, 8, R10, SCRATCH_HOME, R0);
 }
 
+static bool find_memory(void *ctx, struct node *n)
+{
+	bool *found = ctx;
+	bool plain = n->kind == NODE_INT || n->kind == NODE_BINARY || n->kind == NODE_UNARY ||
+	             (n->kind == NODE_BUILTIN && n->type->kind == TYPE_INT) ||
+	             (n->kind == NODE_MAP && !n->map.n_keys && type_is_scalar(n->type));
+
+	*found |= !plain;
+	return plain;
+}
+
+/* A predicate of plain numbers is looked at before memory is claimed: most events end here. */
+static bool needs_no_memory(struct node *pred)
+{
+	bool found = false;
+
+	ast_walk(pred, find_memory, &found);
+	return !found;
+}
+
 struct first_use {
 	const struct var_sym *var;
 	const struct node *node;
@@ -356,6 +376,7 @@ static void result_load(struct gen *g)
 static void body(struct gen *g)
 {
 	u32 dropped = code_label(&g->c), out = code_label(&g->c);
+	bool early;
 
 	g->exit_label = code_label(&g->c);
 	code_mov(&g->c, CTX, R1); /* taken away again where nobody reads it */
@@ -364,11 +385,14 @@ static void body(struct gen *g)
 	if (g->v->kind == ATTACH_TEST)
 		g->result = frame_pointer(g);
 	result_set(g, 1);
+	early = g->assume.scratch && g->v->pred && needs_no_memory(g->v->pred);
+	if (early)
+		gen_branch(g, g->v->pred, false, out);
 	if (g->assume.scratch)
 		claim_scratch(g, dropped);
 	result_set(g, 0);
 	place_vars(g);
-	if (g->v->pred)
+	if (g->v->pred && !early)
 		gen_branch(g, g->v->pred, false, g->exit_label);
 	gen_block(g, g->v->body);
 	code_bind(&g->c, g->exit_label);
@@ -519,6 +543,7 @@ static void copy_settings(struct unit *u, const struct script *s, const struct c
 	}
 	u->stack_mode = c->stack_mode;
 	u->ring_pages = c->ring_pages;
+	u->poll_ms = c->poll_ms;
 }
 
 bool gen_script(struct unit *u, const struct script *s, const struct config *c,

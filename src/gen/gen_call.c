@@ -249,8 +249,7 @@ static void store_str(struct gen *g, const struct node *n, const struct type *t,
 	                   !n->type->bounded, n->loc);
 }
 
-/* buf(p, n): a word with the length, then the bytes. */
-static void store_buf(struct gen *g, const struct node *n, const struct type *t, struct mem dst)
+void gen_buf(struct gen *g, const struct node *n, const struct type *t, struct mem dst, bool pad)
 {
 	const struct node *from = arg(n, 0), *len = arg(n, 1);
 	u32 max = MIN(t->count, n->type->count);
@@ -268,7 +267,8 @@ static void store_buf(struct gen *g, const struct node *n, const struct type *t,
 	else
 		space = source_address(g, from);
 	address = temp_save(g, R0);
-	mem_zero(g, dst, 8, type_slot(t));
+	if (pad || dst.base == MEM_STACK)
+		mem_zero(g, dst, 8, type_slot(t));
 	temp_load(g, length, R0);
 	mem_store(g, 8, dst, R0);
 	temp_load(g, address, R3);
@@ -385,7 +385,10 @@ void gen_call_store(struct gen *g, const struct node *n, const struct type *t, s
 		store_str(g, n, t, dst, pad);
 		break;
 	case FUNC_BUF:
-		store_buf(g, n, t, dst);
+		gen_buf(g, n, t, dst, true);
+		break;
+	case FUNC_IOVEC:
+		gen_iovec(g, n, t, dst, true);
 		break;
 	case FUNC_USYM:
 		store_usym(g, n, dst);

@@ -5,8 +5,8 @@
  *
  *     u64 number of the record in unit->records | args in their slots | the longest string
  *
- * A long string is laid out last and the record is sent only up to its NUL: a key of ten
- * bytes in a place of 1024 does not cost 1024.
+ * A long string or buffer is laid out last and the record is sent only up to its end: a key of
+ * ten bytes in a place of 1024 does not cost 1024.
  */
 #include "gen/emit.h"
 
@@ -21,13 +21,19 @@ static const char *text_of(struct gen *g, const struct node *n)
 	return arena_strndup(&g->u->arena, n->string.p, n->string.n);
 }
 
-/* The index of the argument to lay out last: the widest string of TRIM_MIN or more, else n. */
+static bool has_end(const struct type *t)
+{
+	return t->kind == TYPE_STR || t->kind == TYPE_BUF;
+}
+
+/* The index of the argument to lay out last: the widest string or buffer of TRIM_MIN or more, else
+ * n. */
 static u32 trimmed_arg(const struct field *args, u32 n)
 {
 	u32 best = n, size = TRIM_MIN - 1;
 
 	for (u32 i = 0; i < n; i++) {
-		if (args[i].type->kind == TYPE_STR && args[i].type->size > size) {
+		if (has_end(args[i].type) && args[i].type->size > size) {
 			best = i;
 			size = args[i].type->size;
 		}
@@ -85,6 +91,18 @@ static void trimmed_size(struct gen *g, struct mem rec, const struct field *last
 	code_alu_imm(&g->c, BPF_ADD, R3, (s32)last->off);
 }
 
+/* r3 = bytes of the record up to the end of its last buffer, whose first word says its length. */
+static void buffer_size(struct gen *g, struct mem rec, const struct field *last)
+{
+	u32 ok = code_label(&g->c), count = last->type->count;
+
+	mem_load(g, 8, R3, mem_at(rec, (s32)last->off));
+	code_if_imm(&g->c, BPF_JLE, R3, (s32)count, ok);
+	code_const(&g->c, R3, count);
+	code_bind(&g->c, ok);
+	code_alu_imm(&g->c, BPF_ADD, R3, (s32)last->off + 8);
+}
+
 /* Sends the record; counts it as lost when the ring is full. `length`: of the last string, or
  * NULL. */
 static void send(struct gen *g, const struct urecord *r, struct mem rec, u32 last,
@@ -94,13 +112,15 @@ static void send(struct gen *g, const struct urecord *r, struct mem rec, u32 las
 
 	if (length)
 		known_size(g, *length, &r->args[last]);
-	else if (last < r->n_args && rec.base == MEM_SCRATCH)
-		trimmed_size(g, rec, &r->args[last]);
-	else
+	else if (last == r->n_args || rec.base != MEM_SCRATCH)
 		code_const(&g->c, R3, r->size);
+	else if (r->args[last].type->kind == TYPE_BUF)
+		buffer_size(g, rec, &r->args[last]);
+	else
+		trimmed_size(g, rec, &r->args[last]);
 	code_map(&g->c, R1, gen_map_of(g, UMAP_RING));
 	mem_addr(g, rec, R2);
-	code_const(&g->c, R4, 0);
+	code_const(&g->c, R4, g->cfg->poll_ms ? BPF_RB_NO_WAKEUP : 0);
 	code_call(&g->c, BPF_FUNC_ringbuf_output);
 	code_if_imm(&g->c, BPF_JEQ, R0, 0, sent);
 	gen_count_data(g, UDATA_LOST);
@@ -111,6 +131,17 @@ static u32 add_record(struct gen *g, const struct urecord *r)
 {
 	vec_add(&g->u->arena, &g->u->records, *r);
 	return g->u->records.n - 1;
+}
+
+static bool gives_bytes(const struct node *n)
+{
+	return n->kind == NODE_CALL && (n->call.f->id == FUNC_BUF || n->call.f->id == FUNC_IOVEC);
+}
+
+/* What is not sent need not be cleared. */
+static void store_bytes(struct gen *g, const struct node *n, struct mem dst)
+{
+	(n->call.f->id == FUNC_BUF ? gen_buf : gen_iovec)(g, n, n->type, dst, false);
 }
 
 /* A record whose arguments are the values of a list of nodes, named as the fields of `row` or, when
@@ -138,7 +169,10 @@ static void record_of(struct gen *g, struct urecord *r, const struct node *value
 	mem_store_imm(g, 8, rec, (s32)add_record(g, r));
 	n = 0;
 	for (const struct node *a = values; a; a = a->next, n++) {
-		gen_store(g, a, a->type, mem_at(rec, (s32)args[n].off), false);
+		if (n == last && rec.base == MEM_SCRATCH && gives_bytes(a))
+			store_bytes(g, a, mem_at(rec, (s32)args[n].off));
+		else
+			gen_store(g, a, a->type, mem_at(rec, (s32)args[n].off), false);
 		if (n == last && rec.base == MEM_SCRATCH && gen_leaves_length(a)) {
 			length = temp_save(g, R0);
 			known = true;

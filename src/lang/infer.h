@@ -274,6 +274,7 @@ const struct type *infer_call_kfunc(struct infer *in, struct node *n);
 const struct type *infer_call_fail(struct infer *in, struct node *n);
 const struct type *infer_call_strstr(struct infer *in, struct node *n);
 const struct type *infer_call_strcap(struct infer *in, struct node *n);
+const struct type *infer_call_iovec(struct infer *in, struct node *n);
 const struct type *infer_call_memcmp(struct infer *in, struct node *n);
 const struct type *infer_call_str_concat(struct infer *in, struct node *n);
 const struct type *infer_call_pton(struct infer *in, struct node *n);

@@ -113,6 +113,34 @@ const struct type *infer_call_buf(struct infer *in, struct node *n)
 	return type_buf(in->arena, count);
 }
 
+/* Each piece has 8 bytes before it; the places of pieces are multiples of 8. */
+#define PIECE_HEAD 8u
+
+const struct type *infer_call_iovec(struct infer *in, struct node *n)
+{
+	static const char *const what[] = { "the address of iovec()", "the count of iovec()",
+		                            "the length of iovec()" };
+	u32 max = in->config->max_strlen / 8 * 8;
+	s64 each = 0;
+	bool known;
+
+	for (u32 i = 0; i < ARRAY_SIZE(what); i++) {
+		struct node *a = infer_arg(n, i);
+		const struct type *t = infer_value(in, a);
+
+		if (t && t->kind != TYPE_INT && (i || t->kind != TYPE_PTR))
+			infer_error(in, a->loc, "%s can not be '%s'", what[i],
+			            type_name(in->arena, t));
+	}
+	infer_value(in, infer_arg(n, 3));
+	known = infer_literal_int(in, n, 3, &each);
+	if (!known || each < 1 || each > max - PIECE_HEAD)
+		return infer_error(in, infer_arg(n, 3)->loc,
+		                   "iovec() needs a number from 1 to %u: bytes of each piece",
+		                   max - PIECE_HEAD);
+	return type_buf(in->arena, max);
+}
+
 static bool string_arg(struct infer *in, struct node *n, u32 i)
 {
 	struct node *a = infer_arg(n, i);

@@ -253,6 +253,8 @@ static int wait_ms(const struct session *s)
 
 	if (s->user_names && s->target_fd >= 0)
 		until = MIN(until, s->next_note);
+	if (s->unit->poll_ms)
+		until = MIN(until, now + s->unit->poll_ms);
 	return until > now ? (int)(until - now) : 0;
 }
 

@@ -114,7 +114,8 @@ enum action {
 };
 
 /* Bytes of a record in the ring: u64 index into unit->records, then the args by their offsets. A
- * long string is laid out last and the record ends behind its NUL, so it may be shorter than size. */
+ * long string or buffer is laid out last and the record ends with it, so it may be shorter than
+ * size. */
 struct urecord {
 	enum action action;
 	u32 size; /* whole record, header included; a multiple of 8 */
@@ -241,6 +242,7 @@ struct unit {
 	bool silent_probes;  /* missing_probes = ignore: without a warning */
 	enum stack_mode stack_mode;
 	u32 ring_pages;
+	u32 poll_ms; /* records wake nobody: look for them that often; 0: they do */
 };
 
 struct unit *unit_new(void);

@@ -16,36 +16,6 @@ static u16 bit(u32 reg)
 	return (u16)(1u << reg);
 }
 
-bool flow_is_wide(const struct bpf_insn *in)
-{
-	return in->code == (BPF_LD | BPF_IMM | BPF_DW);
-}
-
-bool flow_is_goto(const struct bpf_insn *in)
-{
-	return in->code == (BPF_JMP | BPF_JA);
-}
-
-bool flow_is_nothing(const struct bpf_insn *in)
-{
-	return flow_is_goto(in) && in->off == 0;
-}
-
-bool flow_is_jump(const struct bpf_insn *in)
-{
-	u8 class = BPF_CLASS(in->code), op = BPF_OP(in->code);
-
-	return (class == BPF_JMP || class == BPF_JMP32) && op != BPF_CALL && op != BPF_EXIT;
-}
-
-bool flow_is_pure(const struct bpf_insn *in)
-{
-	u8 class = BPF_CLASS(in->code);
-
-	return class == BPF_ALU || class == BPF_ALU64 || class == BPF_LDX ||
-	       (flow_is_wide(in) && in->src_reg != BPF_PSEUDO_FUNC);
-}
-
 static bool is_atomic(const struct bpf_insn *in)
 {
 	return BPF_CLASS(in->code) == BPF_STX && BPF_MODE(in->code) == BPF_ATOMIC;

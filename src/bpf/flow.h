@@ -27,18 +27,44 @@ struct flow {
 	bool changed;
 };
 
+/* Here and not in flow.c, because the passes ask these of every instruction again and again. */
+
+/* Takes two slots. */
+static inline bool flow_is_wide(const struct bpf_insn *in)
+{
+	return in->code == (BPF_LD | BPF_IMM | BPF_DW);
+}
+
+static inline bool flow_is_goto(const struct bpf_insn *in)
+{
+	return in->code == (BPF_JMP | BPF_JA);
+}
+
+static inline bool flow_is_nothing(const struct bpf_insn *in)
+{
+	return flow_is_goto(in) && in->off == 0;
+}
+
+/* A conditional or unconditional jump, not a call and not exit. */
+static inline bool flow_is_jump(const struct bpf_insn *in)
+{
+	u8 class = BPF_CLASS(in->code), op = BPF_OP(in->code);
+
+	return (class == BPF_JMP || class == BPF_JMP32) && op != BPF_CALL && op != BPF_EXIT;
+}
+
+/* Writes a register and does nothing else. */
+static inline bool flow_is_pure(const struct bpf_insn *in)
+{
+	u8 class = BPF_CLASS(in->code);
+
+	return class == BPF_ALU || class == BPF_ALU64 || class == BPF_LDX ||
+	       (flow_is_wide(in) && in->src_reg != BPF_PSEUDO_FUNC);
+}
+
 /* Bits of the registers. A call writes r0 to r5. */
 u16 flow_reads(const struct bpf_insn *in);
 u16 flow_writes(const struct bpf_insn *in);
-bool flow_is_nothing(const struct bpf_insn *in);
-/* Takes two slots. */
-bool flow_is_wide(const struct bpf_insn *in);
-/* A conditional or unconditional jump, not a call and not exit. */
-bool flow_is_jump(const struct bpf_insn *in);
-bool flow_is_goto(const struct bpf_insn *in);
-/* Writes a register and does nothing else. */
-bool flow_is_pure(const struct bpf_insn *in);
-
 /* Finds `target`; what is live is known after flow_update. */
 void flow_open(struct flow *f, struct code *c);
 /* Computes `live` anew after instructions changed. Targets stay as they were. */

@@ -6,27 +6,12 @@
  */
 #include "bpf/prune.h"
 
-static bool is_jump(const struct bpf_insn *in)
-{
-	u8 class = BPF_CLASS(in->code), op = BPF_OP(in->code);
-
-	return (class == BPF_JMP || class == BPF_JMP32) && op != BPF_CALL && op != BPF_EXIT;
-}
-
-static bool is_goto(const struct bpf_insn *in)
-{
-	return in->code == (BPF_JMP | BPF_JA);
-}
-
-static bool is_wide(const struct bpf_insn *in)
-{
-	return in->code == (BPF_LD | BPF_IMM | BPF_DW);
-}
+#include "bpf/flow.h"
 
 /* A reference to a callback: imm is the distance to its first instruction. */
 static bool is_func(const struct bpf_insn *in)
 {
-	return is_wide(in) && in->src_reg == BPF_PSEUDO_FUNC;
+	return flow_is_wide(in) && in->src_reg == BPF_PSEUDO_FUNC;
 }
 
 /* Marks everything that can run, by depth-first search from instruction 0. */
@@ -44,13 +29,13 @@ static void mark(const struct code *c, bool *live, u32 *stack)
 			live[i] = true;
 			if (is_func(in))
 				stack[depth++] = i + 1 + (u32)in->imm;
-			if (is_wide(in))
+			if (flow_is_wide(in))
 				live[++i] = true;
 			else if (in->code == (BPF_JMP | BPF_EXIT))
 				break;
-			else if (is_jump(in))
+			else if (flow_is_jump(in))
 				stack[depth++] = i + 1 + (u32)in->off;
-			if (is_goto(in))
+			if (flow_is_goto(in))
 				break;
 			i++;
 		}
@@ -62,7 +47,7 @@ static void drop_empty_jumps(const struct code *c, bool *live)
 {
 	for (u32 i = c->insns.n; i-- > 0;) {
 		const struct bpf_insn *in = &c->insns.v[i];
-		bool empty = live[i] && is_jump(in) && in->off >= 0;
+		bool empty = live[i] && flow_is_jump(in) && in->off >= 0;
 
 		for (s32 k = 0; empty && k < in->off; k++)
 			empty = !live[i + 1 + (u32)k];
@@ -98,7 +83,7 @@ static void compact(struct code *c, const bool *live, u32 *place)
 
 		if (!live[i])
 			continue;
-		if (is_jump(&in))
+		if (flow_is_jump(&in))
 			in.off = (s16)((s32)place[i + 1 + (u32)in.off] - (s32)place[i] - 1);
 		if (is_func(&in))
 			in.imm = (s32)place[i + 1 + (u32)in.imm] - (s32)place[i] - 1;

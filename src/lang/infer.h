@@ -255,6 +255,7 @@ const struct type *infer_call_ksym(struct infer *in, struct node *n);
 const struct type *infer_call_usym(struct infer *in, struct node *n);
 const struct type *infer_call_kaddr(struct infer *in, struct node *n);
 const struct type *infer_call_uaddr(struct infer *in, struct node *n);
+const struct type *infer_call_uaddr_from(struct infer *in, struct node *n);
 const struct type *infer_call_reg(struct infer *in, struct node *n);
 const struct type *infer_call_cgroupid(struct infer *in, struct node *n);
 const struct type *infer_call_cgroup_path(struct infer *in, struct node *n);

@@ -41,6 +41,7 @@ static const infer_rule rules[] = {
 	[FUNC_USYM] = infer_call_usym,
 	[FUNC_KADDR] = infer_call_kaddr,
 	[FUNC_UADDR] = infer_call_uaddr,
+	[FUNC_UADDR_FROM] = infer_call_uaddr_from,
 	[FUNC_REG] = infer_call_reg,
 	[FUNC_CGROUPID] = infer_call_cgroupid,
 	[FUNC_CGROUP_PATH] = infer_call_cgroup_path,

@@ -68,31 +68,94 @@ static const struct type *no_symbol(struct infer *in, const struct node *n, stru
 	return NULL;
 }
 
+/* What the address of a symbol is counted from when a file is loaded anywhere. */
+enum uaddr_from {
+	FROM_NOTHING, /* it is loaded where it says */
+	FROM_CODE,    /* a program: the start of its code, which the kernel keeps */
+	FROM_SITE,    /* a library: the place of the probe, where the process is */
+};
+
+static enum uaddr_from uaddr_from(struct elf *f)
+{
+	if (!elf_is_pie(f))
+		return FROM_NOTHING;
+	return elf_is_program(f) ? FROM_CODE : FROM_SITE;
+}
+
+static struct elf *probed_file(struct infer *in, const struct node *n)
+{
+	const struct variant *v = in->variant;
+	struct err e = { 0 };
+	struct elf *f;
+
+	if (!infer_is_user(in) || !v->sites.n) {
+		infer_error(in, n->loc, "uaddr() works in uprobe, uretprobe and usdt probes");
+		return NULL;
+	}
+	f = in->world->ops->elf(in->world, v->sites.v[0].path, &e);
+	if (!f)
+		infer_failed(in, n->loc, &e);
+	return f;
+}
+
+/* The address, by the file's own headers, that a symbol's is counted from. */
+static bool find_origin(struct infer *in, const struct node *n, struct elf *f, u64 *origin)
+{
+	const struct variant *v = in->variant;
+	enum uaddr_from from = uaddr_from(f);
+	const u8 *code;
+	size_t size;
+
+	*origin = 0;
+	if (from == FROM_CODE)
+		return elf_code(f, 0, &code, &size, origin);
+	if (from == FROM_NOTHING)
+		return true;
+	if (v->kind != ATTACH_UPROBE || v->sites.n != 1) {
+		infer_error(in, n->loc,
+		            "uaddr() in a library works in uprobes of one place: '%s' is loaded at "
+		            "a different address in each process",
+		            elf_path(f));
+		return false;
+	}
+	return elf_vaddr(f, v->sites.v[0].offset, origin);
+}
+
 const struct type *infer_call_uaddr(struct infer *in, struct node *n)
 {
 	const char *name = infer_literal(in, n, 0);
-	const struct variant *v = in->variant;
-	struct elf_sym sym;
-	struct err e = { 0 };
+	struct elf *f = name ? probed_file(in, n) : NULL;
 	const struct type *elem;
-	struct elf *f;
+	struct elf_sym sym;
+	u64 origin;
+
+	if (!f)
+		return NULL;
+	if (!elf_find(f, name, &sym))
+		return no_symbol(in, n, f, name);
+	if (!find_origin(in, n, f, &origin))
+		return NULL;
+	elem = type_int(sym.size == 1 || sym.size == 2 || sym.size == 4 ? (u32)sym.size : 8, false);
+	return infer_set_int(n, sym.value - origin, type_ptr(in->arena, elem, SPACE_USER));
+}
+
+/* Asked first; what is wrong is said by the other. */
+const struct type *infer_call_uaddr_from(struct infer *in, struct node *n)
+{
+	const char *name = infer_literal(in, n, 0);
+	const struct variant *v = in->variant;
+	enum uaddr_from from = FROM_NOTHING;
+	struct err e = { 0 };
+	struct elf_sym sym;
+	struct elf *f = NULL;
 
 	if (!name)
 		return NULL;
-	if (!infer_is_user(in) || !v->sites.n)
-		return infer_error(in, n->loc,
-		                   "uaddr() works in uprobe, uretprobe and usdt probes");
-	f = in->world->ops->elf(in->world, v->sites.v[0].path, &e);
-	if (!f)
-		return infer_failed(in, n->loc, &e);
-	if (!elf_find(f, name, &sym))
-		return no_symbol(in, n, f, name);
-	if (elf_is_pie(f))
-		return infer_error(in, n->loc,
-		                   "uaddr(): '%s' is loaded at a different address in each process",
-		                   elf_path(f));
-	elem = type_int(sym.size == 1 || sym.size == 2 || sym.size == 4 ? (u32)sym.size : 8, false);
-	return infer_set_int(n, sym.value, type_ptr(in->arena, elem, SPACE_USER));
+	if (infer_is_user(in) && v->sites.n)
+		f = in->world->ops->elf(in->world, v->sites.v[0].path, &e);
+	if (f && elf_find(f, name, &sym))
+		from = uaddr_from(f);
+	return infer_set_int(n, from, &type_u64);
 }
 
 static const char *const registers[] = {

@@ -44,6 +44,13 @@ static const struct {
 	                  " let $cpu = (uint64)(which);"
 	                  " (uint64 *)kptr($cpu < ncpus ? kaddr(name) +"
 	                  " *(uint64 *)kptr(kaddr(\"__per_cpu_offset\") + $cpu * 8) : 0) }" },
+	/* 1: relative to the start of the program's code, 2: to where the probe is */
+	{ "uaddr", "macro uaddr(name) {"
+	           " if (comptime (__uaddr_from(name) == 1)) { (typeof(__uaddr(name)))"
+	           "((uint64)curtask->mm->start_code + (uint64)__uaddr(name)) }"
+	           " else if (comptime (__uaddr_from(name) == 2)) { (typeof(__uaddr(name)))"
+	           "(reg(\"ip\") + (uint64)__uaddr(name)) }"
+	           " else { __uaddr(name) } }" },
 	{ "path", "macro path(p, size) { str(path(p), size) }"
 	          " macro path(p) {"
 	          " let $p = p;"

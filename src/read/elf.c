@@ -163,6 +163,30 @@ bool elf_is_pie(const struct elf *f)
 	return f->type == ET_DYN;
 }
 
+bool elf_is_program(struct elf *f)
+{
+	const u8 *p;
+	size_t n;
+	u64 vaddr;
+	Elf64_Dyn d;
+	bool program;
+
+	if (f->type != ET_DYN)
+		return f->type == ET_EXEC;
+	program = elf_has_section(f, ".interp");
+	if (!elf_section(f, ".dynamic", &p, &n, &vaddr))
+		return program;
+	for (; n >= sizeof(d); p += sizeof(d), n -= sizeof(d)) {
+		memcpy(&d, p, sizeof(d));
+		if (d.d_tag == DT_NULL)
+			break;
+		if (d.d_tag == DT_SONAME)
+			return false;
+		program |= d.d_tag == DT_FLAGS_1 && d.d_un.d_val & DF_1_PIE;
+	}
+	return program;
+}
+
 /* ---- addresses ------------------------------------------------------------------------------ */
 
 bool elf_offset(struct elf *f, u64 vaddr, u64 *offset)

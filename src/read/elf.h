@@ -46,6 +46,9 @@ bool elf_segment(const struct elf *f, u32 i, struct elf_segment *s);
 bool elf_code(struct elf *f, u32 i, const u8 **p, size_t *n, u64 *vaddr);
 /* True for a position-independent executable or shared library. */
 bool elf_is_pie(const struct elf *f);
+/* True for what is started as a program, false for a shared library, also for one that can be
+ * started, as libc can: libraries have a name to be linked by (DT_SONAME). */
+bool elf_is_program(struct elf *f);
 /* The GNU build id as lower-case hex in buf; false when there is none. */
 bool elf_build_id(struct elf *f, char buf[64]);
 /* Bytes and address of a section by name, unpacked; false when absent or NOBITS. */

@@ -58,6 +58,10 @@ static bool store(struct reader *r, const struct opt *o, const char *name, const
 		*(bool *)place = true;
 		return true;
 	}
+	if (o->kind == OPT_SWITCH) {
+		*(const char **)place = value ? value : "true";
+		return true;
+	}
 	if (*seen)
 		return err_set(r->e, "%s is given more than once", name);
 	*seen = true;
@@ -104,6 +108,8 @@ static bool read_long(struct reader *r, const char *arg, struct arena *a)
 
 		if (!o->long_name || !str_is(name, o->long_name))
 			continue;
+		if (o->kind == OPT_SWITCH)
+			return store(r, o, shown, value.p);
 		if (o->kind != OPT_FLAG)
 			return take_value(r, o, shown, value.p);
 		if (value.p)
@@ -130,52 +136,60 @@ static bool read_short(struct reader *r, const char *arg)
 
 		if (!o)
 			return unknown(r, p == arg + 1 ? arg : name);
-		if (o->kind != OPT_FLAG)
+		if (o->kind != OPT_FLAG && o->kind != OPT_SWITCH)
 			return take_value(r, o, name, p[1] ? p + 1 : NULL);
 		store(r, o, name, NULL);
 	}
 	return true;
 }
 
-static bool is_known(const struct reader *r, const char *arg)
-{
-	struct str value, name = str_cut(str_of(arg + 2), '=', &value);
-
-	for (u32 i = 0; i < r->n_rows; i++)
-		if (r->rows[i].long_name && str_is(name, r->rows[i].long_name))
-			return true;
-	return false;
-}
-
-/* "--name" for whoever the first argument is. */
-static bool is_passed(const struct reader *r, const char *arg, const struct opt_rest *rest)
+/* "-5" where only known letters are options. */
+static bool is_passed(const struct reader *r, const char *arg)
 {
 	bool passes = false;
 
 	for (u32 i = 0; i < r->n_rows; i++)
 		passes |= r->rows[i].kind == OPT_PASS;
-	return passes && rest->n && arg[1] == '-' && arg[2] && !is_known(r, arg);
+	return passes && arg[1] != '-' && !find_short(r, arg[1]);
+}
+
+static bool parse(struct reader *r, struct arena *a, struct opt_rest *rest, bool head)
+{
+	bool options = true;
+
+	r->seen = arena_array(a, bool, r->n_rows);
+	rest->v = arena_array(a, const char *, r->argc + 1);
+	rest->n = 0;
+	for (; r->at < r->argc; r->at++) {
+		const char *arg = r->argv[r->at];
+		bool ends = strcmp(arg, "--") == 0;
+
+		if (options && !ends && arg[0] == '-' && arg[1] && !is_passed(r, arg)) {
+			if (arg[1] == '-' ? !read_long(r, arg, a) : !read_short(r, arg))
+				return false;
+			continue;
+		}
+		if (!options || !ends || head)
+			rest->v[rest->n++] = arg;
+		options &= !ends && !head;
+	}
+	return true;
 }
 
 bool opt_parse(const struct opt *rows, u32 n, void *to, struct arena *a, int argc, char **argv,
                struct opt_rest *rest, struct err *e)
 {
-	struct reader r = { rows, n, to, arena_array(a, bool, n), argc, 1, argv, e };
-	bool options = true;
+	struct reader r = { rows, n, to, NULL, argc, 1, argv, e };
 
-	rest->v = arena_array(a, const char *, argc + 1);
-	rest->n = 0;
-	for (; r.at < argc; r.at++) {
-		const char *arg = argv[r.at];
+	return parse(&r, a, rest, false);
+}
 
-		if (!options || arg[0] != '-' || !arg[1] || is_passed(&r, arg, rest))
-			rest->v[rest->n++] = arg;
-		else if (strcmp(arg, "--") == 0)
-			options = false;
-		else if (arg[1] == '-' ? !read_long(&r, arg, a) : !read_short(&r, arg))
-			return false;
-	}
-	return true;
+bool opt_parse_head(const struct opt *rows, u32 n, void *to, struct arena *a, int argc, char **argv,
+                    struct opt_rest *rest, struct err *e)
+{
+	struct reader r = { rows, n, to, NULL, argc, 1, argv, e };
+
+	return parse(&r, a, rest, true);
 }
 
 /* "  -p, --pid PID" */

@@ -15,7 +15,8 @@ enum opt_kind {
 	OPT_TEXT,   /* const char *, borrowed from argv */
 	OPT_CHOICE, /* const char *, one of the words of `arg`: "text|json" */
 	OPT_NUMBER, /* u32 from 1 to INT32_MAX */
-	OPT_PASS,   /* a row that says: an unknown --name behind the first argument is one too */
+	OPT_SWITCH, /* const char *: "true", or what is attached: --name=false */
+	OPT_PASS,   /* a row that says: what begins with '-' and an unknown letter is no option */
 };
 
 struct opt {
@@ -39,6 +40,9 @@ struct opt_rest {
  */
 bool opt_parse(const struct opt *rows, u32 n, void *to, struct arena *a, int argc, char **argv,
                struct opt_rest *rest, struct err *e);
+/* The same up to the first argument that is no option, or "--": from there on all is in rest. */
+bool opt_parse_head(const struct opt *rows, u32 n, void *to, struct arena *a, int argc, char **argv,
+                    struct opt_rest *rest, struct err *e);
 /* One line an option. */
 void opt_usage(struct buf *b, const struct opt *rows, u32 n);
 

@@ -15,6 +15,7 @@
 #include "cmd/cmd_info.h"
 #include "cmd/cmd_list.h"
 #include "cmd/run_options.h"
+#include "cmd/script_args.h"
 #include "cmd/say.h"
 #include "kern/live.h"
 #include "run/world_linux.h"
@@ -47,7 +48,14 @@ static int print_version(void)
 
 /* ---- what to compile -------------------------------------------------------------------------- */
 
-/* The script of -e, or of the first argument, which is then taken from the parameters. */
+static bool is_file(const char *path)
+{
+	struct stat st;
+
+	return strcmp(path, "-") == 0 || (stat(path, &st) == 0 && !S_ISDIR(st.st_mode));
+}
+
+/* The script of -e, or of the first argument, which is then taken from the others. */
 static bool read_source(struct job *j, const struct run_options *o, struct opt_rest *rest,
                         struct err *e)
 {
@@ -111,7 +119,7 @@ static int run_job(const struct job *j, const struct run_options *o, struct chil
 	struct session_options so = {
 		.verbose = o->verbose,
 		.quiet = o->quiet,
-		.json = o->format && strcmp(o->format, "json") == 0,
+		.json = o->json,
 		.keep_errors = o->keep_errors,
 		.dry_run = o->dry_run,
 		.mangled = o->no_demangle,
@@ -150,39 +158,30 @@ static int print_script_usage(const struct job *j)
 {
 	struct buf b = { 0 };
 
-	script_usage(&b, &j->script);
+	if (j->script.options.n)
+		buf_puts(&b, "Options of this script:\n");
+	else
+		buf_puts(&b, "This script has no options of its own.\n");
+	script_options_usage(&b, &j->script);
 	say_output(&b);
 	buf_free(&b);
 	return 0;
 }
 
-/* Compiles and then does what was asked for. */
+/* Compiles the rest of the way and then does what was asked for. */
 static int do_job(struct job *j, const struct run_options *o, struct child *child)
 {
-	enum stage last = j->world->wants_help ? STAGE_TYPES : last_stage(o);
-	bool ok = job_compile(j, last, o->keep_errors);
+	bool ok = job_compile(j, last_stage(o), o->keep_errors);
 
 	say_diags(&j->diags, !o->no_warnings);
 	if (!ok)
 		return 1;
-	if (j->world->wants_help)
-		return print_script_usage(j);
 	if (o->dump)
 		return dump_print(j, &o->dumped);
 	if (!o->list)
 		return run_job(j, o, child);
 	list_script(j, o->verbose);
 	return 0;
-}
-
-/* A pattern for -l, unless it is the path of a script. */
-static bool is_pattern(const struct run_options *o, const struct opt_rest *rest)
-{
-	struct stat st;
-
-	return o->list && !o->program &&
-	       (!rest->n || (strcmp(rest->v[0], "-") != 0 &&
-	                     (stat(rest->v[0], &st) < 0 || !S_ISREG(st.st_mode))));
 }
 
 /* --fmt: only the text is looked at. */
@@ -196,30 +195,6 @@ static int format_source(const struct run_options *o, struct opt_rest *rest)
 	code = read_source(&j, o, rest, &e) ? fmt_print(&j, !o->no_warnings) : fail(&e);
 	job_free(&j);
 	return code;
-}
-
-/* Behind the script: --name=value are its options, all others its parameters. */
-static void split_parameters(struct world *w, struct job *j, const struct opt_rest *rest)
-{
-	struct world_option *options = arena_array(&j->arena, struct world_option, rest->n);
-	const char **params = arena_array(&j->arena, const char *, rest->n);
-
-	for (u32 i = 0; i < rest->n; i++) {
-		const char *text = rest->v[i], *value = strchr(text, '=');
-
-		if (strncmp(text, "--", 2) != 0 || !text[2]) {
-			params[w->n_params++] = text;
-		} else if (strcmp(text, "--help") == 0) {
-			w->wants_help = true;
-		} else {
-			options[w->n_options].name = arena_strndup(
-				&j->arena, text + 2,
-				value ? (size_t)(value - text - 2) : strlen(text + 2));
-			options[w->n_options++].value = value ? value + 1 : NULL;
-		}
-	}
-	w->options = options;
-	w->params = params;
 }
 
 static bool compile_filter(const struct run_options *o, regex_t *filter, struct err *e)
@@ -236,37 +211,7 @@ static bool compile_filter(const struct run_options *o, regex_t *filter, struct 
 	return err_set(e, "--probe-filter '%s': %s", o->probe_filter, why);
 }
 
-static int run_in_world(struct world *w, const struct run_options *o, struct opt_rest *rest)
-{
-	struct child *child = NULL;
-	struct err e = { 0 };
-	struct job j;
-	int code;
-
-	w->pid = (s32)o->pid;
-	w->unsafe = o->unsafe;
-	w->tests = o->test;
-	w->wants_help = o->help;
-	w->exact_sites = o->exact_site;
-	if (is_pattern(o, rest))
-		return list_pattern(w, rest->n ? rest->v[0] : NULL, o->verbose);
-	job_init(&j, w);
-	if (!read_source(&j, o, rest, &e) ||
-	    (o->command && !(child = child_start(o->command, &e)))) {
-		job_free(&j);
-		return fail(&e);
-	}
-	if (child) {
-		w->has_child = true;
-		w->pid = child_pid(child);
-		w->command = child_program(child);
-	}
-	split_parameters(w, &j, rest);
-	code = do_job(&j, o, child);
-	child_free(child);
-	job_free(&j);
-	return code;
-}
+/* ---- the machine ------------------------------------------------------------------------------ */
 
 /* The features of --no-feature are known: they are not there. NULL: none is known. */
 static const struct features *fewer_features(const struct run_options *o)
@@ -274,51 +219,169 @@ static const struct features *fewer_features(const struct run_options *o)
 	return o->without.asked ? &o->without : NULL;
 }
 
-static int run_options(const struct run_options *o, struct opt_rest *rest)
+static struct world *open_world(const struct run_options *o, struct err *e)
 {
 	struct world_linux_options machine = {
 		.features = fewer_features(o),
 		.functions = o->functions,
 	};
 	struct world *w;
+
+	if (o->functions && access(o->functions, R_OK) < 0) {
+		err_sys(e, errno, "can not read %s", o->functions);
+		return NULL;
+	}
+	w = world_linux_new(&machine);
+	w->pid = (s32)o->pid;
+	w->unsafe = o->unsafe;
+	w->tests = o->test;
+	w->exact_sites = o->exact_site;
+	return w;
+}
+
+/* The parsed script in a world, with the command of -c held before its first instruction. */
+static int run_in_world(struct job *j, const struct run_options *o, const struct script_args *args)
+{
+	struct world *w = j->world;
+	struct child *child = NULL;
 	struct err e = { 0 };
 	regex_t filter;
 	int code;
 
-	if (!compile_filter(o, &filter, &e))
+	if (!compile_filter(o, &filter, &e) ||
+	    (o->command && !(child = child_start(o->command, &e))))
 		return fail(&e);
-	if (o->functions && access(o->functions, R_OK) < 0) {
-		err_sys(&e, errno, "can not read %s", o->functions);
-		return fail(&e);
-	}
-	w = world_linux_new(&machine);
 	w->probe_filter = o->probe_filter ? &filter : NULL;
-	code = o->info ? info_print(w, o->format && strcmp(o->format, "json") == 0)
-	               : run_in_world(w, o, rest);
-	world_linux_free(w);
+	w->options = args->options;
+	w->n_options = args->n_options;
+	w->params = args->params;
+	w->n_params = args->n_params;
+	if (child) {
+		w->has_child = true;
+		w->pid = child_pid(child);
+		w->command = child_program(child);
+	}
+	code = do_job(j, o, child);
+	child_free(child);
 	if (o->probe_filter)
 		regfree(&filter);
 	return code;
 }
 
-int cmd_run(int argc, char **argv)
+/* A script that is parsed, so that what stands behind it can be read by its options. */
+static int run_parsed(struct job *j, struct run_options *o, const struct opt_rest *behind)
 {
-	struct run_options o = { 0 };
-	struct arena arena = { 0 };
-	struct opt_rest rest;
+	struct script_args args = { 0 };
 	struct err e = { 0 };
 	int code;
 
-	if (!run_options_parse(&o, &arena, argc, argv, &rest, &e))
+	if (!script_args_parse(&args, j, o, behind, &e) || !run_options_finish(o, &e))
+		return fail(&e);
+	if (o->help)
+		return print_script_usage(j);
+	if (o->version)
+		return print_version();
+	j->world = open_world(o, &e);
+	if (!j->world)
+		return fail(&e);
+	code = run_in_world(j, o, &args);
+	world_linux_free(j->world);
+	return code;
+}
+
+static int run_script(struct run_options *o, struct opt_rest *rest)
+{
+	struct err e = { 0 };
+	struct job j;
+	int code = 1;
+
+	job_init(&j, NULL);
+	if (!read_source(&j, o, rest, &e))
 		code = fail(&e);
-	else if (o.help && !o.program && !rest.n)
-		code = print_usage();
-	else if (o.version)
-		code = print_version();
-	else if (o.fmt)
-		code = format_source(&o, &rest);
+	else if (job_compile(&j, STAGE_TREE, false))
+		code = run_parsed(&j, o, rest);
 	else
-		code = run_options(&o, &rest);
+		say_diags(&j.diags, !o->no_warnings);
+	job_free(&j);
+	return code;
+}
+
+/* Asked of the machine, not of a script. */
+static int run_query(const struct run_options *o, const struct opt_rest *rest)
+{
+	struct err e = { 0 };
+	struct world *w = open_world(o, &e);
+	int code;
+
+	if (!w)
+		return fail(&e);
+	code = o->info ? info_print(w, o->json)
+	               : list_pattern(w, rest->n ? rest->v[0] : NULL, o->verbose);
+	world_linux_free(w);
+	return code;
+}
+
+/* ---- the command line ------------------------------------------------------------------------- */
+
+/*
+ * What stands behind a script is read when its options are known. False: there is no script in the
+ * place for one, or only its text is looked at, and all options are memtap's.
+ */
+static bool is_script_line(const struct run_options *o, const struct opt_rest *rest)
+{
+	if (o->fmt || o->info || (o->mode && strcmp(o->mode, "format") == 0) ||
+	    (!o->program && (!rest->n || !is_file(rest->v[0]))))
+		return false;
+	for (u32 i = 0; i < rest->n; i++)
+		if (strcmp(rest->v[i], "--fmt") == 0)
+			return false;
+	return true;
+}
+
+/* The wrong option may be that of a script that is not there: this is what is to be said then. */
+static int fail_line(struct run_options *o, struct opt_rest *rest, const struct err *e)
+{
+	bool named = !o->list && rest->n && rest->v[0][0] != '-';
+
+	return named ? run_script(o, rest) : fail(e);
+}
+
+/* Without a script behind which more could be said, or with one that is looked for in vain. */
+static int run_whole_line(struct run_options *o, struct opt_rest *rest)
+{
+	struct err e = { 0 };
+
+	if (o->help && !o->program && !rest->n)
+		return print_usage();
+	if (o->version)
+		return print_version();
+	if (!run_options_finish(o, &e))
+		return fail(&e);
+	if (o->fmt)
+		return format_source(o, rest);
+	if (o->info || (o->list && !o->program && (!rest->n || !is_file(rest->v[0]))))
+		return run_query(o, rest);
+	return run_script(o, rest);
+}
+
+int cmd_run(int argc, char **argv)
+{
+	u32 n;
+	const struct opt *rows = run_options_rows(&n);
+	struct run_options head = { 0 }, whole = { 0 };
+	struct opt_rest behind, rest;
+	struct arena arena = { 0 };
+	struct err e = { 0 };
+	int code;
+
+	if (!opt_parse_head(rows, n, &head, &arena, argc, argv, &behind, &e))
+		code = fail(&e);
+	else if (is_script_line(&head, &behind))
+		code = run_script(&head, &behind);
+	else if (!opt_parse(rows, n, &whole, &arena, argc, argv, &rest, &e))
+		code = fail_line(&head, &behind, &e);
+	else
+		code = run_whole_line(&whole, &rest);
 	arena_free(&arena);
 	return code;
 }

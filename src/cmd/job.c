@@ -40,8 +40,10 @@ const char *stage_name(enum stage stage)
 static bool parse(struct job *j)
 {
 	j->script.follow_imports = true;
-	return parse_script(&j->script, &j->diags) &&
-	       config_read(&j->config, &j->script, &j->diags);
+	if (!parse_script(&j->script, &j->diags))
+		return false;
+	script_options_read(&j->script);
+	return config_read(&j->config, &j->script, &j->diags);
 }
 
 static bool expand(struct job *j)
@@ -77,13 +79,14 @@ bool job_compile(struct job *j, enum stage last, bool helper_errors)
 		[STAGE_UNIT] = emit,
 	};
 
-	for (u32 i = 0; i <= (u32)last; i++) {
+	for (; j->n_done <= (u32)last; j->n_done++) {
 		u64 start = now_ns();
 
-		if (!steps[i](j))
+		if (!steps[j->n_done](j))
 			return false;
-		j->ns[i] = now_ns() - start;
+		j->ns[j->n_done] = now_ns() - start;
 		j->config.helper_errors = helper_errors;
 	}
+	j->config.helper_errors = helper_errors;
 	return true;
 }

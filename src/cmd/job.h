@@ -21,14 +21,15 @@ struct job {
 	struct diags diags;
 	struct script script;
 	struct config config;
-	struct world *world; /* borrowed */
+	struct world *world; /* borrowed; not needed before STAGE_SITES */
 	struct unit *unit;   /* after STAGE_UNIT */
 	u64 ns[N_STAGES];    /* what each stage took */
+	u32 n_done;          /* stages behind us */
 };
 
 void job_init(struct job *j, struct world *w);
 void job_free(struct job *j);
-/* Compiles as far as `last`. False when there are errors in j->diags. `helper_errors` is -k. */
+/* Compiles as far as `last`, from where it was left. False when there are errors in j->diags. `helper_errors` is -k. */
 bool job_compile(struct job *j, enum stage last, bool helper_errors);
 
 const char *stage_name(enum stage stage);

@@ -17,6 +17,7 @@ static const struct opt rows[] = {
 	  "start COMMAND once all probes are attached, end with it" },
 	{ 'p', "pid", "PID", OPT_NUMBER, TO(pid), "look at this process only, end with it" },
 	{ 'f', "format", "text|json", OPT_CHOICE, TO(format), "how to print (text)" },
+	{ 0, "json", NULL, OPT_FLAG, TO(json), "the same as -f json" },
 	{ 'o', "output", "FILE", OPT_TEXT, TO(output), "print to FILE instead of standard output" },
 	{ 'B', "buffering", "line|full|none", OPT_CHOICE, TO(buffering),
 	  "when output is written: soon, in large pieces, event by event (line)" },
@@ -55,7 +56,6 @@ static const struct opt rows[] = {
 	  "accepted: the kernel switches USDT probes on" },
 	{ 'h', "help", NULL, OPT_FLAG, TO(help), "print this" },
 	{ 'V', "version", NULL, OPT_FLAG, TO(version), "print the version" },
-	{ 0, NULL, NULL, OPT_PASS, 0, NULL }, /* the options of a script */
 	{ 'b', "btf", NULL, OPT_FLAG, TO(btf), NULL },
 	{ 0, "mode", "format|codegen|bench|compiler-bench|test", OPT_CHOICE, TO(mode), NULL },
 	{ 0, "bench", NULL, OPT_FLAG, TO(bench), NULL },
@@ -183,13 +183,17 @@ static bool check(const struct run_options *o, struct err *e)
 	return check_process(o->pid, e);
 }
 
-bool run_options_parse(struct run_options *o, struct arena *a, int argc, char **argv,
-                       struct opt_rest *rest, struct err *e)
+const struct opt *run_options_rows(u32 *n)
 {
-	if (!opt_parse(rows, ARRAY_SIZE(rows), o, a, argc, argv, rest, e))
-		return false;
+	*n = ARRAY_SIZE(rows);
+	return rows;
+}
+
+bool run_options_finish(struct run_options *o, struct err *e)
+{
 	take_mode(o);
 	take_buffering(o);
+	o->json |= o->format && strcmp(o->format, "json") == 0;
 	if (!check_missing(o, e) || !take_features(o, e) || !check(o, e))
 		return false;
 	return !o->dump || dump_parse(&o->dumped, o->dump, e);

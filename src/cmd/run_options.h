@@ -15,7 +15,7 @@ struct run_options {
 	u32 pid, unwind_memory;
 	bool list, quiet, verbose, keep_errors, dry_run, unsafe, no_warnings, exact_site, help,
 		version;
-	bool no_demangle, lines;
+	bool no_demangle, lines, json;
 	bool info, fmt, test, bench, verify_llvm, usdt_file_activation, btf;
 	/* Made of the above: */
 	struct dump_request dumped;
@@ -23,9 +23,10 @@ struct run_options {
 	struct features without; /* --no-feature: known, and not there */
 };
 
-/* Reads and checks the command line. False and *e. */
-bool run_options_parse(struct run_options *o, struct arena *a, int argc, char **argv,
-                       struct opt_rest *rest, struct err *e);
+/* The options as a table for opt_parse; they go into a struct run_options. */
+const struct opt *run_options_rows(u32 *n);
+/* Checks what was read and fills in what is made of it. False and *e. */
+bool run_options_finish(struct run_options *o, struct err *e);
 void run_options_usage(struct buf *b);
 
 #endif

@@ -257,6 +257,8 @@ struct script_option {
 	const char *name, *standard; /* the default as text */
 	const char *help;            /* or NULL */
 	enum option_kind kind;
+	char letter; /* of "name|letter", 0 none */
+	bool typed;  /* by infer: the above is final */
 };
 
 struct script {
@@ -269,7 +271,7 @@ struct script {
 	struct macro *macros;
 	struct c_def *c_defs;
 	VEC(struct map_sym *) maps; /* filled by infer, in order of first use */
-	VEC(struct script_option) options; /* the same */
+	VEC(struct script_option) options; /* by script_options_read, checked by infer */
 	VEC(const char *) notes;    /* by targets: which of several sources was taken, for -v */
 };
 

@@ -202,7 +202,6 @@ bool infer_script(struct script *s, const struct config *c, struct world *w, str
 	walk_until_stable(&in, vars);
 	in.final = true;
 	walk_script(&in, vars);
-	infer_options_check(&in);
 	hmap_free(&in.maps);
 	hmap_free(&in.c_types);
 	hmap_free(&in.c_consts);

@@ -265,8 +265,6 @@ const struct type *infer_call_signal(struct infer *in, struct node *n);
 const struct type *infer_call_unwatch(struct infer *in, struct node *n);
 
 const struct type *infer_call_getopt(struct infer *in, struct node *n);
-/* Options that were given and that the script does not have. */
-void infer_options_check(struct infer *in);
 const struct type *infer_call_is_kind(struct infer *in, struct node *n);
 const struct type *infer_call_is_literal(struct infer *in, struct node *n);
 const struct type *infer_call_is_scalar(struct infer *in, struct node *n);

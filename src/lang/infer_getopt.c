@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * getopt("name", default, "description"): options of the script itself, given behind it as
- * --name=value. The default says what is expected; the value is a constant. The calls of
- * a script together are its usage.
+ * getopt("name|letter", default, "description"): options of the script itself, given behind it. The
+ * default says what is expected; the value is a constant. script_options.c has read them off the
+ * tree; here they are checked and get their values.
  */
 #include "lang/infer.h"
 
@@ -50,21 +50,49 @@ static const char *read_default(struct infer *in, struct node *a, enum option_ki
 	return arena_printf(in->arena, "%lld", (long long)a->integer.value);
 }
 
-static bool offer(struct infer *in, const struct node *n, const struct script_option *o)
+/* The letter of an option is its own. */
+static bool check_letter(struct infer *in, const struct node *n, const struct script_option *o)
+{
+	for (u32 i = 0; o->letter && i < in->script->options.n; i++) {
+		const struct script_option *other = &in->script->options.v[i];
+
+		if (strcmp(other->name, o->name) == 0)
+			break; /* those behind it are told */
+		if (other->letter != o->letter)
+			continue;
+		infer_error(in, n->loc, "-%c is option '%s' already", o->letter, other->name);
+		return false;
+	}
+	return true;
+}
+
+static bool offer(struct infer *in, const struct node *n, struct script_option *o)
 {
 	struct script_option *old = offered(in, o->name);
 
+	o->typed = true;
+	if (!check_letter(in, n, o))
+		return false;
 	if (!old) {
 		vec_add(in->arena, &in->script->options, *o);
 		return true;
 	}
-	if (!old->help)
-		old->help = o->help;
-	if (old->kind == o->kind && strcmp(old->standard, o->standard) == 0)
-		return true;
-	infer_error(in, n->loc, "option '%s' has another default elsewhere: %s", o->name,
-	            old->standard);
-	return false;
+	if (!o->help)
+		o->help = old->help;
+	if (!o->letter)
+		o->letter = old->letter;
+	if (old->typed && (old->kind != o->kind || strcmp(old->standard, o->standard) != 0)) {
+		infer_error(in, n->loc, "option '%s' has another default elsewhere: %s", o->name,
+		            old->standard);
+		return false;
+	}
+	if (old->letter && old->letter != o->letter) {
+		infer_error(in, n->loc, "option '%s' has another letter elsewhere: %c", o->name,
+		            old->letter);
+		return false;
+	}
+	*old = *o;
+	return true;
 }
 
 /* ---- values ----------------------------------------------------------------------------------- */
@@ -111,57 +139,20 @@ static const struct type *set_value(struct infer *in, struct node *n, const stru
 const struct type *infer_call_getopt(struct infer *in, struct node *n)
 {
 	struct node *standard = infer_arg(n, 1);
-	struct script_option o = { .name = infer_literal(in, n, 0) };
+	const char *name = infer_literal(in, n, 0);
+	struct script_option o = { 0 };
 
+	if (!name)
+		return NULL;
+	if (!script_option_name(in->arena, str_of(name), &o))
+		return infer_error(in, n->call.args->loc,
+		                   "the name of an option is \"name\" or \"name|letter\"");
 	o.standard = read_default(in, standard, &o.kind);
 	if (n->call.n_args > 2)
 		o.help = infer_literal(in, n, 2);
-	if (!o.name || !o.standard || (n->call.n_args > 2 && !o.help))
+	if (!o.standard || (n->call.n_args > 2 && !o.help))
 		return NULL;
 	if (!offer(in, n, &o))
 		return NULL;
 	return set_value(in, n, &o, given(in, o.name));
-}
-
-/* ---- all of them ------------------------------------------------------------------------------ */
-
-void infer_options_check(struct infer *in)
-{
-	for (u32 i = 0; i < in->world->n_options; i++) {
-		const char *name = in->world->options[i].name;
-		struct near near;
-
-		if (offered(in, name) || in->world->wants_help)
-			continue;
-		near_init(&near, name);
-		for (u32 k = 0; k < in->script->options.n; k++)
-			near_offer(&near, in->script->options.v[k].name);
-		infer_error_now(in, (struct loc){ 0, 0 }, "the script has no option --%s", name);
-		infer_hint_near(in, &near);
-	}
-}
-
-void script_usage(struct buf *b, const struct script *s)
-{
-	static const char *const forms[] = {
-		[OPTION_BOOL] = "",
-		[OPTION_NUMBER] = "=NUMBER",
-		[OPTION_TEXT] = "=TEXT",
-	};
-
-	if (!s->options.n) {
-		buf_puts(b, "This script has no options of its own.\n");
-		return;
-	}
-	buf_puts(b, "Options of this script, behind '--':\n");
-	for (u32 i = 0; i < s->options.n; i++) {
-		const struct script_option *o = &s->options.v[i];
-		size_t start = b->n;
-
-		buf_printf(b, "  --%s%s", o->name, forms[o->kind]);
-		buf_fill(b, ' ', b->n - start < 24 ? 24 - (u32)(b->n - start) : 2);
-		buf_printf(b, "%s%s(%s%s%s)\n", o->help ? o->help : "", o->help ? " " : "",
-		           o->kind == OPTION_TEXT ? "\"" : "", o->standard,
-		           o->kind == OPTION_TEXT ? "\"" : "");
-	}
 }

@@ -50,8 +50,13 @@ bool targets_has(struct arena *a, const struct config *c, struct world *w, const
 		 const char **problem);
 /* The i-th event of SOFTWARE or HARDWARE, for listings; NULL behind the last. */
 const char *targets_counter_name(enum attach_kind kind, u32 i);
-/* infer_getopt.c: the options of a script that was typed, a line each. */
-void script_usage(struct buf *b, const struct script *s);
+/* script_options.c: the options of a parsed script, from its getopt() calls. What is wrong with
+ * them is found by infer. */
+void script_options_read(struct script *s);
+/* The name and letter of an option, from "name" or "name|letter". False when it is neither. */
+bool script_option_name(struct arena *a, struct str text, struct script_option *o);
+/* The options as text, a line each. */
+void script_options_usage(struct buf *b, const struct script *s);
 /* infer.c: names, types, constants. */
 bool infer_script(struct script *s, const struct config *c, struct world *w, struct diags *d);
 

@@ -94,10 +94,9 @@ struct world {
 	/* Our pid namespace when it is not the initial one (then ids must be translated). */
 	bool nested_pid_ns;
 	u64 pid_ns_dev, pid_ns_ino;
-	/* Options of the script, given behind it: --name, --name=value (NULL: none). */
+	/* Options of the script that were given, by their long names. */
 	const struct world_option *options;
 	u32 n_options;
-	bool wants_help;  /* --help behind the script */
 	const char *const *params; /* positional parameters $1... */
 	u32 n_params;
 };

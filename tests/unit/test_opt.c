@@ -104,6 +104,58 @@ static void test_wrong(void **state)
 	arena_free(&a);
 }
 
+/* What a script declares: switches with and without a value, letters alone are options. */
+static void test_switch(void **state)
+{
+	static const struct opt script_rows[] = {
+		{ 'a', "all", NULL, OPT_SWITCH, TO(script), "" },
+		{ 't', "top", "NUMBER", OPT_TEXT, TO(format), "" },
+		{ .kind = OPT_PASS },
+	};
+	const char *args[] = { "", "-7", "-at", "-3", "-x", "--" };
+	const char *attached[] = { "", "--all=false" };
+	struct options o = { 0 };
+	struct arena a = { 0 };
+	struct opt_rest rest;
+	struct err e = { 0 };
+
+	(void)state;
+	assert_true(opt_parse(script_rows, ARRAY_SIZE(script_rows), &o, &a, ARRAY_SIZE(args),
+	                      (char **)args, &rest, &e));
+	assert_string_equal(o.script, "true");
+	assert_string_equal(o.format, "-3");
+	assert_int_equal(rest.n, 2);
+	assert_string_equal(rest.v[0], "-7");
+	assert_string_equal(rest.v[1], "-x");
+	assert_true(opt_parse(script_rows, ARRAY_SIZE(script_rows), &o, &a, ARRAY_SIZE(attached),
+	                      (char **)attached, &rest, &e));
+	assert_string_equal(o.script, "false");
+	arena_free(&a);
+}
+
+static void test_head(void **state)
+{
+	const char *args[] = { "", "-v", "-p", "7", "script", "-q", "--", "--none" };
+	const char *ended[] = { "", "-v", "--", "-q" };
+	struct options o = { 0 };
+	struct arena a = { 0 };
+	struct opt_rest rest;
+	struct err e = { 0 };
+
+	(void)state;
+	assert_true(opt_parse_head(rows, ARRAY_SIZE(rows), &o, &a, ARRAY_SIZE(args), (char **)args,
+	                           &rest, &e));
+	assert_true(o.verbose && !o.quiet && o.pid == 7);
+	assert_int_equal(rest.n, 4);
+	assert_string_equal(rest.v[0], "script");
+	assert_string_equal(rest.v[2], "--");
+	assert_true(opt_parse_head(rows, ARRAY_SIZE(rows), &o, &a, ARRAY_SIZE(ended),
+	                           (char **)ended, &rest, &e));
+	assert_int_equal(rest.n, 2);
+	assert_string_equal(rest.v[0], "--");
+	arena_free(&a);
+}
+
 static void test_usage(void **state)
 {
 	struct buf b = { 0 };
@@ -121,8 +173,8 @@ static void test_usage(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_good),
-		cmocka_unit_test(test_wrong),
+		cmocka_unit_test(test_good),   cmocka_unit_test(test_wrong),
+		cmocka_unit_test(test_switch), cmocka_unit_test(test_head),
 		cmocka_unit_test(test_usage),
 	};
 

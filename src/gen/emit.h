@@ -275,6 +275,11 @@ void gen_unwind_step(struct gen *g);
  * first sight. Uses r0-r5. */
 void gen_seen(struct gen *g);
 
+/* ---- gen_vma.c ---- */
+/* r0 = address of the struct vm_area_struct that address r0 of the running process is in; 0 when it
+ * is in none, or when the kernel could not look (which is counted). */
+void gen_find_vma(struct gen *g, struct loc loc);
+
 /* ---- gen_string.c ---- */
 /* r0 = 1 when the strings are equal in their first `limit` bytes (0: whole), else 0. */
 void gen_string_eq(struct gen *g, const struct node *a, const struct node *b, u32 limit);
@@ -313,9 +318,10 @@ bool gen_iter_print(struct gen *g, const struct node *n);
 void gen_each(struct gen *g, const struct node *n);
 /* r0 = number of a map's elements. */
 void gen_each_count(struct gen *g, const struct node *map);
-/* Label of a function that the kernel calls with a number in r1 and the frame's address in r2; its
- * code, made by `emit` behind the program, ends by itself and uses r0-r5. */
-u32 gen_callback(struct gen *g, void (*emit)(struct gen *g, const void *what), const void *what);
+/* Label of a function that the kernel calls with the frame's address in register `frame`; its code,
+ * made by `emit` behind the program, ends by itself and uses r0-r5. */
+u32 gen_callback(struct gen *g, void (*emit)(struct gen *g, const void *what), const void *what,
+                 enum reg frame);
 /* The callbacks of all loops, behind the program. */
 void gen_each_callbacks(struct gen *g);
 

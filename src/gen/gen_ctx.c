@@ -330,6 +330,7 @@ void gen_builtin(struct gen *g, const struct node *n)
 		code_alu_imm(&g->c, BPF_RSH, R0, 1);
 		break;
 	case BUILTIN_CPID:
+	case BUILTIN_TARGET: /* of -c: another one is a constant */
 		data_word(g, UDATA_CPID);
 		break;
 	default:

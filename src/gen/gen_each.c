@@ -25,6 +25,7 @@ struct each {
 	u32 depth;
 	void (*emit)(struct gen *g, const void *what); /* of another kind of loop */
 	const void *what;
+	enum reg frame; /* in which the frame's address comes */
 	struct each *next;
 };
 
@@ -121,12 +122,14 @@ static void callback(struct gen *g, const struct each *e)
 	leave(g, STOP);
 }
 
-u32 gen_callback(struct gen *g, void (*emit)(struct gen *g, const void *what), const void *what)
+u32 gen_callback(struct gen *g, void (*emit)(struct gen *g, const void *what), const void *what,
+                 enum reg frame)
 {
 	struct each *e = each_add(g, NULL);
 
 	e->emit = emit;
 	e->what = what;
+	e->frame = frame;
 	e->used = g->used;
 	return e->start;
 }
@@ -137,7 +140,7 @@ static void plain_callback(struct gen *g, const struct each *e)
 	g->scratch = R0;
 	g->used = e->used;
 	g->used.regs = 1u << (R9 - R7);
-	code_mov(&g->c, R9, R2);
+	code_mov(&g->c, R9, e->frame);
 	e->emit(g, e->what);
 }
 

@@ -184,6 +184,6 @@ void gen_iovec(struct gen *g, const struct node *n, const struct type *t, struct
 	mem_store_const(g, p->kept, 0);
 	mem_zero(g, p->iov, 0, 16);
 	temp_load(g, pieces, R1);
-	call_loop(g, gen_callback(g, copy_piece, p));
+	call_loop(g, gen_callback(g, copy_piece, p, R2));
 	frame_release(g, m);
 }

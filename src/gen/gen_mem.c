@@ -22,6 +22,8 @@ static bool is_word(const struct type *t)
 	case TYPE_STRERROR:
 	case TYPE_SIGNAL:
 	case TYPE_SYSCALL:
+	case TYPE_ERRNO:
+	case TYPE_FLAGS:
 	case TYPE_TIMESTAMP:
 	case TYPE_MAC:
 		return true;

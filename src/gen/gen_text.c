@@ -117,7 +117,7 @@ static void try_start(struct gen *g, const void *what)
 
 	mem_store(g, 8, s->start, R1);
 	mem_store_imm(g, 8, s->state, FITS);
-	call_loop(g, s->part_size, gen_callback(g, compare_byte, s));
+	call_loop(g, s->part_size, gen_callback(g, compare_byte, s, R2));
 	mem_load(g, 8, R0, s->state);
 	code_if_imm(c, BPF_JEQ, R0, DIFFERS, on);
 	code_if_imm(c, BPF_JEQ, R0, TEXT_ENDS, end);
@@ -143,7 +143,7 @@ static void find_any(struct gen *g, const struct node *text, const struct node *
 	mem_store_imm(g, 8, s->start, 0);
 	mem_store_imm(g, 8, s->state, FITS);
 	mem_store_imm(g, 8, s->found, -1);
-	call_loop(g, s->text_size, gen_callback(g, try_start, s));
+	call_loop(g, s->text_size, gen_callback(g, try_start, s, R2));
 	mem_load(g, 8, R0, s->found);
 }
 

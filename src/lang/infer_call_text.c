@@ -3,6 +3,7 @@
  * Rules of functions that make text and bytes out of memory and numbers.
  */
 #include "lang/infer.h"
+#include "unit/flags.h"
 
 #include <arpa/inet.h>
 #include <string.h>
@@ -217,6 +218,29 @@ const struct type *infer_call_strerror(struct infer *in, struct node *n)
 {
 	infer_integer(in, n->call.args, "the argument of strerror()");
 	return type_plain(in->arena, TYPE_STRERROR);
+}
+
+const struct type *infer_call_errno_name(struct infer *in, struct node *n)
+{
+	infer_integer(in, n->call.args, "the argument of errno_name()");
+	return type_plain(in->arena, TYPE_ERRNO);
+}
+
+const struct type *infer_call_flag_names(struct infer *in, struct node *n)
+{
+	const char *words = infer_literal(in, n, 1), *problem;
+	struct type *t;
+
+	infer_integer(in, n->call.args, "the first argument of flag_names()");
+	if (!words)
+		return NULL;
+	problem = flags_check(words);
+	if (problem)
+		return infer_error(in, infer_arg(n, 1)->loc, "flag_names(): %s", problem);
+	t = arena_new(in->arena, struct type);
+	*t = *type_plain(in->arena, TYPE_FLAGS);
+	t->text = words;
+	return t;
 }
 
 const struct type *infer_call_ntop(struct infer *in, struct node *n)

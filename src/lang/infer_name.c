@@ -352,6 +352,14 @@ static const struct type *rule_has_cpid(struct infer *in, struct node *n)
 	return infer_set_int(n, in->world->command != NULL, &type_bool);
 }
 
+/* The process that is looked at, of -p or -c. The command's number is not known yet. */
+static const struct type *rule_target(struct infer *in, struct node *n)
+{
+	if (in->world->command)
+		return &type_u32;
+	return infer_set_int(n, (u64)in->world->pid, &type_u32);
+}
+
 static const struct {
 	const struct type *fixed;
 	const struct type *(*rule)(struct infer *in, struct node *n);
@@ -387,6 +395,7 @@ static const struct {
 	[BUILTIN_LEADER_COMM] = { NULL, rule_leader_comm },
 	[BUILTIN_USERMODE] = { NULL, rule_usermode },
 	[BUILTIN_HAS_CPID] = { NULL, rule_has_cpid },
+	[BUILTIN_TARGET] = { NULL, rule_target },
 	[BUILTIN_PROBETYPE] = { NULL, rule_probetype },
 };
 

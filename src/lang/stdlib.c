@@ -9,7 +9,9 @@
  *
  * A path is walked up from its entry, over the points where file systems are mounted, to the
  * root of the process: bpf_d_path() would be allowed in a few functions only. What it adds is not
- * there: " (deleted)", and the names that pipes and sockets make up for themselves.
+ * there: " (deleted)", and the names that pipes and sockets make up for themselves. file_path() has
+ * the first, and of files that are in no directory the name they were made with: "memfd:name",
+ * "SYSV00000000", "dev/zero" of shared anonymous memory, "[eventfd]".
  */
 #include "lang/stdlib.h"
 
@@ -68,6 +70,28 @@ static const struct {
 	          " else { $s = str_concat(\"/\", str_concat(str($d.d_name.name), $s));"
 	          " $d = $d.d_parent; } }"
 	          " $s == \"\" ? \"/\" : $s }" },
+	{ "fd_file", "macro fd_file(fd) {"
+	             " let $fdt = curtask.files.fdt; let $fd = (uint64)(uint32)(fd);"
+	             " (struct file *)kptr($fd < $fdt.max_fds ? (uint64)$fdt.fd[$fd] : 0) }" },
+	{ "file_path", "macro file_path(file) {"
+	               " let $file = (struct file *)(file); let $entry = $file.f_path.dentry;"
+	               " if ($entry == $entry.d_parent && $entry != $file.f_path.mnt.mnt_root)"
+	               " { str($entry.d_name.name) }"
+	               " else if ($entry == $entry.d_parent || $entry.d_hash.pprev)"
+	               " { path($file.f_path) }"
+	               " else { str_concat(path($file.f_path), \" (deleted)\") } }" },
+	{ "vma_name",
+	  "macro vma_name(vma) {"
+	  " let $vma = (struct vm_area_struct *)(vma); let $mm = $vma.vm_mm; let $name = \"\";"
+	  " if (!$vma) { $name = \"\"; }"
+	  " else if ($vma.vm_file) { $name = file_path($vma.vm_file);"
+	  " if ($name == \"dev/zero\") { $name = \"[shared]\"; } }"
+	  " else if ($vma.vm_start <= $mm.brk && $vma.vm_end >= $mm.start_brk)"
+	  " { $name = \"[heap]\"; }"
+	  " else if ($vma.vm_start <= $mm.start_stack && $vma.vm_end >= $mm.start_stack)"
+	  " { $name = \"[stack]\"; }"
+	  " else if ($vma.vm_ops) { $name = \"[kernel]\"; }"
+	  " else { $name = \"[anon]\"; } $name }" },
 	{ "socket_cookie", "macro socket_cookie(sk) {"
 	                   " (uint64)((struct sock *)(sk))->__sk_common.skc_cookie.counter }" },
 };

@@ -9,6 +9,7 @@
 #include "out/value.h"
 
 #include "out/call_names.h"
+#include "unit/flags.h"
 
 #include <arpa/inet.h>
 #include <inttypes.h>
@@ -210,6 +211,14 @@ static void text_number_name(struct buf *b, const char *prefix, const char *name
 		buf_printf(b, "%" PRIu64, n);
 }
 
+/* EPERM, ENOENT ... of an error or of what a system call returned for it; "0" of none. */
+static const char *errno_name(u64 n)
+{
+	s64 code = (s64)n;
+
+	return code < -4095 || code > 4095 ? NULL : strerrorname_np((int)(code < 0 ? -code : code));
+}
+
 static void text_mac(struct buf *b, const struct value *v)
 {
 	u64 word = value_word(v);
@@ -312,6 +321,12 @@ void value_text(struct buf *b, const struct out *o, const struct value *v)
 		break;
 	case TYPE_SYSCALL:
 		text_number_name(b, "", call_names_syscall(value_word(v)), value_word(v));
+		break;
+	case TYPE_ERRNO:
+		text_number_name(b, "", errno_name(value_word(v)), value_word(v));
+		break;
+	case TYPE_FLAGS:
+		flags_print(b, v->type->text, value_word(v));
 		break;
 	case TYPE_INET:
 		text_inet(b, v);

@@ -58,6 +58,8 @@ static const struct {
 	[TYPE_STRERROR] = { "strerror_t", 1 },
 	[TYPE_SIGNAL] = { "signal_name_t", 1 },
 	[TYPE_SYSCALL] = { "syscall_name_t", 1 },
+	[TYPE_ERRNO] = { "errno_name_t", 1 },
+	[TYPE_FLAGS] = { "flag_names_t", 1 },
 	[TYPE_TIMESTAMP] = { "timestamp", 1 },
 	[TYPE_INET] = { "inet", 3 },
 	[TYPE_MAC] = { "macaddr", 1 },
@@ -270,6 +272,7 @@ bool type_eq(const struct type *a, const struct type *b)
 	case TYPE_STACK:
 		return a->mode == b->mode && a->limit == b->limit;
 	case TYPE_TIMESTAMP:
+	case TYPE_FLAGS:
 	case TYPE_CGROUP_PATH:
 		return text_eq(a->text, b->text);
 	case TYPE_HIST:

@@ -39,6 +39,8 @@ enum type_kind {
 	TYPE_STRERROR,    /* word: errno value */
 	TYPE_SIGNAL,      /* word: number of a signal */
 	TYPE_SYSCALL,     /* word: number of a system call */
+	TYPE_ERRNO,       /* word: errno value, shown as ENOMEM */
+	TYPE_FLAGS,       /* word: bits by name; text: unit/flags.h */
 	TYPE_TIMESTAMP,   /* word: nanoseconds since boot; text = strftime format */
 	TYPE_INET,        /* word: AF_INET (2) or AF_INET6 (10), then 16 bytes */
 	TYPE_MAC,         /* word: 6 bytes in memory order */

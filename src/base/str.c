@@ -44,6 +44,37 @@ struct str str_cut(struct str s, char c, struct str *rest)
 	return head;
 }
 
+/* By the table of well-formed byte sequences in the Unicode standard (chapter 3, table 3-7): no
+ * overlong forms, no surrogates. */
+u32 str_utf8(struct str s, u32 i)
+{
+	const u8 *p = (const u8 *)s.p + i;
+	u8 lead = p[0], low = 0x80, high = 0xbf;
+	u32 n;
+
+	if (lead < 0x80)
+		return 1;
+	if (lead < 0xc2 || lead > 0xf4)
+		return 0;
+	n = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+	if (n > s.n - i)
+		return 0;
+	if (lead == 0xe0)
+		low = 0xa0;
+	else if (lead == 0xed)
+		high = 0x9f;
+	else if (lead == 0xf0)
+		low = 0x90;
+	else if (lead == 0xf4)
+		high = 0x8f;
+	if (p[1] < low || p[1] > high)
+		return 0;
+	for (u32 k = 2; k < n; k++)
+		if ((p[k] & 0xc0) != 0x80)
+			return 0;
+	return n;
+}
+
 bool glob_is(struct str pattern)
 {
 	for (u32 i = 0; i < pattern.n; i++)

@@ -25,6 +25,9 @@ bool str_starts(struct str s, const char *prefix);
  * returns all and leaves *rest empty with p == NULL. */
 struct str str_cut(struct str s, char c, struct str *rest);
 
+/* Bytes of the well-formed UTF-8 sequence that starts at byte i < s.n, 0 when there is none. */
+u32 str_utf8(struct str s, u32 i);
+
 /* True if pattern has a wildcard: '*', '?' or a '[...]' set. */
 bool glob_is(struct str pattern);
 /* Shell-style match of the whole text: '*', '?', '[a-z]', '[!a]'. Linear in practice. */

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #define TO(member) offsetof(struct run_options, member)
 
@@ -42,6 +43,12 @@ static const struct opt rows[] = {
 	  "keep probes on the first instruction of their function" },
 	{ 0, "unwind-memory", "MIB", OPT_NUMBER, TO(unwind_memory),
 	  "at most so much memory for tables by which stacks are walked (128)" },
+	{ 0, "folded", "FILE", OPT_TEXT, TO(folded),
+	  "write the stacks of a map to FILE at the end, folded; '-' is standard output" },
+	{ 0, "flame", "FILE.svg", OPT_TEXT, TO(flame), "draw them as a flame graph" },
+	{ 0, "flame-title", "TEXT", OPT_TEXT, TO(flame_title), "what is written above it" },
+	{ 0, "flame-map", "@NAME[.PART]", OPT_TEXT, TO(flame_map),
+	  "of which map (the first that has a stack in its key)" },
 	{ 0, "unsafe", NULL, OPT_FLAG, TO(unsafe), "allow system(), signal() and the like" },
 	{ 0, "no-warnings", NULL, OPT_FLAG, TO(no_warnings), "do not print warnings" },
 	{ 0, "no-feature", "NAME[,NAME...]", OPT_TEXT, TO(no_feature),
@@ -170,6 +177,26 @@ static bool take_features(struct run_options *o, struct err *e)
 	return true;
 }
 
+static bool is_stdout(const char *path)
+{
+	return path && strcmp(path, "-") == 0;
+}
+
+static bool take_graph(struct run_options *o, struct err *e)
+{
+	o->graph = (struct graph_options){ .folded = o->folded,
+		                           .svg = o->flame,
+		                           .title = o->flame_title,
+		                           .map = o->flame_map,
+		                           .stdout_fd = STDOUT_FILENO };
+	o->graph_to_stdout = is_stdout(o->folded) || is_stdout(o->flame);
+	if (is_stdout(o->folded) && is_stdout(o->flame))
+		return err_set(e, "--folded and --flame can not both be standard output");
+	if ((o->flame_title || o->flame_map) && !graph_wanted(&o->graph))
+		return err_set(e, "--flame-title and --flame-map go with --flame or --folded");
+	return true;
+}
+
 static bool check(const struct run_options *o, struct err *e)
 {
 	if (o->command && o->pid)
@@ -194,7 +221,7 @@ bool run_options_finish(struct run_options *o, struct err *e)
 	take_mode(o);
 	take_buffering(o);
 	o->json |= o->format && strcmp(o->format, "json") == 0;
-	if (!check_missing(o, e) || !take_features(o, e) || !check(o, e))
+	if (!check_missing(o, e) || !take_features(o, e) || !take_graph(o, e) || !check(o, e))
 		return false;
 	return !o->dump || dump_parse(&o->dumped, o->dump, e);
 }

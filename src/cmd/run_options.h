@@ -12,6 +12,7 @@ struct run_options {
 	const char *include_dir, *include_file, *no_feature, *mode, *probe_filter;
 	const char *functions, *emit_elf;
 	const char *emit_llvm, *aot;
+	const char *folded, *flame, *flame_title, *flame_map;
 	u32 pid, unwind_memory;
 	bool list, quiet, verbose, keep_errors, dry_run, unsafe, no_warnings, exact_site, help,
 		version;
@@ -20,6 +21,8 @@ struct run_options {
 	/* Made of the above: */
 	struct dump_request dumped;
 	enum buffering output_buffering;
+	struct graph_options graph;
+	bool graph_to_stdout;    /* then what the script prints goes to standard error */
 	struct features without; /* --no-feature: known, and not there */
 };
 

@@ -1,42 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Escaping and numbers of JSON. Traced memory is the source of the strings, so any bytes may
- * come; what goes out is always valid UTF-8. UTF-8 is checked by the table of well-formed byte
- * sequences in the Unicode standard (chapter 3, table 3-7): no overlong forms, no surrogates.
+ * come; what goes out is always valid UTF-8.
  */
 #include "out/json.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-/* Bytes of the well-formed UTF-8 sequence at p, 0 when there is none. */
-static u32 utf8_length(const u8 *p, u32 room)
-{
-	u8 lead = p[0], low = 0x80, high = 0xbf;
-	u32 n;
-
-	if (lead < 0x80)
-		return 1;
-	if (lead < 0xc2 || lead > 0xf4)
-		return 0;
-	n = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-	if (n > room)
-		return 0;
-	if (lead == 0xe0)
-		low = 0xa0;
-	else if (lead == 0xed)
-		high = 0x9f;
-	else if (lead == 0xf0)
-		low = 0x90;
-	else if (lead == 0xf4)
-		high = 0x8f;
-	if (p[1] < low || p[1] > high)
-		return 0;
-	for (u32 i = 2; i < n; i++)
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	return n;
-}
 
 static void json_ascii(struct buf *b, char c)
 {
@@ -57,7 +27,7 @@ void json_string(struct buf *b, struct str s)
 {
 	buf_putc(b, '"');
 	for (u32 i = 0, n; i < s.n; i += MAX(n, 1u)) {
-		n = utf8_length((const u8 *)s.p + i, s.n - i);
+		n = str_utf8(s, i);
 		if (n == 1)
 			json_ascii(b, s.p[i]);
 		else if (n)

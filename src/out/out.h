@@ -8,6 +8,7 @@
 
 #include "agg/table.h"
 #include "base/buf.h"
+#include "sym/frames.h"
 #include "unit/unit.h"
 
 /* Names for values that need the outside world; given by run/, backed by sym/. Each appends to b. */
@@ -15,6 +16,10 @@ struct namer {
 	void *ctx;
 	/* A whole stack of `type` (KSTACK, USTACK, STACK) with the words of its value. */
 	void (*stack)(void *ctx, struct buf *b, const struct type *type, const u64 *words);
+	/* Its frames one by one, the outermost first; of a STACK the process's before the
+	 * kernel's. */
+	void (*frames)(void *ctx, const struct type *type, const u64 *words, frame_fn *fn,
+	               void *fn_ctx);
 	void (*ksym)(void *ctx, struct buf *b, u64 addr);
 	void (*usym)(void *ctx, struct buf *b, u64 addr, u32 pid);
 	void (*username)(void *ctx, struct buf *b, u64 uid);

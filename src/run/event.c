@@ -79,20 +79,43 @@ static void print_table(struct events *ev, struct table *t, u32 top, u32 div)
 	ev->out.ops->map(text_of(ev), &ev->out, t, top, div);
 }
 
-void event_print_map(struct events *ev, u32 map, u32 top, u32 div)
+/* All rows of a map, in no order. False when that failed, which has been said then. */
+static bool read_table(struct events *ev, struct table *t, struct arena *a, u32 map)
 {
-	const struct umap *m = &ev->unit->maps.v[map];
-	struct arena arena = { 0 };
-	struct table t;
-	struct rows rows = { &t, live_cells(ev->live, map) };
+	struct rows rows = { t, live_cells(ev->live, map) };
 	struct err e = { 0 };
 
-	table_init(&t, &arena, ev->unit, m);
+	table_init(t, a, ev->unit, &ev->unit->maps.v[map]);
 	if (live_map_each(ev->live, map, add_row, &rows, &e))
+		return true;
+	event_report(ev, REPORT_ERROR, NULL, e.text);
+	return false;
+}
+
+void event_print_map(struct events *ev, u32 map, u32 top, u32 div)
+{
+	struct arena arena = { 0 };
+	struct table t;
+
+	if (read_table(ev, &t, &arena, map))
 		print_table(ev, &t, top, div);
-	else
-		event_report(ev, REPORT_ERROR, NULL, e.text);
 	arena_free(&arena);
+}
+
+void event_take_graph(struct events *ev)
+{
+	struct arena arena = { 0 };
+	struct table t;
+
+	if (ev->graph && read_table(ev, &t, &arena, ev->graph->map))
+		graph_take(ev->graph, &ev->out, &t);
+	arena_free(&arena);
+}
+
+static void take_before(struct events *ev, const struct urecord *r)
+{
+	if (ev->graph && ev->graph->map == (u32)r->map)
+		event_take_graph(ev);
 }
 
 static void do_print_map(struct events *ev, const struct urecord *r, const u8 *record)
@@ -138,6 +161,7 @@ static void do_clear(struct events *ev, const struct urecord *r, const u8 *recor
 	struct err e = { 0 };
 
 	(void)record;
+	take_before(ev, r);
 	if (!live_map_clear(ev->live, (u32)r->map, &e))
 		event_report(ev, REPORT_ERROR, &r->loc, e.text);
 }
@@ -147,6 +171,7 @@ static void do_zero(struct events *ev, const struct urecord *r, const u8 *record
 	struct err e = { 0 };
 
 	(void)record;
+	take_before(ev, r);
 	if (!live_map_zero(ev->live, (u32)r->map, &e))
 		event_report(ev, REPORT_ERROR, &r->loc, e.text);
 }

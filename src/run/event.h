@@ -8,6 +8,7 @@
 
 #include "kern/live.h"
 #include "out/out.h"
+#include "run/graph.h"
 #include "run/output.h"
 #include "run/session.h"
 #include "run/unwind.h"
@@ -19,6 +20,7 @@ struct events {
 	const struct session_options *options;
 	struct output *output;
 	struct unwind *unwind; /* NULL: no stacks are walked by tables */
+	struct graph *graph;   /* takes in what a map had before it is cleared; may be NULL */
 	struct sym *sym;       /* is told of processes at first sight; may be NULL */
 	struct out out;
 	struct buf scratch; /* of one record */
@@ -32,6 +34,8 @@ struct events {
 void event_handle(struct events *ev, const void *record, u32 size);
 /* Prints one whole map. */
 void event_print_map(struct events *ev, u32 map, u32 top, u32 div);
+/* Puts what the flame graph's map has now into the graph, when there is one. */
+void event_take_graph(struct events *ev);
 /* Says something to the user, after the output so far. */
 void event_report(struct events *ev, enum report kind, const struct loc *loc, const char *text);
 void events_free(struct events *ev);

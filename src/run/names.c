@@ -18,16 +18,23 @@
 
 _Static_assert(KSYM_TEXT == SYMBOLIZE_TEXT, "one answer, two folders");
 
-/* The frames stored under `id`, of a process or the kernel. */
+/* The frames stored under `id`, as many as there are and the type allows. */
+static u32 get_frames(struct names *n, const struct type *type, u64 id, struct ustack_value *v)
+{
+	u32 limit = type->limit ? type->limit : UNIT_STACK_FRAMES;
+
+	if (n->stacks < 0 || !live_map_get(n->live, (u32)n->stacks, &id, v))
+		return 0;
+	return (u32)MIN(v->n, (u64)MIN(limit, UNIT_STACK_FRAMES));
+}
+
+/* Of a process or the kernel. */
 static void add_frames(struct names *n, struct buf *b, const struct type *type, s64 pid, u64 id)
 {
 	struct ustack_value v = { 0 };
-	u32 limit = type->limit ? type->limit : UNIT_STACK_FRAMES;
+	u32 found = get_frames(n, type, id, &v);
 
-	if (n->stacks < 0 || !live_map_get(n->live, (u32)n->stacks, &id, &v))
-		v.n = 0;
-	frames_add(b, n->sym, (enum frames_mode)type->mode, pid, v.ip,
-	           (u32)MIN(v.n, (u64)MIN(limit, UNIT_STACK_FRAMES)));
+	frames_add(b, n->sym, (enum frames_mode)type->mode, pid, v.ip, found);
 }
 
 static void name_stack(void *ctx, struct buf *b, const struct type *type, const u64 *words)
@@ -39,6 +46,27 @@ static void name_stack(void *ctx, struct buf *b, const struct type *type, const 
 		add_frames(n, b, type, FRAMES_KERNEL, words[type->kind == TYPE_STACK ? 2 : 0]);
 	if (type->kind != TYPE_KSTACK)
 		add_frames(n, b, type, (s64)(u32)words[1], words[0]);
+}
+
+static void each_frame(struct names *n, const struct type *type, s64 pid, u64 id, frame_fn *fn,
+                       void *ctx)
+{
+	struct ustack_value v = { 0 };
+	u32 found = get_frames(n, type, id, &v);
+
+	frames_each(n->sym, pid, v.ip, found, fn, ctx);
+}
+
+static void name_frames(void *ctx, const struct type *type, const u64 *words, frame_fn *fn,
+                        void *fn_ctx)
+{
+	u64 kernel = words[type->kind == TYPE_STACK ? 2 : 0];
+	struct names *n = ctx;
+
+	if (type->kind != TYPE_KSTACK)
+		each_frame(n, type, (s64)(u32)words[1], words[0], fn, fn_ctx);
+	if (type->kind != TYPE_USTACK)
+		each_frame(n, type, FRAMES_KERNEL, kernel, fn, fn_ctx);
 }
 
 static void name_ksym(void *ctx, struct buf *b, u64 addr)
@@ -148,6 +176,7 @@ void names_init(struct names *n, const struct unit *u, struct live *l,
 	n->namer = (struct namer){
 		.ctx = n,
 		.stack = name_stack,
+		.frames = name_frames,
 		.ksym = name_ksym,
 		.usym = name_usym,
 		.username = name_user,

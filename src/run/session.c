@@ -48,6 +48,7 @@ struct session {
 	struct unwind *unwind; /* NULL: no stacks are walked by tables */
 	struct events events;
 	struct trouble trouble;
+	struct graph graph;
 	sigset_t old_mask;
 	void (*old_pipe)(int), (*old_child)(int);
 	int signal_fd, target_fd; /* target: pidfd of the child (borrowed) or of -p; -1 none */
@@ -419,6 +420,7 @@ static void init_events(struct session *s)
 		.options = s->options,
 		.output = &s->output,
 		.unwind = s->unwind,
+		.graph = graph_wanted(s->options->graph) ? &s->graph : NULL,
 		.sym = s->names.sym,
 		.out = { .unit = s->unit,
 		         .namer = &s->names.namer,
@@ -590,6 +592,25 @@ static void report_stacks(struct session *s)
 		note_stacks(s, &n);
 }
 
+static bool write_graph(struct session *s, struct err *e)
+{
+	const struct flame *f = &s->graph.flame;
+	struct buf b = { 0 };
+
+	if (!s->events.graph || s->options->dry_run)
+		return true;
+	event_take_graph(&s->events);
+	if (!graph_write(&s->graph, e))
+		return false;
+	buf_printf(&b, "Flame graph of %s: %" PRIu64 " stacks", s->unit->maps.v[s->graph.map].name,
+	           f->stacks);
+	if (s->graph.also)
+		buf_printf(&b, " (--flame-map takes %s too)", s->graph.also);
+	note(s, buf_text(&b));
+	buf_free(&b);
+	return true;
+}
+
 static bool finish(struct session *s, struct err *e)
 {
 	note_now(s);
@@ -606,7 +627,7 @@ static bool finish(struct session *s, struct err *e)
 	trouble_end(&s->trouble, &s->events);
 	report_stacks(s);
 	output_flush(&s->output);
-	return true;
+	return write_graph(s, e);
 }
 
 /* ---- all of it ---- */
@@ -636,6 +657,7 @@ static bool open_all(struct session *s, struct err *e)
 	const struct session_options *o = s->options;
 
 	if (!take_signals(s, e) || !watch_target(s, e) ||
+	    (graph_wanted(o->graph) && !graph_open(&s->graph, s->unit, o->graph, e)) ||
 	    !output_open(&s->output, o->output, o->output_fd, e) || !load(s, e))
 		return false;
 	trouble_init(&s->trouble, s->unit);
@@ -656,6 +678,7 @@ static void close_all(struct session *s)
 	if (!s->child && s->target_fd >= 0)
 		close(s->target_fd);
 	output_close(&s->output);
+	graph_close(&s->graph);
 	give_signals_back(s);
 	signal(SIGPIPE, s->old_pipe);
 	signal(SIGCHLD, s->old_child);

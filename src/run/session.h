@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "run/child.h"
+#include "run/graph.h"
 #include "unit/features.h"
 #include "unit/unit.h"
 
@@ -37,7 +38,8 @@ struct session_options {
 	int output_fd;            /* usually 1 */
 	u64 unwind_limit;         /* bytes for unwind tables, 0: the default */
 	s32 pid;                  /* -p: end when this process ends; 0 none */
-	const struct features *features; /* NULL: the loader asks the kernel itself */
+	const struct graph_options *graph; /* flame graph, written at the end; NULL: none */
+	const struct features *features;   /* NULL: the loader asks the kernel itself */
 	/* `loc` is a place in the unit's source or NULL. */
 	void (*report)(void *ctx, enum report kind, const struct loc *loc, const char *text);
 	void *report_ctx;

@@ -7,6 +7,7 @@
 #include "sym/frames.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "sym/lines.h"
 
@@ -108,4 +109,79 @@ void frames_add(struct buf *b, struct sym *s, enum frames_mode mode, s64 pid, co
 
 		frame_print(b, &f);
 	}
+}
+
+/* ---- functions ---- */
+
+/* "libc.so.6", "libc-2.36.so", "libx.so.1 (deleted)", but not "my.sort". */
+static bool is_library(const char *path)
+{
+	const char *at = strrchr(path, '/');
+
+	for (at = at ? at : path; (at = strstr(at, ".so")); at += 3)
+		if (!at[3] || at[3] == '.' || at[3] == ' ')
+			return true;
+	return false;
+}
+
+enum frame_kind frames_kind(const char *path)
+{
+	static const char *const made[] = { "/memfd:", "/dev/zero", "/SYSV", "/anon_hugepage",
+		                            "//" };
+
+	if (!path[0])
+		return FRAME_OTHER;
+	if (path[0] != '/')
+		return strcmp(path, "[vdso]") == 0 ? FRAME_LIBRARY : FRAME_JIT;
+	for (u32 i = 0; i < ARRAY_SIZE(made); i++)
+		if (strncmp(path, made[i], strlen(made[i])) == 0)
+			return FRAME_JIT;
+	return is_library(path) ? FRAME_LIBRARY : FRAME_PROGRAM;
+}
+
+static void each_inlined(const struct line_frame *lines, u32 n, struct frame_name *frame,
+                         frame_fn *fn, void *ctx)
+{
+	while (n-- > 0) {
+		frame->name = lines[n].function;
+		fn(ctx, frame);
+	}
+}
+
+static void each_function(struct sym *s, struct buf *b, const struct frame *f, frame_fn *fn,
+                          void *ctx)
+{
+	struct frame_name frame = { .module = "" };
+	struct line_frame lines[INLINED_MAX];
+	u32 n = 0;
+
+	buf_reset(b);
+	if (f->pid == FRAMES_KERNEL) {
+		sym_kernel_function(s, b, f->kind, f->ip, &frame.module);
+		frame.kind = FRAME_KERNEL;
+	} else {
+		sym_user_function(s, b, f->kind, (u32)f->pid, f->ip, &frame.module);
+		frame.kind = frames_kind(frame.module);
+	}
+	frame.name = buf_text(b);
+	fn(ctx, &frame);
+	if (f->pid != FRAMES_KERNEL)
+		n = sym_user_lines(s, f->kind, (u32)f->pid, f->ip, lines, INLINED_MAX);
+	if (n > 1)
+		each_inlined(lines, n - 1, &frame, fn, ctx);
+}
+
+void frames_each(struct sym *s, s64 pid, const u64 *ips, u32 n, frame_fn *fn, void *ctx)
+{
+	struct buf b = { 0 };
+	u32 found = 0;
+
+	while (found < n && ips[found])
+		found++;
+	for (u32 i = found; i-- > 0;) {
+		struct frame f = { s, FRAMES_BPFTRACE, pid, i ? SYM_RETURN : SYM_EXACT, ips[i] };
+
+		each_function(s, &b, &f, fn, ctx);
+	}
+	buf_free(&b);
 }

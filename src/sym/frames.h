@@ -17,6 +17,24 @@ enum frames_mode {
 
 #define FRAMES_KERNEL (-1)
 
+/* What a frame's code belongs to. */
+enum frame_kind {
+	FRAME_OTHER,   /* not known, or no code at all */
+	FRAME_KERNEL,  /* and its modules, and BPF programs */
+	FRAME_LIBRARY, /* a shared library, the loader, the vdso */
+	FRAME_PROGRAM,
+	FRAME_JIT, /* compiled while the process was running */
+	N_FRAME_KIND,
+};
+
+/* One function of a stack, without the place in it. */
+struct frame_name {
+	const char *name;
+	const char *module; /* path of the file, name of the kernel module, or "" */
+	enum frame_kind kind;
+};
+typedef void frame_fn(void *ctx, const struct frame_name *frame);
+
 /* A newline, then the frames up to the first address 0. pid is FRAMES_KERNEL for kernel stacks. */
 void frames_print(struct buf *b, struct sym *s, enum frames_mode mode, s64 pid, const u64 *ips,
                   u32 n);
@@ -24,5 +42,11 @@ void frames_print(struct buf *b, struct sym *s, enum frames_mode mode, s64 pid, 
 /* The same without the newline before. */
 void frames_add(struct buf *b, struct sym *s, enum frames_mode mode, s64 pid, const u64 *ips,
                 u32 n);
+
+/* The functions of a stack one by one, the outermost first, inlined ones where source lines are
+ * wanted. Strings live for the call. */
+void frames_each(struct sym *s, s64 pid, const u64 *ips, u32 n, frame_fn *fn, void *ctx);
+/* What code of a process belongs to, by the path of its mapping. */
+enum frame_kind frames_kind(const char *path);
 
 #endif

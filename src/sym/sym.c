@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "sym/usym.h"
 
 #define DELETED " (deleted)"
@@ -77,17 +78,25 @@ void sym_kernel_name(struct sym *s, struct buf *b, u64 addr)
 
 /* ---- user ----------------------------------------------------------------------------------- */
 
+/* The last part of a mapping's path. */
+static struct str module_name(const char *module)
+{
+	const char *slash = strrchr(module, '/');
+	struct str base = str_of(module[0] == '/' && slash ? slash + 1 : module);
+	size_t tail = strlen(DELETED);
+
+	if (base.n > tail && strcmp(base.p + base.n - tail, DELETED) == 0)
+		base.n -= (u32)tail;
+	return base;
+}
+
 /* "libc.so.6+0x1234", or the bare address where nothing is mapped. */
 static void print_module(struct buf *b, const struct usym_place *place, u64 before, u64 addr)
 {
-	const char *slash = strrchr(place->module, '/');
-	const char *base = place->module[0] == '/' && slash ? slash + 1 : place->module;
-	size_t n = strlen(base), tail = strlen(DELETED);
+	struct str base = module_name(place->module);
 
-	if (n > tail && strcmp(base + n - tail, DELETED) == 0)
-		n -= tail;
-	if (n)
-		buf_printf(b, "%.*s+0x%" PRIx64, (int)n, base, place->module_off + before);
+	if (base.n)
+		buf_printf(b, "%.*s+0x%" PRIx64, STR_ARG(base), place->module_off + before);
 	else
 		buf_printf(b, "0x%" PRIx64, addr);
 }
@@ -114,6 +123,32 @@ void sym_user_name(struct sym *s, struct buf *b, u32 pid, u64 addr)
 		buf_puts(b, place.name);
 	else
 		print_module(b, &place, 0, addr);
+}
+
+void sym_kernel_function(struct sym *s, struct buf *b, enum sym_kind kind, u64 addr,
+                         const char **module)
+{
+	struct ksym_place place = ksym_find(s->kernel, addr - back(kind, addr));
+
+	buf_puts(b, place.name ? place.name : "[unknown]");
+	*module = place.name ? place.module : "";
+}
+
+void sym_user_function(struct sym *s, struct buf *b, enum sym_kind kind, u32 pid, u64 addr,
+                       const char **module)
+{
+	struct usym_place place = usym_find(s->user, pid, addr - back(kind, addr));
+	struct str base = module_name(place.module);
+
+	if (place.name)
+		buf_puts(b, place.name);
+	else if (!base.n)
+		buf_puts(b, "[unknown]");
+	else if (base.p[0] == '[')
+		buf_add(b, base.p, base.n);
+	else
+		buf_printf(b, "[%.*s]", STR_ARG(base));
+	*module = place.module;
 }
 
 u32 sym_user_lines(struct sym *s, enum sym_kind kind, u32 pid, u64 addr, struct line_frame *out,

@@ -39,6 +39,12 @@ void sym_user(struct sym *s, struct buf *b, enum sym_kind kind, u32 pid, u64 add
 /* The name alone, without "+off": what ksym() and usym() print. */
 void sym_kernel_name(struct sym *s, struct buf *b, u64 addr);
 void sym_user_name(struct sym *s, struct buf *b, u32 pid, u64 addr);
+/* The function an address is in, without the place: "malloc"; without a name "[libc.so.6]", not
+ * mapped "[unknown]". *module as above. */
+void sym_kernel_function(struct sym *s, struct buf *b, enum sym_kind kind, u64 addr,
+                         const char **module);
+void sym_user_function(struct sym *s, struct buf *b, enum sym_kind kind, u32 pid, u64 addr,
+                       const char **module);
 /* The source lines of an address as lines_find() gives them, 0 unless they are asked for. */
 struct line_frame;
 u32 sym_user_lines(struct sym *s, enum sym_kind kind, u32 pid, u64 addr, struct line_frame *out,

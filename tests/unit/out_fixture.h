@@ -22,6 +22,20 @@ static void fixture_stack(void *ctx, struct buf *b, const struct type *t, const 
 	           t->kind == TYPE_USTACK ? "user" : "kernel");
 }
 
+static void fixture_frames(void *ctx, const struct type *t, const u64 *words, frame_fn *fn,
+                           void *fn_ctx)
+{
+	struct frame_name frames[] = { { "main", "", FRAME_PROGRAM },
+		                       { "kernel", "", FRAME_KERNEL } };
+
+	(void)ctx;
+	(void)words;
+	if (t->kind == TYPE_USTACK)
+		frames[1] = (struct frame_name){ "user", "/lib/x.so", FRAME_LIBRARY };
+	fn(fn_ctx, &frames[0]);
+	fn(fn_ctx, &frames[1]);
+}
+
 static void fixture_ksym(void *ctx, struct buf *b, u64 addr)
 {
 	(void)ctx;
@@ -48,6 +62,7 @@ static void fixture_cgroup(void *ctx, struct buf *b, u64 id, const char *filter)
 
 static const struct namer fixture_namer = {
 	.stack = fixture_stack,
+	.frames = fixture_frames,
 	.ksym = fixture_ksym,
 	.usym = fixture_usym,
 	.username = fixture_username,

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The tree of stacks. A node is found by its parent and name in one hash map, so that a parent
+ * with thousands of kids costs no more than one with two.
+ *
+ * Names come from anywhere, traced memory included. They are made harmless when they come in:
+ * valid UTF-8, without control characters, and without the ';' that separates the frames of a
+ * folded line. Drawing is flame_svg.c.
+ */
+#include "out/flame.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "out/value.h"
+
+/* ---- names ---- */
+
+/* U+FFFE and U+FFFF are well-formed UTF-8 and yet no characters of XML. */
+static bool is_no_character(const char *p, u32 n)
+{
+	return n == 3 && memcmp(p, "\xef\xbf", 2) == 0 && (u8)p[2] >= 0xbe;
+}
+
+static void add_clean(struct buf *b, const char *text)
+{
+	struct str s = { text, (u32)MIN(strlen(text), (size_t)FLAME_NAME) };
+
+	for (u32 i = 0, n; i < s.n; i += MAX(n, 1u)) {
+		n = str_utf8(s, i);
+		if (n == 1)
+			buf_putc(b, s.p[i] == ';'                       ? ':'
+			            : (u8)s.p[i] < ' ' || s.p[i] == 127 ? ' '
+			                                                : s.p[i]);
+		else if (n && !is_no_character(s.p + i, n))
+			buf_add(b, s.p + i, n);
+		else
+			buf_puts(b, "\xef\xbf\xbd");
+	}
+}
+
+/* ---- the tree ---- */
+
+void flame_begin(struct flame *f, s64 value)
+{
+	f->at = NULL;
+	if (value < 1) {
+		f->refused++;
+		return;
+	}
+	f->at = &f->root;
+	f->adding = (u64)value;
+	f->root.value += f->adding;
+}
+
+/* "PARENT KIND name NUL module NUL" */
+static void make_key(struct flame *f, const struct frame_name *frame)
+{
+	struct buf *b = &f->scratch;
+
+	buf_reset(b);
+	buf_add(b, &f->at, sizeof(f->at));
+	buf_putc(b, (char)frame->kind);
+	add_clean(b, frame->name[0] ? frame->name : "(no name)");
+	buf_putc(b, 0);
+	add_clean(b, frame->module);
+	buf_putc(b, 0);
+}
+
+static struct flame_node *add_node(struct flame *f, enum frame_kind kind)
+{
+	const char *key = arena_strndup(&f->arena, f->scratch.p, f->scratch.n);
+	struct flame_node *n = arena_new(&f->arena, struct flame_node);
+
+	n->kind = kind;
+	n->name = key + sizeof(f->at) + 1;
+	n->module = n->name + strlen(n->name) + 1;
+	n->next = f->at->kids;
+	f->at->kids = n;
+	f->at->n_kids++;
+	hmap_put(&f->nodes, key, f->scratch.n, n);
+	return n;
+}
+
+void flame_frame(struct flame *f, const struct frame_name *frame)
+{
+	void **found;
+
+	if (!f->at)
+		return;
+	make_key(f, frame);
+	found = hmap_find(&f->nodes, f->scratch.p, f->scratch.n);
+	if (!found && f->nodes.n >= FLAME_NODES) {
+		f->cut++;
+		flame_end(f);
+		return;
+	}
+	f->at = found ? *found : add_node(f, frame->kind);
+	f->at->value += f->adding;
+}
+
+void flame_end(struct flame *f)
+{
+	if (!f->at)
+		return;
+	f->stacks += !f->at->self;
+	f->at->self += f->adding;
+	f->at = NULL;
+}
+
+void flame_free(struct flame *f)
+{
+	arena_free(&f->arena);
+	hmap_free(&f->nodes);
+	buf_free(&f->scratch);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct flame_node *x = *(struct flame_node *const *)a,
+				*y = *(struct flame_node *const *)b;
+	int c = strcmp(x->name, y->name);
+
+	if (!c)
+		c = strcmp(x->module, y->module);
+	return c ? c : (int)x->kind - (int)y->kind;
+}
+
+static void sort_kids(struct flame_node *n)
+{
+	struct flame_node **v = calloc(n->n_kids, sizeof(struct flame_node *)), **to = &n->kids;
+	u32 k = 0;
+
+	if (!v)
+		abort(); /* out of memory, see base/arena.h */
+	for (struct flame_node *kid = n->kids; kid; kid = kid->next)
+		v[k++] = kid;
+	qsort(v, k, sizeof(struct flame_node *), by_name);
+	for (u32 i = 0; i < k; i++) {
+		*to = v[i];
+		to = &v[i]->next;
+	}
+	*to = NULL;
+	free(v);
+}
+
+static void sort_below(struct flame_node *n)
+{
+	if (n->n_kids > 1)
+		sort_kids(n);
+	for (struct flame_node *kid = n->kids; kid; kid = kid->next)
+		sort_below(kid);
+}
+
+void flame_sort(struct flame *f)
+{
+	sort_below(&f->root);
+}
+
+/* ---- folded ---- */
+
+/* `path` is the line up to this node. */
+static void fold(struct buf *b, struct buf *path, const struct flame_node *n)
+{
+	size_t old = path->n;
+
+	if (old)
+		buf_putc(path, ';');
+	buf_puts(path, n->name);
+	if (n->self)
+		buf_printf(b, "%s %" PRIu64 "\n", buf_text(path), n->self);
+	for (const struct flame_node *kid = n->kids; kid; kid = kid->next)
+		fold(b, path, kid);
+	path->n = old;
+}
+
+void flame_fold(struct buf *b, const struct flame *f)
+{
+	struct buf path = { 0 };
+
+	for (const struct flame_node *kid = f->root.kids; kid; kid = kid->next) {
+		buf_reset(&path);
+		fold(b, &path, kid);
+	}
+	buf_free(&path);
+}
+
+/* ---- rows of a map ---- */
+
+static bool is_stack(const struct type *t)
+{
+	return t->kind == TYPE_KSTACK || t->kind == TYPE_USTACK || t->kind == TYPE_STACK;
+}
+
+static bool has_stack(const struct type *t)
+{
+	if (is_stack(t))
+		return true;
+	for (u32 i = 0; t->kind == TYPE_TUPLE && i < t->n_fields; i++)
+		if (has_stack(t->fields[i].type))
+			return true;
+	return false;
+}
+
+static bool is_number(const struct type *t)
+{
+	return t->kind == TYPE_INT || t->kind == TYPE_BOOL ||
+	       (type_is_agg(t) && t->kind != TYPE_TSERIES);
+}
+
+bool flame_part(const struct umap *m, const char *part, u32 *index)
+{
+	const struct type *t = m->value;
+
+	*index = 0;
+	if (t->kind != TYPE_TUPLE)
+		return !part && is_number(t);
+	for (; *index < t->n_fields; ++*index) {
+		const struct field *f = &t->fields[*index];
+
+		if (is_number(f->type) && (!part || (f->name && strcmp(f->name, part) == 0)))
+			return true;
+	}
+	return false;
+}
+
+bool flame_fits(const struct umap *m)
+{
+	u32 index;
+
+	return m->role == UMAP_USER && m->key && has_stack(m->key) && flame_part(m, NULL, &index);
+}
+
+static s64 cell_value(const struct type *t, const struct cell *c, u32 part)
+{
+	struct value v;
+	s64 sum = 0;
+
+	if (t->kind == TYPE_HIST || t->kind == TYPE_LHIST) {
+		for (u32 i = 0; i < c->n_buckets; i++)
+			sum += (s64)c->buckets[i];
+		return sum;
+	}
+	if (t->kind == TYPE_AVG || t->kind == TYPE_STATS)
+		return c->total;
+	if (type_is_agg(t))
+		return c->n;
+	v = value_at_rest(t, c->bytes);
+	if (t->kind == TYPE_TUPLE)
+		v = value_part(&v, part);
+	return (s64)value_word(&v);
+}
+
+static void add_frame(void *ctx, const struct frame_name *frame)
+{
+	flame_frame(ctx, frame);
+}
+
+/* Stacks go behind all else: `stacks` says which of both are wanted now. */
+static void add_key(struct flame *f, const struct out *o, const struct value *v, bool stacks)
+{
+	const struct type *t = v->type;
+	struct frame_name frame = { .module = "", .kind = FRAME_OTHER };
+	struct buf b = { 0 };
+
+	if (t->kind == TYPE_TUPLE) {
+		for (u32 i = 0; i < value_parts(v); i++) {
+			struct value part = value_part(v, i);
+
+			add_key(f, o, &part, stacks);
+		}
+	} else if (is_stack(t) && stacks) {
+		o->namer->frames(o->namer->ctx, t, (const u64 *)(const void *)v->p, add_frame, f);
+	} else if (!is_stack(t) && !stacks) {
+		value_text(&b, o, v);
+		frame.name = buf_text(&b);
+		flame_frame(f, &frame);
+		buf_free(&b);
+	}
+}
+
+/* Where none could be taken, the graph says so. */
+static void add_stacks(struct flame *f, const struct out *o, const struct value *key)
+{
+	static const struct frame_name none = { "[no stack]", "", FRAME_OTHER };
+	const struct flame_node *before = f->at;
+
+	add_key(f, o, key, true);
+	if (f->at == before)
+		flame_frame(f, &none);
+}
+
+void flame_add_table(struct flame *f, const struct out *o, const struct table *t, const char *part)
+{
+	u32 index = 0;
+
+	if (!flame_part(t->map, part, &index))
+		return;
+	for (u32 i = 0; i < t->rows.n; i++) {
+		struct value key = value_at_rest(t->map->key, t->rows.v[i].key);
+
+		flame_begin(f, cell_value(t->map->value, &t->rows.v[i].value, index));
+		add_key(f, o, &key, false);
+		add_stacks(f, o, &key);
+		flame_end(f);
+	}
+}

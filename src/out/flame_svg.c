@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The picture of a flame graph: an SVG with its style and script inside.
+ *
+ * The one idea: the edges of a frame are the running sums of values before and behind it, mapped to
+ * integers (parts in a million of the width). Neighbours share their edge, so kids are exactly as
+ * wide as what they are of their parent, whatever is rounded. The picture is whole without its
+ * script, at 1200 pixels; the script only moves what is there.
+ *
+ *      title, search, legend, the frame pointed at
+ *      y = TOP       [innermost]
+ *                  [ frame  ][ frame ]
+ *                  [ all                  ]
+ *      what is not drawn
+ */
+#include "out/flame.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define WIDTH         1200u
+#define MARGIN        10u
+#define INNER         (WIDTH - 2 * MARGIN)
+#define TOP           116u
+#define ROW           18u
+#define FOOT          30u
+#define WHOLE         1000000u /* the width of all, in the parts that edges are counted in */
+#define CHARS_PER_KPX 138u     /* of 12 px monospace: 0.602 em wide */
+#define TITLE_MAX     110u
+#define SHADES        4u
+
+struct drawing {
+	struct buf *b;
+	const struct flame *flame;
+	const char *unit;
+	u32 rows;     /* the deepest frame that is drawn, from 1 */
+	u64 left_out; /* frames too thin */
+	bool used[N_FRAME_KIND];
+};
+
+static const struct {
+	char letter;
+	const char *label;
+} kinds[] = {
+	[FRAME_OTHER] = { 'o', "other" },        [FRAME_KERNEL] = { 'k', "kernel" },
+	[FRAME_LIBRARY] = { 'l', "library" },    [FRAME_PROGRAM] = { 'p', "program" },
+	[FRAME_JIT] = { 'j', "compiled (JIT)" },
+};
+
+/* ---- text ---- */
+
+static void add_xml(struct buf *b, const char *text, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		switch (text[i]) {
+		case '&':
+			buf_puts(b, "&amp;");
+			break;
+		case '<':
+			buf_puts(b, "&lt;");
+			break;
+		case '>':
+			buf_puts(b, "&gt;");
+			break;
+		case '"':
+			buf_puts(b, "&quot;");
+			break;
+		default:
+			buf_putc(b, text[i]);
+		}
+	}
+}
+
+/* At most `room` characters of text; ".." at the end of what was cut. */
+static void add_short(struct buf *b, const char *text, u32 room)
+{
+	struct str s = str_of(text);
+	u32 chars = 0, cut = 0;
+
+	for (u32 i = 0; i < s.n; i += MAX(str_utf8(s, i), 1u), chars++)
+		if (chars + 2 <= room)
+			cut = i;
+	if (chars <= room) {
+		add_xml(b, text, s.n);
+	} else {
+		add_xml(b, text, cut);
+		buf_puts(b, "..");
+	}
+}
+
+/* "1,234,567" */
+static void add_number(struct buf *b, u64 n)
+{
+	char text[32];
+	u32 len = (u32)snprintf(text, sizeof(text), "%" PRIu64, n);
+
+	for (u32 i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			buf_putc(b, ',');
+		buf_putc(b, text[i]);
+	}
+}
+
+static void add_size(struct buf *b, u64 bytes)
+{
+	static const char *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	double n = (double)bytes;
+	u32 i = 0;
+
+	for (; n >= 1024 && i + 1 < ARRAY_SIZE(units); i++)
+		n /= 1024;
+	if (i)
+		buf_printf(b, " (%.1f %s)", n, units[i]);
+}
+
+/* "12,345 bytes (12.1 KiB)" */
+static void add_amount(struct buf *b, u64 n, const char *unit)
+{
+	add_number(b, n);
+	buf_putc(b, ' ');
+	add_xml(b, unit, strlen(unit));
+	if (strstr(unit, "bytes"))
+		add_size(b, n);
+}
+
+/* ---- frames ---- */
+
+/* Where the edge behind `value` of the total is. */
+static u32 edge(const struct drawing *d, u64 value)
+{
+	return (u32)((unsigned __int128)value * WHOLE / d->flame->root.value);
+}
+
+static bool is_thin(const struct drawing *d, const struct flame_node *n)
+{
+	return (unsigned __int128)n->value * INNER * 10 < d->flame->root.value;
+}
+
+static u64 count_frames(const struct flame_node *n)
+{
+	u64 count = 1;
+
+	for (const struct flame_node *kid = n->kids; kid; kid = kid->next)
+		count += count_frames(kid);
+	return count;
+}
+
+static void measure(struct drawing *d, const struct flame_node *n, u32 row)
+{
+	if (is_thin(d, n)) {
+		d->left_out += count_frames(n);
+		return;
+	}
+	d->rows = MAX(d->rows, row);
+	d->used[n->kind] = true;
+	for (const struct flame_node *kid = n->kids; kid; kid = kid->next)
+		measure(d, kid, row + 1);
+}
+
+/* One of a few shades of its kind's colour, always the same for a name. */
+static u32 shade(const char *name)
+{
+	u32 h = 2166136261u; /* FNV-1a */
+
+	for (; *name; name++)
+		h = (h ^ (u8)*name) * 16777619u;
+	return (h >> 16) % SHADES;
+}
+
+static void add_parts(struct buf *b, const char *name, u32 parts)
+{
+	buf_printf(b, " %s=\"%u.%04u%%\"", name, parts / 10000, parts % 10000);
+}
+
+static void add_title(struct drawing *d, const struct flame_node *n, const char *name)
+{
+	struct buf *b = d->b;
+	u32 share = (u32)((unsigned __int128)n->value * 10000 / d->flame->root.value);
+
+	buf_puts(b, "<title>");
+	add_xml(b, name, strlen(name));
+	buf_putc(b, '\n');
+	if (n->module && n->module[0]) {
+		add_xml(b, n->module, strlen(n->module));
+		buf_puts(b, ", ");
+	}
+	add_amount(b, n->value, d->unit);
+	buf_printf(b, ", %u.%02u %%</title>", share / 100, share % 100);
+}
+
+static void draw(struct drawing *d, const struct flame_node *n, u64 start, u32 row)
+{
+	u32 left = edge(d, start), width = edge(d, start + n->value) - left;
+	u32 chars = width * (u64)INNER / 1000 > 6000
+	                    ? (u32)((width * (u64)INNER / 1000 - 6000) * CHARS_PER_KPX / 1000000)
+	                    : 0;
+	const char *name = n == &d->flame->root ? "all" : n->name;
+	u32 y = (d->rows - row) * ROW;
+	struct buf *b = d->b;
+
+	buf_printf(b, "<g class=\"%c%u\" tabindex=\"%d\" data-v=\"%" PRIu64 "\">",
+	           kinds[n->kind].letter, shade(name), row == 1 ? 0 : -1, n->value);
+	add_title(d, n, name);
+	buf_puts(b, "<rect");
+	add_parts(b, "x", left);
+	add_parts(b, "width", width);
+	buf_printf(b, " y=\"%u\" height=\"%u\"/><text", y, ROW - 1);
+	add_parts(b, "x", left);
+	buf_printf(b, " dx=\"3\" y=\"%u\">", y + 13);
+	if (chars >= 3)
+		add_short(b, name, chars);
+	buf_puts(b, "</text></g>\n");
+	for (const struct flame_node *kid = n->kids; kid; kid = kid->next) {
+		if (!is_thin(d, kid))
+			draw(d, kid, start, row + 1);
+		start += kid->value;
+	}
+}
+
+/* ---- around them ---- */
+
+static void add_legend(struct drawing *d, u32 y)
+{
+	u32 x = WIDTH - MARGIN;
+
+	for (u32 i = N_FRAME_KIND; i-- > 0;) {
+		u32 width = (u32)strlen(kinds[i].label) * 7 + 34;
+
+		if (!d->used[i])
+			continue;
+		x -= width;
+		buf_printf(d->b,
+		           "<g class=\"%c0\"><rect x=\"%u\" y=\"%u\" width=\"12\" height=\"12\"/>"
+		           "</g><text x=\"%u\" y=\"%u\">%s</text>\n",
+		           kinds[i].letter, x, y - 10, x + 17, y, kinds[i].label);
+	}
+}
+
+static void add_notes(struct drawing *d, u32 y)
+{
+	const struct flame *f = d->flame;
+	const struct {
+		u64 n;
+		const char *text;
+	} notes[] = {
+		{ d->left_out, "frames thinner than 0.1 px are not drawn" },
+		{ f->refused, "stacks have a value below 1 and are not counted" },
+		{ f->cut, "stacks lack frames: there are too many different ones" },
+	};
+	bool first = true;
+
+	buf_printf(d->b, "<text id=\"notes\" x=\"%u\" y=\"%u\">", MARGIN, y);
+	for (u32 i = 0; i < ARRAY_SIZE(notes); i++) {
+		if (!notes[i].n)
+			continue;
+		buf_puts(d->b, first ? "" : "; ");
+		add_number(d->b, notes[i].n);
+		buf_printf(d->b, " %s", notes[i].text);
+		first = false;
+	}
+	buf_puts(d->b, "</text>\n");
+}
+
+static void add_head(struct drawing *d, const char *title, u32 height)
+{
+	struct buf *b = d->b;
+
+	buf_printf(b,
+	           "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+	           "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"%u\" "
+	           "height=\"%u\">\n<title>",
+	           WIDTH, height);
+	add_xml(b, title, strlen(title));
+	buf_printf(b, "</title>\n<style>\n%s</style>\n", flame_style);
+	buf_puts(b, "<rect id=\"back\" width=\"100%\" height=\"100%\"/>\n"
+	            "<text id=\"title\" x=\"50%\" y=\"28\">");
+	add_short(b, title, TITLE_MAX);
+	buf_puts(b, "</text>\n<text id=\"total\" x=\"50%\" y=\"46\">");
+	add_amount(b, d->flame->root.value, d->unit);
+	buf_puts(b, " in ");
+	add_number(b, d->flame->stacks);
+	buf_puts(b, d->flame->stacks == 1 ? " stack</text>\n" : " stacks</text>\n");
+}
+
+static void add_tools(struct drawing *d)
+{
+	buf_printf(d->b,
+	           "<foreignObject id=\"tools\" x=\"%u\" y=\"56\" width=\"560\" height=\"30\">"
+	           "<div xmlns=\"http://www.w3.org/1999/xhtml\">"
+	           "<input id=\"search\" type=\"search\" placeholder=\"search\" "
+	           "aria-label=\"search, a regular expression\"/> "
+	           "<button id=\"reset\" type=\"button\">Reset</button> "
+	           "<button id=\"flip\" type=\"button\">Flip</button> "
+	           "<span id=\"found\" aria-live=\"polite\"></span></div></foreignObject>\n"
+	           "<svg id=\"legend\" overflow=\"visible\">\n",
+	           MARGIN);
+	add_legend(d, 75);
+	buf_printf(d->b,
+	           "</svg>\n<text id=\"details\" x=\"%u\" y=\"%u\" aria-live=\"polite\">&#160;"
+	           "</text>\n",
+	           MARGIN, TOP - 10);
+}
+
+void flame_svg(struct buf *b, const struct flame *f, const struct flame_svg *o)
+{
+	struct drawing d = { .b = b, .flame = f, .unit = o->unit };
+	u32 foot;
+
+	if (f->root.value)
+		measure(&d, &f->root, 1);
+	foot = TOP + d.rows * ROW;
+	add_head(&d, o->title, foot + FOOT);
+	add_tools(&d);
+	buf_printf(b, "<svg id=\"frames\" x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\">\n", MARGIN,
+	           TOP, INNER, d.rows * ROW);
+	if (f->root.value)
+		draw(&d, &f->root, 0, 1);
+	buf_puts(b, "</svg>\n");
+	add_notes(&d, foot + 20);
+	buf_printf(b, "<script><![CDATA[\n%s]]></script>\n</svg>\n", flame_script);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The flame graph of a session: which map it is of, and the files it goes to.
+ */
+#ifndef RUN_GRAPH_H
+#define RUN_GRAPH_H
+
+#include "base/err.h"
+#include "out/flame.h"
+
+struct graph_options {
+	const char *folded; /* file for folded stacks, "-" for stdout_fd, NULL none */
+	const char *svg;    /* file for the picture, the same */
+	const char *title;  /* NULL: one is made up */
+	const char *map;    /* "@name" or "@name.part"; NULL: the first that fits */
+	int stdout_fd;
+};
+
+struct graph {
+	const struct unit *unit;
+	const struct graph_options *options;
+	struct arena arena;
+	struct flame flame;
+	u32 map;
+	const char *part;      /* of the map's values, or NULL */
+	const char *also;      /* names of other maps that would do, or NULL */
+	int folded_fd, svg_fd; /* -1 none */
+};
+
+/* True when there is something to be done. NULL: not. */
+bool graph_wanted(const struct graph_options *o);
+/* Finds the map and opens the files, which are emptied when they are written. Symbolic links are
+ * not followed. False and *e. */
+bool graph_open(struct graph *g, const struct unit *u, const struct graph_options *o,
+                struct err *e);
+/* Adds the rows that the map has now. */
+void graph_take(struct graph *g, const struct out *o, const struct table *t);
+/* Writes the files. False and *e. */
+bool graph_write(struct graph *g, struct err *e);
+/* A graph that is all zero is fine. */
+void graph_close(struct graph *g);
+
+#endif

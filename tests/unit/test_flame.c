@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Flame graphs: merging, folded lines, edges that add up, escaping, rows of maps. */
+#include "out_fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "out/flame.h"
+
+static struct flame flame;
+
+static struct frame_name frame(const char *name, enum frame_kind kind)
+{
+	return (struct frame_name){ name, "", kind };
+}
+
+/* "a;b;c", all of the same kind. */
+static void add(const char *stack, s64 value, enum frame_kind kind)
+{
+	struct str rest = str_of(stack);
+
+	flame_begin(&flame, value);
+	while (rest.p) {
+		struct str part = str_cut(rest, ';', &rest);
+		struct frame_name f = frame(arena_strndup(&fixture_arena, part.p, part.n), kind);
+
+		flame_frame(&flame, &f);
+	}
+	flame_end(&flame);
+}
+
+static int start(void **state)
+{
+	(void)state;
+	flame_free(&flame);
+	flame = (struct flame){ 0 };
+	return 0;
+}
+
+static int stop(void **state)
+{
+	start(state);
+	fixture_free();
+	return 0;
+}
+
+static void folded_is(const char *expected)
+{
+	flame_sort(&flame);
+	flame_fold(fixture_start(), &flame);
+	fixture_is(expected);
+}
+
+static const char *picture(void)
+{
+	static const struct flame_svg o = { "a <title> & more", "bytes" };
+
+	flame_sort(&flame);
+	flame_svg(fixture_start(), &flame, &o);
+	return buf_text(&fixture_buf);
+}
+
+/* ---- folding --------------------------------------------------------------------------------- */
+
+static void test_merge(void **state)
+{
+	(void)state;
+	add("main;work;malloc", 3, FRAME_PROGRAM);
+	add("main;idle", 1, FRAME_PROGRAM);
+	add("main;work;malloc", 4, FRAME_PROGRAM);
+	add("main;work", 5, FRAME_PROGRAM);
+	add("other", 2, FRAME_PROGRAM);
+	folded_is("main;idle 1\nmain;work 5\nmain;work;malloc 7\nother 2\n");
+	assert_int_equal(flame.root.value, 15);
+	assert_int_equal(flame.stacks, 4);
+	assert_int_equal(flame.root.n_kids, 2);
+}
+
+/* The same name in two files, or in the kernel and a program, is not the same function. */
+static void test_kinds_apart(void **state)
+{
+	struct frame_name one = { "read", "/a.so", FRAME_LIBRARY },
+			  two = { "read", "/b.so", FRAME_LIBRARY };
+
+	(void)state;
+	add("read", 1, FRAME_PROGRAM);
+	add("read", 2, FRAME_KERNEL);
+	flame_begin(&flame, 4);
+	flame_frame(&flame, &one);
+	flame_end(&flame);
+	flame_begin(&flame, 8);
+	flame_frame(&flame, &two);
+	flame_end(&flame);
+	assert_int_equal(flame.root.n_kids, 4);
+	folded_is("read 2\nread 1\nread 4\nread 8\n");
+}
+
+static void test_names(void **state)
+{
+	(void)state;
+	add("Lcom/X", 1, FRAME_JIT);
+	flame_begin(&flame, 1);
+	flame_frame(&flame, &(struct frame_name){ "f(I;J)\n\x01\x7f", "", FRAME_JIT });
+	flame_frame(&flame, &(struct frame_name){ "", "", FRAME_JIT });
+	flame_frame(&flame, &(struct frame_name){ "\xff\xc3\xa9\xef\xbf\xbf", "", FRAME_JIT });
+	flame_end(&flame);
+	folded_is("Lcom/X 1\nf(I:J)   ;(no name);\xef\xbf\xbd\xc3\xa9\xef\xbf\xbd 1\n");
+}
+
+static void test_refused(void **state)
+{
+	(void)state;
+	add("a", 0, FRAME_PROGRAM);
+	add("a;b", -5, FRAME_PROGRAM);
+	add("c", 1, FRAME_PROGRAM);
+	folded_is("c 1\n");
+	assert_int_equal(flame.refused, 2);
+	assert_int_equal(flame.root.value, 1);
+	assert_non_null(strstr(picture(), "2 stacks have a value below 1 and are not counted"));
+}
+
+static void test_too_many(void **state)
+{
+	char name[16];
+
+	(void)state;
+	for (u32 i = 0; i < FLAME_NODES; i++) {
+		snprintf(name, sizeof(name), "%u", i);
+		flame_begin(&flame, 1);
+		flame_frame(&flame, &(struct frame_name){ name, "", FRAME_OTHER });
+		flame_end(&flame);
+	}
+	assert_int_equal(flame.cut, 0);
+	add("7;x", 10, FRAME_OTHER);
+	add("y", 100, FRAME_OTHER);
+	assert_int_equal(flame.cut, 2);
+	assert_int_equal(flame.nodes.n, FLAME_NODES);
+	assert_int_equal(flame.stacks, FLAME_NODES + 1);
+	assert_int_equal(flame.root.value, FLAME_NODES + 110);
+	assert_int_equal(flame.root.self, 100);
+}
+
+/* ---- the picture ----------------------------------------------------------------------------- */
+
+/* Of the frame with that name: edges in parts of a million, and its height in the picture. */
+struct box {
+	u32 left, width, y;
+};
+
+static u32 parts(const char *p, const char *attribute)
+{
+	u32 whole, rest;
+
+	p = strstr(p, attribute);
+	assert_non_null(p);
+	assert_int_equal(sscanf(p + strlen(attribute), "%u.%4u%%", &whole, &rest), 2);
+	return whole * 10000 + rest;
+}
+
+static struct box box_of(const char *svg, const char *name)
+{
+	char title[64];
+	struct box box;
+	const char *p;
+
+	snprintf(title, sizeof(title), "<title>%s\n", name);
+	p = strstr(svg, title);
+	if (!p)
+		fail_msg("no frame %s", name);
+	p = strstr(p, "<rect");
+	box = (struct box){ parts(p, " x=\""), parts(p, " width=\""), 0 };
+	assert_int_equal(sscanf(strstr(p, " y=\""), " y=\"%u\"", &box.y), 1);
+	return box;
+}
+
+static void test_edges(void **state)
+{
+	static const char *const names[] = { "a", "b", "c", "d", "e", "f", "g" };
+	const char *svg;
+	u32 at = 0;
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(names); i++)
+		add(names[i], 1, FRAME_PROGRAM); /* a seventh is no whole number of parts */
+	svg = picture();
+	for (u32 i = 0; i < ARRAY_SIZE(names); i++) {
+		struct box box = box_of(svg, names[i]);
+
+		assert_int_equal(box.left, at);
+		at += box.width;
+	}
+	assert_int_equal(at, 1000000);
+	assert_int_equal(box_of(svg, "all").width, 1000000);
+	assert_int_equal(box_of(svg, "all").y, box_of(svg, "a").y + 18);
+}
+
+/* Random trees: kids begin where their parent does, follow each other, and end inside it; what is
+ * missing is the parent's own. */
+static void test_edges_random(void **state)
+{
+	(void)state;
+	srand(7);
+	for (u32 round = 0; round < 20; round++) {
+		struct box parent, last = { 0 };
+		u64 own = (u64)rand() % 1000, total = own;
+		const char *svg;
+
+		start(state);
+		for (u32 i = 0; i < 9; i++) {
+			char stack[16];
+			u64 value = 1 + (u64)rand() % (i % 2 ? 1000 : 4000000000u);
+
+			snprintf(stack, sizeof(stack), "p;k%u", i);
+			add(stack, (s64)value, FRAME_KERNEL);
+			total += value;
+		}
+		if (own)
+			add("p", (s64)own, FRAME_KERNEL);
+		assert_int_equal(flame.root.value, total);
+		svg = picture();
+		parent = box_of(svg, "p");
+		assert_int_equal(parent.width, 1000000);
+		for (u32 i = 0; i < 9; i += 2) { /* the wide ones are always drawn */
+			char name[8];
+			struct box box;
+
+			snprintf(name, sizeof(name), "k%u", i);
+			box = box_of(svg, name);
+			assert_true(box.left >= last.left + last.width);
+			assert_true(box.left + box.width <= 1000000);
+			last = box;
+		}
+	}
+}
+
+static void test_thin(void **state)
+{
+	const char *svg;
+
+	(void)state;
+	add("wide", 1180000, FRAME_PROGRAM);
+	add("thin;inside", 99, FRAME_PROGRAM);
+	svg = picture();
+	assert_non_null(strstr(svg, "<title>wide\n"));
+	assert_null(strstr(svg, "<title>thin"));
+	assert_null(strstr(svg, "<title>inside"));
+	assert_non_null(strstr(svg, ">2 frames thinner than 0.1 px are not drawn<"));
+	assert_non_null(strstr(svg, "1,180,099 bytes (1.1 MiB) in 2 stacks"));
+	add("thin;inside", 100, FRAME_PROGRAM);
+	assert_non_null(strstr(picture(), "<title>inside"));
+}
+
+static void test_escaping(void **state)
+{
+	const char *svg;
+
+	(void)state;
+	add("std::vector<int, \"&\">::push", 1, FRAME_LIBRARY);
+	svg = picture();
+	assert_non_null(
+		strstr(svg, "<title>std::vector&lt;int, &quot;&amp;&quot;&gt;::push\n1 bytes"));
+	assert_non_null(strstr(svg, ">std::vector&lt;int, &quot;&amp;&quot;&gt;::push</text>"));
+	assert_non_null(strstr(svg, ">a &lt;title&gt; &amp; more</text>"));
+}
+
+static void test_labels(void **state)
+{
+	char long_name[300];
+	const char *svg;
+
+	(void)state;
+	for (u32 i = 0; i < 149; i++)
+		memcpy(long_name + i * 2, "\xc3\xa9", 2);
+	long_name[298] = 0;
+	add("short", 1, FRAME_LIBRARY);
+	add(long_name, 1, FRAME_JIT);
+	svg = picture();
+	assert_non_null(strstr(svg, ">short</text>"));
+	/* 590 pixels: 80 characters, the last two ".."; no character is cut in the middle. */
+	assert_non_null(strstr(svg, "\xc3\xa9..</text>"));
+	assert_null(strstr(svg, "\xc3.."));
+	assert_non_null(strstr(svg, ">compiled (JIT)</text>"));
+	assert_null(strstr(svg, ">kernel</text>"));
+}
+
+static void test_empty(void **state)
+{
+	const char *svg;
+
+	(void)state;
+	folded_is("");
+	svg = picture();
+	assert_non_null(strstr(svg, ">0 bytes in 0 stacks<"));
+	assert_null(strstr(svg, "<g class"));
+}
+
+/* ---- rows of a map --------------------------------------------------------------------------- */
+
+static const struct type *key_type(void)
+{
+	const struct type *parts[] = { type_stack(&fixture_arena, TYPE_USTACK, STACK_BPFTRACE, 9),
+		                       &type_u32,
+		                       type_stack(&fixture_arena, TYPE_KSTACK, STACK_BPFTRACE, 9) };
+
+	return type_tuple(&fixture_arena, parts, 3);
+}
+
+static void add_rows(const struct type *value, const u64 *cell, const char *part)
+{
+	const struct type *key = key_type();
+	struct umap m = { .name = "@x",
+		          .key = key,
+		          .value = value,
+		          .key_size = type_slot(key),
+		          .value_size = type_cell(value) };
+	u64 words[4] = { 1, 77, 42, 2 };
+	struct table t;
+
+	table_init(&t, &fixture_arena, &fixture_unit, &m);
+	table_add(&t, words, cell, 1);
+	flame_add_table(&flame, &fixture_out, &t, part);
+}
+
+static void test_rows(void **state)
+{
+	struct type count = { .kind = TYPE_COUNT, .size = 8 },
+		    stats = { .kind = TYPE_STATS, .size = 16 }, hist = { .kind = TYPE_HIST };
+	u64 buckets[66] = { [3] = 5, [9] = 6 };
+
+	(void)state;
+	add_rows(&count, (u64[]){ 3 }, NULL);
+	folded_is("42;main;user;main;kernel 3\n");
+	add_rows(&stats, (u64[]){ 2, 90 }, NULL);
+	folded_is("42;main;user;main;kernel 93\n");
+	add_rows(&hist, buckets, NULL);
+	folded_is("42;main;user;main;kernel 104\n");
+	add_rows(&type_s64, (u64[]){ (u64)-3 }, NULL);
+	assert_int_equal(flame.refused, 1);
+}
+
+static void test_parts(void **state)
+{
+	static const char *const names[] = { "who", "bytes", "calls" };
+	const struct type *types[] = { type_str(&fixture_arena, 8, true), &type_u64, &type_u64 };
+	const struct type *record = type_record(&fixture_arena, types, names, 3);
+	const u64 cell[] = { 0x41, 1000, 7 };
+	struct umap m = { .name = "@x", .key = key_type(), .value = record };
+	u32 index;
+
+	(void)state;
+	assert_true(flame_fits(&m));
+	assert_true(flame_part(&m, "calls", &index));
+	assert_int_equal(index, 2);
+	assert_false(flame_part(&m, "who", &index));
+	assert_false(flame_part(&m, "none", &index));
+	add_rows(record, cell, "calls");
+	folded_is("42;main;user;main;kernel 7\n");
+	add_rows(record, cell, NULL);
+	folded_is("42;main;user;main;kernel 1007\n");
+	m.value = types[0];
+	assert_false(flame_fits(&m));
+	m = (struct umap){ .name = "@x", .key = &type_u64, .value = &type_u64 };
+	assert_false(flame_fits(&m));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_merge, start),
+		cmocka_unit_test_setup(test_kinds_apart, start),
+		cmocka_unit_test_setup(test_names, start),
+		cmocka_unit_test_setup(test_refused, start),
+		cmocka_unit_test_setup(test_too_many, start),
+		cmocka_unit_test_setup(test_edges, start),
+		cmocka_unit_test_setup(test_edges_random, start),
+		cmocka_unit_test_setup(test_thin, start),
+		cmocka_unit_test_setup(test_escaping, start),
+		cmocka_unit_test_setup(test_labels, start),
+		cmocka_unit_test_setup(test_empty, start),
+		cmocka_unit_test_setup(test_rows, start),
+		cmocka_unit_test_setup(test_parts, start),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, stop);
+}

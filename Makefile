@@ -63,7 +63,8 @@ EXAMPLES := $(BUILD)/examples/itest
 PROGS    := $(patsubst tests/run/progs/%.c,$(BUILD)/tests/progs/%,$(wildcard tests/run/progs/*.c)) \
 	    $(BUILD)/tests/progs/shapes $(BUILD)/tests/progs/blocks
 GO_PROG  := $(BUILD)/tests/progs/cache_go
-PROGS    += $(BUILD)/tests/progs/namespaces
+PROGS    += $(BUILD)/tests/progs/namespaces $(BUILD)/tests/progs/leaks_new
+PROGS    += $(if $(wildcard /usr/bin/musl-gcc),$(BUILD)/tests/progs/leaks_musl)
 # BPF objects whose relocations the unit tests evaluate, and a BTF made up for them.
 CORE_OBJ := $(patsubst tests/core/%.c,$(BUILD)/tests/core/%.o,$(wildcard tests/core/*.c)) \
 	    $(BUILD)/tests/core/made.bpf.eb.o $(BUILD)/tests/core/target.eb.o
@@ -145,6 +146,16 @@ $(BUILD)/tests/progs/%: tests/run/progs/%.c Makefile | $(READY)
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(TARGET_CFLAGS) -o $@ $< -pthread
+
+$(BUILD)/tests/progs/leaks_new: tests/run/progs/leaks_new.cc Makefile | $(READY)
+	$(say) CXX $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) -std=c++17 -O2 -g -Wall -Wextra -o $@ $<
+
+$(BUILD)/tests/progs/leaks_musl: tests/run/progs/leaks.c Makefile | $(READY)
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)musl-gcc -static -D_GNU_SOURCE -O2 -g -Wall -Wextra -o $@ $<
 
 $(BUILD)/tests/progs/blocks: tests/run/progs/blocks.cc Makefile | $(READY)
 	$(say) CXX $@

@@ -122,6 +122,24 @@ void table_sort(struct table *t)
 		qsort_r(t->rows.v, t->rows.n, sizeof(*t->rows.v), compare_rows, t);
 }
 
+static int compare_values(const void *x, const void *y, void *ctx)
+{
+	const struct umap *m = ((const struct table *)ctx)->map;
+	const struct row *a = x, *b = y;
+	int c;
+
+	if (type_is_agg(m->value))
+		return compare_rows(x, y, ctx);
+	c = compare_keys(m->value, a->value.bytes, b->value.bytes);
+	return c || !m->key ? c : compare_keys(m->key, a->key, b->key);
+}
+
+void table_sort_by_value(struct table *t)
+{
+	if (t->rows.n > 1)
+		qsort_r(t->rows.v, t->rows.n, sizeof(*t->rows.v), compare_values, t);
+}
+
 u32 table_first(const struct table *t, u32 top)
 {
 	return top && top < t->rows.n ? t->rows.n - top : 0;

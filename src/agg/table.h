@@ -40,6 +40,8 @@ void table_add(struct table *t, const void *key, const void *cells, u32 n_cells)
  * Equal values stay in the order they were added, by key.
  */
 void table_sort(struct table *t);
+/* By value also where table_sort() goes by key alone: tuples part by part, strings, structs. */
+void table_sort_by_value(struct table *t);
 /* Index of the first row that print(@m, top) shows; top 0 means all. */
 u32 table_first(const struct table *t, u32 top);
 /*

@@ -51,6 +51,7 @@ static bool always_interruptible(enum attach_kind kind)
 	case ATTACH_URETPROBE:
 	case ATTACH_USDT:
 	case ATTACH_TEST:
+	case ATTACH_SELF:
 	case ATTACH_INTERVAL: /* reports; it may insert a key or two */
 		return true;
 	default:
@@ -58,11 +59,32 @@ static bool always_interruptible(enum attach_kind kind)
 	}
 }
 
+/* System calls are entered and left, and processes begin and end, with interrupts on. */
+static bool runs_interruptible(const struct variant *v)
+{
+	static const char *const events[] = { "syscalls:", "raw_syscalls:",
+		                              "sched:sched_process_" };
+	bool all = v->kind == ATTACH_TRACEPOINT && v->sites.n;
+
+	if (always_interruptible(v->kind))
+		return true;
+	for (u32 i = 0; i < v->sites.n; i++) {
+		const char *event = v->sites.v[i].event;
+		bool known = false;
+
+		for (u32 k = 0; all && k < ARRAY_SIZE(events); k++)
+			known |= strncmp(event, events[k], strlen(events[k])) == 0;
+		all &= known;
+	}
+	return all;
+}
+
 static bool wants_prealloc(const struct script *s)
 {
 	for (const struct probe *p = s->probes; p; p = p->next)
 		for (u32 i = 0; i < p->variants.n; i++)
-			if (!always_interruptible(p->variants.v[i]->kind))
+			if (!p->variants.v[i]->ruled_out && p->variants.v[i]->sites.n &&
+			    !runs_interruptible(p->variants.v[i]))
 				return true;
 	return false;
 }

@@ -280,7 +280,7 @@ static void print_keyed(struct gen *g, const struct node *map, struct urecord *r
 
 static void print_(struct gen *g, const struct node *n, struct urecord *r)
 {
-	const struct node *what = n->call.args;
+	const struct node *what = n->call.args, *limit;
 	struct node value;
 
 	if (what->kind == NODE_MAP && what->map.n_keys) {
@@ -290,7 +290,11 @@ static void print_(struct gen *g, const struct node *n, struct urecord *r)
 	if (what->kind == NODE_MAP) {
 		r->action = ACTION_PRINT_MAP;
 		r->top = literal_arg(what->next);
-		r->div = literal_arg(what->next ? what->next->next : NULL);
+		limit = what->next ? what->next->next : NULL;
+		if (limit && limit->kind == NODE_STRING)
+			r->text = text_of(g, limit);
+		else
+			r->div = literal_arg(limit);
 		of_map(g, n, r);
 		return;
 	}

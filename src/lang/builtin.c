@@ -37,6 +37,7 @@ static const struct builtin builtins[] = {
 	{ "jiffies", BUILTIN_JIFFIES },
 	{ "pcomm", BUILTIN_PCOMM },
 	{ "has_cpid", BUILTIN_HAS_CPID },
+	{ "has_target", BUILTIN_HAS_TARGET },
 	{ "target", BUILTIN_TARGET },
 	{ "leader_tid", BUILTIN_LEADER_TID },
 	{ "leader_comm", BUILTIN_LEADER_COMM },
@@ -178,7 +179,7 @@ static bool is_listed(struct str name, const char *const *list)
 
 bool func_absent(struct str name)
 {
-	static const char *const names[] = { "skboutput", NULL };
+	static const char *const names[] = { "skboutput", "typeinfo", NULL };
 
 	return is_listed(name, names);
 }

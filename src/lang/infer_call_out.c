@@ -5,6 +5,7 @@
 #include "lang/infer.h"
 
 #include "unit/format.h"
+#include "unit/template.h"
 
 /* printf of one record and nothing else shows its fields, unless it has one directive for them all. */
 static bool is_row(const struct node *n, const char *format)
@@ -80,11 +81,28 @@ static struct map_info *whole_map(struct infer *in, struct node *n)
 	return m;
 }
 
-/* print(@m, top, div): how many rows, and what to divide by. */
-static void print_limits(struct infer *in, struct node *n)
+/* print(@m, top, "{count} {key}\n") */
+static void print_template(struct infer *in, struct node *n, const struct map_sym *sym)
+{
+	const char *text = infer_literal(in, n, 2), *wrong;
+
+	if (!text || !in->final || !sym->value)
+		return;
+	wrong = template_check(in->arena, text, sym->key, sym->value);
+	if (wrong)
+		infer_error(in, infer_arg(n, 2)->loc, "print: %s", wrong);
+}
+
+/* print(@m, top, div): how many rows, and what to divide by, or a text for each. */
+static void print_limits(struct infer *in, struct node *n, const struct map_sym *sym)
 {
 	for (u32 i = 1; i < n->call.n_args; i++) {
 		s64 value;
+
+		if (i == 2 && infer_arg(n, i)->kind == NODE_STRING) {
+			print_template(in, n, sym);
+			continue;
+		}
 
 		if (infer_literal_int(in, n, i, &value) && (value < 0 || value > INT32_MAX))
 			infer_error(in, infer_arg(n, i)->loc, "%lld is not a possible %s",
@@ -97,8 +115,10 @@ const struct type *infer_call_print(struct infer *in, struct node *n)
 	struct node *a = n->call.args;
 
 	if (a->kind == NODE_MAP && !a->map.n_keys) {
-		whole_map(in, n);
-		print_limits(in, n);
+		struct map_info *m = whole_map(in, n);
+
+		if (m)
+			print_limits(in, n, m->sym);
 		return &type_none;
 	}
 	if (n->call.n_args > 1) {

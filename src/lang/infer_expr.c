@@ -462,6 +462,20 @@ static const struct type *element(struct infer *in, struct node *n)
 	}
 }
 
+/* A block, mostly of a macro, that is no more than a constant is that constant. */
+static const struct type *block_value(struct infer *in, struct node *n)
+{
+	const struct type *t = infer_block_value(in, n);
+	const struct node *result = n->result;
+	struct node *next = n->next;
+
+	if (!t || n->stmts || !result || (result->kind != NODE_INT && result->kind != NODE_STRING))
+		return t;
+	*n = *result;
+	n->next = next;
+	return t;
+}
+
 /* ---- dispatch --------------------------------------------------------------------------------- */
 
 static const struct type *integer(struct node *n)
@@ -510,12 +524,10 @@ static const struct type *rule(struct infer *in, struct node *n)
 		return infer_sizeof(in, n);
 	case NODE_OFFSETOF:
 		return infer_offsetof(in, n);
-	case NODE_TYPEINFO:
-		return infer_typeinfo(in, n);
 	case NODE_TUPLE:
 		return tuple(in, n);
 	case NODE_BLOCK:
-		return infer_block_value(in, n);
+		return block_value(in, n);
 	default:
 		return infer_error(in, n->loc, "a statement has no value");
 	}

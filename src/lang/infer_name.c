@@ -352,6 +352,12 @@ static const struct type *rule_has_cpid(struct infer *in, struct node *n)
 	return infer_set_int(n, in->world->command != NULL, &type_bool);
 }
 
+/* With -p or -c: decides what of a script is compiled. */
+static const struct type *rule_has_target(struct infer *in, struct node *n)
+{
+	return infer_set_answer(n, in->world->pid || in->world->command);
+}
+
 /* The process that is looked at, of -p or -c. The command's number is not known yet. */
 static const struct type *rule_target(struct infer *in, struct node *n)
 {
@@ -396,6 +402,7 @@ static const struct {
 	[BUILTIN_USERMODE] = { NULL, rule_usermode },
 	[BUILTIN_HAS_CPID] = { NULL, rule_has_cpid },
 	[BUILTIN_TARGET] = { NULL, rule_target },
+	[BUILTIN_HAS_TARGET] = { NULL, rule_has_target },
 	[BUILTIN_PROBETYPE] = { NULL, rule_probetype },
 };
 

@@ -68,7 +68,7 @@ static bool files_of_pattern(struct files *f, const char *pattern)
 	struct err e = { 0 };
 	bool ok;
 
-	if (w->command) {
+	if (w->command && !*pattern) {
 		file_found(f, w->command);
 		return true;
 	}
@@ -79,7 +79,9 @@ static bool files_of_pattern(struct files *f, const char *pattern)
 		          "name the file, or give -p PID or -c COMMAND; '*' is every file in use");
 		return false;
 	}
-	if (!w->pid && strchr(pattern, '/'))
+	if (w->command)
+		ok = w->ops->command_files(w, file_found, f, &e);
+	else if (!w->pid && strchr(pattern, '/'))
 		ok = w->ops->files(w, pattern, file_listed, f, &e);
 	else
 		ok = w->ops->process_files(w, w->pid, file_found, f, &e);

@@ -57,6 +57,9 @@ struct world_ops {
 	 * can be opened from here (/proc/PID/root/...). */
 	bool (*process_files)(struct world *w, s32 pid, bool (*cb)(void *ctx, const char *path),
 			      void *ctx, struct err *e);
+	/* The program of -c and the libraries it will map when it starts. */
+	bool (*command_files)(struct world *w, bool (*cb)(void *ctx, const char *path), void *ctx,
+			      struct err *e);
 	/* Regular files whose path matches a pattern of the shell, in sorted order; with a process in
 	 * another root (a container), of its files. */
 	bool (*files)(struct world *w, const char *pattern,

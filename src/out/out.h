@@ -63,6 +63,9 @@ struct out_ops {
 	void (*value)(struct buf *b, const struct out *o, const struct type *t, const void *bytes);
 	/* A whole map, already sorted; top 0 = all rows (else the last `top`), div 0 = 1. */
 	void (*map)(struct buf *b, const struct out *o, const struct table *t, u32 top, u32 div);
+	/* print(@m, top, "..."): the same rows, each by a template (unit/template.h). */
+	void (*rows)(struct buf *b, const struct out *o, const struct table *t, u32 top,
+	             const char *text);
 	/* print(@m[k]): one row. `value` is at rest, or one cell when vt is an aggregation. */
 	void (*keyed)(struct buf *b, const struct out *o, const struct umap *m, const void *key,
 	              const struct type *vt, const void *value);

@@ -9,6 +9,7 @@
  * could become one.
  */
 #include "out/bars.h"
+#include "out/rows.h"
 #include "out/series.h"
 #include "out/json.h"
 #include "out/value.h"
@@ -379,6 +380,37 @@ static void json_map(struct buf *b, const struct out *o, const struct table *t, 
 	buf_puts(b, m->key ? "}}}\n" : "}}\n");
 }
 
+struct row_json {
+	struct buf *b;
+	const struct out *o;
+	const char *gap;
+};
+
+static void row_place(void *ctx, struct str name, const struct value *v)
+{
+	struct row_json *r = ctx;
+
+	buf_puts(r->b, r->gap);
+	json_string(r->b, name);
+	buf_puts(r->b, ": ");
+	json_field(r->b, r->o, v);
+	r->gap = ", ";
+}
+
+/* {"type": "row", "data": {"count": 3, "key": "init"}} for each. */
+static void json_rows(struct buf *b, const struct out *o, const struct table *t, u32 top,
+                      const char *text)
+{
+	for (u32 i = table_first(t, top); i < t->rows.n; i++) {
+		struct row_json r = { b, o, "" };
+
+		json_head(b, "row");
+		buf_putc(b, '{');
+		rows_each(t->map, &t->rows.v[i], text, row_place, &r);
+		buf_puts(b, "}}\n");
+	}
+}
+
 static void json_keyed(struct buf *b, const struct out *o, const struct umap *m, const void *key,
                        const struct type *vt, const void *value)
 {
@@ -453,6 +485,7 @@ const struct out_ops out_json = {
 	.join = json_join,
 	.value = json_value,
 	.map = json_map,
+	.rows = json_rows,
 	.keyed = json_keyed,
 	.lost = json_lost,
 	.stacks = json_stacks,

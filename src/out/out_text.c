@@ -4,6 +4,7 @@
  * their key and followed by an empty line. How a value looks is value.c's business.
  */
 #include "out/bars.h"
+#include "out/rows.h"
 #include "out/series.h"
 #include "out/value.h"
 
@@ -110,6 +111,13 @@ static void text_map(struct buf *b, const struct out *o, const struct table *t, 
 	}
 }
 
+static void text_rows(struct buf *b, const struct out *o, const struct table *t, u32 top,
+                      const char *text)
+{
+	for (u32 i = table_first(t, top); i < t->rows.n; i++)
+		rows_text(b, o, t->map, &t->rows.v[i], text);
+}
+
 static void text_keyed(struct buf *b, const struct out *o, const struct umap *m, const void *key,
                        const struct type *vt, const void *value)
 {
@@ -204,6 +212,7 @@ const struct out_ops out_text = {
 	.join = text_join,
 	.value = text_value,
 	.map = text_map,
+	.rows = text_rows,
 	.keyed = text_keyed,
 	.lost = text_lost,
 	.runtime_error = text_runtime_error,

@@ -73,10 +73,15 @@ static bool add_row(void *ctx, const void *key, const void *cells)
 	return true;
 }
 
-static void print_table(struct events *ev, struct table *t, u32 top, u32 div)
+static void print_table(struct events *ev, struct table *t, const struct urecord *r)
 {
-	table_sort(t);
-	ev->out.ops->map(text_of(ev), &ev->out, t, top, div);
+	if (r->text) {
+		table_sort_by_value(t);
+		ev->out.ops->rows(text_of(ev), &ev->out, t, r->top, r->text);
+	} else {
+		table_sort(t);
+		ev->out.ops->map(text_of(ev), &ev->out, t, r->top, r->div);
+	}
 }
 
 /* All rows of a map, in no order. False when that failed, which has been said then. */
@@ -92,13 +97,13 @@ static bool read_table(struct events *ev, struct table *t, struct arena *a, u32 
 	return false;
 }
 
-void event_print_map(struct events *ev, u32 map, u32 top, u32 div)
+void event_print_map(struct events *ev, const struct urecord *r)
 {
 	struct arena arena = { 0 };
 	struct table t;
 
-	if (read_table(ev, &t, &arena, map))
-		print_table(ev, &t, top, div);
+	if (read_table(ev, &t, &arena, (u32)r->map))
+		print_table(ev, &t, r);
 	arena_free(&arena);
 }
 
@@ -121,7 +126,7 @@ static void take_before(struct events *ev, const struct urecord *r)
 static void do_print_map(struct events *ev, const struct urecord *r, const u8 *record)
 {
 	(void)record;
-	event_print_map(ev, (u32)r->map, r->top, r->div);
+	event_print_map(ev, r);
 }
 
 /* An aggregation: its cells are in the map, not in the record. */
@@ -136,7 +141,7 @@ static void print_element(struct events *ev, const struct urecord *r, const void
 	table_init(&t, &arena, ev->unit, m);
 	live_map_get(ev->live, (u32)r->map, key, cells); /* absent: all zero */
 	table_add(&t, key, cells, n);
-	print_table(ev, &t, 0, 0);
+	print_table(ev, &t, &(struct urecord){ 0 });
 	arena_free(&arena);
 }
 

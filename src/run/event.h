@@ -33,7 +33,7 @@ struct events {
 /* Does one record; `size` bytes as they came from the ring. */
 void event_handle(struct events *ev, const void *record, u32 size);
 /* Prints one whole map. */
-void event_print_map(struct events *ev, u32 map, u32 top, u32 div);
+void event_print_map(struct events *ev, const struct urecord *r);
 /* Puts what the flame graph's map has now into the graph, when there is one. */
 void event_take_graph(struct events *ev);
 /* Says something to the user, after the output so far. */

@@ -526,7 +526,7 @@ static void print_maps(struct session *s)
 	if (!s->options->json)
 		buf_puts(&s->output.text, "\n\n");
 	for (u32 i = 0; i < n && output_flush(&s->output); i++)
-		event_print_map(&s->events, order[i], 0, 0);
+		event_print_map(&s->events, &(struct urecord){ .map = (s32)order[i] });
 	output_flush(&s->output);
 	free(order);
 }

@@ -12,4 +12,8 @@
  * (the rest is read and dropped). */
 bool shell_run(const char *command, struct buf *b, size_t limit, struct err *e);
 
+/* The same for a program, by its path, and its arguments (argv, ended by NULL), without a shell;
+ * its messages are dropped. */
+bool shell_argv(const char *const *argv, struct buf *b, size_t limit, struct err *e);
+
 #endif

@@ -24,6 +24,7 @@
 #include "base/hmap.h"
 #include "kern/live.h"
 #include "run/bpf_list.h"
+#include "run/needed.h"
 #include "run/process.h"
 #include "run/resolve.h"
 #include "run/tracefs.h"
@@ -361,6 +362,14 @@ static bool world_files(struct world *w, const char *pattern,
 	return process_glob(&linux_of(w)->resolver, w->pid, pattern, cb, ctx, e);
 }
 
+static bool world_command_files(struct world *w, bool (*cb)(void *ctx, const char *path), void *ctx,
+                                struct err *e)
+{
+	struct elf *program = w->ops->elf(w, w->command, e);
+
+	return program && needed_files(&linux_of(w)->arena, program, cb, ctx, e);
+}
+
 static bool world_process_files(struct world *w, s32 pid, bool (*cb)(void *ctx, const char *path),
                                 void *ctx, struct err *e)
 {
@@ -524,6 +533,7 @@ static const struct world_ops ops = {
 	.resolve = world_resolve,
 	.files = world_files,
 	.process_files = world_process_files,
+	.command_files = world_command_files,
 	.functions = world_functions,
 	.bpf_functions = world_bpf_functions,
 	.kaddr = world_kaddr,

@@ -164,14 +164,19 @@ static bool add_row(void *ctx, const void *key, const void *value)
 	return true;
 }
 
-static void print_map(struct lab *l, const struct out *o, u32 map, u32 top, u32 div)
+static void print_map(struct lab *l, const struct out *o, const struct urecord *r)
 {
 	struct table t;
 
-	table_init(&t, &l->arena, l->u, &l->u->maps.v[map]);
-	interp_each(l->in, map, add_row, &t);
-	table_sort(&t);
-	o->ops->map(&l->output, o, &t, top, div);
+	table_init(&t, &l->arena, l->u, &l->u->maps.v[r->map]);
+	interp_each(l->in, (u32)r->map, add_row, &t);
+	if (r->text) {
+		table_sort_by_value(&t);
+		o->ops->rows(&l->output, o, &t, r->top, r->text);
+	} else {
+		table_sort(&t);
+		o->ops->map(&l->output, o, &t, r->top, r->div);
+	}
 }
 
 static void act(struct lab *l, const struct out *o, struct interp_record rec)
@@ -189,7 +194,7 @@ static void act(struct lab *l, const struct out *o, struct interp_record rec)
 		o->ops->printf_(&l->output, o, r, rec.bytes);
 		break;
 	case ACTION_PRINT_MAP:
-		print_map(l, o, (u32)r->map, r->top, r->div);
+		print_map(l, o, r);
 		break;
 	case ACTION_PRINT_KEYED:
 		o->ops->keyed(&l->output, o, &l->u->maps.v[r->map], rec.bytes + r->args[0].off,
@@ -270,7 +275,7 @@ void lab_print_maps(struct lab *l)
 		qsort_r(order.v, order.n, sizeof(u32), by_name, l->u->maps.v);
 	for (u32 i = 0; i < order.n; i++)
 		if (interp_count(l->in, order.v[i]))
-			print_map(l, &o, order.v[i], 0, 0);
+			print_map(l, &o, &(struct urecord){ .map = (s32)order.v[i] });
 }
 
 u64 lab_errors(struct lab *l, enum uerror_kind kind)

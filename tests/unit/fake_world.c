@@ -392,6 +392,14 @@ static bool fake_process_files(struct world *w, s32 pid, bool (*cb)(void *ctx, c
 	return true;
 }
 
+static bool fake_command_files(struct world *w, bool (*cb)(void *ctx, const char *path), void *ctx,
+                               struct err *e)
+{
+	(void)e;
+	cb(ctx, w->command);
+	return true;
+}
+
 static bool fake_files(struct world *w, const char *pattern,
                        bool (*cb)(void *ctx, const char *path), void *ctx, struct err *e)
 {
@@ -451,6 +459,7 @@ static const struct world_ops fake_ops = {
 	.demangle = fake_demangle,
 	.resolve = fake_resolve,
 	.process_files = fake_process_files,
+	.command_files = fake_command_files,
 	.files = fake_files,
 	.functions = fake_functions,
 	.bpf_functions = fake_bpf_functions,

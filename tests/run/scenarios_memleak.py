@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""memleak beside programs that leak known bytes from known functions (progs/leaks.c), with each
+allocator it says it finds."""
+import contextlib
+import glob
+import json
+import os
+import re
+import signal
+import subprocess
+import tempfile
+
+from run.cases import Run
+from run.scenarios import Skip, require, shown, until
+
+TOOL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tools/memleak.bt")
+
+# Function: (bytes, blocks) that leaks.c loses there.
+LEAKS = {
+    "leak_malloc": (100000, 100),
+    "leak_calloc": (500, 10),
+    "leak_realloc": (1000000, 1),
+    "leak_failed": (700, 1),
+    "leak_aligned": (3 * 256 + 2 * 128 + 10 * 96, 15),
+    "leak_string": (18, 1),
+    "leak_mmap": (7 * 4096, 2),
+    "leak_mremap": (9 * 4096, 1),
+}
+
+
+@contextlib.contextmanager
+def leaking(*argv, env=None):
+    """The program, waiting for its first line."""
+    p = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                         bufsize=1, env={**os.environ, **(env or {})})
+    try:
+        yield p
+    finally:
+        p.kill()
+        p.wait()
+        p.stdin.close()
+        p.stdout.close()
+
+
+def mapped(p, name, factor):
+    """Waits until the process has that library: it has been started."""
+    def has():
+        with open(f"/proc/{p.pid}/maps") as f:
+            return name in f.read()
+    return until(has, 10 * factor)
+
+
+def go(p, word="done"):
+    p.stdin.write("\n")
+    p.stdin.flush()
+    line = p.stdout.readline()
+    assert line == word + "\n", line
+
+
+def rows(out):
+    found = []
+    for line in out.split("\n"):
+        if line.startswith("{"):
+            found.append(json.loads(line))
+    return [r["data"] for r in found if r["type"] == "row"]
+
+
+def by_function(out, names):
+    """Bytes and blocks by the named function in the stack, stacks added up."""
+    sums = {}
+    for row in rows(out):
+        for name in names:
+            if "key" in row and re.search(r"\b%s(\(\))?\+" % name, row["key"]):
+                was = sums.get(name, (0, 0))
+                sums[name] = (was[0] + row["bytes"], was[1] + row["count"])
+    return sums
+
+
+def watch(context, p, *options, tool=TOOL):
+    """memleak beside a process; ends by SIGINT, so what is left is shown whatever its age."""
+    run = Run([context.memtap, "-f", "json", tool, "-p", str(p.pid), "-o", "0", "-T", "100",
+               *options], env={"MEMTAP_NOTIFY_PROBES_ATTACHED": "1"})
+    if not run.wait_for("PROBES_ATTACHED", 30 * context.factor, "out"):
+        run.kill()
+        raise RuntimeError(shown("never attached", "".join(run.out), "".join(run.err)))
+    return run
+
+
+def end(run, context):
+    run.process.send_signal(signal.SIGINT)
+    return run.finish(30 * context.factor)
+
+
+def differs(want, got, out, err):
+    wrong = {k: (v, got.get(k)) for k, v in want.items() if got.get(k) != v}
+    return shown(f"wanted and found: {wrong}", out, err) if wrong else None
+
+
+def watched(context, argv, library, env=None, options=()):
+    """(stdout, stderr) of memleak beside a program that leaks while it looks."""
+    with leaking(*argv, env=env) as p:
+        if not mapped(p, library, context.factor):
+            raise Skip(f"{argv[0]} does not map {library}")
+        run = watch(context, p, *options)
+        go(p)
+        out, err, status = end(run, context)
+    if status != 0:
+        raise RuntimeError(shown(f"ended with {status}", out, err))
+    return out, err
+
+
+def leaks_as_known(context, program, library, env=None, want=None):
+    out, err = watched(context, [program, "wait"], library, env)
+    want = want or LEAKS
+    return differs(want, by_function(out, want), out, err)
+
+
+def preloaded(context, pattern, program="leaks", want=None):
+    paths = glob.glob("/usr/lib/x86_64-linux-gnu/" + pattern)
+    if not paths:
+        raise Skip(f"no {pattern}")
+    return leaks_as_known(context, f"{context.progs}/{program}", os.path.basename(
+        os.path.realpath(paths[0])), {"LD_PRELOAD": paths[0]}, want)
+
+
+def test_memleak_glibc(context):
+    return leaks_as_known(context, context.progs + "/leaks", "libc.so.6")
+
+
+def test_memleak_musl_static(context):
+    program = context.progs + "/leaks_musl"
+    require("file:" + program)
+    out, err = watched(context, [program, "wait"], "leaks_musl")
+    # Debian's musl has no call frame information: stacks that begin in it end there.
+    want = {name: LEAKS[name] for name in ("leak_malloc", "leak_realloc", "leak_failed")}
+    total = tuple(sum(row[k] for row in rows(out)) for k in ("bytes", "count"))
+    if total != tuple(sum(v[i] for v in LEAKS.values()) for i in (0, 1)):
+        return shown(f"{total} bytes and blocks in all", out, err)
+    return differs(want, by_function(out, want), out, err)
+
+
+def test_memleak_jemalloc(context):
+    return preloaded(context, "libjemalloc.so.2")
+
+
+def test_memleak_tcmalloc(context):
+    return preloaded(context, "libtcmalloc_minimal.so.4")
+
+
+def test_memleak_mimalloc(context):
+    return preloaded(context, "libmimalloc.so.2")
+
+
+NEW = {"leak_new": (50 * 200 + 20 * 48, 70), "leak_nothrow": (4640, 2)}
+
+
+def test_memleak_operator_new(context):
+    return leaks_as_known(context, context.progs + "/leaks_new", "libstdc++", want=NEW)
+
+
+def test_memleak_operator_new_of_jemalloc(context):
+    return preloaded(context, "libjemalloc.so.2", "leaks_new", NEW)
+
+
+def test_memleak_operator_new_of_tcmalloc(context):
+    return preloaded(context, "libtcmalloc_minimal.so.4", "leaks_new", NEW)
+
+
+def test_memleak_operator_new_of_mimalloc(context):
+    return preloaded(context, "libmimalloc.so.2", "leaks_new", NEW)
+
+
+def test_memleak_command_with_arguments(context):
+    """Traced from its first instruction; what is left at its end is shown whatever its age."""
+    run = Run([context.memtap, "-f", "json", TOOL, "-T", "100", "-c",
+               f"{context.progs}/leaks 'no wait' \"\""])
+    out, err, status = run.finish(60 * context.factor)
+    if status != 0:
+        return shown(f"ended with {status}", out, err)
+    return differs(LEAKS, by_function(out, LEAKS), out, err)
+
+
+def test_memleak_sampled(context):
+    """20000 blocks, 5000000 bytes: right within six times the error it states, and that error is
+    what it should be: each block of n bytes adds n * (1000 - n) to the variance."""
+    out, err = watched(context, [context.progs + "/leaks", "wait", "many"], "libc.so.6",
+                       options=["-s", "1000"])
+    found = [row for row in rows(out) if "leak_many+" in row.get("key", "")]
+    if len(found) != 1:
+        return shown("not one row", out, err)
+    row = found[0]
+    sizes = [10 + i % 25 * 20 for i in range(20000)]
+    error = sum(n * (1000 - n) for n in sizes) ** 0.5
+    if abs(row["bytes"] - sum(sizes)) > 6 * error or abs(row["error"] - error) > error / 5:
+        return shown(f"{row['bytes']} ± {row['error']}, should be {sum(sizes)} ± {error}", out, err)
+    counted = sum(1000 / n - 1 for n in sizes) ** 0.5
+    if abs(row["count"] - len(sizes)) > 6 * counted:
+        return shown(f"{row['count']} blocks, should be {len(sizes)} ± {counted}", out, err)
+    return None
+
+
+def test_memleak_full_map(context):
+    """A copy of the tool with room for 1000 blocks says what it could not keep."""
+    with tempfile.TemporaryDirectory(prefix="memtap-case.") as tmp:
+        copy = tmp + "/small.bt"
+        with open(TOOL) as f, open(copy, "w") as g:
+            g.write(f.read().replace("let @allocs = hash(524288)", "let @allocs = hash(1000)"))
+        with leaking(context.progs + "/leaks", "wait", "many") as p:
+            mapped(p, "libc.so.6", context.factor)
+            run = watch(context, p, tool=copy)
+            go(p)
+            out, err, status = end(run, context)
+    full = [json.loads(line) for line in out.split("\n") if '"helper_error"' in line]
+    lost = sum(e.get("count", 0) for e in full if "full" in e.get("msg", ""))
+    kept = sum(row["count"] for row in rows(out))
+    if status != 0 or kept != 1000 or lost != 19000:
+        return shown(f"{kept} kept, {lost} lost", out, err)
+    return None
+
+
+def test_memleak_text_and_trace(context):
+    """The original's shape, the addresses, and a line for each allocation and free."""
+    run = Run([context.memtap, TOOL, "-t", "-a", "-z", "1000", "-Z", "1000", "-c",
+               context.progs + "/leaks"])
+    out, err, status = run.finish(60 * context.factor)
+    shape = r"\t100000 bytes in 100 allocations from stack\n +leak_malloc\+\d+\n +main\+\d+\n"
+    if status != 0 or not re.search(shape, out):
+        return shown("no such stack", out, err)
+    listed = set(re.findall(r"^\taddr = (\w+) size = 1000$", out, re.M))
+    traced = set(re.findall(r"^alloc +\d+ +\d+ +0x(\w+) +1000$", out, re.M))
+    if len(listed) != 100 or listed != traced:
+        return shown(f"{len(listed)} listed, {len(traced)} traced", out, err)
+    return None

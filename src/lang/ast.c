@@ -22,6 +22,7 @@ static const u16 slots[][AST_SLOTS] = {
 	[NODE_INDEX] = { AT(index.e), AT(index.i) },
 	[NODE_CAST] = { AT(cast.to.e), AT(cast.e) },
 	[NODE_SIZEOF] = { AT(size.e), AT(size.of.e) },
+	[NODE_TYPEINFO] = { AT(size.e), AT(size.of.e) },
 	[NODE_OFFSETOF] = { AT(size.e), AT(size.of.e) },
 	[NODE_TUPLE] = { AT(tuple.items) },
 	[NODE_EXPR] = { AT(expr) },

@@ -35,6 +35,7 @@
 	X(CAST)     /* (type)e */                                                                 \
 	X(SIZEOF)   /* folded to INT in infer */                                                  \
 	X(OFFSETOF) /* folded to INT in infer */                                                  \
+	X(TYPEINFO) /* size: one part of it, named by path */                                         \
 	X(TUPLE)    /* (a, b) */                                                                  \
 	/* statements */                                                                          \
 	X(EXPR)     /* expression for its effect */                                               \

@@ -65,7 +65,7 @@ static void size_of(struct buf *b, const struct node *n)
 {
 	if (!n->size.e)
 		type_written(b, &n->size.of);
-	if (n->kind == NODE_OFFSETOF)
+	if (n->kind != NODE_SIZEOF)
 		text_of(b, n->size.path);
 }
 
@@ -122,6 +122,7 @@ static void detail(struct buf *b, const struct node *n)
 		break;
 	case NODE_SIZEOF:
 	case NODE_OFFSETOF:
+	case NODE_TYPEINFO:
 		size_of(b, n);
 		break;
 	case NODE_LET:

@@ -179,7 +179,7 @@ static bool is_listed(struct str name, const char *const *list)
 
 bool func_absent(struct str name)
 {
-	static const char *const names[] = { "skboutput", "typeinfo", NULL };
+	static const char *const names[] = { "skboutput", NULL };
 
 	return is_listed(name, names);
 }

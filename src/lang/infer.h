@@ -155,6 +155,7 @@ struct btf *infer_btf(struct infer *in, struct loc loc);
 const struct type *infer_cast(struct infer *in, struct node *n);
 const struct type *infer_sizeof(struct infer *in, struct node *n);
 const struct type *infer_offsetof(struct infer *in, struct node *n);
+const struct type *infer_typeinfo(struct infer *in, struct node *n);
 /* The integer type of a C name ("unsigned long", "u8", "pid_t"), NULL when it is none. */
 const struct type *infer_c_integer(struct str name);
 

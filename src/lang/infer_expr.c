@@ -524,6 +524,8 @@ static const struct type *rule(struct infer *in, struct node *n)
 		return infer_sizeof(in, n);
 	case NODE_OFFSETOF:
 		return infer_offsetof(in, n);
+	case NODE_TYPEINFO:
+		return infer_typeinfo(in, n);
 	case NODE_TUPLE:
 		return tuple(in, n);
 	case NODE_BLOCK:

@@ -361,6 +361,37 @@ const struct type *infer_sizeof(struct infer *in, struct node *n)
 	return infer_set_int(n, t->kind == TYPE_STR ? t->count : t->size, &type_u64);
 }
 
+/* What kind of type it is, whatever its size, sign, target or name. */
+static const char *kind_word(struct infer *in, const struct type *t)
+{
+	static const char *const words[] = {
+		[TYPE_INT] = "int",     [TYPE_PTR] = "pointer",   [TYPE_STR] = "string",
+		[TYPE_BUF] = "buffer",  [TYPE_ARRAY] = "array",   [TYPE_STRUCT] = "struct",
+		[TYPE_INET] = "inet",   [TYPE_TUPLE] = "tuple",   [TYPE_KSTACK] = "kstack",
+		[TYPE_STACK] = "stack", [TYPE_USTACK] = "ustack", [TYPE_TIMESTAMP] = "timestamp",
+	};
+	const char *word = t->kind < ARRAY_SIZE(words) ? words[t->kind] : NULL;
+
+	if (t->kind == TYPE_TUPLE && t->n_fields && t->fields[0].name)
+		return "record";
+	return word ? word : type_name(in->arena, t);
+}
+
+const struct type *infer_typeinfo(struct infer *in, struct node *n)
+{
+	const struct type *t = sized(in, n);
+
+	if (!t)
+		return NULL;
+	if (str_is(n->size.path, "full_type"))
+		return infer_set_string(in, n, type_name(in->arena, t));
+	if (str_is(n->size.path, "base_type"))
+		return infer_set_string(in, n, kind_word(in, t));
+	if (str_is(n->size.path, "btf_id"))
+		return infer_set_int(n, t->btf_id, &type_u32);
+	return infer_error(in, n->loc, "typeinfo() tells btf_id, base_type and full_type");
+}
+
 static const struct type *no_member(struct infer *in, const struct node *n, const struct type *t,
                                     const char *name)
 {

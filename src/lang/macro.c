@@ -171,14 +171,31 @@ static void put(const struct use *u, struct node *n, const struct node *arg)
 	n->next = next;
 }
 
+static bool is_of_type(const struct node *n)
+{
+	return n->kind == NODE_SIZEOF || n->kind == NODE_OFFSETOF || n->kind == NODE_TYPEINFO;
+}
+
 /* What is wrong in a library's body is wrong in the call. */
 static void relocate(struct node *n, struct loc loc)
 {
 	n->loc = loc;
 	if (n->kind == NODE_CAST)
 		n->cast.to.loc = loc;
-	else if (n->kind == NODE_SIZEOF || n->kind == NODE_OFFSETOF)
+	else if (is_of_type(n))
 		n->size.of.loc = loc;
+}
+
+/* sizeof(x): the parser takes a bare name for a type; in a macro it may be an argument. */
+static void substitute_type(const struct use *u, struct node *n)
+{
+	const struct type_name *of = &n->size.of;
+
+	if (!is_of_type(n) || n->size.e || of->pointers || of->array >= 0 ||
+	    !argument(u, NODE_IDENT, of->text))
+		return;
+	n->size.e = ast_node(u->x->script->arena, NODE_IDENT, of->loc);
+	n->size.e->string = of->text;
 }
 
 static void substitute(const struct use *u, struct node *n);
@@ -215,6 +232,7 @@ static void substitute(const struct use *u, struct node *n)
 		n->var.scope = u->scope;
 	if (n->kind == NODE_MAP && (arg = argument(u, NODE_MAP, n->map.name)))
 		n->map.name = arg->map.name;
+	substitute_type(u, n);
 	substitute_below(u, n);
 }
 

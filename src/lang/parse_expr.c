@@ -336,6 +336,42 @@ static struct node *parse_size(struct parser *p, enum node_kind kind, enum token
 	return n;
 }
 
+/* One part of what is known of a type. */
+static struct node *typeinfo_part(struct parser *p, const struct node *whole, struct str part)
+{
+	struct node *n = ast_copy(p->script->arena, whole);
+
+	n->size.path = part;
+	return n;
+}
+
+/* typeinfo: 'typeinfo' '(' (type | expr) ')' ['.' part]
+ * Without a part it is a record of all three. */
+static struct node *parse_typeinfo(struct parser *p)
+{
+	static const struct str parts[] = { { "btf_id", 6 },
+		                            { "base_type", 9 },
+		                            { "full_type", 9 } };
+	struct node *whole = parse_size(p, NODE_TYPEINFO, TOKEN_RPAREN), *n, **end;
+
+	if (!whole)
+		return NULL;
+	if (parse_accept(p, TOKEN_DOT)) {
+		whole->size.path = p->tok.text;
+		whole->loc = parse_span(whole->loc, p->tok.loc);
+		return parse_expect(p, TOKEN_NAME) ? whole : NULL;
+	}
+	n = parse_node(p, NODE_TUPLE, whole->loc);
+	n->tuple.names = parts;
+	n->tuple.n = ARRAY_SIZE(parts);
+	end = &n->tuple.items;
+	for (u32 i = 0; i < ARRAY_SIZE(parts); i++) {
+		*end = typeinfo_part(p, whole, parts[i]);
+		end = &(*end)->next;
+	}
+	return n;
+}
+
 static struct node *cast_node(struct parser *p, struct type_name to, struct node *e, struct loc loc)
 {
 	struct node *n = parse_node(p, NODE_CAST, loc);
@@ -430,6 +466,8 @@ static struct node *parse_name(struct parser *p)
 		return parse_size(p, NODE_SIZEOF, TOKEN_RPAREN);
 	if (next.kind == TOKEN_LPAREN && parse_at_word(p, "offsetof"))
 		return parse_size(p, NODE_OFFSETOF, TOKEN_COMMA);
+	if (next.kind == TOKEN_LPAREN && parse_at_word(p, "typeinfo"))
+		return parse_typeinfo(p);
 	if (next.kind == TOKEN_LPAREN && parse_at_word(p, "container_of"))
 		return parse_container_of(p);
 	if (next.kind == TOKEN_DOT && parse_at_word(p, "config"))

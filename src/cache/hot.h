@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The hot keys of a cache: for each key what it was asked for, how often, how large, how fast and by
+ * whom, and the same of all keys together.
+ *
+ * Bounded by agg/keys.h: with more keys than slots, the count of a key is too high by at most its
+ * error, and what else is known of it is since it got its slot. Pure: the time comes with the
+ * commands, in nanoseconds, and does not run backwards by much.
+ */
+#ifndef CACHE_HOT_H
+#define CACHE_HOT_H
+
+#include "agg/keys.h"
+#include "cache/client.h"
+#include "cache/latency.h"
+#include "proto/proto.h"
+
+#define HOT_CLIENTS 4u
+#define HOT_SIZES   8u
+#define HOT_VERBS   64u
+#define HOT_HALF    10000000000ull /* ns after which a call counts half in the decayed rate */
+
+struct hot_client {
+	struct client who;
+	u64 calls; /* at most: one that came in for another takes its count over */
+};
+
+struct hot_size {
+	u64 time, size;
+};
+
+/* What is known of a key besides its count. */
+struct hot_key {
+	u64 hits, misses, errors;
+	u64 bytes; /* of values, to and from clients */
+	u64 size;  /* of the value when it was seen last */
+	bool sized;
+	u64 last;        /* time of the last call */
+	u64 interval;    /* number of the interval that `now` counts in */
+	u64 now, before; /* calls in that one and in the one before */
+	struct rate rate;
+	u32 ops[OPS];
+	struct latency latency;
+	struct hot_client clients[HOT_CLIENTS];
+	struct hot_size sizes[HOT_SIZES]; /* changes of the size, a ring */
+	u32 n_sizes;                      /* ever; the newest at (n_sizes - 1) % HOT_SIZES */
+};
+
+/* One command by its name, for totals: "gat" is not "get". */
+struct hot_verb {
+	const char *name;
+	u64 n[4]; /* keys, by enum outcome */
+};
+
+struct hot_totals {
+	u64 commands, calls; /* a command with three keys is three calls */
+	u64 hits, misses, errors, bytes;
+	u64 ops[OPS];
+	u64 interval_calls; /* in the interval that ended last */
+	double seconds;     /* ... and its length */
+	struct latency latency;
+	struct hot_verb verbs[HOT_VERBS];
+	u32 n_verbs;
+};
+
+struct hot_options {
+	u64 limit; /* bytes, 0: the default */
+	bool fold; /* keys_fold, at the bytes of `delimiters` (NULL: the usual ones) */
+	const char *delimiters;
+	bool hide; /* keys_hide */
+	struct hash_secret secret;
+	u64 start; /* time at which the first interval begins */
+};
+
+struct hot;
+
+struct hot *hot_new(const struct hot_options *o, struct err *e);
+void hot_free(struct hot *h);
+void hot_command(struct hot *h, const struct command *c, const struct client *from);
+/* The interval ends. */
+void hot_tick(struct hot *h, u64 now);
+/* Forgets everything that was counted. */
+void hot_clear(struct hot *h, u64 now);
+const struct hot_totals *hot_totals(const struct hot *h);
+void hot_stats(const struct hot *h, struct keys_stats *s);
+
+/* ---- rows ---- */
+
+enum hot_sort {
+	HOT_CALLS,
+	HOT_SIZE,
+	HOT_RATE,
+	HOT_BYTES,
+	HOT_LATENCY,
+	HOT_LAST,
+	HOT_MISSES,
+	HOT_SORTS,
+};
+
+struct hot_query {
+	enum hot_sort by;
+	bool ascending;
+	u32 n;             /* rows at most */
+	struct str filter; /* only keys that hold these bytes; empty: all */
+};
+
+struct hot_row {
+	struct str key;
+	u32 key_size;
+	u64 calls, error; /* true count: from calls - error to calls */
+	double rate;      /* calls a second in the interval that ended last */
+	double decayed;   /* ... with older calls counting less and less */
+	u64 p50, p99;     /* ns, 0: not known */
+	const struct hot_key *more;
+};
+
+/* The rows in order, at most q->n of them; valid until the next command. Returns how many. */
+u32 hot_top(struct hot *h, const struct hot_query *q, struct hot_row *rows);
+/* Calls of the key in the interval that ended last. */
+u64 hot_interval_calls(const struct hot *h, const struct hot_key *k);
+/* One key by its bytes; false when it has no slot. */
+bool hot_find(struct hot *h, struct str key, u32 size, struct hot_row *row);
+const char *hot_sort_name(enum hot_sort by); /* "calls", ... */
+/* HOT_SORTS when there is none of that name. */
+enum hot_sort hot_sort_find(struct str name);
+
+#endif

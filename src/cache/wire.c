@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+/*
+ * Which bytes belong to which connection, and whether some are missing between them.
+ *
+ * The idea: a TCP socket counts the bytes it moves, so each piece says where it ends; one that does
+ * not start where the last one ended tells at once, and for that connection only, that an event was
+ * lost. Other sockets do not count: when events were lost somewhere, all of them start anew.
+ *
+ * Pieces come as iovec() leaves them: u32 length, u32 kept, the bytes kept, up to a multiple of 8.
+ *
+ * Does not parse what was said; proto/ does.
+ */
+#include "cache/wire.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+
+#define MEASURE_BYTES  65536u /* captured on a connection before it is judged */
+#define VALUES_PER_KEY 600u   /* captured bytes for each key from which on they are mostly values */
+
+struct link {
+	u64 conn;
+	struct wire *wire;
+	struct proto *proto;
+	struct client from;
+	struct link *older, *newer; /* by their last event */
+	struct link *next;          /* in the table */
+	u32 at[2];                  /* where its streams are: answers, requests */
+	bool placed[2];
+	u64 captured, keys; /* since it was judged last */
+	bool heads_only, needs_all;
+};
+
+#define TABLE (1u << 14)
+
+struct wire {
+	struct wire_options o;
+	struct wire_stats stats;
+	enum protocol protocol;
+	struct link *table[TABLE];
+	struct link *oldest, *newest;
+};
+
+struct wire *wire_new(const struct wire_options *o)
+{
+	struct wire *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		abort();
+	w->o = *o;
+	return w;
+}
+
+/* ---- the table -------------------------------------------------------------------------------- */
+
+static struct link **bucket(struct wire *w, u64 conn)
+{
+	return &w->table[hash_mix(conn) & (TABLE - 1)];
+}
+
+static void unchain(struct wire *w, struct link *l)
+{
+	*(l->older ? &l->older->newer : &w->oldest) = l->newer;
+	*(l->newer ? &l->newer->older : &w->newest) = l->older;
+}
+
+static void chain_newest(struct wire *w, struct link *l)
+{
+	l->older = w->newest;
+	l->newer = NULL;
+	*(w->newest ? &w->newest->newer : &w->oldest) = l;
+	w->newest = l;
+}
+
+static void drop(struct wire *w, struct link *l)
+{
+	struct link **at = bucket(w, l->conn);
+
+	while (*at != l)
+		at = &(*at)->next;
+	*at = l->next;
+	unchain(w, l);
+	if (l->heads_only && w->o.heads_only)
+		w->o.heads_only(w->o.ctx, l->conn, false);
+	proto_lose(l->proto);
+	w->stats.lost += proto_lost(l->proto);
+	w->stats.open--;
+	proto_free(l->proto);
+	free(l);
+}
+
+static void told_command(void *ctx, const struct command *c)
+{
+	struct link *l = ctx;
+
+	l->keys++;
+	l->wire->o.command(l->wire->o.ctx, c, &l->from);
+}
+
+static struct link *add(struct wire *w, const struct wire_event *e)
+{
+	struct link **at = bucket(w, e->conn), *l;
+
+	if (w->stats.open == WIRE_CONNECTIONS)
+		drop(w, w->oldest);
+	l = calloc(1, sizeof(*l));
+	if (!l)
+		abort();
+	l->conn = e->conn;
+	l->wire = w;
+	l->from = e->from;
+	l->proto = proto_new(w->o.protocol, told_command, l);
+	l->next = *at;
+	*at = l;
+	chain_newest(w, l);
+	w->stats.connections++;
+	w->stats.open++;
+	return l;
+}
+
+static struct link *find(struct wire *w, const struct wire_event *e)
+{
+	struct link *l = *bucket(w, e->conn);
+
+	while (l && l->conn != e->conn)
+		l = l->next;
+	if (l && w->newest != l) {
+		unchain(w, l);
+		chain_newest(w, l);
+	}
+	return l;
+}
+
+void wire_clear(struct wire *w)
+{
+	while (w->oldest)
+		drop(w, w->oldest);
+}
+
+void wire_free(struct wire *w)
+{
+	if (!w)
+		return;
+	while (w->oldest)
+		drop(w, w->oldest);
+	free(w);
+}
+
+/* ---- events ----------------------------------------------------------------------------------- */
+
+static void feed(struct link *l, const struct wire_event *e, const u8 *p, size_t n, u64 total)
+{
+	l->captured += n;
+	(e->asked ? proto_request : proto_reply)(l->proto, p, n, total, e->time);
+}
+
+static void feed_pieces(struct link *l, const struct wire_event *e)
+{
+	u64 left = e->total;
+	u32 off = 0;
+
+	while (left && e->n - off >= 8) {
+		u32 length, kept;
+
+		memcpy(&length, e->bytes + off, 4);
+		memcpy(&kept, e->bytes + off + 4, 4);
+		off += 8;
+		if (length > left || kept > length || kept > e->n - off)
+			break;
+		feed(l, e, e->bytes + off, kept, length);
+		left -= length;
+		off += MIN(ROUND_UP(kept, 8u), e->n - off);
+	}
+	if (left)
+		feed(l, e, e->bytes, 0, left);
+}
+
+/* Did this piece start where the last one ended? */
+static void check_place(struct wire *w, struct link *l, const struct wire_event *e)
+{
+	u32 start = e->at - (u32)e->total;
+
+	if (e->placed && l->placed[e->asked] && l->at[e->asked] != start) {
+		w->stats.gaps++;
+		proto_lose(l->proto);
+	}
+	l->placed[e->asked] = e->placed;
+	l->at[e->asked] = e->at;
+}
+
+static void set_heads_only(struct wire *w, struct link *l, bool yes)
+{
+	l->heads_only = yes;
+	w->o.heads_only(w->o.ctx, l->conn, yes);
+}
+
+/* Are the captured bytes worth it? Once a cut did harm, all is wanted for good. */
+static void judge(struct wire *w, struct link *l, u64 lost)
+{
+	if (!w->o.heads_only)
+		return;
+	if (l->heads_only && lost) {
+		l->needs_all = true;
+		set_heads_only(w, l, false);
+	}
+	if (l->captured < MEASURE_BYTES)
+		return;
+	if (!l->heads_only && !l->needs_all && l->captured / (l->keys + 1) > VALUES_PER_KEY)
+		set_heads_only(w, l, true);
+	l->captured = l->keys = 0;
+}
+
+void wire_event(struct wire *w, const struct wire_event *e)
+{
+	struct link *l = find(w, e);
+	u64 lost;
+
+	w->stats.events++;
+	w->stats.bytes += e->n;
+	if (!e->total) {
+		if (l && e->asked)
+			drop(w, l);
+		return;
+	}
+	if (!l)
+		l = add(w, e);
+	check_place(w, l, e);
+	if (e->pieces)
+		feed_pieces(l, e);
+	else
+		feed(l, e, e->bytes, MIN(e->n, e->total), e->total);
+	if (proto_protocol(l->proto) != PROTOCOL_AUTO)
+		w->protocol = proto_protocol(l->proto);
+	lost = proto_lost(l->proto);
+	w->stats.lost += lost;
+	judge(w, l, lost);
+}
+
+void wire_lose(struct wire *w)
+{
+	for (struct link *l = w->oldest; l; l = l->newer) {
+		if (l->placed[0] && l->placed[1])
+			continue;
+		proto_lose(l->proto);
+		w->stats.lost += proto_lost(l->proto);
+	}
+}
+
+void wire_stats(const struct wire *w, struct wire_stats *s)
+{
+	*s = w->stats;
+}
+
+enum protocol wire_protocol(const struct wire *w)
+{
+	return w->protocol;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The connections of a cache server: pieces of bytes as its system calls moved them, and out of
+ * them the commands its clients gave.
+ *
+ *     captured piece --> connection (its place in the stream) --> proto --> command, client
+ *
+ * Pure: no system call, no clock. Bounded: WIRE_CONNECTIONS at most; the one that was silent for
+ * longest goes.
+ */
+#ifndef CACHE_WIRE_H
+#define CACHE_WIRE_H
+
+#include "cache/client.h"
+#include "proto/proto.h"
+
+#define WIRE_CONNECTIONS 65536u
+
+/* What one system call moved. Borrowed for the time of the call. */
+struct wire_event {
+	u64 conn;    /* which connection: never that of another that is open */
+	bool asked;  /* read by the server; else written */
+	bool pieces; /* `bytes` is a list of pieces, see wire.c */
+	bool placed; /* `at` is known */
+	u32 at;      /* place in the stream behind the last byte, modulo 2^32 */
+	u64 time;    /* nanoseconds */
+	u64 total;   /* bytes moved; read by the server, 0 is the end of the connection */
+	const u8 *bytes;
+	u32 n; /* captured */
+	struct client from;
+};
+
+struct wire_options {
+	enum protocol protocol;
+	void (*command)(void *ctx, const struct command *c, const struct client *from);
+	/* Most of what is captured on that connection is values: the heads of its pieces will do.
+	 * Or not, when it is called with `false`. May be NULL. */
+	void (*heads_only)(void *ctx, u64 conn, bool yes);
+	void *ctx;
+};
+
+struct wire_stats {
+	u64 events, bytes; /* taken in: system calls, and bytes captured of them */
+	u64 connections;   /* seen */
+	u64 open;          /* of these, known now */
+	u64 gaps;          /* places where bytes of a connection are missing */
+	u64 lost;          /* requests that were given up without an answer */
+};
+
+struct wire;
+
+struct wire *wire_new(const struct wire_options *o);
+void wire_free(struct wire *w);
+void wire_event(struct wire *w, const struct wire_event *e);
+/* Events are missing, of whatever connection: those that can not tell by themselves start anew. */
+void wire_lose(struct wire *w);
+/* The server is another process now: forgets all connections. */
+void wire_clear(struct wire *w);
+void wire_stats(const struct wire *w, struct wire_stats *s);
+/* What the connections speak: that of the last one that told. */
+enum protocol wire_protocol(const struct wire *w);
+
+#endif

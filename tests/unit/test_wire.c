@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+/*
+ * Connections: pieces of their streams, what goes missing between them, their ends, and when only
+ * the heads of pieces are wanted.
+ */
+#include "cache/wire.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <cmocka.h>
+
+struct seen {
+	struct buf text;
+	u64 heads_conn;
+	u32 heads_on, heads_off;
+};
+
+static void told(void *ctx, const struct command *c, const struct client *from)
+{
+	static const char outcomes[] = "?+-!";
+	struct seen *s = ctx;
+
+	buf_printf(&s->text, "%u:%s %.*s%c ", from->port, op_name(c->op), (int)c->key.n,
+	           c->key.n ? c->key.p : "", outcomes[c->outcome]);
+}
+
+static void heads_only(void *ctx, u64 conn, bool yes)
+{
+	struct seen *s = ctx;
+
+	s->heads_conn = conn;
+	s->heads_on += yes;
+	s->heads_off += !yes;
+}
+
+static struct wire *make(struct seen *s)
+{
+	struct wire_options o = {
+		.protocol = PROTOCOL_AUTO, .command = told, .heads_only = heads_only, .ctx = s
+	};
+
+	*s = (struct seen){ 0 };
+	return wire_new(&o);
+}
+
+static void moved(struct wire *w, u32 conn, bool asked, const char *text)
+{
+	struct wire_event e = { .conn = conn,
+		                .asked = asked,
+		                .total = strlen(text),
+		                .bytes = (const u8 *)text,
+		                .n = (u32)strlen(text),
+		                .from = { .port = conn, .family = AF_UNIX } };
+
+	wire_event(w, &e);
+}
+
+static void assert_told(struct seen *s, struct wire *w, const char *expected)
+{
+	assert_string_equal(buf_text(&s->text), expected);
+	buf_free(&s->text);
+	wire_free(w);
+}
+
+static u64 lost(const struct wire *w)
+{
+	struct wire_stats s;
+
+	wire_stats(w, &s);
+	return s.lost;
+}
+
+static void connections_do_not_mix(void **state)
+{
+	struct seen s;
+	struct wire *w = make(&s);
+	struct wire_stats stats;
+
+	(void)state;
+	moved(w, 1, true, "get a\r\n");
+	moved(w, 2, true, "*2\r\n$3\r\nGET\r\n$1\r\nb\r\n");
+	moved(w, 2, false, "$-1\r\n");
+	moved(w, 1, false, "VALUE a 0 1\r\nx\r\nEND\r\n");
+	wire_stats(w, &stats);
+	assert_int_equal(stats.connections, 2);
+	assert_int_equal(stats.open, 2);
+	assert_int_equal(stats.events, 4);
+	assert_int_equal(wire_protocol(w), PROTOCOL_TEXT);
+	assert_told(&s, w, "2:get b- 1:get a+ ");
+}
+
+static void an_end_and_a_new_start(void **state)
+{
+	struct seen s;
+	struct wire *w = make(&s);
+	struct wire_stats stats;
+
+	(void)state;
+	moved(w, 1, true, "get a\r\n");
+	moved(w, 1, true, ""); /* the client is gone, its question not answered */
+	assert_int_equal(lost(w), 1);
+	moved(w, 1, true, "get b\r\n");
+	moved(w, 1, false, "END\r\n");
+	moved(w, 1, false, "");
+	moved(w, 7, true, ""); /* nobody knew it */
+	wire_stats(w, &stats);
+	assert_int_equal(stats.connections, 2);
+	assert_int_equal(stats.open, 1);
+	wire_clear(w);
+	wire_stats(w, &stats);
+	assert_int_equal(stats.open, 0);
+	assert_told(&s, w, "1:get b- ");
+}
+
+/* As iovec() leaves them: of a value only the head is there. */
+static void pieces(void **state)
+{
+	static const u8 bytes[] = "\x0f\0\0\0\x0f\0\0\0VALUE a 0 600\r\n\0"
+				  "\x5a\x02\0\0\x04\0\0\0xxxx\0\0\0\0"
+				  "\x05\0\0\0\x05\0\0\0END\r\n\0\0\0";
+	struct seen s;
+	struct wire *w = make(&s);
+	struct wire_event e = { .conn = 1,
+		                .pieces = true,
+		                .total = 15 + 602 + 5,
+		                .bytes = bytes,
+		                .n = sizeof(bytes) - 1,
+		                .from = { .port = 1 } };
+
+	(void)state;
+	moved(w, 1, true, "get a\r\nget b\r\n");
+	wire_event(w, &e);
+	moved(w, 1, false, "END\r\n");
+	assert_int_equal(lost(w), 0);
+	assert_told(&s, w, "1:get a+ 1:get b- ");
+}
+
+/* Whatever the bytes say, nothing is read outside of them; what they do not cover is missing. */
+static void broken_pieces(void **state)
+{
+	u8 bytes[64];
+	struct seen s;
+	struct wire *w = make(&s);
+
+	(void)state;
+	for (u32 round = 0; round < 20000; round++) {
+		u8 *exact;
+		u32 n = (u32)random() % sizeof(bytes);
+		struct wire_event e = { .conn = round % 3,
+			                .pieces = true,
+			                .asked = round % 2,
+			                .total = 1 + (u64)random() % 100,
+			                .n = n };
+
+		for (u32 i = 0; i < n; i++)
+			bytes[i] = (u8)(random() % 4 ? 0 : random() % 40);
+		exact = malloc(n + 1);
+		memcpy(exact, bytes, n);
+		e.bytes = exact;
+		moved(w, round % 3, true, "get a\r\n");
+		wire_event(w, &e);
+		free(exact);
+	}
+	buf_reset(&s.text);
+	wire_clear(w);
+	moved(w, 1, true, "get a\r\n");
+	moved(w, 1, false, "END\r\n");
+	assert_told(&s, w, "1:get a- ");
+}
+
+static void placed(struct wire *w, bool asked, const char *text, u32 start)
+{
+	struct wire_event e = { .conn = 1,
+		                .asked = asked,
+		                .total = strlen(text),
+		                .bytes = (const u8 *)text,
+		                .n = (u32)strlen(text),
+		                .placed = true,
+		                .at = start + (u32)strlen(text),
+		                .from = { .port = 1 } };
+
+	wire_event(w, &e);
+}
+
+/* An answer that was not seen must not be given to the wrong question. */
+static void a_gap_is_seen(void **state)
+{
+	struct seen s;
+	struct wire *w = make(&s);
+	struct wire_stats stats;
+
+	(void)state;
+	placed(w, true, "get a\r\n", 0xfffffffc);
+	placed(w, false, "END\r\n", 100);
+	placed(w, true, "get b\r\n", 3); /* modulo 2^32 */
+	/* its answer is missing */
+	placed(w, true, "get c\r\n", 10);
+	placed(w, false, "VALUE c 0 1\r\nx\r\nEND\r\n", 110);
+	placed(w, true, "get d\r\n", 17);
+	placed(w, false, "END\r\n", 131);
+	wire_stats(w, &stats);
+	assert_int_equal(stats.gaps, 1);
+	assert_int_equal(stats.lost, 2);
+	assert_told(&s, w, "1:get a- 1:get d- ");
+}
+
+static void sockets_without_places(void **state)
+{
+	struct seen s;
+	struct wire *w = make(&s);
+
+	(void)state;
+	moved(w, 2, true, "get a\r\n");
+	wire_lose(w); /* the answer may be what was lost */
+	moved(w, 2, false, "END\r\n");
+	moved(w, 2, true, "get b\r\n");
+	moved(w, 2, false, "END\r\n");
+	assert_int_equal(lost(w), 1);
+	assert_told(&s, w, "2:get b- ");
+}
+
+static void silent_ones_go_first(void **state)
+{
+	struct seen s;
+	struct wire *w = make(&s);
+	struct wire_stats stats;
+
+	(void)state;
+	for (u32 i = 0; i < WIRE_CONNECTIONS; i++)
+		moved(w, i, true, "get a\r\n");
+	moved(w, 0, true, "get b\r\n");
+	moved(w, WIRE_CONNECTIONS, true, "get a\r\n");
+	wire_stats(w, &stats);
+	assert_int_equal(stats.open, WIRE_CONNECTIONS);
+	assert_int_equal(stats.lost, 1);
+	moved(w, 0, false, "END\r\nEND\r\n");
+	moved(w, 1, false, "END\r\n"); /* it was forgotten */
+	assert_told(&s, w, "0:get a- 0:get b- ");
+}
+
+static void store(struct wire *w, u32 size, u32 kept)
+{
+	struct buf b = { 0 };
+	struct wire_event e = { .conn = 9, .asked = true };
+
+	buf_printf(&b, "set k 0 0 %u\r\n", size);
+	buf_fill(&b, 'x', size);
+	buf_puts(&b, "\r\n");
+	e.total = b.n;
+	e.n = (u32)MIN(b.n, kept);
+	e.bytes = (const u8 *)b.p;
+	wire_event(w, &e);
+	moved(w, 9, false, "STORED\r\n");
+	buf_free(&b);
+}
+
+/* Large values: their heads will do. Two stores in one read: all is needed again, and for good. */
+static void values_are_not_wanted(void **state)
+{
+	struct seen s;
+	struct wire *w = make(&s);
+
+	(void)state;
+	for (u32 i = 0; i < 20; i++)
+		store(w, 4000, 4000);
+	assert_int_equal(s.heads_on, 1);
+	assert_int_equal(s.heads_off, 0);
+	assert_int_equal(s.heads_conn, 9);
+	for (u32 i = 0; i < 200; i++)
+		store(w, 4000, 512);
+	assert_int_equal(lost(w), 0);
+	assert_int_equal(s.heads_off, 0);
+	{
+		char text[700] = "set k 0 0 300\r\n";
+		struct wire_event e = {
+			.conn = 9, .asked = true, .total = 700, .n = 200, .bytes = (const u8 *)text
+		};
+
+		wire_event(w, &e);
+	}
+	assert_int_equal(lost(w), 2);
+	assert_int_equal(s.heads_off, 1);
+	for (u32 i = 0; i < 40; i++)
+		store(w, 4000, 4000);
+	assert_int_equal(s.heads_on, 1);
+	buf_free(&s.text);
+	wire_free(w);
+}
+
+static void small_keys_are_wanted_whole(void **state)
+{
+	struct seen s;
+	struct wire *w = make(&s);
+
+	(void)state;
+	for (u32 i = 0; i < 2000; i++)
+		store(w, 100, 4000);
+	assert_int_equal(s.heads_on, 0);
+	buf_free(&s.text);
+	wire_free(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(connections_do_not_mix),
+		cmocka_unit_test(an_end_and_a_new_start),
+		cmocka_unit_test(pieces),
+		cmocka_unit_test(broken_pieces),
+		cmocka_unit_test(a_gap_is_seen),
+		cmocka_unit_test(sockets_without_places),
+		cmocka_unit_test(silent_ones_go_first),
+		cmocka_unit_test(values_are_not_wanted),
+		cmocka_unit_test(small_keys_are_wanted_whole),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -15,6 +15,7 @@ static const struct {
 	{ "run", cmd_run },
 	{ "check", cmd_check },
 	{ "btf", cmd_btf },
+	{ "memstat", cmd_memstat },
 };
 
 int main(int argc, char **argv)

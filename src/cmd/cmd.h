@@ -13,5 +13,7 @@ int cmd_run(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 /* Shows, searches, dumps and compares the kernel's types. */
 int cmd_btf(int argc, char **argv);
+/* Shows what /proc says about memory, and which tool to run next. */
+int cmd_memstat(int argc, char **argv);
 
 #endif

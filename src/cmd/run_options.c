@@ -80,6 +80,7 @@ static const char usage_head[] =
 	"  memtap -l[v] [PATTERN]\n"
 	"  memtap check FILE...                      (errors only: memtap check --help)\n"
 	"  memtap btf COMMAND ...                    (the kernel's types: memtap btf --help)\n"
+	"  memtap memstat [INTERVAL [COUNT]]         (where to look first, without tracing)\n"
 	"\n"
 	"Options:\n";
 

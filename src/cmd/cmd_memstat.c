@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * `memtap memstat [interval [count]]`: what to look at before anything is traced, on one screen.
+ * It only reads; nothing is loaded into the kernel.
+ */
+#include "cmd/cmd.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/opt.h"
+#include "cmd/memstat.h"
+#include "cmd/say.h"
+
+struct options {
+	const char *format;
+	u32 top;
+	bool json, pss, help;
+	/* What is no option: */
+	u32 interval, count; /* seconds; count 0: for ever */
+};
+
+#define TO(member) offsetof(struct options, member)
+
+static const struct opt rows[] = {
+	{ 'f', "format", "text|json", OPT_CHOICE, TO(format), "how to print (text)" },
+	{ 0, "json", NULL, OPT_FLAG, TO(json), "the same as -f json: a line for each interval" },
+	{ 't', "top", "N", OPT_NUMBER, TO(top), "so many processes, by resident memory (8)" },
+	{ 0, "pss", NULL, OPT_FLAG, TO(pss),
+	  "their proportional share too; takes long for large ones" },
+	{ 'h', "help", NULL, OPT_FLAG, TO(help), "print this" },
+};
+
+static const char usage_head[] =
+	"Shows what to look at before anything is traced, on one screen: memory, swap, faults,\n"
+	"reclaim, huge pages, pressure, limits, OOM kills, the largest processes; and names the\n"
+	"tool to run next for what looks bad.\n"
+	"\n"
+	"  memtap memstat [options] [interval [count]]\n"
+	"\n"
+	"Rates are those of the interval, in seconds; without one, of one second.\n"
+	"\n"
+	"Options:\n";
+
+static const char usage_examples[] = "\n"
+				     "Examples:\n"
+				     "  memtap memstat\n"
+				     "      one look\n"
+				     "  memtap memstat 5\n"
+				     "      every five seconds, until Ctrl-C\n"
+				     "  memtap memstat --json 60 | jq -r '.next[].command'\n"
+				     "      what to run next, minute by minute\n";
+
+static bool read_number(const char *text, u32 *to, struct err *e)
+{
+	char *end;
+	unsigned long n;
+
+	errno = 0;
+	n = strtoul(text, &end, 10);
+	if (*text < '0' || *text > '9' || *end || errno || n < 1 || n > 1000000)
+		return err_set(e, "interval and count are numbers from 1 to 1000000, not '%s'",
+		               text);
+	*to = (u32)n;
+	return true;
+}
+
+static bool read_options(struct options *o, struct arena *a, int argc, char **argv, struct err *e)
+{
+	struct opt_rest rest;
+
+	if (!opt_parse(rows, ARRAY_SIZE(rows), o, a, argc, argv, &rest, e))
+		return false;
+	o->json |= o->format && strcmp(o->format, "json") == 0;
+	o->top = o->top ? o->top : 8;
+	if (rest.n > 2)
+		return err_set(e, "memstat takes an interval and a count, not '%s'", rest.v[2]);
+	if (rest.n > 0 && !read_number(rest.v[0], &o->interval, e))
+		return false;
+	if (rest.n > 1 && !read_number(rest.v[1], &o->count, e))
+		return false;
+	if (!o->interval)
+		o->interval = o->count = 1;
+	return true;
+}
+
+static int print_usage(void)
+{
+	struct buf b = { 0 };
+
+	buf_puts(&b, usage_head);
+	opt_usage(&b, rows, ARRAY_SIZE(rows));
+	buf_puts(&b, usage_examples);
+	say_output(&b);
+	buf_free(&b);
+	return 0;
+}
+
+static u64 now_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
+}
+
+/* False when nobody reads any more. */
+static bool write_all(const struct buf *b, struct err *e)
+{
+	for (size_t done = 0; done < b->n;) {
+		ssize_t n = write(STDOUT_FILENO, b->p + done, b->n - done);
+
+		if (n < 0 && errno != EINTR)
+			return errno == EPIPE ? false
+			                      : err_sys(e, errno, "can not write the output");
+		done += n > 0 ? (size_t)n : 0;
+	}
+	return true;
+}
+
+static bool print_view(const struct options *o, struct memstat *now, const struct memstat *before,
+                       bool first, struct err *e)
+{
+	struct memstat_view v = {
+		.now = now,
+		.before = before,
+		.seconds = (double)(now->ns - before->ns) / 1e9,
+		.root = "",
+		.boot_to_real = now_ns(CLOCK_REALTIME) - now_ns(CLOCK_BOOTTIME),
+		.pss = o->pss,
+	};
+	struct buf b = { 0 };
+	bool ok;
+
+	memstat_top(&v, now, o->top);
+	if (o->json) {
+		memstat_json(&b, &v);
+	} else {
+		if (isatty(STDOUT_FILENO) && o->count != 1)
+			buf_puts(&b, "\033[H\033[J"); /* a screen that is written anew */
+		else if (!first)
+			buf_putc(&b, '\n');
+		memstat_text(&b, &v);
+	}
+	ok = write_all(&b, e);
+	buf_free(&b);
+	return ok;
+}
+
+static void wait_until(u64 ns)
+{
+	struct timespec t = { (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
+
+	while (clock_nanosleep(CLOCK_BOOTTIME, TIMER_ABSTIME, &t, NULL) == EINTR)
+		;
+}
+
+static int run(const struct options *o, struct err *e)
+{
+	struct memstat looks[2];
+	u64 next;
+	bool ok = true;
+	u32 i;
+
+	memstat_read(&looks[0], "");
+	next = looks[0].ns;
+	for (i = 1; ok && (!o->count || i <= o->count); i++) {
+		struct memstat *now = &looks[i & 1], *before = &looks[~i & 1];
+
+		next += (u64)o->interval * 1000000000;
+		wait_until(next);
+		memstat_read(now, "");
+		ok = print_view(o, now, before, i == 1, e);
+		memstat_free(before);
+	}
+	memstat_free(&looks[~i & 1]);
+	return e->text[0] ? 1 : 0;
+}
+
+int cmd_memstat(int argc, char **argv)
+{
+	struct options o = { 0 };
+	struct arena arena = { 0 };
+	struct err e = { 0 };
+	int code = 1;
+
+	if (!read_options(&o, &arena, argc, argv, &e))
+		code = 1;
+	else if (o.help)
+		code = print_usage();
+	else
+		code = run(&o, &e);
+	if (e.text[0])
+		say_error(&e);
+	arena_free(&arena);
+	return code;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What the kernel says about memory without any tracing: one look, the difference of two, and what
+ * of it looks bad. Bytes, pages and nanoseconds as each name says.
+ */
+#ifndef CMD_MEMSTAT_H
+#define CMD_MEMSTAT_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+
+/* Of /proc/meminfo, in bytes (HugePages_*: pages). */
+enum memstat_mem {
+	MEM_TOTAL,
+	MEM_FREE,
+	MEM_AVAILABLE,
+	MEM_BUFFERS,
+	MEM_CACHED,
+	MEM_DIRTY,
+	MEM_WRITEBACK,
+	MEM_ANON,
+	MEM_MAPPED,
+	MEM_SHMEM,
+	MEM_SLAB,
+	MEM_SLAB_FIXED, /* SUnreclaim */
+	MEM_PAGE_TABLES,
+	MEM_KERNEL_STACK,
+	MEM_SWAP_TOTAL,
+	MEM_SWAP_FREE,
+	MEM_SWAP_CACHED,
+	MEM_ZSWAPPED,
+	MEM_COMMITTED,
+	MEM_COMMIT_LIMIT,
+	MEM_THP,
+	MEM_HUGE_TOTAL,
+	MEM_HUGE_FREE,
+	MEM_HUGE_RESERVED,
+	MEM_HUGE_SIZE,
+	N_MEM,
+};
+
+/* Of /proc/vmstat: events since boot. */
+enum memstat_event {
+	EVENT_FAULT,
+	EVENT_MAJOR,
+	EVENT_SWAP_IN,
+	EVENT_SWAP_OUT,
+	EVENT_SCAN_KSWAPD,
+	EVENT_SCAN_DIRECT,
+	EVENT_SCAN_OTHER, /* khugepaged, memory.reclaim */
+	EVENT_SCAN_ALL,   /* those for the limits of control groups too, which have no number */
+	EVENT_STEAL_ALL,
+	EVENT_STALL,
+	EVENT_REFAULT,
+	EVENT_COMPACT,
+	EVENT_THP,
+	EVENT_THP_FALLBACK,
+	EVENT_OOM_KILL,
+	N_EVENT,
+};
+
+struct memstat_swap {
+	const char *name, *kind;
+	u64 size, used; /* bytes */
+	s32 priority;
+};
+
+/* Of /proc/pressure/memory: percent of the time, in hundredths. */
+struct memstat_pressure {
+	bool known;
+	u32 some10, some60, some300, full10, full60, full300;
+};
+
+struct memstat_process {
+	u32 pid;
+	char comm[64];
+	u64 rss, swap, pss; /* bytes; swap and pss of those that are shown only */
+	u64 minor, major;   /* faults since it started */
+	u64 start;          /* clock ticks since boot: with the pid, which process it is */
+	bool has_pss;
+};
+
+/* The tightest limit over the group that memstat runs in. */
+struct memstat_group {
+	const char *path; /* NULL: not known */
+	u64 used, limit;  /* bytes; limit 0: none */
+	u64 oom_kills;
+};
+
+struct memstat_kill {
+	u64 usec; /* since boot */
+	u32 pid;
+	char comm[64];
+	bool by_limit; /* of a control group */
+};
+
+#define MEMSTAT_KILLS 5u
+
+/* One look. What could not be read is 0. */
+struct memstat {
+	struct arena arena;
+	u64 ns; /* CLOCK_BOOTTIME */
+	u64 mem[N_MEM], events[N_EVENT];
+	VEC(struct memstat_swap) swaps;
+	VEC(struct memstat_process) processes; /* by pid */
+	struct memstat_pressure pressure;
+	struct memstat_group group;
+	struct memstat_kill kills[MEMSTAT_KILLS]; /* the last, oldest first */
+	u32 n_kills;                              /* in kills */
+	u64 log_kills; /* in the kernel's log, which may have lost older ones */
+	int log_error; /* errno when the log could not be read */
+};
+
+/* `root` is put before all paths: "" but in tests. */
+void memstat_read(struct memstat *m, const char *root);
+void memstat_free(struct memstat *m);
+
+/* Two looks, and what they show together. */
+struct memstat_view {
+	const struct memstat *now, *before;
+	double seconds;
+	const char *root;
+	struct memstat_process *top; /* of now, by RSS; minor and major are since before */
+	u32 n_top;
+	u64 boot_to_real; /* ns to add to a time since boot */
+	bool pss;
+};
+
+/* Fills `top` with at most n processes, from the arena of `now`. */
+void memstat_top(struct memstat_view *v, struct memstat *now, u32 n);
+/* Events a second between the two looks. */
+double memstat_rate(const struct memstat_view *v, enum memstat_event e);
+/* Pages scanned a second for the limits of control groups. */
+double memstat_limit_scan(const struct memstat_view *v);
+
+/* Something that looks bad: what, and what to run next. */
+struct memstat_advice {
+	char text[160];
+	char command[64];
+};
+#define MEMSTAT_ADVICE 20u
+/* How many there are, the gravest first. */
+u32 memstat_advise(const struct memstat_view *v, struct memstat_advice out[MEMSTAT_ADVICE]);
+
+/* The screen, and one line of JSON. */
+void memstat_text(struct buf *b, const struct memstat_view *v);
+void memstat_json(struct buf *b, const struct memstat_view *v);
+
+#endif

@@ -140,24 +140,15 @@ bool import_add(import_list *list, const struct script *s, struct str path, stru
 bool import_take(struct script *s, const struct import *file, struct diags *d)
 {
 	struct source *to = s->source;
-	struct usource part = { file->path, to->n + 1 };
 	struct buf text = { 0 };
 	struct err e = { 0 };
 	bool ok = file_read(file->path, &text, SOURCE_MAX - to->n - 1, &e);
 
-	if (!ok) {
+	if (!ok)
 		diag_error(d, file->loc, "can not import: %s", e.text);
-	} else {
-		char *all = arena_alloc(s->arena, to->n + text.n + 2);
-
-		memcpy(all, to->text, to->n);
-		all[to->n] = '\n';
-		memcpy(all + to->n + 1, buf_text(&text), text.n);
-		all[to->n + 1 + text.n] = 0;
-		to->text = all;
-		to->n += (u32)text.n + 1;
-		vec_add(s->arena, &to->imports, part);
-	}
+	else
+		source_append(to, s->arena, file->path,
+		              (struct str){ buf_text(&text), (u32)text.n });
 	buf_free(&text);
 	return ok;
 }

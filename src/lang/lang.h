@@ -57,6 +57,9 @@ void script_options_read(struct script *s);
 bool script_option_name(struct arena *a, struct str text, struct script_option *o);
 /* The options as text, a line each. */
 void script_options_usage(struct buf *b, const struct script *s);
+/* predicate.c: true when a predicate, as parsed, is false because of options alone: getopt("name"),
+ * '!', '&&' and '||' of them. Then its probes need not exist. */
+bool predicate_rules_out(const struct world *w, const struct node *pred);
 /* infer.c: names, types, constants. */
 bool infer_script(struct script *s, const struct config *c, struct world *w, struct diags *d);
 

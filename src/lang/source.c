@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Getting the text of a script: from a file, from standard input, or from the command line.
- * Does not look into the text.
+ * Getting the text of a script: from a file, from standard input, or from the command line; other
+ * texts are put behind it. Does not look into the text.
  */
 #include "lang/source.h"
 
@@ -50,6 +50,21 @@ bool source_read(struct source *s, struct arena *a, const char *path, struct err
 		                (struct str){ buf_text(&b), (u32)b.n }, e);
 	buf_free(&b);
 	return ok;
+}
+
+u32 source_append(struct source *s, struct arena *a, const char *name, struct str text)
+{
+	struct usource part = { arena_strdup(a, name), s->n + 1 };
+	char *all = arena_alloc(a, s->n + text.n + 2);
+
+	memcpy(all, s->text, s->n);
+	all[s->n] = '\n';
+	memcpy(all + part.off, text.p, text.n);
+	all[part.off + text.n] = 0;
+	s->text = all;
+	s->n = part.off + text.n;
+	vec_add(a, &s->imports, part);
+	return part.off;
 }
 
 /* The imported file that an offset is in; NULL: the script itself. */

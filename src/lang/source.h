@@ -27,6 +27,9 @@ bool source_set(struct source *s, struct arena *a, const char *name, struct str 
 /* Reads a file, or standard input when path is "-". */
 bool source_read(struct source *s, struct arena *a, const char *path, struct err *e);
 
+/* Puts a text behind all there is, as a file of that name; both are copied. Returns its offset. */
+u32 source_append(struct source *s, struct arena *a, const char *name, struct str text);
+
 enum diag_level { DIAG_ERROR, DIAG_WARNING };
 
 struct diag {

@@ -72,6 +72,9 @@ static const struct standin rows[] = {
 	ENTRY("account_page_dirtied", "writeback_dirty_folio", 2, NULL, 1, 2),
 	ENTRY("mark_buffer_dirty", "block_dirty_buffer", 1, NULL, 1),
 	ENTRY("touch_buffer", "block_touch_buffer", 1, NULL, 1),
+	NONE("hugepage_madvise",
+	     "tracepoint:syscalls:sys_enter_madvise is hit by each madvise(); args.behavior is 14 "
+	     "for MADV_HUGEPAGE and 15 for MADV_NOHUGEPAGE"),
 	NONE("swap_readpage", "tracepoint:vmscan:* and software:major-faults come near"),
 	NONE("swap_read_folio", "tracepoint:vmscan:* and software:major-faults come near"),
 	/* disks */

@@ -62,6 +62,7 @@ static const struct provider providers[] = {
 	      targets_watchpoint),
 	ROWS("iter", "it", ATTACH_ITER, 1, 2, "iter:OBJECT[:PIN]", targets_iter),
 	ALIAS("self", "self", ATTACH_SELF, 2, 2, "self:signal:SIGUSR1", targets_self),
+	ALIAS("event", "event", ATTACH_BEGIN, 1, 255, "event:$1", targets_event),
 	MISSING("bench", "bench"),
 	ALIAS("test", "test", ATTACH_TEST, 1, 1, "test:NAME", targets_test),
 };
@@ -174,7 +175,7 @@ struct variant *targets_alone(struct targets *t)
 
 struct variant *targets_shared(struct targets *t)
 {
-	for (u32 i = 0; i < t->probe->variants.n; i++)
+	for (u32 i = t->first_variant; i < t->probe->variants.n; i++)
 		if (t->probe->variants.v[i]->kind == t->provider->kind)
 			return t->probe->variants.v[i];
 	return targets_alone(t);
@@ -186,6 +187,15 @@ static bool is_pattern(const struct targets *t)
 		if (glob_is(str_of(t->parts[i])))
 			return true;
 	return false;
+}
+
+/* What a regular expression of the user's is about: the last part. */
+static bool is_unwanted(const struct targets *t, const char *rest)
+{
+	const char *colon = strrchr(rest, ':');
+
+	return t->event && t->event->filter &&
+	       regexec(t->event->filter, colon ? colon + 1 : rest, 0, NULL, 0) != 0;
 }
 
 /* --probe-filter chooses among what wildcards stand for. */
@@ -214,6 +224,8 @@ static const char *whole_name(struct targets *t, const char *rest)
 
 void targets_add(struct targets *t, struct variant *v, struct usite site, const char *rest)
 {
+	if (is_unwanted(t, rest))
+		return;
 	t->n_added++;
 	if (!targets_room(t)) {
 		t->n_sites++;
@@ -307,6 +319,14 @@ static void wrong_parts(struct targets *t)
 	diag_hint(t->diags, "write it as %s", p->form);
 }
 
+bool targets_is_kind(struct str name)
+{
+	const struct provider *p = provider_find(name);
+
+	return p && p->kind > ATTACH_END && p->kind != ATTACH_SELF && p->kind != ATTACH_TEST &&
+	       p->kind != ATTACH_ITER;
+}
+
 static void expand_attach(struct targets *t)
 {
 	const struct provider *p = provider_find(t->attach->provider);
@@ -362,20 +382,24 @@ static void trial_undo(struct targets *t, const struct before *b)
 		t->probe->variants.v[i]->sites.n = b->variant_sites[i];
 }
 
-/* True when attach point `a` is to be had, which then is expanded; else *why says what stands
- * against it. */
-static bool try_attach(struct targets *t, struct attach *a, const char **why)
+void targets_attach(struct targets *t, struct attach *a)
+{
+	t->attach = a;
+	expand_attach(t);
+}
+
+bool targets_try(struct targets *t, struct attach *a, bool stand_in, const char **why)
 {
 	struct diags trial = { .arena = t->arena, .source = t->diags->source };
 	struct diags *diags = t->diags;
 	struct before before = trial_begin(t);
-	bool ok;
+	bool was_trial = t->is_trial, ok;
 
 	t->attach = a;
 	t->diags = &trial;
-	t->is_trial = true;
+	t->is_trial = was_trial || !stand_in;
 	expand_attach(t);
-	t->is_trial = false;
+	t->is_trial = was_trial;
 	t->diags = diags;
 	ok = !trial.n_errors && t->n_added;
 	for (u32 i = 0; ok && i < trial.list.n; i++)
@@ -398,7 +422,7 @@ static void expand_choice(struct targets *t, struct attach *first)
 	const char *why = NULL;
 	struct attach *a;
 
-	for (a = first; a && !try_attach(t, a, &why); a = a->or_else) {
+	for (a = first; a && !targets_try(t, a, false, &why); a = a->or_else) {
 		const char *note = arena_printf(t->arena, "%s: %s", attach_text(t, a), why);
 
 		vec_add(t->arena, &t->script->notes, note);
@@ -448,8 +472,11 @@ static bool note_use(void *ctx, struct node *n)
 	    whole->builtin.b->id == BUILTIN_RETVAL)
 		t->uses_result = true;
 
+	if (n->kind == NODE_CALL && n->call.f)
+		t->uses_kstack |= n->call.f->id == FUNC_KSTACK || n->call.f->id == FUNC_STACK;
 	if (n->kind != NODE_BUILTIN || !n->builtin.b)
 		return true;
+	t->uses_kstack |= n->builtin.b->id == BUILTIN_KSTACK || n->builtin.b->id == BUILTIN_STACK;
 	if (n->builtin.b->id == BUILTIN_ARGS)
 		t->uses_args = true;
 	if (n->builtin.b->id == BUILTIN_ARG)
@@ -469,16 +496,22 @@ static void all_missing(struct diags *d, u32 from)
 static void expand_probe(struct targets *t, struct probe *p)
 {
 	u32 before = t->n_sites, first_diag = t->diags->list.n;
+	struct attach *attaches = p->attaches;
 
 	t->probe = p;
-	t->uses_args = t->uses_result = false;
+	t->uses_args = t->uses_result = t->uses_kstack = false;
+	t->first_variant = 0;
 	t->n_args_used = 0;
 	if (p->pred)
 		ast_walk(p->pred, note_use, t);
 	ast_walk(p->body, note_use, t);
 	t->forgiving = p->attaches->next && !t->config->missing_probes_set;
 	t->n_missing = 0;
-	for (struct attach *a = p->attaches; a; a = a->next) {
+	if (p->pred && predicate_rules_out(t->world, p->pred)) {
+		vec_add(t->arena, &p->variants, arena_new(t->arena, struct variant));
+		attaches = NULL;
+	}
+	for (struct attach *a = attaches; a; a = a->next) {
 		t->attach = a;
 		if (a->or_else)
 			expand_choice(t, a);

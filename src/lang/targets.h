@@ -31,6 +31,9 @@ struct targets {
 	/* The probe has other attach points: one that is missing is no error while another is
 	 * there, unless the script says otherwise. */
 	bool forgiving;
+	const struct event_given *event; /* the attach point was given by the user, or NULL */
+	u32 first_variant; /* those before it are not shared: they are of another event */
+	bool uses_kstack;
 	bool is_trial; /* one of several to choose from: a miss is an error of `diags` */
 	u32 n_missing; /* of the probe's attach points */
 	u32 n_unchecked; /* attach points that may not be looked up */
@@ -54,6 +57,11 @@ bool targets_room(const struct targets *t);
 /* A variant of the provider's kind that later sites may share, or a new one. */
 struct variant *targets_shared(struct targets *t);
 struct variant *targets_alone(struct targets *t);
+
+/* An event whose text stands on the command line (targets_event.c). */
+struct event_given {
+	const regex_t *filter; /* names of places must match it; NULL: all do */
+};
 
 /* Where part i of the attach point is written. */
 struct loc targets_loc(const struct targets *t, u32 i);
@@ -85,6 +93,15 @@ void targets_watchpoint(struct targets *t); /* watchpoint, asyncwatchpoint */
 void targets_iter(struct targets *t);       /* iter */
 void targets_self(struct targets *t);       /* self */
 void targets_test(struct targets *t);       /* test */
+void targets_event(struct targets *t);      /* event */
+
+/* Expands another attach point for the same probe. */
+void targets_attach(struct targets *t, struct attach *a);
+/* The same when there is one, and true; else nothing has changed and *why is what stands against
+ * it. With `stand_in`, an event that takes its place counts. */
+bool targets_try(struct targets *t, struct attach *a, bool stand_in, const char **why);
+/* True for the name of a kind of probe that others can stand for. */
+bool targets_is_kind(struct str name);
 
 /* A tracepoint in BTF: its typedef and the prototype with its arguments' names, 0 unknown. */
 bool targets_event_find(struct btf *b, const char *event, u32 *id, u32 *proto);

@@ -47,7 +47,7 @@ static struct variant *usdt_variant(struct targets *t, const struct usdt_site *s
 	struct usdt_arg *args;
 	struct variant *v;
 
-	for (u32 i = 0; i < t->probe->variants.n; i++) {
+	for (u32 i = t->first_variant; i < t->probe->variants.n; i++) {
 		v = t->probe->variants.v[i];
 		if (v->kind == ATTACH_USDT && same_places(t, v, s))
 			return v;

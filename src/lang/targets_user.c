@@ -161,7 +161,7 @@ static struct variant *variant_for(struct targets *t, const char *path, u64 offs
 	v = arena_new(t->arena, struct variant);
 	v->kind = t->provider->kind;
 	describe(t, path, offset, v);
-	for (u32 i = 0; v->uargs && i < t->probe->variants.n; i++) {
+	for (u32 i = t->first_variant; v->uargs && i < t->probe->variants.n; i++) {
 		struct variant *other = t->probe->variants.v[i];
 
 		if (other->kind == v->kind && other->uargs && uargs_eq(other->uargs, v->uargs))

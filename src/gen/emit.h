@@ -284,6 +284,10 @@ void gen_find_vma(struct gen *g, struct loc loc);
 /* r0 = 1 when the strings are equal in their first `limit` bytes (0: whole), else 0. */
 void gen_string_eq(struct gen *g, const struct node *a, const struct node *b, u32 limit);
 
+/* ---- gen_hash.c ---- */
+/* r0 = 64 bits that follow from a value. */
+void gen_hash(struct gen *g, const struct node *n);
+
 /* ---- gen_text.c ---- */
 /* r0 = where the first `part` stands in `text`, or -1. */
 void gen_text_find(struct gen *g, const struct node *text, const struct node *part);

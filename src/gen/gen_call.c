@@ -345,6 +345,7 @@ static const struct {
 	enum func_id id;
 	void (*emit)(struct gen *g, const struct node *n);
 } scalar_calls[] = {
+	{ FUNC_HASH, gen_hash },
 	{ FUNC_STRLEN, call_strlen },
 	{ FUNC_STRNCMP, call_strncmp },
 	{ FUNC_STRCONTAINS, call_strcontains },

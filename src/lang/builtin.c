@@ -70,6 +70,7 @@ static const struct func funcs[] = {
 	{ ROW("str", FUNC_STR, 1, 2) },
 	{ ROW("buf", FUNC_BUF, 1, 2) },
 	{ ROW("iovec", FUNC_IOVEC, 4, 4) },
+	{ ROW("hash", FUNC_HASH, 1, 1) },
 	{ ROW("strlen", FUNC_STRLEN, 1, 1) },
 	{ ROW("strncmp", FUNC_STRNCMP, 3, 3) },
 	{ ROW("strcontains", FUNC_STRCONTAINS, 2, 2) },

@@ -242,6 +242,7 @@ const struct type *infer_call_has_key(struct infer *in, struct node *n);
 const struct type *infer_call_len(struct infer *in, struct node *n);
 const struct type *infer_call_str(struct infer *in, struct node *n);
 const struct type *infer_call_buf(struct infer *in, struct node *n);
+const struct type *infer_call_hash(struct infer *in, struct node *n);
 const struct type *infer_call_strlen(struct infer *in, struct node *n);
 const struct type *infer_call_strncmp(struct infer *in, struct node *n);
 const struct type *infer_call_strcontains(struct infer *in, struct node *n);

@@ -27,6 +27,7 @@ static const infer_rule rules[] = {
 	[FUNC_STR] = infer_call_str,
 	[FUNC_BUF] = infer_call_buf,
 	[FUNC_IOVEC] = infer_call_iovec,
+	[FUNC_HASH] = infer_call_hash,
 	[FUNC_STRLEN] = infer_call_strlen,
 	[FUNC_STRNCMP] = infer_call_strncmp,
 	[FUNC_STRCONTAINS] = infer_call_strcontains,

@@ -175,6 +175,15 @@ static void read_text(struct infer *in, struct node *n)
 	a->call.n_args = 1;
 }
 
+const struct type *infer_call_hash(struct infer *in, struct node *n)
+{
+	const struct type *t = infer_value(in, n->call.args);
+
+	if (t && !type_is_scalar(t) && t->kind != TYPE_STR && t->kind != TYPE_BUF)
+		infer_error(in, n->call.args->loc, "hash() takes a number, a string or a buf()");
+	return &type_u64;
+}
+
 const struct type *infer_call_strlen(struct infer *in, struct node *n)
 {
 	read_text(in, n);

@@ -314,9 +314,18 @@ static const u8 *completed(struct events *ev, const struct urecord *r, const voi
 	return (const u8 *)ev->scratch.p;
 }
 
+static bool is_viewed(struct events *ev, const struct urecord *r, const u8 *bytes)
+{
+	const struct view *view = ev->options->view;
+	struct view_of of = { ev->unit, ev->live, text_of(ev) };
+
+	return view && view->record && view->record(view->ctx, &of, r, bytes);
+}
+
 void event_handle(struct events *ev, const void *record, u32 size)
 {
 	const struct urecord *r;
+	const u8 *bytes;
 	u64 id;
 
 	if (ev->exiting || size < sizeof(id))
@@ -325,7 +334,9 @@ void event_handle(struct events *ev, const void *record, u32 size)
 	if (id >= ev->unit->records.n)
 		return;
 	r = &ev->unit->records.v[id];
-	event_fns[r->action](ev, r, completed(ev, r, record, size));
+	bytes = completed(ev, r, record, size);
+	if (!is_viewed(ev, r, bytes))
+		event_fns[r->action](ev, r, bytes);
 }
 
 void events_free(struct events *ev)

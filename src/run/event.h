@@ -12,6 +12,7 @@
 #include "run/output.h"
 #include "run/session.h"
 #include "run/unwind.h"
+#include "run/view.h"
 #include "sym/sym.h"
 
 struct events {

@@ -531,6 +531,21 @@ static void print_maps(struct session *s)
 	free(order);
 }
 
+/* What the maps hold: as the view shows it, or all of them. */
+static bool show_end(struct session *s, struct err *e)
+{
+	const struct view *view = s->options->view;
+	struct view_of of = { s->unit, s->live, &s->output.text };
+
+	if (s->options->dry_run || pinned_to(s->unit))
+		return true;
+	if (view && view->end)
+		return view->end(view->ctx, &of, e);
+	if (s->unit->print_maps_on_exit)
+		print_maps(s);
+	return true;
+}
+
 /* What was sent before exit() was printed; what came after it does not count. */
 static bool detach(struct session *s, struct err *e)
 {
@@ -621,8 +636,8 @@ static bool finish(struct session *s, struct err *e)
 	if (!s->options->dry_run && (!live_run(s->live, ATTACH_END, e) || !drain(s, e)))
 		return false;
 	give_signals_back(s);
-	if (s->unit->print_maps_on_exit && !s->options->dry_run && !pinned_to(s->unit))
-		print_maps(s);
+	if (!show_end(s, e))
+		return false;
 	trouble_check(&s->trouble, &s->events);
 	trouble_end(&s->trouble, &s->events);
 	report_stacks(s);

@@ -13,6 +13,8 @@
 #include "unit/features.h"
 #include "unit/unit.h"
 
+struct view; /* view.h */
+
 enum report {
 	REPORT_NOTE, /* "Attached 3 probes", the verifier's log with -v; several lines possible */
 	REPORT_WARNING, /* runtime errors, lost events, skipped probes, warnf() */
@@ -40,6 +42,7 @@ struct session_options {
 	s32 pid;                  /* -p: end when this process ends; 0 none */
 	const struct graph_options *graph; /* flame graph, written at the end; NULL: none */
 	const struct features *features;   /* NULL: the loader asks the kernel itself */
+	const struct view *view;           /* NULL: records and maps are printed */
 	/* `loc` is a place in the unit's source or NULL. */
 	void (*report)(void *ctx, enum report kind, const struct loc *loc, const char *text);
 	void *report_ctx;

@@ -90,7 +90,7 @@ def kill_in_group():
     try:
         with open(group + "/memory.max", "w") as f:
             f.write("16M")
-        script = 'echo $$ >"$1/cgroup.procs"; exec "$2" -c "x = bytearray(b\"x\") * (64 << 20)"'
+        script = """echo $$ >"$1/cgroup.procs"; exec "$2" -c "x = bytearray(b'x') * (64 << 20)" """
         p = subprocess.Popen(["/bin/sh", "-c", script, "sh", group, sys.executable],
                              stderr=subprocess.DEVNULL)
         status = p.wait()

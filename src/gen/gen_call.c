@@ -186,6 +186,13 @@ static void call_strftime(struct gen *g, const struct node *n)
 	gen_value(g, arg(n, 1));
 }
 
+/* The value is read when it is printed. */
+static void call_loadavg(struct gen *g, const struct node *n)
+{
+	(void)n;
+	code_const(&g->c, R0, 0);
+}
+
 /* ---- results in memory ---------------------------------------------------------------------- */
 
 /* r0 = address of what str() or buf() reads; returns its space. */
@@ -366,6 +373,7 @@ static const struct {
 	{ FUNC_ERRNO_NAME, call_first },
 	{ FUNC_FLAG_NAMES, call_first },
 	{ FUNC_STRFTIME, call_strftime },
+	{ FUNC_LOADAVG, call_loadavg },
 	{ FUNC_REG, call_reg },
 	{ FUNC_NSECS, call_nsecs },
 	{ FUNC_BSWAP, call_bswap },

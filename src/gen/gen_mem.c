@@ -24,6 +24,7 @@ static bool is_word(const struct type *t)
 	case TYPE_SYSCALL:
 	case TYPE_ERRNO:
 	case TYPE_FLAGS:
+	case TYPE_LOADAVG:
 	case TYPE_TIMESTAMP:
 	case TYPE_MAC:
 		return true;

@@ -105,6 +105,7 @@ static const struct func funcs[] = {
 	{ ROW("stack", FUNC_STACK, 0, 3) },
 	{ ROW("nsecs", FUNC_NSECS, 0, 1) },
 	{ ROW("signal", FUNC_SIGNAL, 1, 1), .no_value = true, .unsafe = true },
+	{ ROW("loadavg", FUNC_LOADAVG, 0, 0) },
 	{ ROW("unwatch", FUNC_UNWATCH, 1, 1), .no_value = true },
 	{ ROW("signal_thread", FUNC_SIGNAL_THREAD, 1, 1), .no_value = true, .unsafe = true },
 	{ ROW("override", FUNC_OVERRIDE, 1, 1), .no_value = true, .unsafe = true },

@@ -247,6 +247,7 @@ const struct type *infer_call_strlen(struct infer *in, struct node *n);
 const struct type *infer_call_strncmp(struct infer *in, struct node *n);
 const struct type *infer_call_strcontains(struct infer *in, struct node *n);
 const struct type *infer_call_strftime(struct infer *in, struct node *n);
+const struct type *infer_call_loadavg(struct infer *in, struct node *n);
 const struct type *infer_call_strerror(struct infer *in, struct node *n);
 const struct type *infer_call_errno_name(struct infer *in, struct node *n);
 const struct type *infer_call_flag_names(struct infer *in, struct node *n);

@@ -35,6 +35,7 @@ static const infer_rule rules[] = {
 	[FUNC_STRERROR] = infer_call_strerror,
 	[FUNC_ERRNO_NAME] = infer_call_errno_name,
 	[FUNC_FLAG_NAMES] = infer_call_flag_names,
+	[FUNC_LOADAVG] = infer_call_loadavg,
 	[FUNC_NTOP] = infer_call_ntop,
 	[FUNC_MACADDR] = infer_call_macaddr,
 	[FUNC_BSWAP] = infer_call_bswap,

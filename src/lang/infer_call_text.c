@@ -252,6 +252,12 @@ const struct type *infer_call_flag_names(struct infer *in, struct node *n)
 	return t;
 }
 
+const struct type *infer_call_loadavg(struct infer *in, struct node *n)
+{
+	(void)n;
+	return type_plain(in->arena, TYPE_LOADAVG);
+}
+
 const struct type *infer_call_ntop(struct infer *in, struct node *n)
 {
 	struct node *a = n->call.args;

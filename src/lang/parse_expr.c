@@ -572,12 +572,24 @@ static struct node *parse_group(struct parser *p)
 	return n;
 }
 
+/* string+: as in C, texts that follow each other are one. */
 static struct node *parse_string(struct parser *p)
 {
 	struct node *n = parse_node(p, NODE_STRING, p->tok.loc);
 
 	n->string = p->tok.text;
 	parse_advance(p);
+	while (p->tok.kind == TOKEN_STRING) {
+		struct str more = p->tok.text;
+		char *whole = arena_alloc(p->script->arena, n->string.n + more.n + 1);
+
+		memcpy(whole, n->string.p, n->string.n);
+		memcpy(whole + n->string.n, more.p, more.n);
+		whole[n->string.n + more.n] = 0;
+		n->string = (struct str){ whole, n->string.n + more.n };
+		n->loc = parse_span(n->loc, p->tok.loc);
+		parse_advance(p);
+	}
 	return n;
 }
 

@@ -92,6 +92,13 @@ static const struct {
 	  " { $name = \"[stack]\"; }"
 	  " else if ($vma.vm_ops) { $name = \"[kernel]\"; }"
 	  " else { $name = \"[anon]\"; } $name }" },
+	{ "cgroup_name", "macro cgroup_name(c) {"
+	                 " let $c = (struct cgroup *)kptr((uint64)(c));"
+	                 " let $up = (uint64)$c.self.parent; let $s = \"\"; let $n = 0;"
+	                 " while ($n++ < 32 && $up) {"
+	                 " $s = str_concat(\"/\", str_concat(str($c.kn.name), $s));"
+	                 " $c = (struct cgroup *)kptr($up); $up = (uint64)$c.self.parent; }"
+	                 " $s == \"\" ? \"/\" : $s }" },
 	{ "socket_cookie", "macro socket_cookie(sk) {"
 	                   " (uint64)((struct sock *)(sk))->__sk_common.skc_cookie.counter }" },
 };

@@ -416,20 +416,27 @@ static const char *attach_text(const struct targets *t, const struct attach *a)
 	return arena_strndup(t->arena, t->diags->source->text + a->loc.off, a->loc.len);
 }
 
+/* "a || none": without a, the block is left out. */
+static bool is_none(const struct attach *a)
+{
+	return !a->or_else && !a->parts.n && str_is(a->provider, "none");
+}
+
 static void expand_choice(struct targets *t, struct attach *first)
 {
 	struct buf reasons = { 0 };
 	const char *why = NULL;
 	struct attach *a;
 
-	for (a = first; a && !targets_try(t, a, false, &why); a = a->or_else) {
+	for (a = first; a && !is_none(a) && !targets_try(t, a, false, &why); a = a->or_else) {
 		const char *note = arena_printf(t->arena, "%s: %s", attach_text(t, a), why);
 
 		vec_add(t->arena, &t->script->notes, note);
 		buf_printf(&reasons, "%s%s", reasons.n ? "; " : "", note);
 	}
 	if (a) {
-		const char *note = arena_printf(t->arena, "%s: taken", attach_text(t, a));
+		const char *note = arena_printf(t->arena, "%s: %s", attach_text(t, a),
+		                                is_none(a) ? "the block is left out" : "taken");
 
 		vec_add(t->arena, &t->script->notes, note);
 	} else {

@@ -24,6 +24,7 @@ struct namer {
 	void (*usym)(void *ctx, struct buf *b, u64 addr, u32 pid);
 	void (*username)(void *ctx, struct buf *b, u64 uid);
 	void (*cgroup_path)(void *ctx, struct buf *b, u64 id, const char *filter);
+	void (*loadavg)(void *ctx, struct buf *b); /* "0.10 0.20 0.30" */
 	u64 boot_to_real; /* ns to add to a boot time stamp for wall-clock time */
 };
 

@@ -260,6 +260,9 @@ static void text_named(struct buf *b, const struct out *o, const struct value *v
 	case TYPE_CGROUP_PATH:
 		n->cgroup_path(n->ctx, b, words[0], v->type->text);
 		break;
+	case TYPE_LOADAVG:
+		n->loadavg(n->ctx, b);
+		break;
 	default:
 		value_time(b, v->type->text, words[0] + n->boot_to_real);
 		break;

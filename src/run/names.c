@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -144,6 +145,16 @@ static void name_cgroup(void *ctx, struct buf *b, u64 id, const char *filter)
 	buf_printf(b, "unified:%llu", (unsigned long long)id);
 }
 
+/* Over the last 1, 5 and 15 minutes; nothing where /proc is not mounted. */
+static void name_loadavg(void *ctx, struct buf *b)
+{
+	double load[3];
+
+	(void)ctx;
+	if (getloadavg(load, 3) == 3)
+		buf_printf(b, "%.2f %.2f %.2f", load[0], load[1], load[2]);
+}
+
 /* ---- all of it ---- */
 
 static u64 now(clockid_t clock)
@@ -181,6 +192,7 @@ void names_init(struct names *n, const struct unit *u, struct live *l,
 		.usym = name_usym,
 		.username = name_user,
 		.cgroup_path = name_cgroup,
+		.loadavg = name_loadavg,
 		.boot_to_real = now(CLOCK_REALTIME) - now(CLOCK_BOOTTIME),
 	};
 }

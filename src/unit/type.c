@@ -60,6 +60,7 @@ static const struct {
 	[TYPE_SYSCALL] = { "syscall_name_t", 1 },
 	[TYPE_ERRNO] = { "errno_name_t", 1 },
 	[TYPE_FLAGS] = { "flag_names_t", 1 },
+	[TYPE_LOADAVG] = { "loadavg_t", 1 },
 	[TYPE_TIMESTAMP] = { "timestamp", 1 },
 	[TYPE_INET] = { "inet", 3 },
 	[TYPE_MAC] = { "macaddr", 1 },

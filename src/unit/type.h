@@ -41,6 +41,7 @@ enum type_kind {
 	TYPE_SYSCALL,     /* word: number of a system call */
 	TYPE_ERRNO,       /* word: errno value, shown as ENOMEM */
 	TYPE_FLAGS,       /* word: bits by name; text: unit/flags.h */
+	TYPE_LOADAVG,     /* word: 0; the load averages when it is printed */
 	TYPE_TIMESTAMP,   /* word: nanoseconds since boot; text = strftime format */
 	TYPE_INET,        /* word: AF_INET (2) or AF_INET6 (10), then 16 bytes */
 	TYPE_MAC,         /* word: 6 bytes in memory order */

@@ -146,6 +146,12 @@ static void name_cgroup(void *ctx, struct buf *b, u64 id, const char *filter)
 	buf_printf(b, "cgroup_%llu", (unsigned long long)id);
 }
 
+static void name_loadavg(void *ctx, struct buf *b)
+{
+	(void)ctx;
+	buf_puts(b, "loadavg");
+}
+
 static struct namer lab_namer(struct lab *l)
 {
 	return (struct namer){ .ctx = l,
@@ -153,7 +159,8 @@ static struct namer lab_namer(struct lab *l)
 		               .ksym = name_ksym,
 		               .usym = name_usym,
 		               .username = name_user,
-		               .cgroup_path = name_cgroup };
+		               .cgroup_path = name_cgroup,
+		               .loadavg = name_loadavg };
 }
 
 /* ---- records and maps ------------------------------------------------------------------------- */

@@ -60,6 +60,12 @@ static void fixture_cgroup(void *ctx, struct buf *b, u64 id, const char *filter)
 	buf_printf(b, "%s:/%u", filter ? filter : "unified", (u32)id);
 }
 
+static void fixture_loadavg(void *ctx, struct buf *b)
+{
+	(void)ctx;
+	buf_puts(b, "0.10 0.20 0.30");
+}
+
 static const struct namer fixture_namer = {
 	.stack = fixture_stack,
 	.frames = fixture_frames,
@@ -67,6 +73,7 @@ static const struct namer fixture_namer = {
 	.usym = fixture_usym,
 	.username = fixture_username,
 	.cgroup_path = fixture_cgroup,
+	.loadavg = fixture_loadavg,
 	.boot_to_real = 1000000000000000000ull,
 };
 

@@ -132,6 +132,7 @@ static void test_named(void **state)
 	check_word(plain(TYPE_PROBE), 9, "probe 9");
 	check_word(plain(TYPE_USERNAME), 0, "root");
 	check_word(plain(TYPE_CGROUP_PATH), 12, "unified:/12");
+	check_word(plain(TYPE_LOADAVG), 0, "0.10 0.20 0.30");
 	check_word(plain(TYPE_STRERROR), 2, "No such file or directory");
 }
 

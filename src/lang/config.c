@@ -362,6 +362,19 @@ bool config_get(const struct config *c, struct str name, struct config_value *v)
 	return str_is(name, "license") && is_text(v, "GPL");
 }
 
+const struct str *config_names(u32 *n)
+{
+	static const struct str names[] = {
+		{ "max_strlen", 10 },         { "max_map_keys", 12 }, { "max_probes", 10 },
+		{ "max_cat_bytes", 13 },      { "ring_pages", 10 },   { "poll_ms", 7 },
+		{ "print_maps_on_exit", 18 }, { "stack_mode", 10 },   { "missing_probes", 14 },
+		{ "str_trunc_trailer", 17 },
+	};
+
+	*n = ARRAY_SIZE(names);
+	return names;
+}
+
 void config_offer(struct near *n)
 {
 	for (u32 i = 0; i < ARRAY_SIZE(settings); i++)

@@ -40,6 +40,8 @@ struct config_value {
 	const char *text; /* of CONFIG_TEXT; lives as long as the script */
 };
 bool config_get(const struct config *c, struct str name, struct config_value *v);
+/* The settings that the record `config` has; *n is their number. */
+const struct str *config_names(u32 *n);
 /* Offers the names of the settings that can be read. */
 void config_offer(struct near *n);
 /* targets.c: attach points -> variants, asking the world. */

@@ -410,16 +410,39 @@ static struct node *parse_container_of(struct parser *p)
 	return cast_node(p, to, n, loc);
 }
 
-/* config '.' name, of the settings that hold while the script runs */
+static struct node *setting_node(struct parser *p, const struct token *config, struct str name)
+{
+	struct node *n = parse_node(p, NODE_FIELD, config->loc);
+
+	n->field.e = parse_node(p, NODE_IDENT, config->loc);
+	n->field.e->string = config->text;
+	n->field.name = name;
+	return n;
+}
+
+static struct node *all_settings(struct parser *p, const struct token *config)
+{
+	struct node *n = parse_node(p, NODE_TUPLE, config->loc), **end = &n->tuple.items;
+
+	n->tuple.names = config_names(&n->tuple.n);
+	for (u32 i = 0; i < n->tuple.n; i++) {
+		*end = setting_node(p, config, n->tuple.names[i]);
+		end = &(*end)->next;
+	}
+	return n;
+}
+
+/* setting: 'config' ['.' name], of the settings that hold while the script runs; without a name
+ * it is a record of all. */
 static struct node *parse_setting(struct parser *p)
 {
-	struct node *n = parse_node(p, NODE_FIELD, p->tok.loc);
+	struct token config = p->tok;
+	struct node *n;
 
-	n->field.e = parse_node(p, NODE_IDENT, p->tok.loc);
-	n->field.e->string = p->tok.text;
 	parse_advance(p);
-	parse_advance(p);
-	n->field.name = p->tok.text;
+	if (!parse_accept(p, TOKEN_DOT))
+		return all_settings(p, &config);
+	n = setting_node(p, &config, p->tok.text);
 	if (!parse_expect(p, TOKEN_NAME))
 		return NULL;
 	n->loc = parse_span(n->loc, p->last);
@@ -470,7 +493,7 @@ static struct node *parse_name(struct parser *p)
 		return parse_typeinfo(p);
 	if (next.kind == TOKEN_LPAREN && parse_at_word(p, "container_of"))
 		return parse_container_of(p);
-	if (next.kind == TOKEN_DOT && parse_at_word(p, "config"))
+	if (parse_at_word(p, "config"))
 		return parse_setting(p);
 	if (parse_at_word(p, "if"))
 		return parse_if_value(p);

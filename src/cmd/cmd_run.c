@@ -7,6 +7,7 @@
 #include "cmd/cmd.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -220,18 +221,24 @@ static const struct features *fewer_features(const struct run_options *o)
 	return o->without.asked ? &o->without : NULL;
 }
 
+/* A file that is asked for, or NULL. */
+static bool is_readable(const char *path, struct err *e)
+{
+	return !path || access(path, R_OK) == 0 || err_sys(e, errno, "can not read %s", path);
+}
+
 static struct world *open_world(const struct run_options *o, struct err *e)
 {
+	const char *btf = getenv("MEMTAP_BTF");
 	struct world_linux_options machine = {
+		.btf = btf ? btf : getenv("BPFTRACE_BTF"),
 		.features = fewer_features(o),
 		.functions = o->functions,
 	};
 	struct world *w;
 
-	if (o->functions && access(o->functions, R_OK) < 0) {
-		err_sys(e, errno, "can not read %s", o->functions);
+	if (!is_readable(o->functions, e) || !is_readable(machine.btf, e))
 		return NULL;
-	}
 	w = world_linux_new(&machine);
 	w->pid = (s32)o->pid;
 	w->unsafe = o->unsafe;

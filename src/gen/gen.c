@@ -41,6 +41,7 @@ void gen_error(struct gen *g, struct loc loc, const char *fmt, ...)
 #define STACKS_MAX        16384u
 #define STACKS_PREALLOC   8192u
 #define PROCS_MAX         4096u
+#define FAMILY_MAX        1024u
 
 static bool always_interruptible(enum attach_kind kind)
 {
@@ -62,9 +63,9 @@ static bool always_interruptible(enum attach_kind kind)
 /* System calls are entered and left, and processes begin and end, with interrupts on. */
 static bool runs_interruptible(const struct variant *v)
 {
-	static const char *const events[] = { "syscalls:", "raw_syscalls:",
-		                              "sched:sched_process_" };
-	bool all = v->kind == ATTACH_TRACEPOINT && v->sites.n;
+	static const char *const events[] = { "syscalls:", "raw_syscalls:", "sched:sched_process_",
+		                              "sched_process_" };
+	bool all = (v->kind == ATTACH_TRACEPOINT || v->kind == ATTACH_RAWTP) && v->sites.n;
 
 	if (always_interruptible(v->kind))
 		return true;
@@ -88,6 +89,19 @@ static bool wants_prealloc(const struct script *s)
 				return true;
 	return false;
 }
+
+/* Processes come and go while the script runs, but few. */
+static const struct umap family_map = { .name = "family",
+	                                .bpf_type = BPF_MAP_TYPE_HASH,
+	                                .key_size = 4,
+	                                .value_size = 8,
+	                                .max_entries = FAMILY_MAX };
+
+static const struct umap seen_map = { .name = "seen",
+	                              .bpf_type = BPF_MAP_TYPE_LRU_HASH,
+	                              .key_size = 24,
+	                              .value_size = 8,
+	                              .max_entries = 1024 };
 
 static struct umap internal_map(const struct gen *g, enum umap_role role)
 {
@@ -140,12 +154,10 @@ static struct umap internal_map(const struct gen *g, enum umap_role role)
 			              .key_size = 4,
 			              .value_size = sizeof(struct unwind_proc),
 			              .max_entries = PROCS_MAX };
+	case UMAP_FAMILY:
+		return family_map;
 	case UMAP_SEEN:
-		return (struct umap){ .name = "seen",
-			              .bpf_type = BPF_MAP_TYPE_LRU_HASH,
-			              .key_size = 24,
-			              .value_size = 8,
-			              .max_entries = 1024 };
+		return seen_map;
 	case UMAP_USER:
 		break;
 	}
@@ -261,13 +273,30 @@ static bool needs_no_filter(const struct gen *g)
 }
 
 /* -p: everything else asks who is running. */
+/* The process in R0 is one of those that are followed. */
+static void family_filter(struct gen *g, u32 out)
+{
+	struct mark m = frame_mark(g);
+	struct mem key = frame_alloc(g, 8);
+
+	mem_store(g, 4, key, R0);
+	code_map(&g->c, R1, gen_map_of(g, UMAP_FAMILY));
+	mem_addr(g, key, R2);
+	code_call(&g->c, BPF_FUNC_map_lookup_elem);
+	code_if_imm(&g->c, BPF_JEQ, R0, 0, out);
+	frame_release(g, m);
+}
+
 static void pid_filter(struct gen *g, u32 out)
 {
 	if (!g->w->pid || needs_no_filter(g))
 		return;
 	gen_pid_tgid(g);
 	code_alu_imm(&g->c, BPF_RSH, R0, 32);
-	code_if_imm(&g->c, BPF_JNE, R0, g->w->pid, out);
+	if (g->s->follows)
+		family_filter(g, out);
+	else
+		code_if_imm(&g->c, BPF_JNE, R0, g->w->pid, out);
 }
 
 /* Claims the first free of this CPU's slots, or counts the event as dropped. */

@@ -358,7 +358,7 @@ static const struct {
 	{ FUNC_PRINT, ACTION_PRINT_VALUE, print_ }, { FUNC_CLEAR, ACTION_CLEAR, of_map },
 	{ FUNC_ZERO, ACTION_ZERO, of_map },         { FUNC_TIME, ACTION_TIME, time_ },
 	{ FUNC_JOIN, ACTION_JOIN, join_ },          { FUNC_EXIT, ACTION_EXIT, exit_ },
-	{ FUNC_UNWATCH, ACTION_UNWATCH, values_ },
+	{ FUNC_UNWATCH, ACTION_UNWATCH, values_ },  { FUNC_FOLLOW, ACTION_FOLLOW, values_ },
 };
 
 bool gen_record(struct gen *g, const struct node *n)

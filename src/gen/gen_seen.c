@@ -11,10 +11,12 @@
 
 #define KEY_SIZE 24 /* u32 pid, 16 bytes of name, 4 of zero */
 
-/* With -p and -c the session reads the map of the only process that there is. */
+/* With -p and -c the session reads the map of the process, and that is the only one unless others are
+ * followed. */
 static bool is_wanted(const struct gen *g)
 {
-	return !g->w->pid && g->v->kind != ATTACH_BEGIN && g->v->kind != ATTACH_END;
+	return (!g->w->pid || g->s->follows) && g->v->kind != ATTACH_BEGIN &&
+	       g->v->kind != ATTACH_END;
 }
 
 static u32 record_number(struct gen *g)

@@ -111,9 +111,9 @@ static void *close_links(void *arg)
 }
 
 /* This thread closes too, so it is done even when no thread can be made. */
-static void close_links_together(struct live *l)
+static void close_links_together(const struct handle *handles, u32 n_handles)
 {
-	struct closing c = { l->handles.v, l->handles.n, 0 };
+	struct closing c = { handles, n_handles, 0 };
 	pthread_t threads[CLOSERS];
 	pthread_attr_t attr;
 	u32 n = 0;
@@ -139,7 +139,7 @@ void detach_all(struct live *l)
 	for (u32 i = 0; i < n; i++)
 		if (l->handles.v[i].event >= 0)
 			events[n_events++] = l->handles.v[i].event;
-	close_links_together(l);
+	close_links_together(l->handles.v, n);
 	if (n_events)
 		holder = hand_over(events, n_events);
 	for (u32 i = 0; i < n_events; i++)
@@ -147,4 +147,22 @@ void detach_all(struct live *l)
 	if (holder >= 0)
 		close(holder);
 	l->handles.n = 0;
+}
+
+void detach_process(struct live *l, s32 pid)
+{
+	struct handle *own = arena_array(&l->arena, struct handle, l->handles.n + 1);
+	u32 n = 0, kept = 0;
+
+	for (u32 i = 0; i < l->handles.n; i++) {
+		if (l->handles.v[i].pid == pid)
+			own[n++] = l->handles.v[i];
+		else
+			l->handles.v[kept++] = l->handles.v[i];
+	}
+	l->handles.n = kept;
+	close_links_together(own, n);
+	for (u32 i = 0; i < n; i++)
+		if (own[i].event >= 0)
+			close(own[i].event);
 }

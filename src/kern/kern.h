@@ -21,6 +21,7 @@ struct handle {
 	int link;
 	int event; /* -1: none, or the link's own reference is enough */
 	u64 watch; /* the address of a watchpoint, 0 others */
+	s32 pid;   /* the process that follow() was called with, 0 others */
 };
 
 struct loaded {
@@ -45,7 +46,8 @@ struct live {
 	int *maps;
 	struct loaded *progs;
 	VEC(struct handle) handles;
-	VEC(int) iters; /* links among the handles, of iterators to be read */
+	VEC(s32) followed; /* processes, see live_follow() */
+	VEC(int) iters;    /* links among the handles, of iterators to be read */
 	struct ring_buffer *ring;
 	bool (*ring_cb)(void *ctx, const void *record, u32 size);
 	void *ring_ctx;
@@ -93,6 +95,7 @@ struct attach {
 	u32 prog_index;
 	struct live_attached done; /* so far */
 	u32 n_failed;              /* sites that were refused and let pass */
+	s32 follows;               /* struct handle's pid */
 	live_warn_fn *warn;
 	void *ctx;
 };
@@ -125,6 +128,8 @@ bool perf_error(int code, const char *what, struct err *e);
 
 /* ---- detach.c ---- */
 void detach_all(struct live *l);
+/* Closes what was attached to that process by follow(). */
+void detach_process(struct live *l, s32 pid);
 
 /* ---- sys.c: system calls libbpf 1.1 has no wrapper for or makes more of, and small files of
  * /sys. Descriptors, or -errno. ---- */

@@ -39,7 +39,7 @@ static attach_fn *const attach_fns[] = {
 
 void attach_keep(struct attach *a, int link, int event)
 {
-	struct handle h = { .link = link, .event = event };
+	struct handle h = { .link = link, .event = event, .pid = a->follows };
 
 	vec_add(&a->l->arena, &a->l->handles, h);
 	a->done.links++;

@@ -55,6 +55,13 @@ typedef void live_warn_fn(void *ctx, struct loc loc, const char *text);
 bool live_attach(struct live *l, u32 *attached, live_warn_fn *warn, void *ctx, struct err *e);
 /* How program i (unit->progs order) was attached, for -v. */
 struct live_attached live_attached_by(const struct live *l, u32 prog);
+/*
+ * Lets the events of one more process pass, where a script looks at one, and attaches the probes of
+ * programs to it too. False and *e when that fails, as it does when it has ended.
+ */
+bool live_follow(struct live *l, s32 pid, struct err *e);
+/* Detaches from those that have ended. */
+void live_unfollow_gone(struct live *l);
 /* Removes the watchpoints on an address. */
 void live_unwatch(struct live *l, u64 address);
 /*

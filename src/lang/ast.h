@@ -265,6 +265,7 @@ struct script_option {
 struct script {
 	struct arena *arena;
 	struct source *source;
+	bool follows;        /* it calls follow(): set by infer */
 	bool follow_imports; /* else they are read over, as for --fmt */
 	struct probe *probes;
 	struct config_item *config;

@@ -107,6 +107,7 @@ static const struct func funcs[] = {
 	{ ROW("signal", FUNC_SIGNAL, 1, 1), .no_value = true, .unsafe = true },
 	{ ROW("loadavg", FUNC_LOADAVG, 0, 0) },
 	{ ROW("unwatch", FUNC_UNWATCH, 1, 1), .no_value = true },
+	{ ROW("follow", FUNC_FOLLOW, 1, 1), .no_value = true },
 	{ ROW("signal_thread", FUNC_SIGNAL_THREAD, 1, 1), .no_value = true, .unsafe = true },
 	{ ROW("override", FUNC_OVERRIDE, 1, 1), .no_value = true, .unsafe = true },
 	{ ROW("write_user", FUNC_WRITE_USER, 3, 3), .unsafe = true },

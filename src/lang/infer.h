@@ -269,6 +269,7 @@ const struct type *infer_call_stack(struct infer *in, struct node *n);
 const struct type *infer_call_nsecs(struct infer *in, struct node *n);
 const struct type *infer_call_signal(struct infer *in, struct node *n);
 const struct type *infer_call_unwatch(struct infer *in, struct node *n);
+const struct type *infer_call_follow(struct infer *in, struct node *n);
 
 const struct type *infer_call_getopt(struct infer *in, struct node *n);
 const struct type *infer_call_is_kind(struct infer *in, struct node *n);

@@ -79,6 +79,7 @@ static const infer_rule rules[] = {
 	[FUNC_KFUNC_EXIST] = infer_call_kfunc,
 	[FUNC_KFUNC_ALLOWED] = infer_call_kfunc,
 	[FUNC_UNWATCH] = infer_call_unwatch,
+	[FUNC_FOLLOW] = infer_call_follow,
 };
 
 struct node *infer_arg(const struct node *call, u32 i)

@@ -371,3 +371,10 @@ const struct type *infer_call_unwatch(struct infer *in, struct node *n)
 		            type_name(in->arena, t));
 	return &type_none;
 }
+
+const struct type *infer_call_follow(struct infer *in, struct node *n)
+{
+	infer_integer(in, n->call.args, "the process to follow");
+	in->script->follows = true;
+	return &type_none;
+}

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -265,6 +266,25 @@ static void do_unwatch(struct events *ev, const struct urecord *r, const u8 *rec
 	live_unwatch(ev->live, address);
 }
 
+/* A process that has ended meanwhile needs no probes. */
+static void do_follow(struct events *ev, const struct urecord *r, const u8 *record)
+{
+	struct err e = { 0 };
+	u64 pid;
+	char text[64];
+
+	memcpy(&pid, record + r->args[0].off, sizeof(pid));
+	if (!live_follow(ev->live, (s32)pid, &e))
+		return;
+	if (ev->unwind)
+		unwind_ask(ev->unwind, (u32)pid);
+	if (ev->sym)
+		sym_note_process(ev->sym, (u32)pid);
+	snprintf(text, sizeof(text), "following process %d", (s32)pid);
+	if (ev->options->verbose)
+		event_report(ev, REPORT_NOTE, NULL, text);
+}
+
 static void do_process(struct events *ev, const struct urecord *r, const u8 *record)
 {
 	u64 pid;
@@ -299,6 +319,7 @@ static event_fn *const event_fns[] = {
 	[ACTION_WARNF] = do_message,
 	[ACTION_HEADING] = do_heading,
 	[ACTION_UNWATCH] = do_unwatch,
+	[ACTION_FOLLOW] = do_follow,
 	[ACTION_STACK] = do_stack,
 	[ACTION_PROCESS] = do_process,
 };

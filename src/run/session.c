@@ -285,6 +285,7 @@ static bool loop_once(struct session *s, struct err *e)
 	note_target(s);
 	if (now_ms() >= s->next_check) {
 		trouble_check(&s->trouble, &s->events);
+		live_unfollow_gone(s->live);
 		s->next_check = now_ms() + CHECK_MS;
 	}
 	return true;
@@ -338,6 +339,8 @@ static bool load(struct session *s, struct err *e)
 	}
 	live_data_set(s->live, UDATA_START, now_ns(CLOCK_BOOTTIME));
 	live_data_set(s->live, UDATA_CPID, s->child ? (u64)child_pid(s->child) : 0);
+	if (unit_map(s->unit, UMAP_FAMILY) >= 0)
+		return live_follow(s->live, target_pid(s), e);
 	return true;
 }
 

@@ -30,6 +30,7 @@ enum umap_role {
 	UMAP_CHUNKS,  /* array of UNWIND_CHUNK bytes: unwind tables; sized by the loader */
 	UMAP_SHELVES, /* array of maps like UMAP_CHUNKS, for tables there was no room for */
 	UMAP_PROCS,   /* hash: u32 pid -> struct unwind_proc */
+	UMAP_FAMILY,  /* hash: u32 pid -> anything; processes looked at, see ACTION_FOLLOW */
 	UMAP_SEEN,    /* LRU hash: u32 pid, command name -> anything; processes told of */
 };
 
@@ -108,6 +109,7 @@ enum action {
 	ACTION_WARNF,
 	ACTION_HEADING, /* printf that is not there in JSON */
 	ACTION_UNWATCH, /* args[0] = address: watchpoints on it are removed */
+	ACTION_FOLLOW,  /* args[0] = pid: looked at from now on, as the process of -p or -c is */
 	ACTION_STACK,   /* a copied stack: the bytes of struct unit_copy */
 	ACTION_PROCESS, /* first sight of a process whose addresses are printed, or one whose unwind
 	                 * tables are missing or old: args[0] = pid */

@@ -12,7 +12,7 @@ static const char *const role_names[] = {
 	[UMAP_USER] = "user",       [UMAP_DATA] = "data",       [UMAP_RING] = "ring",
 	[UMAP_SCRATCH] = "scratch", [UMAP_STACKS] = "stacks",   [UMAP_ZERO] = "zero",
 	[UMAP_CHUNKS] = "chunks",   [UMAP_SHELVES] = "shelves", [UMAP_PROCS] = "processes",
-	[UMAP_SEEN] = "seen",
+	[UMAP_SEEN] = "seen",       [UMAP_FAMILY] = "family",
 };
 
 static const char *const action_names[] = {
@@ -31,6 +31,7 @@ static const char *const action_names[] = {
 	[ACTION_WARNF] = "warnf",
 	[ACTION_HEADING] = "heading",
 	[ACTION_UNWATCH] = "unwatch",
+	[ACTION_FOLLOW] = "follow",
 	[ACTION_STACK] = "stack",
 	[ACTION_PROCESS] = "process",
 };

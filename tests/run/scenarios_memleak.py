@@ -231,3 +231,35 @@ def test_memleak_text_and_trace(context):
     if len(listed) != 100 or listed != traced:
         return shown(f"{len(listed)} listed, {len(traced)} traced", out, err)
     return None
+
+
+def test_memleak_follows_forks(context):
+    """The child begins to leak once memleak says that it is followed."""
+    with leaking(context.progs + "/leaks", "wait", "fork") as p:
+        mapped(p, "libc.so.6", context.factor)
+        run = watch(context, p, "-v")
+        p.stdin.write("\n")
+        p.stdin.flush()
+        if not run.wait_for(r"following process (?!%d\b)\d+" % p.pid, 30 * context.factor):
+            run.kill()
+            return shown("no child", "".join(run.out), "".join(run.err))
+        go(p, "child")
+        out, err, status = end(run, context)
+        p.stdin.write("\n")
+        p.stdin.flush()
+    if status != 0:
+        return shown(f"ended with {status}", out, err)
+    return differs({"leak_child": (3500, 7)}, by_function(out, ["leak_child"]), out, err)
+
+
+def test_memleak_since_a_moment(context):
+    """SIGUSR1: only what was allocated later is shown."""
+    with leaking(context.progs + "/leaks", "wait") as p:
+        mapped(p, "libc.so.6", context.factor)
+        run = watch(context, p)
+        go(p)
+        run.process.send_signal(signal.SIGUSR1)
+        out, err, status = end(run, context)
+    if status != 0 or by_function(out, LEAKS):
+        return shown("something is older than the signal", out, err)
+    return None

@@ -63,6 +63,38 @@ static void padded(struct buf *b, const struct template_part *part, struct str t
 		buf_fill(b, ' ', pad);
 }
 
+struct folding {
+	struct buf *b;
+	u32 n;
+};
+
+static void fold_frame(void *ctx, const struct frame_name *frame)
+{
+	struct folding *f = ctx;
+
+	if (f->n++)
+		buf_putc(f->b, ';');
+	for (const char *p = frame->name; *p; p++)
+		buf_putc(f->b, *p == ';' ? ':' : *p);
+}
+
+static bool is_stack(const struct type *t)
+{
+	return t->kind == TYPE_KSTACK || t->kind == TYPE_USTACK || t->kind == TYPE_STACK;
+}
+
+static void shown_text(struct buf *b, const struct out *o, const struct template_part *part,
+                       const struct value *v)
+{
+	struct folding f = { b, 0 };
+
+	if (part->folded && is_stack(v->type))
+		o->namer->frames(o->namer->ctx, v->type, (const u64 *)(const void *)v->p,
+		                 fold_frame, &f);
+	else
+		value_text(b, o, v);
+}
+
 void rows_text(struct buf *b, const struct out *o, const struct umap *m, const struct row *r,
                const char *text)
 {
@@ -80,7 +112,7 @@ void rows_text(struct buf *b, const struct out *o, const struct umap *m, const s
 			continue;
 		v = place_value(m, r, &place, &word);
 		buf_reset(&shown);
-		value_text(&shown, o, &v);
+		shown_text(&shown, o, &part, &v);
 		padded(b, &part, (struct str){ buf_text(&shown), (u32)shown.n });
 	}
 	buf_free(&shown);

@@ -46,8 +46,10 @@ static bool read_place(const char **p, struct template_part *part, const char **
 		*problem = "{} needs a name, such as {key}; write {{ for a brace";
 		return false;
 	}
-	if (width.p && !read_width(width, part)) {
-		*problem = "behind the ':' of a place stands its width, 1 to 4096 or -1 to -4096";
+	part->folded = width.p && str_is(width, "folded");
+	if (width.p && !part->folded && !read_width(width, part)) {
+		*problem = "behind the ':' of a place stands 'folded', or its width, 1 to 4096 or "
+			   "-1 to -4096";
 		return false;
 	}
 	part->has_place = true;

@@ -49,7 +49,10 @@ endif
 
 SRC      := $(wildcard src/*.c src/*/*.c)
 OBJ      := $(SRC:src/%.c=$(BUILD)/obj/%.o)
-LIB_OBJ  := $(filter-out $(BUILD)/obj/main.o,$(OBJ))
+# The tools, packed: C that scripts/pack-tools writes from them.
+TOOLS    := $(sort $(wildcard tools/*.bt))
+PACKED   := $(BUILD)/packed_tools.c
+LIB_OBJ  := $(filter-out $(BUILD)/obj/main.o,$(OBJ)) $(BUILD)/obj/packed_tools.o
 
 UNIT     := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 # Helpers of the unit tests: any other file there, and the bytecode interpreter.
@@ -58,7 +61,8 @@ AID_OBJ  := $(patsubst tests/%.c,$(BUILD)/obj/tests/%.o,\
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 REPLAY   := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=$(BUILD)/tests/replay/fuzz_%)
 FUZZ     := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=$(BUILD)/fuzz/fuzz_%)
-FUZZ_OBJ := $(filter-out %/main.o,$(SRC:src/%.c=$(BUILD)/fuzz/obj/%.o))
+FUZZ_OBJ := $(filter-out %/main.o,$(SRC:src/%.c=$(BUILD)/fuzz/obj/%.o)) \
+	    $(BUILD)/fuzz/obj/packed_tools.o
 EXAMPLES := $(BUILD)/examples/itest
 PROGS    := $(patsubst tests/run/progs/%.c,$(BUILD)/tests/progs/%,$(wildcard tests/run/progs/*.c)) \
 	    $(BUILD)/tests/progs/shapes $(BUILD)/tests/progs/blocks
@@ -102,6 +106,24 @@ $(BUILD)/memtap: $(BUILD)/obj/main.o $(BUILD)/libmemtap.a
 $(BUILD)/libmemtap.a: $(LIB_OBJ)
 	$(say) AR $@
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+# Written anew when there are more or fewer tools.
+.PHONY: force
+$(BUILD)/tools.list: force
+	$(Q)mkdir -p $(@D)
+	$(Q)echo $(TOOLS) | cmp -s - $@ || echo $(TOOLS) >$@
+
+$(PACKED): $(TOOLS) $(BUILD)/tools.list scripts/pack-tools
+	$(say) PACK $@
+	$(Q)scripts/pack-tools $(TOOLS) >$@.new && mv $@.new $@
+
+$(BUILD)/obj/packed_tools.o: $(PACKED) src/cmd/tools.h Makefile | $(READY)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+$(BUILD)/fuzz/obj/packed_tools.o: $(PACKED) src/cmd/tools.h Makefile | $(READY)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(STD) $(CPPFLAGS) $(FUZZ_FLAGS) -c -o $@ $<
 
 $(BUILD)/obj/%.o: src/%.c Makefile | $(READY)
 	$(say) CC $<
@@ -222,7 +244,11 @@ run-check: all $(EXAMPLES) $(PROGS) $(GO_PROG) $(CORE_OBJ) $(BUILD)/tests/unit/t
 vm-check: tests
 	$(Q)tests/check --build $(BUILD) vm
 
-.PHONY: stacks golden
+.PHONY: stacks golden tools-index
+## make tools-index    write docs/tools/README.md anew, the table of the tools
+tools-index: $(BUILD)/memtap
+	$(Q)scripts/tools-index $(BUILD)/memtap >docs/tools/README.md
+
 ## make stacks    write the table of docs/stacks.md anew: stacks of stock programs beside gdb's
 stacks: all $(PROGS) $(GO_PROG)
 	$(Q)tests/stacks --build $(BUILD) --write docs/stacks.md
@@ -288,12 +314,16 @@ install: $(BUILD)/memtap
 	for page in man/*.[1-9]; do \
 		install -D -m 644 $$page $(MANDIR)/man$${page##*.}/$${page#man/}; \
 	done
+	for tool in $(TOOLS:tools/%.bt=%); do \
+		$(BUILD)/memtap tools --man $$tool >$(MANDIR)/man1/memtap-$$tool.1 || exit 1; \
+	done
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/memtap
 	for page in man/*.[1-9]; do \
 		rm -f $(MANDIR)/man$${page##*.}/$${page#man/}; \
 	done
+	rm -f $(TOOLS:tools/%.bt=$(MANDIR)/man1/memtap-%.1)
 
 # The BTF reader as a library for others.
 include mk/btf.mk

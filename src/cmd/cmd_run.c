@@ -18,6 +18,8 @@
 #include "cmd/run_options.h"
 #include "cmd/script_args.h"
 #include "cmd/say.h"
+#include "cmd/tool_head.h"
+#include "cmd/tools.h"
 #include "kern/live.h"
 #include "run/world_linux.h"
 
@@ -56,7 +58,33 @@ static bool is_file(const char *path)
 	return strcmp(path, "-") == 0 || (stat(path, &st) == 0 && !S_ISDIR(st.st_mode));
 }
 
-/* The script of -e, or of the first argument, which is then taken from the others. */
+/* The first argument, which is neither a tool nor a file that can be read. */
+static bool no_script(const char *word, struct err *e)
+{
+	struct near near;
+
+	if (e->code != ENOENT)
+		return false;
+	near_init(&near, word);
+	tools_offer(&near);
+	if (strchr(word, '{'))
+		return err_hint(e, "a script on the command line needs -e");
+	if (strchr(word, '/') || strchr(word, '.'))
+		return false;
+	err_set(e, "there is no tool and no file '%s'", word);
+	if (near_best(&near))
+		return err_hint(e, "did you mean '%s'?", near.best);
+	return err_hint(e, "memtap tools lists the tools");
+}
+
+static bool read_tool(struct job *j, const char *name, struct err *e)
+{
+	const char *file = arena_printf(&j->arena, "%s.bt", name);
+
+	return source_set(&j->source, &j->arena, file, tools_text(&j->arena, name), e);
+}
+
+/* The script of -e, or the tool or file of the first argument, which is then taken from the others. */
 static bool read_source(struct job *j, const struct run_options *o, struct opt_rest *rest,
                         struct err *e)
 {
@@ -71,11 +99,9 @@ static bool read_source(struct job *j, const struct run_options *o, struct opt_r
 	path = rest->v[0];
 	rest->v++;
 	rest->n--;
-	if (source_read(&j->source, &j->arena, path, e))
-		return true;
-	if (e->code == ENOENT && strchr(path, '{'))
-		err_hint(e, "a script on the command line needs -e");
-	return false;
+	if (tools_has(path))
+		return read_tool(j, path, e);
+	return source_read(&j->source, &j->arena, path, e) || no_script(path, e);
 }
 
 /* ---- running ---------------------------------------------------------------------------------- */
@@ -159,12 +185,17 @@ static enum stage last_stage(const struct run_options *o)
 static int print_script_usage(const struct job *j)
 {
 	struct buf b = { 0 };
+	struct arena a = { 0 };
+	struct tool_head h;
 
-	if (j->script.options.n)
-		buf_puts(&b, "Options of this script:\n");
-	else
-		buf_puts(&b, "This script has no options of its own.\n");
-	script_options_usage(&b, &j->script);
+	if (tool_head_parse(&h, &a, (struct str){ j->source.text, j->source.n })) {
+		tool_head_help(&b, &h, &j->script);
+	} else {
+		buf_puts(&b, j->script.options.n ? "Options of this script:\n"
+		                                 : "This script has no options of its own.\n");
+		script_options_usage(&b, &j->script);
+	}
+	arena_free(&a);
 	say_output(&b);
 	buf_free(&b);
 	return 0;
@@ -283,12 +314,14 @@ static int run_parsed(struct job *j, struct run_options *o, const struct opt_res
 	struct err e = { 0 };
 	int code;
 
-	if (!script_args_parse(&args, j, o, behind, &e) || !run_options_finish(o, &e))
+	if (!script_args_parse(&args, j, o, behind, &e))
 		return fail(&e);
 	if (o->help)
 		return print_script_usage(j);
 	if (o->version)
 		return print_version();
+	if (!run_options_finish(o, &e))
+		return fail(&e);
 	j->world = open_world(o, &e);
 	if (!j->world)
 		return fail(&e);
@@ -331,6 +364,12 @@ static int run_query(const struct run_options *o, const struct opt_rest *rest)
 
 /* ---- the command line ------------------------------------------------------------------------- */
 
+/* Behind -l the name of a tool is a pattern like others. */
+static bool is_script(const struct run_options *o, const char *word)
+{
+	return is_file(word) || (!o->list && tools_has(word));
+}
+
 /*
  * What stands behind a script is read when its options are known. False: there is no script in the
  * place for one, or only its text is looked at, and all options are memtap's.
@@ -338,7 +377,7 @@ static int run_query(const struct run_options *o, const struct opt_rest *rest)
 static bool is_script_line(const struct run_options *o, const struct opt_rest *rest)
 {
 	if (o->fmt || o->info || (o->mode && strcmp(o->mode, "format") == 0) ||
-	    (!o->program && (!rest->n || !is_file(rest->v[0]))))
+	    (!o->program && (!rest->n || !is_script(o, rest->v[0]))))
 		return false;
 	for (u32 i = 0; i < rest->n; i++)
 		if (strcmp(rest->v[i], "--fmt") == 0)

@@ -461,8 +461,10 @@ const char *infer_param_text(struct infer *in, struct node *n)
 {
 	if (n->param >= 1 && n->param <= in->world->n_params)
 		return in->world->params[n->param - 1];
-	diag_warn(in->diags, n->loc, "positional parameter $%u is not given: 0 or \"\" is used",
-	          n->param);
+	/* Behind a script with options parameters are optional too. */
+	if (!in->script->options.n)
+		diag_warn(in->diags, n->loc,
+		          "positional parameter $%u is not given: 0 or \"\" is used", n->param);
 	return NULL;
 }
 

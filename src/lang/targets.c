@@ -255,14 +255,31 @@ bool targets_offset(struct targets *t, const char *text, const char **name, u64 
 	return plus[1] && !*end && !errno;
 }
 
+static const char *attach_text(const struct targets *t, const struct attach *a)
+{
+	return arena_strndup(t->arena, t->diags->source->text + a->loc.off, a->loc.len);
+}
+
 /* ---- parts with positional parameters ----------------------------------------------------- */
 
-/* Appends the parameter at p ("$1..."); returns what follows it, NULL after an error. */
+/* Appends the parameter at p ("$1..."); returns what follows it, NULL after an error or when it is not
+ * given to a script that has options. */
 static const char *put_param(struct targets *t, u32 i, struct buf *b, const char *p)
 {
 	char *end;
 	unsigned long n = strtoul(p + 1, &end, 10);
 
+	if (n > t->world->n_params && t->script->options.n) {
+		/* Such a script has a command line; what it does not ask for is left out. */
+		if (t->world->only_checks) {
+			buf_puts(b, "1");
+			return end;
+		}
+		vec_add(t->arena, &t->script->notes,
+		        arena_printf(t->arena, "%s: left out, $%lu is not given",
+		                     attach_text(t, t->attach), n));
+		return NULL;
+	}
 	if (n == 0 || n > t->world->n_params) {
 		diag_error(t->diags, targets_loc(t, i),
 		           "positional parameter $%lu is not given on the command line", n);
@@ -409,11 +426,6 @@ bool targets_try(struct targets *t, struct attach *a, bool stand_in, const char 
 		*why = trial.list.n ? trial.list.v[0].text : "it has no places";
 	}
 	return ok;
-}
-
-static const char *attach_text(const struct targets *t, const struct attach *a)
-{
-	return arena_strndup(t->arena, t->diags->source->text + a->loc.off, a->loc.len);
 }
 
 /* "a || none": without a, the block is left out. */

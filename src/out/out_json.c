@@ -256,12 +256,12 @@ static void json_message(struct buf *b, const struct out *o, const struct urecor
 	buf_puts(b, "}\n");
 }
 
-/* A field of a row. An address that is shown by name is a name here too. */
+/* A field of a row. What is shown by its name, an address or an enumerator, is a name here too. */
 static void json_field(struct buf *b, const struct out *o, const struct value *v)
 {
 	struct buf text = { 0 };
 
-	if (v->type->kind != TYPE_KSYM && v->type->kind != TYPE_USYM) {
+	if (v->type->kind != TYPE_KSYM && v->type->kind != TYPE_USYM && !v->type->n_enums) {
 		json_any(b, o, v);
 		return;
 	}

@@ -13,6 +13,8 @@ int cmd_run(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 /* Lists the tools, prints their scripts and manual pages. */
 int cmd_tools(int argc, char **argv);
+/* Which tools run on this machine, from which events, and what the others lack. */
+int cmd_doctor(int argc, char **argv);
 /* Shows, searches, dumps and compares the kernel's types. */
 int cmd_btf(int argc, char **argv);
 /* Shows what /proc says about memory, and which tool to run next. */

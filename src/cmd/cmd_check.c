@@ -145,6 +145,7 @@ static bool check_one(const struct options *o, const char *path)
 
 	w->unsafe = true; /* what a script may do is decided where it runs */
 	w->only_checks = true;
+	w->no_args = true;
 	job_init(&j, w);
 	ok = path ? source_read(&j.source, &j.arena, path, &e)
 	          : source_set(&j.source, &j.arena, "stdin", str_of(o->program), &e);

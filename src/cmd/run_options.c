@@ -79,6 +79,7 @@ static const char usage_head[] =
 	"  memtap [options] FILE [parameter...]      (FILE '-' is standard input)\n"
 	"  memtap -l[v] [PATTERN]\n"
 	"  memtap NAME [options] [parameter...]      (a tool: memtap tools lists them)\n"
+	"  memtap doctor                             (which tools run here, and why not)\n"
 	"  memtap check FILE...                      (errors only: memtap check --help)\n"
 	"  memtap btf COMMAND ...                    (the kernel's types: memtap btf --help)\n"
 	"  memtap memstat [INTERVAL [COUNT]]         (where to look first, without tracing)\n"

@@ -158,7 +158,7 @@ const struct type *infer_call_fail(struct infer *in, struct node *n)
 		if (a->kind != NODE_INT && a->kind != NODE_STRING)
 			return infer_error(in, a->loc, "fail() shows constants only");
 	/* What a script with a command line refuses is not known where it is only checked. */
-	if (in->world->only_checks && in->script->options.n)
+	if (in->world->no_args && in->script->options.n)
 		return infer_set_int(n, 0, &type_s64);
 	if (format && !in->dead)
 		fail_with(in, n, format);

@@ -271,7 +271,7 @@ static const char *put_param(struct targets *t, u32 i, struct buf *b, const char
 
 	if (n > t->world->n_params && t->script->options.n) {
 		/* Such a script has a command line; what it does not ask for is left out. */
-		if (t->world->only_checks) {
+		if (t->world->no_args) {
 			buf_puts(b, "1");
 			return end;
 		}

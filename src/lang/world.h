@@ -93,6 +93,8 @@ struct world {
 	bool tests;       /* --test: test probes are run */
 	const regex_t *probe_filter; /* --probe-filter, or NULL */
 	bool only_checks; /* nothing will be loaded: what may not be looked up is left out */
+	bool no_args; /* compiled without a command line: what a script with options asks of its
+		       * parameters is taken as given */
 	bool exact_sites; /* --exact-site */
 	/* Our pid namespace when it is not the initial one (then ids must be translated). */
 	bool nested_pid_ns;

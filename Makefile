@@ -14,7 +14,8 @@ BUILD    ?= build/san
 OPT      ?= -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 else
 BUILD    ?= build
-OPT      ?= -O2 -g -fno-plt -ffunction-sections -fdata-sections -Wl,--gc-sections
+OPT      ?= -O2 -g -fno-plt -ffunction-sections -fdata-sections -Wl,--gc-sections \
+	    -Wl,-z,pack-relative-relocs
 endif
 
 CC       ?= gcc

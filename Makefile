@@ -151,6 +151,11 @@ $(BUILD)/tests/lab_run: $(BUILD)/obj/tests/diff/lab_run.o $(BUILD)/libaid.a $(BU
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
+# The screen of mctop over calls made up, for tests/run/scenarios_ui.py.
+$(BUILD)/tests/hot_demo: $(BUILD)/obj/tests/ui/hot_demo.o $(BUILD)/libmemtap.a
+	$(say) LINK $@
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
 # A fuzz target with a plain main that feeds it the files of its corpus.
 $(BUILD)/tests/replay/%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/obj/tests/fuzz/replay.o \
 			 $(BUILD)/libaid.a $(BUILD)/libmemtap.a
@@ -216,7 +221,7 @@ $(BUILD)/tests/progs/namespaces: tests/run/progs/namespaces.cc Makefile | $(READ
 		-o $@ $<
 
 -include $(OBJ:.o=.d) $(AID_OBJ:.o=.d) $(patsubst tests/%.c,$(BUILD)/obj/tests/%.d,\
-	 $(wildcard tests/unit/*.c tests/fuzz/*.c tests/diff/*.c)) $(FUZZ_OBJ:.o=.d)
+	 $(wildcard tests/unit/*.c tests/fuzz/*.c tests/diff/*.c tests/ui/*.c)) $(FUZZ_OBJ:.o=.d)
 
 .SECONDARY:
 
@@ -231,14 +236,16 @@ demo: $(BUILD)/memtap $(EXAMPLES)
 		-e 'uprobe:./itest:cache_insert {@bytes=lhist(arg2, 0 , 16384, 128)}' \
 		-c './itest 100'
 
-tests: all $(UNIT) $(REPLAY) $(CORE_OBJ) $(EXAMPLES) $(PROGS) $(GO_PROG) $(BUILD)/tests/lab_run
+tests: all $(UNIT) $(REPLAY) $(CORE_OBJ) $(EXAMPLES) $(PROGS) $(GO_PROG) $(BUILD)/tests/lab_run \
+       $(BUILD)/tests/hot_demo
 
 ## make check     every test, ending with one line of totals; in parts: unit-check, run-check
 check: tests
 	$(Q)tests/check --build $(BUILD) $(if $(SAN),--sanitized)
 unit-check: all $(UNIT) $(REPLAY) $(CORE_OBJ)
 	$(Q)tests/check --build $(BUILD) unit corpus
-run-check: all $(EXAMPLES) $(PROGS) $(GO_PROG) $(CORE_OBJ) $(BUILD)/tests/unit/test_btf_load \
+run-check: all $(EXAMPLES) $(PROGS) $(GO_PROG) $(CORE_OBJ) $(BUILD)/tests/hot_demo \
+	   $(BUILD)/tests/unit/test_btf_load \
 	   $(BUILD)/tests/unit/test_btf_libbpf
 	$(Q)tests/check --build $(BUILD) $(if $(SAN),--sanitized) run bad
 ## make vm-check  the end-to-end cases on Debian's packaged 6.1 kernel, in qemu

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * ncurses behind struct term. The library is loaded when the first screen is opened: nothing else
+ * needs it.
+ *
+ * A process that dies by a signal can not ask ncurses to clean up, which is not made for signal
+ * handlers. What it takes is kept ready: the settings of the terminal as they were, and the bytes that
+ * leave the alternate screen and show the cursor again. tcsetattr() and write() are safe there.
+ */
+#include "ui/term.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <locale.h>
+#define NCURSES_NOMACROS
+#include <ncurses.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+#define ESCAPE_MS 25 /* a byte 27 followed by nothing for so long is the key */
+
+/* Of <term.h>, which has macros for all it can. */
+char *tigetstr(const char *capability);
+
+/* What is used of ncurses, by the names it has there. */
+#define NCURSES(f)                                                                                 \
+	f(newterm) f(delscreen) f(endwin) f(cbreak) f(noecho) f(nonl) f(keypad) f(nodelay)         \
+		f(curs_set) f(has_colors) f(start_color) f(use_default_colors) f(init_pair)        \
+			f(wattr_set) f(wmove) f(waddnstr) f(werase) f(wrefresh) f(wgetch)          \
+				f(getmaxx) f(getmaxy) f(set_escdelay) f(tigetstr)
+
+#define MEMBER(name) __typeof__(name) *name;
+struct curses {
+	NCURSES(MEMBER)
+};
+
+static struct {
+	struct curses lib;
+	WINDOW **standard; /* its variable stdscr */
+	SCREEN *screen;
+	WINDOW *window;
+	attr_t attrs[TERM_STYLES];
+	short pairs[TERM_STYLES];
+	/* For signal handlers. */
+	struct termios before;
+	char leave[128];
+	volatile sig_atomic_t taken;
+} the;
+
+/* ---- dying ---- */
+
+static const int deadly[] = { SIGHUP, SIGINT, SIGQUIT, SIGILL, SIGABRT,
+	                      SIGBUS, SIGFPE, SIGSEGV, SIGTERM };
+static struct sigaction old_actions[ARRAY_SIZE(deadly)];
+
+static void give_back_now(void)
+{
+	ssize_t n;
+
+	if (!the.taken)
+		return;
+	the.taken = 0;
+	n = write(STDOUT_FILENO, the.leave, strlen(the.leave));
+	(void)n;
+	tcsetattr(STDIN_FILENO, TCSANOW, &the.before);
+}
+
+/* Then as it would have been: the default action, which ends us. */
+static void on_deadly(int number)
+{
+	give_back_now();
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
+/* What is ignored or handled by others stays so. */
+static void catch_signals(void)
+{
+	struct sigaction action = { .sa_handler = on_deadly };
+
+	sigfillset(&action.sa_mask);
+	for (u32 i = 0; i < ARRAY_SIZE(deadly); i++)
+		if (sigaction(deadly[i], NULL, &old_actions[i]) == 0 &&
+		    old_actions[i].sa_handler == SIG_DFL)
+			sigaction(deadly[i], &action, NULL);
+}
+
+static void release_signals(void)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(deadly); i++)
+		if (old_actions[i].sa_handler == SIG_DFL)
+			sigaction(deadly[i], &old_actions[i], NULL);
+}
+
+/* ---- opening ---- */
+
+static bool load(struct err *e)
+{
+	void *so = dlopen("libncursesw.so.6", RTLD_NOW | RTLD_LOCAL);
+	bool ok = so != NULL;
+
+#define FIND(name) ok = ok && (the.lib.name = (__typeof__(name) *)dlsym(so, #name));
+	NCURSES(FIND)
+	the.standard = ok ? (WINDOW **)dlsym(so, "stdscr") : NULL;
+	if (the.standard)
+		return true;
+	err_set(e, "the screen needs ncurses, which is not installed (libncursesw.so.6)");
+	return err_hint(e, "its package is libncursesw6 on Debian; -C prints lines instead");
+}
+
+static void keep(const char *capability, size_t *n)
+{
+	char name[16];
+	const char *text;
+
+	snprintf(name, sizeof(name), "%s", capability);
+	text = the.lib.tigetstr(name);
+	/* No padding ("$<5>") in what is kept: terminals that need it are gone. */
+	if (!text || text == (const char *)-1 || strstr(text, "$<"))
+		return;
+	*n += (size_t)snprintf(the.leave + *n, sizeof(the.leave) - *n, "%s", text);
+}
+
+static void keep_way_back(void)
+{
+	size_t n = 0;
+
+	the.leave[0] = 0;
+	keep("sgr0", &n);
+	keep("cnorm", &n);
+	keep("rmkx", &n);
+	keep("rmcup", &n);
+}
+
+/* Without colours, attributes that every terminal has. */
+static void choose_styles(void)
+{
+	static const struct {
+		attr_t attr;
+		short front, back;
+	} styles[TERM_STYLES] = {
+		[TERM_PLAIN] = { A_NORMAL, -1, -1 },
+		[TERM_BOLD] = { A_BOLD, -1, -1 },
+		[TERM_DIM] = { A_DIM, -1, -1 },
+		[TERM_HEAD] = { A_NORMAL, COLOR_BLACK, COLOR_CYAN },
+		[TERM_SORTED] = { A_BOLD, COLOR_BLACK, COLOR_YELLOW },
+		[TERM_CHOSEN] = { A_REVERSE, -1, -1 },
+		[TERM_NOTE] = { A_BOLD, COLOR_YELLOW, -1 },
+	};
+	static const attr_t plain[TERM_STYLES] = {
+		[TERM_BOLD] = A_BOLD,
+		[TERM_HEAD] = A_UNDERLINE,
+		[TERM_SORTED] = A_UNDERLINE | A_BOLD,
+		[TERM_CHOSEN] = A_REVERSE,
+		[TERM_NOTE] = A_BOLD,
+	};
+	bool colours = the.lib.has_colors() && the.lib.start_color() == OK &&
+	               the.lib.use_default_colors() == OK;
+
+	for (u32 i = 0; i < TERM_STYLES; i++) {
+		bool pair = colours && (styles[i].front >= 0 || styles[i].back >= 0) &&
+		            the.lib.init_pair((short)(i + 1), styles[i].front, styles[i].back) ==
+		                    OK;
+
+		the.pairs[i] = pair ? (short)(i + 1) : 0;
+		the.attrs[i] = colours ? styles[i].attr : plain[i];
+	}
+}
+
+static bool take(struct err *e)
+{
+	const char *kind = getenv("TERM");
+
+	setlocale(LC_CTYPE, "");
+	the.screen = the.lib.newterm(NULL, stdout, stdin);
+	if (!the.screen) {
+		err_set(e, "the terminal '%s' is not known", kind ? kind : "");
+		return err_hint(e, "TERM=xterm, or -C for lines instead of a screen");
+	}
+	the.window = *the.standard;
+	keep_way_back();
+	the.taken = 1;
+	return true;
+}
+
+static void curses_size(void *ctx, u32 *rows, u32 *columns)
+{
+	int y = the.lib.getmaxy(the.window), x = the.lib.getmaxx(the.window);
+
+	(void)ctx;
+	*rows = y > 0 ? (u32)y : 1;
+	*columns = x > 0 ? (u32)x : 1;
+}
+
+static void curses_clear(void *ctx)
+{
+	(void)ctx;
+	the.lib.werase(the.window);
+}
+
+static void curses_put(void *ctx, u32 row, u32 column, enum term_style style, const char *text,
+                       u32 n)
+{
+	(void)ctx;
+	the.lib.wattr_set(the.window, the.attrs[style], the.pairs[style], NULL);
+	if (the.lib.wmove(the.window, (int)row, (int)column) == OK)
+		the.lib.waddnstr(the.window, text, (int)n);
+	the.lib.wattr_set(the.window, A_NORMAL, 0, NULL);
+}
+
+static void curses_show(void *ctx)
+{
+	(void)ctx;
+	the.lib.wrefresh(the.window);
+}
+
+static const struct {
+	int from;
+	enum term_key to;
+} keys[] = {
+	{ ERR, TERM_NONE },
+	{ KEY_UP, TERM_UP },
+	{ KEY_DOWN, TERM_DOWN },
+	{ KEY_LEFT, TERM_LEFT },
+	{ KEY_RIGHT, TERM_RIGHT },
+	{ KEY_HOME, TERM_HOME },
+	{ KEY_END, TERM_END },
+	{ KEY_PPAGE, TERM_PAGE_UP },
+	{ KEY_NPAGE, TERM_PAGE_DOWN },
+	{ KEY_ENTER, TERM_ENTER },
+	{ '\r', TERM_ENTER },
+	{ '\n', TERM_ENTER },
+	{ 27, TERM_ESCAPE },
+	{ KEY_BACKSPACE, TERM_BACKSPACE },
+	{ 127, TERM_BACKSPACE },
+	{ 8, TERM_BACKSPACE },
+	{ KEY_RESIZE, TERM_RESIZE },
+};
+
+static int curses_key(void *ctx)
+{
+	int key = the.lib.wgetch(the.window);
+
+	(void)ctx;
+	for (u32 i = 0; i < ARRAY_SIZE(keys); i++)
+		if (keys[i].from == key)
+			return keys[i].to;
+	return key;
+}
+
+static const struct term_ops curses_ops = { curses_size, curses_clear, curses_put, curses_show,
+	                                    curses_key };
+
+bool term_open(struct term *t, struct err *e)
+{
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) ||
+	    tcgetattr(STDIN_FILENO, &the.before) < 0) {
+		err_set(e, "standard input and output are no terminal");
+		return err_hint(e, "-C prints lines instead of a screen");
+	}
+	if (!load(e))
+		return false;
+	catch_signals(); /* before ncurses, which takes those that nobody has */
+	if (!take(e)) {
+		release_signals();
+		return false;
+	}
+	the.lib.cbreak();
+	the.lib.noecho();
+	the.lib.nonl();
+	the.lib.keypad(the.window, true);
+	the.lib.nodelay(the.window, true);
+	the.lib.set_escdelay(ESCAPE_MS);
+	the.lib.curs_set(0);
+	choose_styles();
+	*t = (struct term){ &curses_ops, NULL };
+	return true;
+}
+
+void term_close(void)
+{
+	if (!the.screen)
+		return;
+	the.lib.endwin();
+	the.taken = 0;
+	release_signals();
+	the.lib.delscreen(the.screen);
+	the.screen = NULL;
+}

@@ -358,3 +358,14 @@ bool macro_expand(struct script *s, struct diags *d)
 	}
 	return d->n_errors == errors;
 }
+
+bool macro_expand_probe(struct script *s, struct probe *p, struct diags *d)
+{
+	struct expander x = { .script = s, .d = d };
+	u32 errors = d->n_errors;
+
+	if (p->pred)
+		expand(&x, p->pred, 0);
+	expand(&x, p->body, 0);
+	return d->n_errors == errors;
+}

@@ -9,5 +9,7 @@
 
 /* False after an error. */
 bool macro_expand(struct script *s, struct diags *d);
+/* The same for one more probe. */
+bool macro_expand_probe(struct script *s, struct probe *p, struct diags *d);
 
 #endif

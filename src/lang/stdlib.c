@@ -31,6 +31,7 @@ static const struct {
 	{ "pcomm", "macro pcomm(task) { ((struct task_struct *)(task))->real_parent->comm }" },
 	{ "comm", "macro comm(id) {"
 	          " let $task = __task(id); if ($task) { $task->comm } else { \"\" } }" },
+	{ "__text", "macro __text(e) { if (comptime is_str(e)) { e } else { str(e) } }" },
 	{ "__task",
 	  "macro __task(id) {"
 	  " let $id = (uint64)(id);"

@@ -19,6 +19,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "lang/event_body.h"
+
 #define ROWS(full, short_name, kind, min, max, form, expand)                                       \
 	{ full, full, kind, min, max, form, expand },                                              \
 	{                                                                                          \
@@ -503,6 +505,15 @@ static bool note_use(void *ctx, struct node *n)
 	return true;
 }
 
+void targets_note_uses(struct targets *t, struct probe *p)
+{
+	t->uses_args = t->uses_result = t->uses_kstack = false;
+	t->n_args_used = 0;
+	if (p->pred)
+		ast_walk(p->pred, note_use, t);
+	ast_walk(p->body, note_use, t);
+}
+
 /* Of a probe's attach points none is there: what would have been a warning is an error. */
 static void all_missing(struct diags *d, u32 from)
 {
@@ -518,12 +529,9 @@ static void expand_probe(struct targets *t, struct probe *p)
 	struct attach *attaches = p->attaches;
 
 	t->probe = p;
-	t->uses_args = t->uses_result = t->uses_kstack = false;
 	t->first_variant = 0;
-	t->n_args_used = 0;
-	if (p->pred)
-		ast_walk(p->pred, note_use, t);
-	ast_walk(p->body, note_use, t);
+	event_body_unroll(t->script, p, t->world, t->diags);
+	targets_note_uses(t, p);
 	t->forgiving = p->attaches->next && !t->config->missing_probes_set;
 	t->n_missing = 0;
 	if (p->pred && predicate_rules_out(t->world, p->pred)) {
@@ -540,6 +548,8 @@ static void expand_probe(struct targets *t, struct probe *p)
 	if (t->forgiving && t->n_missing && t->n_sites == before)
 		all_missing(t->diags, first_diag);
 	for (u32 i = 0; i < p->variants.n; i++) {
+		if (p->variants.v[i]->body)
+			continue;
 		p->variants.v[i]->pred = p->pred ? ast_copy(t->arena, p->pred) : NULL;
 		p->variants.v[i]->body = ast_copy(t->arena, p->body);
 	}

@@ -100,6 +100,8 @@ void targets_attach(struct targets *t, struct attach *a);
 /* The same when there is one, and true; else nothing has changed and *why is what stands against
  * it. With `stand_in`, an event that takes its place counts. */
 bool targets_try(struct targets *t, struct attach *a, bool stand_in, const char **why);
+/* Finds out which arguments the predicate and body of a probe use. */
+void targets_note_uses(struct targets *t, struct probe *p);
 /* True for the name of a kind of probe that others can stand for. */
 bool targets_is_kind(struct str name);
 

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lang/event_text.h"
+#include "lang/event_body.h"
 
 struct event {
 	struct targets *t;
@@ -275,14 +275,52 @@ static void expand_regex(struct event *e)
 
 /* ---- where the text comes from ---------------------------------------------------------------- */
 
+/* The body compiled for this event, NULL when it is the same for all. False after an error. */
+static bool make_body(struct event *e, u32 number, struct probe **made)
+{
+	struct targets *t = e->t;
+	const struct probe *p = t->probe;
+	u32 off = p->loc.off + p->loc.len, end = event_body_end(t->script, off);
+	struct event_spec spec;
+
+	if (!event_body_wants(t->script, off, end)) {
+		if (!e->text.rest.n)
+			return true;
+		return diag_error(t->diags, loc_of(e, e->text.rest),
+		                  "nothing can stand behind the event here");
+	}
+	if (!event_body_spec(t->script, &e->text, &spec, t->diags))
+		return false;
+	*made = event_body_make(t->script, off, end, &spec, number, t->diags);
+	if (*made)
+		targets_note_uses(t, *made);
+	return *made != NULL;
+}
+
+/* The new variants are compiled from it. */
+static void take_body(struct targets *t, struct probe *made)
+{
+	for (u32 i = t->first_variant; made && i < t->probe->variants.n; i++) {
+		struct variant *v = t->probe->variants.v[i];
+
+		v->pred = made->pred ? ast_copy(t->arena, made->pred) : NULL;
+		v->body = ast_copy(t->arena, made->body);
+	}
+	if (made)
+		targets_note_uses(t, t->probe);
+	t->first_variant = made ? t->probe->variants.n : 0;
+}
+
 /* The attach point's text around the parameter, with `value` in its place; `name` is how the user
  * knows it. */
-static void expand_value(struct targets *t, const char *form, const char *value, const char *name)
+static void expand_value(struct targets *t, const char *form, const char *value, const char *name,
+                         u32 number)
 {
 	const char *dollar = strchr(form, '$');
 	struct event e = { .t = t };
 	struct attach *own = t->attach;
 	const struct provider *provider = t->provider;
+	struct probe *own_body = NULL;
 	const char *text, *problem;
 	u32 off;
 
@@ -298,17 +336,14 @@ static void expand_value(struct targets *t, const char *form, const char *value,
 		return;
 	}
 	e.loc.len = (u32)(e.text.head.p + e.text.head.n - t->script->source->text) - off;
-	if (e.text.rest.n) {
-		diag_error(t->diags, loc_of(&e, e.text.rest),
-		           "nothing can stand behind the event here");
+	if (!make_body(&e, number, &own_body))
 		return;
-	}
 	t->first_variant = t->probe->variants.n;
 	if (e.text.regex)
 		expand_regex(&e);
 	else
 		expand(&e);
-	t->first_variant = 0;
+	take_body(t, own_body);
 	t->attach = own;
 	t->provider = provider;
 	t->n_added = e.n_added;
@@ -323,7 +358,7 @@ static u32 expand_options(struct targets *t, const char *form, const char *name)
 
 		if (strcmp(o->name, name) != 0 || !o->value)
 			continue;
-		expand_value(t, form, o->value, arena_printf(t->arena, "--%s", name));
+		expand_value(t, form, o->value, arena_printf(t->arena, "--%s", name), n + 1);
 		n++;
 	}
 	return n;
@@ -332,7 +367,8 @@ static u32 expand_options(struct targets *t, const char *form, const char *name)
 static void expand_params(struct targets *t, const char *form, u32 from, u32 to)
 {
 	for (u32 i = from; i < to; i++)
-		expand_value(t, form, t->world->params[i], arena_printf(t->arena, "$%u", i + 1));
+		expand_value(t, form, t->world->params[i], arena_printf(t->arena, "$%u", i + 1),
+		             i + 1);
 }
 
 /* All parts together, as they are written. */
@@ -354,7 +390,7 @@ void targets_event(struct targets *t)
 	unsigned long n;
 
 	if (!dollar) {
-		expand_value(t, form, form, "event");
+		expand_value(t, form, form, "event", 1);
 		return;
 	}
 	name = arena_strndup(t->arena, dollar + 1, strcspn(dollar + 1, "/:"));

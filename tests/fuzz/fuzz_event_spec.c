@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Any bytes as an event with what trace and argdist let stand behind it. */
+#include "lang/event_spec.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
+
+int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
+{
+	struct arena arena = { 0 };
+	struct event_text text;
+	struct event_spec spec;
+	const char *copy = arena_strndup(&arena, (const char *)p, n);
+	struct str at;
+
+	if (!event_text_read(&text, str_of(copy)))
+		event_spec_read(&spec, &arena, &text, &at);
+	arena_free(&arena);
+	return 0;
+}

@@ -12,8 +12,9 @@ static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
 } commands[] = {
-	{ "run", cmd_run },       { "check", cmd_check }, { "tools", cmd_tools },
-	{ "doctor", cmd_doctor }, { "btf", cmd_btf },     { "memstat", cmd_memstat },
+	{ "run", cmd_run },         { "check", cmd_check }, { "tools", cmd_tools },
+	{ "doctor", cmd_doctor },   { "btf", cmd_btf },     { "cachesize", cmd_cachesize },
+	{ "memstat", cmd_memstat },
 };
 
 int main(int argc, char **argv)

@@ -19,5 +19,7 @@ int cmd_doctor(int argc, char **argv);
 int cmd_btf(int argc, char **argv);
 /* Shows what /proc says about memory, and which tool to run next. */
 int cmd_memstat(int argc, char **argv);
+/* Says how large a cache should be. */
+int cmd_cachesize(int argc, char **argv);
 
 #endif

@@ -83,6 +83,7 @@ static const char usage_head[] =
 	"  memtap check FILE...                      (errors only: memtap check --help)\n"
 	"  memtap btf COMMAND ...                    (the kernel's types: memtap btf --help)\n"
 	"  memtap memstat [INTERVAL [COUNT]]         (where to look first, without tracing)\n"
+	"  memtap cachesize PROBE --size EXPR ...    (how large a cache should be)\n"
 	"\n"
 	"Options:\n";
 

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * memtap cachesize: how large a cache should be, asked of the program that has it. A script is made
+ * of the probes and expressions named (cachesize_script.c) and run with a view behind it; what
+ * comes out of that is computed and shown in cache/.
+ *
+ * The kernel's side counts sizes in a map, so an insert costs the program no more than that. Where keys
+ * are known it sends a record for each use of a watched key; when there are more keys than are
+ * watched the view tells it, by the map @threshold, to leave more of them out.
+ */
+#include "cmd/cmd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agg/table.h"
+#include "base/file.h"
+#include "base/opt.h"
+#include "cache/sizing.h"
+#include "cmd/cachesize.h"
+#include "cmd/job.h"
+#include "cmd/say.h"
+#include "run/session.h"
+#include "run/view.h"
+#include "run/world_linux.h"
+
+#define TO(member) offsetof(struct cachesize_options, member)
+
+static const struct opt rows[] = {
+	{ 0, "size", "EXPR", OPT_TEXT, TO(size), "bytes of the entry, at PROBE: arg2, value.len" },
+	{ 0, "key", "EXPR[,LENGTH]", OPT_TEXT, TO(key),
+	  "the entry's key: a number, or text behind a pointer" },
+	{ 0, "get", "PROBE", OPT_TEXT, TO(get), "where an entry is looked up" },
+	{ 0, "get-key", "EXPR[,LENGTH]", OPT_TEXT, TO(get_key), "the key there (as --key)" },
+	{ 0, "evict", "PROBE", OPT_TEXT, TO(evict), "where an entry is taken out" },
+	{ 0, "entries", "N", OPT_NUMBER, TO(entries), "memory of a cache of N entries, too" },
+	{ 0, "limit", "BYTES", OPT_TEXT, TO(limit), "entries that fit into BYTES (10M, 2G)" },
+	{ 0, "overhead", "BYTES", OPT_TEXT, TO(overhead),
+	  "bytes of an entry besides its size (0)" },
+	{ 0, "alloc", "glibc|jemalloc|none", OPT_CHOICE, TO(alloc),
+	  "whose rounding (what the process has, else glibc)" },
+	{ 0, "samples", "N", OPT_NUMBER, TO(samples), "keys watched at most (16384)" },
+	{ 0, "svg", "FILE", OPT_TEXT, TO(svg), "draw the hits by size of the cache" },
+	{ 'd', "duration", "SECONDS", OPT_NUMBER, TO(duration), "end after so long" },
+	{ 'c', "cmd", "COMMAND", OPT_TEXT, TO(command),
+	  "start COMMAND once all probes are attached, end with it" },
+	{ 'p', "pid", "PID", OPT_NUMBER, TO(pid), "look at this process only, end with it" },
+	{ 'f', "format", "text|json", OPT_CHOICE, TO(format), "how to print (text)" },
+	{ 0, "json", NULL, OPT_FLAG, TO(json), "the same as -f json" },
+	{ 'o', "output", "FILE", OPT_TEXT, TO(output), "print to FILE instead of standard output" },
+	{ 'q', "quiet", NULL, OPT_FLAG, TO(quiet), "say nothing but the result" },
+	{ 'v', "verbose", NULL, OPT_FLAG, TO(verbose), "say more" },
+	{ 0, "script", NULL, OPT_FLAG, TO(script), "print the script that would be run, and end" },
+	{ 'h', "help", NULL, OPT_FLAG, TO(help), "print this" },
+};
+
+static int fail(const struct err *e)
+{
+	say_error(e);
+	return 1;
+}
+
+static int print_usage(void)
+{
+	struct buf b = { 0 };
+
+	buf_puts(&b, "How large a cache should be: sizes of its entries, memory for any number of "
+	             "them,\n"
+	             "and, with --key, the hits of a cache of any size.\n\n"
+	             "Usage: memtap cachesize PROBE --size EXPR [--key EXPR] [options]\n\n"
+	             "PROBE is where an entry is put in; expressions are those of scripts, and\n"
+	             "VALUE.LEN is short for args.VALUE.LEN.\n\n");
+	opt_usage(&b, rows, ARRAY_SIZE(rows));
+	buf_puts(&b, "\nExamples:\n"
+	             "  memtap cachesize 'uprobe:./server:cache_insert' --size arg2 -p 1234\n"
+	             "  memtap cachesize 'uprobe:./server:put' --size value.len --key arg0,32 \\\n"
+	             "    --limit 64M --svg hits.svg -c './server'\n");
+	say_output(&b);
+	buf_free(&b);
+	return 0;
+}
+
+/* ---- the view ---- */
+
+struct watch {
+	const struct cachesize_options *o;
+	struct sizing sizing;
+	u64 delivered; /* counting uses that came as records */
+	u64 threshold; /* as the kernel's side knows it; 0: all */
+};
+
+static bool on_record(void *ctx, const struct view_of *v, const struct urecord *r, const u8 *bytes)
+{
+	struct watch *w = ctx;
+	enum shards_use use;
+	u64 size, threshold, zero = 0;
+	s32 map;
+	struct err e = { 0 };
+
+	if (r->action != ACTION_PRINTF || r->n_args != 3)
+		return false;
+	use = (enum shards_use)view_number(r, bytes, 0);
+	size = view_number(r, bytes, 2);
+	w->delivered += use == SHARDS_GET;
+	shards_use(w->sizing.shards, view_number(r, bytes, 1),
+	           use == SHARDS_PUT || !w->o->get ? sizing_taken(&w->sizing, size) : 0, use);
+	threshold = shards_threshold(w->sizing.shards);
+	/* A little more than is watched comes up; telling the kernel each time would cost more. */
+	if (threshold != UINT64_MAX && (!w->threshold || threshold < w->threshold / 8 * 7)) {
+		map = view_map(v, "@threshold");
+		if (map >= 0 && live_map_put(v->live, (u32)map, &zero, &threshold, &e))
+			w->threshold = threshold;
+	}
+	return true;
+}
+
+struct cells {
+	struct table *table;
+	u32 n;
+};
+
+static bool add_row(void *ctx, const void *key, const void *cells)
+{
+	struct cells *c = ctx;
+
+	table_add(c->table, key, cells, c->n);
+	return true;
+}
+
+/* The rows of a map of the script; none when it has no such map. */
+static bool read_map(const struct view_of *v, const char *name, struct arena *a, struct table *t,
+                     struct err *e)
+{
+	s32 map = view_map(v, name);
+	struct cells c = { .table = t };
+
+	*t = (struct table){ 0 };
+	if (map < 0)
+		return true;
+	table_init(t, a, v->unit, &v->unit->maps.v[map]);
+	c.n = live_cells(v->live, (u32)map);
+	return live_map_each(v->live, (u32)map, add_row, &c, e);
+}
+
+/* The one value of a map without key. */
+static bool read_one(const struct view_of *v, const char *name, struct arena *a, struct cell *c,
+                     struct err *e)
+{
+	struct table t;
+
+	*c = (struct cell){ 0 };
+	if (!read_map(v, name, a, &t, e))
+		return false;
+	if (t.rows.n)
+		*c = t.rows.v[0].value;
+	return true;
+}
+
+static bool read_sizes(struct watch *w, const struct view_of *v, struct arena *a, struct err *e)
+{
+	struct sizes *s = &w->sizing.sizes;
+	struct cell bytes, least, most;
+	struct table t;
+
+	if (!read_map(v, "@sizes", a, &t, e) || !read_one(v, "@bytes", a, &bytes, e) ||
+	    !read_one(v, "@least", a, &least, e) || !read_one(v, "@most", a, &most, e))
+		return false;
+	for (u32 i = 0; i < t.rows.n; i++) {
+		u64 size;
+
+		memcpy(&size, t.rows.v[i].key, sizeof(size));
+		sizes_add_coarse(s, size, (u64)t.rows.v[i].value.n);
+	}
+	if (!s->n)
+		return true;
+	s->min = (u64)least.n;
+	s->max = (u64)most.n;
+	/* The sum would be wrong were an insert counted in one map and not in the other. */
+	if ((u64)bytes.n == s->n)
+		s->sum = (double)(u64)bytes.total;
+	return true;
+}
+
+static bool read_counts(struct watch *w, const struct view_of *v, struct arena *a, struct err *e)
+{
+	struct sizing *s = &w->sizing;
+	struct cell gets, evicted;
+	u64 uses;
+
+	if (!read_one(v, "@gets", a, &gets, e) || !read_one(v, "@evicted", a, &evicted, e))
+		return false;
+	s->has_lookups = w->o->get;
+	s->has_evictions = w->o->evict;
+	s->lookups = (u64)gets.n;
+	s->evictions = (u64)evicted.n;
+	s->lost = live_data(v->live, UDATA_LOST) + live_data(v->live, UDATA_BUSY);
+	uses = w->o->get ? s->lookups : s->sizes.n;
+	if (s->shards && uses > w->delivered)
+		shards_skip(s->shards, uses - w->delivered);
+	return true;
+}
+
+static bool write_svg(const struct watch *w, struct err *e)
+{
+	struct buf b = { 0 };
+	bool ok;
+	int fd;
+
+	if (!w->o->svg)
+		return true;
+	fd = open(w->o->svg, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return err_sys(e, errno, "can not write %s", w->o->svg);
+	sizing_svg(&b, &w->sizing);
+	ok = write(fd, b.p, b.n) == (ssize_t)b.n;
+	if (close(fd) < 0 || !ok)
+		ok = err_sys(e, errno, "can not write %s", w->o->svg);
+	buf_free(&b);
+	return ok;
+}
+
+static bool on_end(void *ctx, const struct view_of *v, struct err *e)
+{
+	struct watch *w = ctx;
+	struct arena a = { 0 };
+	bool ok = read_sizes(w, v, &a, e) && read_counts(w, v, &a, e) && write_svg(w, e);
+
+	arena_free(&a);
+	if (!ok)
+		return false;
+	if (w->o->json) {
+		sizing_json(v->out, &w->sizing);
+		buf_putc(v->out, '\n');
+	} else {
+		buf_putc(v->out, '\n');
+		sizing_text(v->out, &w->sizing);
+	}
+	return true;
+}
+
+/* ---- running ---- */
+
+static void report(void *ctx, enum report kind, const struct loc *loc, const char *text)
+{
+	const struct job *j = ctx;
+	struct err e = { 0 };
+
+	if (kind == REPORT_NOTE) {
+		say_note(text);
+	} else if (loc) {
+		say_at(&j->source, kind == REPORT_ERROR ? DIAG_ERROR : DIAG_WARNING, *loc, text,
+		       NULL);
+	} else if (kind == REPORT_WARNING) {
+		say_warning(text);
+	} else {
+		err_set(&e, "%s", text);
+		say_error(&e);
+	}
+}
+
+static int run_unit(struct job *j, struct watch *w, struct child *child)
+{
+	struct view view = { on_record, on_end, w };
+	struct session_options so = {
+		.verbose = w->o->verbose,
+		.quiet = w->o->quiet,
+		.json = w->o->json,
+		.output = w->o->output,
+		.output_fd = STDOUT_FILENO,
+		.pid = (s32)w->o->pid,
+		.features = world_linux_features(j->world),
+		.view = &view,
+		.report = report,
+		.report_ctx = j,
+	};
+	struct err e = { 0 };
+	int code = session_run(j->unit, &so, child, &e);
+
+	if (code < 0)
+		say_failure(&j->source, &e);
+	return code < 0 ? 1 : code;
+}
+
+/* What the process allocates with, as far as its files tell. */
+static enum alloc alloc_of(const struct cachesize_options *o)
+{
+	char path[64];
+	struct buf maps = { 0 };
+	struct err e = { 0 };
+	enum alloc a = ALLOC_GLIBC;
+
+	if (o->alloc)
+		return alloc_find(o->alloc);
+	snprintf(path, sizeof(path), "/proc/%u/maps", o->pid);
+	if (o->pid && file_read(path, &maps, 64 << 20, &e) && strstr(buf_text(&maps), "jemalloc"))
+		a = ALLOC_JEMALLOC;
+	buf_free(&maps);
+	return a;
+}
+
+static int run_compiled(struct job *j, const struct cachesize_options *o, struct child *child)
+{
+	struct shards_options so = { .samples = o->samples };
+	struct watch *w = calloc(1, sizeof(*w));
+	struct err e = { 0 };
+	int code = 1;
+
+	if (!w)
+		abort();
+	w->o = o;
+	w->sizing.o = (struct sizing_options){ alloc_of(o), o->overhead_bytes, o->entries,
+		                               o->limit_bytes };
+	if (o->key)
+		w->sizing.shards = shards_new(&so, &e);
+	if (o->key && !w->sizing.shards)
+		fail(&e);
+	else
+		code = run_unit(j, w, child);
+	shards_free(w->sizing.shards);
+	free(w);
+	return code;
+}
+
+/* With the world set up, and the command held before its first instruction. */
+static int run_script(struct job *j, const struct cachesize_options *o, struct child *child)
+{
+	bool ok;
+
+	if (child) {
+		j->world->has_child = true;
+		j->world->pid = child_pid(child);
+		j->world->command = child_program(child);
+	}
+	ok = job_compile(j, STAGE_UNIT, false);
+	say_diags(&j->diags, true);
+	return ok ? run_compiled(j, o, child) : 1;
+}
+
+static int run(const struct cachesize_options *o, const struct buf *script)
+{
+	struct world_linux_options machine = { 0 };
+	struct world *world = world_linux_new(&machine);
+	struct child *child = NULL;
+	struct err e = { 0 };
+	struct job j;
+	int code;
+
+	world->pid = (s32)o->pid;
+	job_init(&j, world);
+	if (!source_set(&j.source, &j.arena, "cachesize", str_of(buf_text(script)), &e) ||
+	    (o->command && !(child = child_start(o->command, &e))))
+		code = fail(&e);
+	else
+		code = run_script(&j, o, child);
+	child_free(child);
+	job_free(&j);
+	world_linux_free(world);
+	return code;
+}
+
+/* ---- the command line ---- */
+
+static bool check(struct cachesize_options *o, const struct opt_rest *rest, struct err *e)
+{
+	if (rest->n != 1) {
+		err_set(e, rest->n ? "one probe, please: '%s' is another" : "no probe is named",
+		        rest->n ? rest->v[1] : "");
+		return err_hint(e, "memtap cachesize 'uprobe:./server:insert' --size arg2");
+	}
+	o->put = rest->v[0];
+	if (!o->size) {
+		err_set(e, "--size is missing: what an entry takes");
+		return err_hint(e, "--size arg2, or with debug information --size value.len");
+	}
+	if ((o->get || o->svg || o->samples) && !o->key) {
+		err_set(e, "--%s needs --key", o->get ? "get" : o->svg ? "svg" : "samples");
+		return err_hint(e, "hits can be told where keys are known: --key arg0,32");
+	}
+	o->json |= o->format && strcmp(o->format, "json") == 0;
+	return (!o->limit || cachesize_bytes(o->limit, "limit", &o->limit_bytes, e)) &&
+	       (!o->overhead || cachesize_bytes(o->overhead, "overhead", &o->overhead_bytes, e));
+}
+
+int cmd_cachesize(int argc, char **argv)
+{
+	struct cachesize_options o = { 0 };
+	struct buf script = { 0 };
+	struct arena a = { 0 };
+	struct err e = { 0 };
+	struct opt_rest rest;
+	int code = 0;
+
+	if (!opt_parse(rows, ARRAY_SIZE(rows), &o, &a, argc, argv, &rest, &e)) {
+		code = fail(&e);
+	} else if (o.help) {
+		code = print_usage();
+	} else if (!check(&o, &rest, &e)) {
+		code = fail(&e);
+	} else {
+		cachesize_script(&script, &o);
+		if (o.script)
+			say_output(&script);
+		else
+			code = run(&o, &script);
+	}
+	buf_free(&script);
+	arena_free(&a);
+	return code;
+}

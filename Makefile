@@ -253,9 +253,9 @@ vm-check: tests
 	$(Q)tests/check --build $(BUILD) vm
 
 .PHONY: stacks golden tools-index
-## make tools-index    write docs/tools/README.md anew, the table of the tools
+## make tools-index    write the tables of the tools anew: README.md, docs/tools/README.md
 tools-index: $(BUILD)/memtap
-	$(Q)scripts/tools-index $(BUILD)/memtap >docs/tools/README.md
+	$(Q)scripts/tools-index $(BUILD)/memtap
 
 ## make stacks    write the table of docs/stacks.md anew: stacks of stock programs beside gdb's
 stacks: all $(PROGS) $(GO_PROG)

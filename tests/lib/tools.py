@@ -51,16 +51,32 @@ def problem(context, tool):
         return f"--help of {path} is not that of {tool}"
     commands = list(examples(tool, text))
     wrong = [w for w in (parses(context, c) for c in commands) if w]
-    return (None if commands else "no example begins with its name") if not wrong else wrong[0]
+    if not commands:
+        return "no example begins with its name"
+    return wrong[0] if wrong else man_problem(context, tool)
 
 
-def index_problem(context):
+def man_problem(context, tool):
+    """What groff complains of in the tool's manual page, or what it lacks."""
+    code, page, err = run(context.memtap, "tools", "--man", tool)
+    if code or err:
+        return f"memtap tools --man {tool}: {err}"
+    p = subprocess.run(["groff", "-man", "-ww", "-Tutf8"], input=page, capture_output=True,
+                       text=True, check=False)
+    if p.returncode or p.stderr:
+        return f"the manual page of {tool}: {p.stderr}"
+    missing = [s for s in ("NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXAMPLES", "SEE ALSO")
+               if f"\n.SH {s}\n" not in page]
+    return f"the manual page of {tool} has no {missing[0]}" if missing else None
+
+
+def index_problem(context, path, folder):
     """A row for each tool, with the line that `memtap tools` shows."""
-    with open(TOP + "/docs/tools/README.md") as f:
+    with open(f"{TOP}/{path}") as f:
         index = f.read()
     for line in run(context.memtap, "tools")[1].split("\n"):
         tool, _, summary = line.partition(" ")
-        row = f"| [{tool}]({tool}.md) | {summary.strip()} |"
+        row = f"| [{tool}]({folder}{tool}.md) | {summary.strip()} |"
         if tool and row not in index:
-            return f"it lacks the row\n{row}"
+            return f"make tools-index: it lacks the row\n{row}"
     return None

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/hmap.h"
 #include "base/str.h"
@@ -32,9 +33,14 @@ static bool ends_with(const char *text, const char *end)
  * through the mapping itself. */
 static const char *mapping_path(struct arena *a, s32 pid, bool same_root, const struct procmap *m)
 {
+	const char *inside;
+
 	if (ends_with(m->path, " (deleted)"))
 		return arena_printf(a, "/proc/%d/map_files/%lx-%lx", pid, m->start, m->end);
-	return same_root ? m->path : arena_printf(a, "/proc/%d/root%s", pid, m->path);
+	inside = arena_printf(a, "/proc/%d/root%s", pid, m->path);
+	/* Of a process that only changed its root, the kernel gives us the path from ours. */
+	return same_root || (access(inside, F_OK) < 0 && access(m->path, F_OK) == 0) ? m->path
+	                                                                             : inside;
 }
 
 static bool is_file_code(const struct procmap *m)

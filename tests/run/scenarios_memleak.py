@@ -6,6 +6,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -250,6 +251,106 @@ def test_memleak_follows_forks(context):
     if status != 0:
         return shown(f"ended with {status}", out, err)
     return differs({"leak_child": (3500, 7)}, by_function(out, ["leak_child"]), out, err)
+
+
+def test_memleak_other_root(context):
+    """A static program below a root of its own, as in a container."""
+    program = context.progs + "/leaks_musl"
+    require("file:" + program, "cmd:chroot")
+    with tempfile.TemporaryDirectory(prefix="memtap-case.") as tmp:
+        shutil.copy(program, tmp + "/inside")
+        out, err = watched(context, ["chroot", tmp, "/inside", "wait"], "/inside")
+    want = {"leak_malloc": LEAKS["leak_malloc"]}
+    return differs(want, by_function(out, want), out, err)
+
+
+def test_memleak_without_names(context):
+    """Where no allocator can be found, that is all that is said, and nothing runs."""
+    program = context.progs + "/leaks_musl"
+    require("file:" + program, "cmd:strip")
+    with tempfile.TemporaryDirectory(prefix="memtap-case.") as tmp:
+        bare = tmp + "/bare"
+        subprocess.run(["strip", "-o", bare, program], check=True)
+        with leaking(bare, "wait") as p:
+            mapped(p, bare, context.factor)
+            run = Run([context.memtap, TOOL, "-p", str(p.pid)])
+            out, err, status = run.finish(30 * context.factor)
+    if status != 1 or err.count("ERROR") != 1 or "there is no malloc() in this process" not in err:
+        return shown(f"ended with {status}", out, err)
+    return None
+
+
+def test_memleak_ages(context):
+    out, err = watched(context, [context.progs + "/leaks", "wait"], "libc.so.6",
+                       options=["--ages"])
+    hists = [json.loads(line)["data"] for line in out.split("\n") if '"type": "hist"' in line]
+    total = sum(row["count"] for row in rows(out))
+    if not hists or sum(b["count"] for b in hists[-1]["@ages"]) != total:
+        return shown(f"ages of {total} blocks", out, err)
+    return None
+
+
+class Kernel:
+    """memleak on the kernel, and what it says of allocations below a function."""
+
+    def __init__(self, context, *options):
+        require("tracefs")
+        self.context = context
+        self.run = Run([context.memtap, "-f", "json", TOOL, "-o", "0", "-T", "1000000", *options],
+                       env={"MEMTAP_NOTIFY_PROBES_ATTACHED": "1"})
+        if not self.run.wait_for("PROBES_ATTACHED", 60 * context.factor, "out"):
+            self.run.kill()
+            raise RuntimeError(shown("never attached", "".join(self.run.out),
+                                     "".join(self.run.err)))
+
+    def count(self, pattern):
+        """Blocks below functions that match, in the report at the end."""
+        self.run.process.send_signal(signal.SIGINT)
+        out, err, status = self.run.finish(60 * self.context.factor)
+        if status != 0:
+            raise RuntimeError(shown(f"ended with {status}", out, err))
+        last = out[out.rindex('"type": "time"'):]
+        return sum(r["count"] for r in rows(last) if re.search(pattern, r.get("key", "")))
+
+
+def test_memleak_kernel_objects(context):
+    """A pipe is two blocks of its own, of the kernel's slab; those closed again do not count."""
+    watching = Kernel(context)
+    pipes = [os.pipe() for _ in range(60)]
+    for ends in pipes[:20]:
+        os.close(ends[0])
+        os.close(ends[1])
+    n = watching.count(r"\balloc_pipe_info\+")
+    for ends in pipes[20:]:
+        os.close(ends[0])
+        os.close(ends[1])
+    # Others make pipes meanwhile, but not so many.
+    return None if 80 <= n < 120 else f"{n} blocks for 40 pipes"
+
+
+def test_memleak_kernel_pages(context):
+    """A byte in a pipe is a page."""
+    watching = Kernel(context, "--pages")
+    pipes = [os.pipe() for _ in range(100)]
+    for ends in pipes:
+        os.write(ends[1], b"x")
+    n = watching.count(r"\b(anon_)?pipe_write\+")
+    for ends in pipes:
+        os.close(ends[0])
+        os.close(ends[1])
+    return None if n >= 100 else f"{n} pages for 100 pipes"
+
+
+def test_memleak_kernel_percpu(context):
+    """A map of another memtap has a cell on each CPU."""
+    watching = Kernel(context, "--percpu")
+    other = Run([context.memtap, "-e", "interval:s:1000 { @[1] = count(); }"])
+    if not other.attached(30 * context.factor):
+        other.kill()
+        return "the other was not attached"
+    n = watching.count(r"\b(bpf_map_alloc|map_create|bpf_prog_alloc|__sys_bpf)")
+    other.kill()
+    return None if n else "nothing for a map of cells"
 
 
 def test_memleak_since_a_moment(context):

@@ -53,7 +53,7 @@ static bool always_interruptible(enum attach_kind kind)
 	case ATTACH_USDT:
 	case ATTACH_TEST:
 	case ATTACH_SELF:
-	case ATTACH_INTERVAL: /* reports; it may insert a key or two */
+	case ATTACH_INTERVAL: /* reports; what its loops put in is seen to by many_at_once */
 		return true;
 	default:
 		return false;
@@ -204,7 +204,7 @@ static void add_script_map(struct gen *g, const struct map_sym *sym)
 	};
 
 	if ((m.bpf_type == BPF_MAP_TYPE_HASH || m.bpf_type == BPF_MAP_TYPE_PERCPU_HASH) &&
-	    (!g->prealloc || m.value_size > PREALLOC_CELL_MAX))
+	    ((!g->prealloc && !sym->many_at_once) || m.value_size > PREALLOC_CELL_MAX))
 		m.flags = BPF_F_NO_PREALLOC;
 	assert(sym->index == g->u->maps.n);
 	vec_add(&g->u->arena, &g->u->maps, m);

@@ -94,6 +94,7 @@ struct map_sym {
 	u32 index;                /* in unit->maps: infer numbers script maps 0, 1, ... */
 	u32 max_entries;          /* from let @m = hash(N), 0 default */
 	u32 bpf_type;             /* from the declaration, 0 default */
+	bool many_at_once;        /* an interval puts elements in in a loop */
 };
 
 struct node {

@@ -332,6 +332,7 @@ void infer_map_assign(struct infer *in, struct node *map, const struct node *val
 	const struct type *old = m->sym->value;
 
 	m->assigned = true;
+	m->sym->many_at_once |= in->loops && in->variant->kind == ATTACH_INTERVAL;
 	if (!shape || !type) {
 		map->type = m->sym->value;
 		return;

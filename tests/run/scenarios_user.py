@@ -5,7 +5,9 @@ import errno
 import json
 import os
 import re
+import signal
 import subprocess
+import tempfile
 
 from run.cases import Run
 from run.scenarios import HERE, require, shown
@@ -218,3 +220,171 @@ def test_shmsnoop_ends_after_its_duration(context):
     require("btf", "tracefs")
     _, out, err, status = tool(context, "shmsnoop", "-d", "1")
     return shown(f"status {status}", out, err) if status else None
+
+
+# ---- brkstack and growth ---------------------------------------------------------------------
+
+KIB = 1024
+SMALL, BIG, BACK = 5 * 8 * KIB, 2 * 1024 * KIB, 64 * KIB  # progs/grows.c
+
+
+def test_brkstack_bytes_and_calls(context):
+    """Bytes by stack; questions, failures and what was given back are apart."""
+    require("btf", "tracefs")
+    got, out, err, status = tool(context, "brkstack", "-c", context.progs + "/grows")
+    stacks, end = [r for r in got if "stack" in r], got[-1] if got else {}
+    by = {}
+    for row in stacks:
+        name = next((n for n in ("small_steps", "big_step") if n in json.dumps(row["stack"])), "")
+        old = by.get(name, (0, 0))
+        by[name] = (old[0] + row["bytes"], old[1] + row["calls"])
+    ok = status == 0 and by == {"small_steps": (SMALL, 5), "big_step": (BIG, 2)} and \
+        {k: end.get(k) for k in ("grown", "calls", "shrunk", "shrinks", "failed")} == \
+        {"grown": SMALL + BIG, "calls": 7, "shrunk": BACK, "shrinks": 1, "failed": 1} and \
+        end["asked"] >= 2
+    return None if ok else shown(f"status {status}, {by}, {end}", out, err)
+
+
+def test_brkstack_by_process_and_top(context):
+    require("btf", "tracefs")
+    got, out, err, status = tool(context, "brkstack", "-P", "-c", context.progs + "/grows")
+    one, out1, _, _ = tool(context, "brkstack", "-T", "1", "-c", context.progs + "/grows")
+    ok = status == 0 and [(r["bytes"], r["calls"], r["comm"]) for r in got[:-1]] == \
+        [(SMALL + BIG, 7, "grows")] and len(one) == 2 and one[0]["bytes"] == BIG // 2
+    return None if ok else shown(f"status {status}", out + out1, err)
+
+
+def test_brkstack_sizes(context):
+    """A histogram of single calls."""
+    require("btf", "tracefs")
+    run = Run([context.memtap, f"{TOOLS}/brkstack.bt", "--sizes", "-q", "-c",
+               context.progs + "/grows"])
+    out, err, status = run.finish(30 * context.factor)
+    ok = status == 0 and re.search(r"^\[8K, 16K\) +5 \|", out, re.M) and \
+        re.search(r"^\[1M, 2M\) +2 \|", out, re.M)
+    return None if ok else shown(f"status {status}", out, err)
+
+
+def test_growth_less_what_was_given_back(context):
+    """Pieces unmapped from both ends, memory made larger, a heap that shrinks."""
+    require("btf", "tracefs")
+    got, out, err, status = tool(context, "growth", "-c", context.progs + "/grows")
+    by = {}
+    for row in got:
+        for name in ("small_steps", "big_step", "map_some", "map_more"):
+            if "stack" in row and name in json.dumps(row["stack"]):
+                by[row["kind"], name] = by.get((row["kind"], name), 0) + row["bytes"]
+    want = {("brk", "small_steps"): SMALL, ("brk", "big_step"): BIG,
+            ("mmap", "map_some"): (512 - 128 - 64) * KIB, ("mmap", "map_more"): 400 * KIB}
+    total, out2, _, _ = tool(context, "growth", "-P", "-c", context.progs + "/grows")
+    brk = [r["bytes"] for r in total if r["kind"] == "brk" and r["comm"] == "grows"]
+    ok = status == 0 and by == want and brk == [SMALL + BIG - BACK] and \
+        not any(r["kind"] == "file" for r in got)
+    return None if ok else shown(f"status {status}, {by}, {brk}", out + out2, err)
+
+
+def test_growth_with_files_is_what_maps_has(context):
+    """All address space that a program has mapped since it is looked at."""
+    require("btf", "tracefs")
+    itself = context.progs + "/mapped"
+    with Waiting(itself, itself) as p:
+        before = {m[:2] for m in maps(p.pid)}
+        run = on_waiting(context, "growth", p, "-a", "-P")
+        p.go()
+        after = {m[:2] for m in maps(p.pid)}
+        run.process.send_signal(signal.SIGINT)
+        out, err, status = run.finish(20 * context.factor)
+        p.end()
+    grown = sum(end - start for start, end in after) - sum(end - start for start, end in before)
+    got = sum(r["bytes"] for r in rows(out))
+    return None if status == 0 and got == grown else \
+        shown(f"status {status}: {got} bytes, maps say {grown}", out, err)
+
+
+# ---- faults and ffaults ----------------------------------------------------------------------
+
+def fault_counts(pid):
+    """(minor, major) as getrusage(2) has them, of a process that waits."""
+    fields = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()
+    return int(fields[7]), int(fields[9])
+
+
+def touched(context, name, *options):
+    """The tool's rows while progs/touches.c works, what the kernel counted, the files' paths."""
+    with tempfile.TemporaryDirectory() as d:
+        first, second = d + "/written", d + "/read"
+        for path in (first, second):
+            with open(path, "wb") as f:
+                f.write(b"x" * 64 * 4096)
+        with Waiting(context.progs + "/touches", first, second) as p:
+            run = on_waiting(context, name, p, *options)
+            before = fault_counts(p.pid)
+            p.go()
+            # It goes on to wait; until then it makes no more faults than it has.
+            minor, major = (b - a for a, b in zip(before, fault_counts(p.pid)))
+            run.process.send_signal(signal.SIGINT)
+            out, err, status = run.finish(20 * context.factor)
+            p.end()
+    return rows(out), (minor, major), (first, second), out, err, status
+
+
+def test_faults_are_those_of_getrusage(context):
+    """Minor and major, with a second thread; each kind at least as often as pages were touched."""
+    require("btf")
+    got, (minor, major), _, out, err, status = touched(context, "faults")
+    count = {}
+    for row in got:
+        for key in (row["fault"], row["kind"]):
+            count[key] = count.get(key, 0) + row["faults"]
+    problems = []
+    if (count.get("minor", 0), count.get("major", 0)) != (minor, major) or status:
+        problems.append(f"{count}, the kernel: {minor} minor, {major} major, status {status}")
+    # x86 alone says what is copied.
+    wanted = {"anon": 100 + 25 + 15 + 7, "copy": 15 + 12, "shmem": 20 + 10}
+    for kind, least in wanted.items():
+        if not least <= count.get(kind, 0) <= least + 20:
+            problems.append(f"{kind}: {count.get(kind, 0)}, touched {least}")
+    writes = sum(r["faults"] for r in got if "write_all" in json.dumps(r["stack"]))
+    if writes != 100 + 25 + 15 + 7 + 20 + 10 + 12:
+        problems.append(f"{writes} faults from write_all()")
+    if count.get("unknown") or count.get("swap"):
+        problems.append(f"kinds: {count}")
+    return shown("\n".join(problems), out, err) if problems else None
+
+
+def test_faults_by_process(context):
+    require("btf")
+    got, counts, _, out, err, status = touched(context, "faults", "-P")
+    ok = status == 0 and sum(r["faults"] for r in got) == sum(counts) and \
+        {r["comm"] for r in got} == {"touches"} and not any("stack" in r for r in got)
+    return None if ok else shown(f"status {status}, {counts}", out, err)
+
+
+def test_ffaults_names_files_and_memory(context):
+    """Whole paths, memory by its name, exact counts, and as many as getrusage has."""
+    require("btf")
+    got, (minor, major), (first, second), out, err, status = touched(context, "ffaults")
+    count = {r["file"]: r for r in got}
+    problems = []
+    if sum(r["faults"] for r in got) != minor + major or \
+            sum(r["major"] for r in got) != major or status:
+        problems.append(f"the kernel: {minor} minor, {major} major, status {status}")
+    for name, pages in (("memfd:touched", 20), ("[shared]", 10), (first, 12), ("[heap]", 7)):
+        row = count.get(name, {})
+        if row.get("faults") != pages or row.get("kb") != pages * 4:
+            problems.append(f"{name}: {row}, touched {pages}")
+    if not 1 <= count.get(second, {}).get("faults", 0) <= 64:
+        problems.append(f"{second}: {count.get(second)}")
+    if not 155 <= count.get("[anon]", {}).get("faults", 0) <= 175:
+        problems.append(f"[anon]: {count.get('[anon]')}")
+    return shown("\n".join(problems), out, err) if problems else None
+
+
+def test_ffaults_by_process_of_a_command(context):
+    require("btf")
+    got, out, err, status = tool(context, "ffaults", "-P", "-c", context.progs + "/grows")
+    names = {r["file"] for r in got}
+    ok = status == 0 and context.progs + "/grows" in names and "[stack]" in names and \
+        any(n.endswith("/libc.so.6") and n.startswith("/") for n in names) and \
+        len({r["pid"] for r in got}) == 1
+    return None if ok else shown(f"status {status}, {names}", out, err)

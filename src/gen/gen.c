@@ -177,10 +177,11 @@ u32 gen_map_of(struct gen *g, enum umap_role role)
 	return g->u->maps.n - 1;
 }
 
+/* What is aggregated has a cell for each CPU, everything else one, whichever hash is declared. */
 static u32 script_map_type(const struct map_sym *sym, bool per_cpu)
 {
-	if (sym->bpf_type)
-		return sym->bpf_type;
+	if (sym->bpf_type == BPF_MAP_TYPE_LRU_HASH || sym->bpf_type == BPF_MAP_TYPE_LRU_PERCPU_HASH)
+		return per_cpu ? BPF_MAP_TYPE_LRU_PERCPU_HASH : BPF_MAP_TYPE_LRU_HASH;
 	if (!sym->key)
 		return per_cpu ? BPF_MAP_TYPE_PERCPU_ARRAY : BPF_MAP_TYPE_ARRAY;
 	return per_cpu ? BPF_MAP_TYPE_PERCPU_HASH : BPF_MAP_TYPE_HASH;

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 
 from run.cases import Run
-from run.scenarios import HERE, require, shown
+from run.scenarios import HERE, require, shown, until
 
 TOOLS = os.path.dirname(os.path.dirname(HERE)) + "/tools"
 
@@ -37,6 +37,14 @@ class Waiting:
         if self.process.stdout.readline() != "ready\n":
             raise RuntimeError(f"{argv[0]} is not ready")
         self.pid = self.process.pid
+        self.settle()
+
+    def settle(self):
+        """Until it sleeps in read(2): nothing it does is on its way any more."""
+        def sleeps():
+            return open(f"/proc/{self.pid}/stat").read().rsplit(")", 1)[1].split()[0] == "S"
+        if not until(sleeps, 60):
+            raise RuntimeError(f"process {self.pid} does not wait")
 
     def __enter__(self):
         return self
@@ -56,6 +64,7 @@ class Waiting:
             if line == "done\n":
                 break
             lines.append(line.split())
+        self.settle()
         return lines
 
     def end(self):
@@ -320,7 +329,6 @@ def touched(context, name, *options):
             run = on_waiting(context, name, p, *options)
             before = fault_counts(p.pid)
             p.go()
-            # It goes on to wait; until then it makes no more faults than it has.
             minor, major = (b - a for a, b in zip(before, fault_counts(p.pid)))
             run.process.send_signal(signal.SIGINT)
             out, err, status = run.finish(20 * context.factor)

@@ -11,6 +11,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
 #define NCURSES_NOMACROS
 #include <ncurses.h>
@@ -18,13 +19,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <termios.h>
 #include <unistd.h>
 
 #define ESCAPE_MS 25 /* a byte 27 followed by nothing for so long is the key */
-
-/* Of <term.h>, which has macros for all it can. */
-char *tigetstr(const char *capability);
 
 /* What is used of ncurses, by the names it has there. */
 #define NCURSES(f)                                                                                 \
@@ -45,6 +44,7 @@ static struct {
 	WINDOW *window;
 	attr_t attrs[TERM_STYLES];
 	short pairs[TERM_STYLES];
+	int messages; /* standard error as it was; -1: it still is */
 	/* For signal handlers. */
 	struct termios before;
 	char leave[128];
@@ -94,6 +94,39 @@ static void release_signals(void)
 	for (u32 i = 0; i < ARRAY_SIZE(deadly); i++)
 		if (old_actions[i].sa_handler == SIG_DFL)
 			sigaction(deadly[i], &old_actions[i], NULL);
+}
+
+/* ---- messages ---- */
+
+/* What is said on standard error would be written over the screen: it is kept until it is closed. */
+static void hold_messages(void)
+{
+	int held = isatty(STDERR_FILENO) ? memfd_create("messages", MFD_CLOEXEC) : -1;
+
+	the.messages = held >= 0 ? fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3) : -1;
+	if (the.messages >= 0)
+		dup2(held, STDERR_FILENO);
+	if (held >= 0)
+		close(held);
+}
+
+static void release_messages(void)
+{
+	char text[4096];
+	off_t at = 0;
+	ssize_t n;
+
+	if (the.messages < 0)
+		return;
+	while ((n = pread(STDERR_FILENO, text, sizeof(text), at)) > 0) {
+		at += n;
+		n = write(the.messages, text, (size_t)n);
+		if (n < 0)
+			break;
+	}
+	dup2(the.messages, STDERR_FILENO);
+	close(the.messages);
+	the.messages = -1;
 }
 
 /* ---- opening ---- */
@@ -269,6 +302,7 @@ bool term_open(struct term *t, struct err *e)
 		release_signals();
 		return false;
 	}
+	hold_messages();
 	the.lib.cbreak();
 	the.lib.noecho();
 	the.lib.nonl();
@@ -288,6 +322,7 @@ void term_close(void)
 	the.lib.endwin();
 	the.taken = 0;
 	release_signals();
+	release_messages();
 	the.lib.delscreen(the.screen);
 	the.screen = NULL;
 }

@@ -76,6 +76,7 @@ static void lay_out(const struct canvas *c, struct layout *l)
 	const struct top_model *m = c->t->model;
 	u32 n = MIN(m->n_columns, COLUMNS), others = 0;
 
+	*l = (struct layout){ 0 };
 	for (u32 i = 0; i < n; i++) {
 		l->shown[i] = true;
 		others += i ? m->columns[i].width + 1 : 0;

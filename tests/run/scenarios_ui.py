@@ -220,6 +220,8 @@ def test_hot_screen_gives_the_terminal_back(context):
             elif not problem:
                 t.signal(how)
             status = 0 if how == "q" else 128 + how
+            if how == "q":
+                problem = problem or t.shows("said meanwhile\n")  # kept while the screen was open
             problem = problem or t.shows(f"left {status}\n") or t.shows("icanon echo")
             state = t.tmux("display-message", "-p", "#{alternate_on} #{cursor_flag}").strip()
             if problem or state != "0 1" or not t.screen().startswith("before\n"):

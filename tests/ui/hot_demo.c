@@ -105,6 +105,7 @@ int main(int argc, char **argv)
 		hot_free(hot);
 		return 1;
 	}
+	fprintf(stderr, "said meanwhile\n");
 	sigaction(SIGUSR1, &action, NULL);
 	fill();
 	hot_tick(hot, clock_ns);

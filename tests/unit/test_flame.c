@@ -160,14 +160,16 @@ static u32 parts(const char *p, const char *attribute)
 static struct box box_of(const char *svg, const char *name)
 {
 	char title[64];
-	struct box box;
+	struct box box = { 0 };
 	const char *p;
 
 	snprintf(title, sizeof(title), "<title>%s\n", name);
 	p = strstr(svg, title);
-	if (!p)
+	p = p ? strstr(p, "<rect") : NULL;
+	if (!p) {
 		fail_msg("no frame %s", name);
-	p = strstr(p, "<rect");
+		return box;
+	}
 	box = (struct box){ parts(p, " x=\""), parts(p, " width=\""), 0 };
 	assert_int_equal(sscanf(strstr(p, " y=\""), " y=\"%u\"", &box.y), 1);
 	return box;

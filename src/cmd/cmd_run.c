@@ -186,7 +186,7 @@ static int print_script_usage(const struct job *j)
 {
 	struct buf b = { 0 };
 	struct arena a = { 0 };
-	struct tool_head h;
+	struct tool_head h = { 0 };
 
 	if (tool_head_parse(&h, &a, (struct str){ j->source.text, j->source.n })) {
 		tool_head_help(&b, &h, &j->script);

@@ -50,7 +50,7 @@ static int print_usage(void)
 static bool list_tool(void *ctx, const char *name, struct str text)
 {
 	struct arena a = { 0 };
-	struct tool_head h;
+	struct tool_head h = { 0 };
 	struct buf *b = ctx;
 	size_t start = b->n;
 
@@ -78,7 +78,7 @@ static int print_man(const char *name)
 {
 	struct buf b = { 0 };
 	struct err e = { 0 };
-	struct tool_head h;
+	struct tool_head h = { 0 };
 	struct job j;
 	bool ok;
 

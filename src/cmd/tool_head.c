@@ -60,11 +60,10 @@ static struct str title_of(struct str line)
 	return title;
 }
 
+/* There is one. */
 static struct head_section *last_section(struct head_reader *r)
 {
-	u32 n = r->head->sections.n;
-
-	return n ? &r->head->sections.v[n - 1] : NULL;
+	return &r->head->sections.v[r->head->sections.n - 1];
 }
 
 static void add_section(struct head_reader *r, struct str title)
@@ -97,7 +96,7 @@ static struct str skip_blanks(struct str s)
 
 static void take_line(struct head_reader *r, struct str line)
 {
-	const struct head_section *s = last_section(r);
+	bool first = !r->head->sections.n;
 	struct str title = title_of(line), none = { NULL, 0 };
 
 	if (!line.n) {
@@ -109,7 +108,7 @@ static void take_line(struct head_reader *r, struct str line)
 		line = skip_blanks((struct str){ line.p + title.n + 1, line.n - title.n - 1 });
 		if (!line.n)
 			return;
-	} else if (!s || (s->title && *line.p != ' ')) {
+	} else if (first || (last_section(r)->title && *line.p != ' ')) {
 		add_section(r, none);
 	}
 	add_line(r, line);
@@ -133,7 +132,6 @@ bool tool_head_parse(struct tool_head *h, struct arena *a, struct str text)
 	struct head_reader r = { .head = h, .arena = a };
 	bool found = false;
 
-	*h = (struct tool_head){ 0 };
 	while (rest.p) {
 		struct str line = without_marks(str_cut(rest, '\n', &rest));
 

@@ -32,7 +32,8 @@ struct tool_head {
 	VEC(struct head_section) sections;
 };
 
-/* Reads the head of a text; borrowed from it, lists in the arena. False when it has none. */
+/* Reads the head of a text into the zeroed *h; borrowed from it, lists in the arena. False when it
+ * has none. */
 bool tool_head_parse(struct tool_head *h, struct arena *a, struct str text);
 /* What --help prints. */
 void tool_head_help(struct buf *b, const struct tool_head *h, const struct script *s);

@@ -7,7 +7,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
 
 static void describe(struct buf *b, struct script *s)
 {
-	struct tool_head h;
+	struct tool_head h = { 0 };
 
 	script_options_read(s);
 	if (!tool_head_parse(&h, s->arena, (struct str){ s->source->text, s->source->n }))

@@ -264,7 +264,7 @@ static void report(void *ctx, enum report kind, const struct loc *loc, const cha
 
 static int run_unit(struct job *j, struct watch *w, struct child *child)
 {
-	struct view view = { on_record, on_end, w };
+	struct view view = { .record = on_record, .end = on_end, .ctx = w };
 	struct session_options so = {
 		.verbose = w->o->verbose,
 		.quiet = w->o->quiet,

@@ -99,7 +99,7 @@ def process(*argv):
 class Memcached:
     """A memcached with USDT probes on a loopback port of its own."""
 
-    def __init__(self, factor, path=None, env=None):
+    def __init__(self, factor, path=None, env=None, options=()):
         require("memcached-usdt")
         self.path = path or machine.memcached_usdt()
         self.factor = factor
@@ -108,7 +108,7 @@ class Memcached:
             self.port = s.getsockname()[1]
         self.process = subprocess.Popen(
             [self.path, "-u", "root", "-l", "127.0.0.1", "-p", str(self.port), "-U", "0",
-             "-t", "2"], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+             "-t", "2", *options], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL)
         self.pid = self.process.pid
         if not until(self._answers, 10 * factor):

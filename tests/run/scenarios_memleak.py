@@ -227,6 +227,8 @@ def test_memleak_text_and_trace(context):
     shape = r"\t100000 bytes in 100 allocations from stack\n +leak_malloc\+\d+\n +main\+\d+\n"
     if status != 0 or not re.search(shape, out):
         return shown("no such stack", out, err)
+    if any(name in out for name in ("leak_mremap", "leak_mmap", "leak_failed")):
+        return shown("sizes that were not asked for", out, err)
     listed = set(re.findall(r"^\taddr = (\w+) size = 1000$", out, re.M))
     traced = set(re.findall(r"^alloc +\d+ +\d+ +0x(\w+) +1000$", out, re.M))
     if len(listed) != 100 or listed != traced:

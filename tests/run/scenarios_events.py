@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""The tools over memory events of the kernel: oomkill, vmscan, drsnoop, hfaults. Each makes its
+event happen in a memory control group of its own and compares with the kernel's numbers. Only in
+the virtual machine: a whole machine short of memory is no place for other tests."""
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import tempfile
+
+from lib import machine
+from run.cases import Run
+from run.scenarios import Skip, require, shown, until
+
+TOOLS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + "/tools"
+ROOT = "/sys/fs/cgroup"
+
+
+def put(path, text):
+    with open(path, "w") as f:
+        f.write(str(text))
+
+
+def get(path):
+    with open(path) as f:
+        return f.read()
+
+
+def numbers(path):
+    """A file of lines `name number`."""
+    return {k: int(v) for k, v in (line.split() for line in get(path).split("\n") if line)}
+
+
+@contextlib.contextmanager
+def group(context, **limits):
+    """A memory control group, as its path below the root; whoever is still in it is killed."""
+    if not context.in_vm:
+        raise Skip("runs the machine short of memory: only in the virtual machine")
+    put(ROOT + "/cgroup.subtree_control", "+memory")
+    path = tempfile.mkdtemp(prefix="memtap-", dir=ROOT)
+    try:
+        for name, value in limits.items():
+            put(f"{path}/memory.{name.replace('_', '.')}", value)
+        yield path
+    finally:
+        put(path + "/cgroup.kill", 1)
+        until(lambda: not get(path + "/cgroup.procs"), 20 * context.factor)
+        os.rmdir(path)
+
+
+def start(where, *argv):
+    """A process that begins its life in a control group."""
+    return subprocess.Popen(["sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', where] +
+                            list(argv), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.DEVNULL, text=True)
+
+
+def tool(context, name, *args):
+    run = Run([context.memtap, "-f", "json", f"{TOOLS}/{name}.bt"] + list(args))
+    if not run.wait_for(r'"type": "attached_probes"', 20 * context.factor, "out"):
+        out, err, _ = run.finish(1)
+        raise RuntimeError(shown("it never attached", out, err))
+    return run
+
+
+def rows(text):
+    for line in text.split("\n"):
+        with contextlib.suppress(ValueError):
+            row = json.loads(line)
+            if row["type"] == "row":
+                yield row["data"]
+
+
+def end(context, run):
+    """(rows, stdout, stderr) of a tool stopped as by Ctrl-C."""
+    run.process.send_signal(signal.SIGINT)
+    out, err, status = run.finish(20 * context.factor)
+    if status != 0:
+        raise RuntimeError(shown(f"status {status}", out, err))
+    return list(rows(out)), out, err
+
+
+# ---- oomkill ---------------------------------------------------------------------------------
+
+KILLED = (r"Killed process (\d+) \((\S+)\) total-vm:(\d+)kB, anon-rss:(\d+)kB, file-rss:(\d+)kB, "
+          r"shmem-rss:(\d+)kB, UID:(\d+) pgtables:(\d+)kB oom_score_adj:(-?\d+)")
+
+
+def kernel_log(since=0):
+    return subprocess.run(["dmesg"], capture_output=True, text=True, check=True).stdout[since:]
+
+
+def as_logged(row):
+    """What the kernel's line about a victim has."""
+    names = ("pid", "comm", "vm_kb", "anon_kb", "file_kb", "shmem_kb", "uid", "pagetables_kb",
+             "adj")
+    return tuple(str(row[k]) for k in names)
+
+
+def killed(context, where, run, victims):
+    """Has a process of a group ask for more than there is: (rows, text, lines of the log, it)."""
+    before = len(kernel_log())
+    eater = start(where, "sh", "-c", 'echo 300 >/proc/self/oom_score_adj; exec "$0" touch 64',
+                  context.progs + "/memory")
+    eater.wait(60 * context.factor)
+    if not run.wait_for(r'("kill": .*){%d}' % victims, 20 * context.factor, "out"):
+        pass # the rows, or their absence, say more
+    found, out, err = end(context, run)
+    return found, shown("", out, err), re.findall(KILLED, kernel_log(before)), eater
+
+
+def check_one(row, where, eater):
+    wanted = {"trigger_pid": eater.pid, "pid": eater.pid, "comm": "memory", "trigger": "memory",
+              "cgroup": where[len(ROOT):], "limit_cgroup": where[len(ROOT):], "limit_kb": 16384,
+              "constraint": "memcg", "order": 0, "adj": 300, "uid": 0}
+    return [f"{k} is {row[k]}, not {v}" for k, v in wanted.items() if row[k] != v]
+
+
+def test_oomkill_says_what_the_kernel_log_says(context):
+    with group(context, max="16M") as where:
+        found, text, log, eater = killed(context, where, tool(context, "oomkill"), 1)
+    if len(found) != 1 or [as_logged(r) for r in found] != log:
+        return f"{found}\nthe kernel log: {log}" + text
+    row = found[0]
+    wrong = check_one(row, where, eater)
+    if row["kill"] != "single":
+        wrong.append(f"kill is {row['kill']}")
+    if not 0 <= row["limit_kb"] - row["used_kb"] <= 512:
+        wrong.append(f"used {row['used_kb']}")
+    pages = (row["anon_kb"] + row["file_kb"] + row["shmem_kb"] + row["swap_kb"] +
+             row["pagetables_kb"]) // 4
+    # The limit counts for the score: 4096 pages by thousandths of the adjustment.
+    if row["score"] != pages + 300 * (4096 // 1000):
+        wrong.append(f"score {row['score']} of {pages} pages")
+    if row["anon_kb"] > 16384:
+        wrong.append("the victim has more than the limit allows: the size of something else")
+    return "\n".join(wrong) + text if wrong else None
+
+
+def test_oomkill_shows_all_of_a_group(context):
+    with group(context, max="16M", oom_group=1) as where:
+        holders = [start(where, context.progs + "/memory", "hold", "1000") for _ in range(2)]
+        for h in holders:
+            h.stdout.readline()
+        found, text, log, eater = killed(context, where, tool(context, "oomkill"), 3)
+        for h in holders:
+            h.wait(20 * context.factor)
+    # The log has the chosen one twice. The others may be on their way out when it is written.
+    pids = sorted([eater.pid] + [h.pid for h in holders])
+    if sorted(r["pid"] for r in found) != pids or as_logged(found[0]) not in log or \
+       {int(line[0]) for line in log} != set(pids):
+        return f"{found}\nthe kernel log: {log}" + text
+    wrong = [r["pid"] for r in found if r["kill"] != "group" or r["trigger_pid"] != eater.pid]
+    return f"not of a group: {wrong}" + text if wrong else None
+
+
+# ---- reclaim ---------------------------------------------------------------------------------
+
+def read_files(context, where):
+    """File pages that nobody has in memory yet, four times what the group may have."""
+    put("/proc/sys/vm/drop_caches", 1)
+    reader = start(where, "sh", "-c",
+                   "cat /usr/lib/x86_64-linux-gnu/*.so* | head -c 67108864 >/dev/null")
+    reader.wait(120 * context.factor)
+
+
+def summed(found, name):
+    return sum(row[name] for row in found)
+
+
+def test_reclaim_tools_count_what_the_kernel_counts(context):
+    """vmscan's sums and drsnoop's lines against memory.stat, which the kernel brings up to date
+    within seconds."""
+    with group(context, max="16M") as where:
+        lines, sums = tool(context, "drsnoop"), tool(context, "vmscan", "--shrinkers")
+        before = numbers("/proc/vmstat")
+        read_files(context, where)
+        found, out, err = end(context, lines)
+        rows_, out_, err_ = end(context, sums)
+        after = numbers("/proc/vmstat")
+        whole = [sum(after[k + who] - before[k + who] for who in ("_kswapd", "_direct"))
+                 for k in ("pgscan", "pgsteal")]
+        wanted = [summed(found, "scanned"), summed(rows_, "scanned") - whole[0],
+                  summed(rows_, "reclaimed") - whole[1]]
+
+        def counted():
+            stat = numbers(where + "/memory.stat")
+            return [stat["pgscan"], stat["pgscan"], stat["pgsteal"]]
+        until(lambda: counted() == wanted, 10 * context.factor)
+        stat = counted()
+    text = shown(shown("", out, err), out_, err_)
+    if stat != wanted or not stat[2]:
+        return f"pgscan, pgscan, pgsteal are {stat}, not {wanted}" + text
+    others = [r for r in found if r["kind"] != "memcg" or r["cgroup"] != where[len(ROOT):] or
+              r["comm"] not in ("sh", "cat", "head") or r["order"] != 0]
+    if others:
+        return f"of whom? {others}" + text
+    if summed(found, "pages") < stat[2]:
+        return "fewer pages than were taken" + text
+    calls = sum(bar["count"] for line in out_.split("\n") if '"@memcg_reclaim_ns"' in line
+                for bar in json.loads(line)["data"]["@memcg_reclaim_ns"])
+    return None if calls == len(found) else f"{calls} calls and {len(found)} lines" + text
+
+
+def test_drsnoop_sums_and_filters(context):
+    with group(context, max="16M") as where:
+        by_process = tool(context, "drsnoop", "1")
+        nobody = tool(context, "drsnoop", "-e", "-n", "nobody of that name")
+        read_files(context, where)
+        by_process.wait_for(r'"calls"', 20 * context.factor, "out")
+        found, out, err = end(context, by_process)
+        none, out_, err_ = end(context, nobody)
+    if none:
+        return shown("a filter lets all through", out_, err_)
+    wrong = [r for r in found
+             if r["kind"] != "memcg" or not r["calls"] or r["max_ms"] > r["sum_ms"]]
+    return shown(f"{wrong}", out, err) if wrong or not found else None
+
+
+# ---- huge pages ------------------------------------------------------------------------------
+
+@contextlib.contextmanager
+def setting(path, value):
+    """A file of /proc or /sys with a value for a while."""
+    before = get(path)
+    put(path, value)
+    try:
+        yield
+    finally:
+        put(path, (re.findall(r"\[(\w+)\]", before) or [before.strip()])[0])
+
+
+def by_result(found, pid):
+    return {(r["kind"], r["result"]): r["faults"] for r in found
+            if r["pid"] == pid and r["comm"] == "memory"} # it began as a shell
+
+
+def test_hfaults_of_the_pool(context):
+    if not context.in_vm:
+        raise Skip("takes huge pages from the machine: only in the virtual machine")
+    with setting("/proc/sys/vm/nr_hugepages", 3):
+        run = tool(context, "hfaults")
+        all_there = start(ROOT, context.progs + "/memory", "hugetlb", "3")
+        all_there.wait(20 * context.factor)
+        too_many = start(ROOT, context.progs + "/memory", "noreserve", "4")
+        too_many.wait(20 * context.factor)
+        found, out, err = end(context, run)
+    if by_result(found, all_there.pid) != {("hugetlb", "ok"): 3} or \
+       by_result(found, too_many.pid) != {("hugetlb", "ok"): 3, ("hugetlb", "no page"): 1}:
+        return shown(f"3, and 3 and 1 more, of {all_there.pid} and {too_many.pid}", out, err)
+    return None if all(r["size_kb"] == 2048 for r in found) else shown("of what size?", out, err)
+
+
+def test_hfaults_of_transparent_huge_pages(context):
+    names = ("thp_fault_alloc", "thp_fault_fallback", "thp_fault_fallback_charge")
+    with group(context, max="max") as where, group(context, max="6M") as small, \
+         setting("/sys/kernel/mm/transparent_hugepage/enabled", "madvise"):
+        run = tool(context, "hfaults")
+        before = numbers("/proc/vmstat")
+        free = start(where, context.progs + "/memory", "thp", "8")
+        free.wait(20 * context.factor)
+        tight = start(small, context.progs + "/memory", "thp", "8")
+        tight.wait(20 * context.factor)
+        after = numbers("/proc/vmstat")
+        found, out, err = end(context, run)
+    counted = [after[n] - before[n] for n in names]
+    if by_result(found, free.pid) != {("thp", "ok"): 8}:
+        return shown(f"8 of {free.pid}", out, err)
+    results = by_result(found, tight.pid)
+    if results.get(("thp", "limit"), 0) != counted[2] or not counted[2] or \
+       results.get(("thp", "ok"), 0) + 8 != counted[0] or \
+       sum(results.values()) != 8 or counted[1] != counted[2]:
+        return shown(f"{results} of {tight.pid}; {names} are {counted}", out, err)
+    return None
+
+
+# ---- anywhere --------------------------------------------------------------------------------
+
+def test_event_tools_attach(context):
+    require("btf")
+    for name in ("oomkill", "vmscan", "drsnoop", "hfaults"):
+        run = Run([context.memtap, "--dry-run", f"{TOOLS}/{name}.bt"])
+        out, err, status = run.finish(20 * context.factor)
+        if status != 0 or "Attached" not in err:
+            return shown(name, out, err)
+    return None
+
+
+def test_vmscan_by_interval_and_count(context):
+    require("btf")
+    run = Run([context.memtap, "-f", "json", TOOLS + "/vmscan.bt", "1", "2"])
+    out, err, status = run.finish(20 * context.factor)
+    found = [r for r in rows(out) if "slab_ms" in r]
+    return None if status == 0 and len(found) == 3 else shown("two rows and the rest", out, err)

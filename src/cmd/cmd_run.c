@@ -20,6 +20,7 @@
 #include "cmd/say.h"
 #include "cmd/tool_head.h"
 #include "cmd/tools.h"
+#include "cmd/views.h"
 #include "kern/live.h"
 #include "run/world_linux.h"
 
@@ -140,6 +141,36 @@ static bool has_tests(const struct unit *u)
 	return false;
 }
 
+static int run_session(const struct job *j, const struct session_options *so, struct child *child)
+{
+	struct err e = { 0 };
+	int code = session_run(j->unit, so, child, &e);
+
+	if (code < 0)
+		say_failure(&j->source, &e);
+	return code < 0 ? 1 : code;
+}
+
+/* The C view that the script names, if any, lives as long as the session. */
+static int run_with_view(const struct job *j, const struct run_options *o,
+                         struct session_options *so, struct child *child)
+{
+	const struct view_kind *kind;
+	struct err e = { 0 };
+	struct view *view;
+	int code;
+
+	if (!views_find(j, &kind, &e))
+		return fail(&e);
+	if (!kind)
+		return run_session(j, so, child);
+	view = kind->open(o->json);
+	so->view = view;
+	code = run_session(j, so, child);
+	kind->close(view);
+	return code;
+}
+
 static int run_job(const struct job *j, const struct run_options *o, struct child *child)
 {
 	struct reporter r = { j, !o->no_warnings };
@@ -162,17 +193,13 @@ static int run_job(const struct job *j, const struct run_options *o, struct chil
 		.report_ctx = &r,
 	};
 	struct err e = { 0 };
-	int code;
 
 	if (o->test && !has_tests(j->unit)) {
 		err_set(&e, "the script has no test probes");
 		err_hint(&e, "test:NAME { ... return 0; } is one");
 		return fail(&e);
 	}
-	code = session_run(j->unit, &so, child, &e);
-	if (code < 0)
-		say_failure(&j->source, &e);
-	return code < 0 ? 1 : code;
+	return run_with_view(j, o, &so, child);
 }
 
 static enum stage last_stage(const struct run_options *o)
@@ -307,6 +334,43 @@ static int run_in_world(struct job *j, const struct run_options *o, const struct
 	return code;
 }
 
+static bool has_option(const struct script_args *args, const char *name)
+{
+	for (u32 i = 0; i < args->n_options; i++)
+		if (strcmp(args->options[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+static void add_option(struct arena *a, struct script_args *args, const char *name,
+                       const char *value)
+{
+	struct world_option *o = arena_array(a, struct world_option, args->n_options + 1);
+
+	if (args->n_options)
+		memcpy(o, args->options, args->n_options * sizeof(*o));
+	o[args->n_options++] = (struct world_option){ .name = name, .value = value };
+	args->options = o;
+}
+
+/* A tool may know which process is meant when none is named. A script that is only listed or
+ * dumped needs none. */
+static bool find_process(struct job *j, const struct run_options *o, struct script_args *args,
+                         struct err *e)
+{
+	const struct view_kind *kind;
+	u32 pid;
+
+	if (!views_find(j, &kind, e))
+		return false;
+	if (o->list || o->dump || !kind || !kind->find_pid || has_option(args, "pid"))
+		return true;
+	if (!kind->find_pid(&j->arena, &pid, e))
+		return false;
+	add_option(&j->arena, args, "pid", arena_printf(&j->arena, "%u", pid));
+	return true;
+}
+
 /* A script that is parsed, so that what stands behind it can be read by its options. */
 static int run_parsed(struct job *j, struct run_options *o, const struct opt_rest *behind)
 {
@@ -320,7 +384,7 @@ static int run_parsed(struct job *j, struct run_options *o, const struct opt_res
 		return print_script_usage(j);
 	if (o->version)
 		return print_version();
-	if (!run_options_finish(o, &e))
+	if (!run_options_finish(o, &e) || !find_process(j, o, &args, &e))
 		return fail(&e);
 	j->world = open_world(o, &e);
 	if (!j->world)

@@ -596,6 +596,7 @@ static void copy_settings(struct unit *u, const struct script *s, const struct c
 	u->stack_mode = c->stack_mode;
 	u->ring_pages = c->ring_pages;
 	u->poll_ms = c->poll_ms;
+	u->view = c->view ? arena_strdup(&u->arena, c->view) : NULL;
 }
 
 bool gen_script(struct unit *u, const struct script *s, const struct config *c,

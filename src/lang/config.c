@@ -84,6 +84,15 @@ static const char *set_ring_pages(struct config *c, const struct value *v)
 	return wrong;
 }
 
+/* Which ones there are is cmd/'s to say. */
+static const char *set_view(struct config *c, const struct value *v)
+{
+	if (v->is_number)
+		return "a string";
+	c->view = v->text;
+	return NULL;
+}
+
 static const char *set_poll_ms(struct config *c, const struct value *v)
 {
 	return set_number(&c->poll_ms, v, 0, 1000, "a number from 0 to 1000");
@@ -142,12 +151,19 @@ static const char *set_cut_mark(struct config *c, const struct value *v)
 }
 
 static const struct setting settings[] = {
-	{ "max_strlen", set_max_strlen },         { "max_map_keys", set_max_map_keys },
-	{ "max_probes", set_max_probes },         { "str_trunc_trailer", set_cut_mark },
-	{ "print_maps_on_exit", set_print_maps }, { "missing_probes", set_missing_probes },
-	{ "stack_mode", set_stack_mode },         { "ring_pages", set_ring_pages },
-	{ "perf_rb_pages", set_ring_pages },      { "poll_ms", set_poll_ms },
-	{ "max_cat_bytes", set_max_cat_bytes },   { "license", set_license },
+	{ "max_strlen", set_max_strlen },
+	{ "max_map_keys", set_max_map_keys },
+	{ "max_probes", set_max_probes },
+	{ "str_trunc_trailer", set_cut_mark },
+	{ "print_maps_on_exit", set_print_maps },
+	{ "missing_probes", set_missing_probes },
+	{ "stack_mode", set_stack_mode },
+	{ "ring_pages", set_ring_pages },
+	{ "perf_rb_pages", set_ring_pages },
+	{ "poll_ms", set_poll_ms },
+	{ "view", set_view },
+	{ "max_cat_bytes", set_max_cat_bytes },
+	{ "license", set_license },
 	{ "cpp_demangle", set_demangle },
 };
 

@@ -22,6 +22,7 @@ struct config {
 	bool missing_probes_set; /* given by the user */
 	enum stack_mode stack_mode;
 	u32 ring_pages;      /* of 4 KiB, a power of two; default 64 */
+	const char *view;    /* the C view behind the script, NULL none */
 	u32 poll_ms;         /* look for records that often; 0: each wakes us */
 	bool helper_errors;  /* -k */
 };

@@ -338,7 +338,7 @@ static const u8 *completed(struct events *ev, const struct urecord *r, const voi
 static bool is_viewed(struct events *ev, const struct urecord *r, const u8 *bytes)
 {
 	const struct view *view = ev->options->view;
-	struct view_of of = { ev->unit, ev->live, text_of(ev) };
+	struct view_of of = { ev->unit, ev->live, text_of(ev), ev };
 
 	return view && view->record && view->record(view->ctx, &of, r, bytes);
 }
@@ -346,7 +346,6 @@ static bool is_viewed(struct events *ev, const struct urecord *r, const u8 *byte
 void event_handle(struct events *ev, const void *record, u32 size)
 {
 	const struct urecord *r;
-	const u8 *bytes;
 	u64 id;
 
 	if (ev->exiting || size < sizeof(id))
@@ -355,9 +354,8 @@ void event_handle(struct events *ev, const void *record, u32 size)
 	if (id >= ev->unit->records.n)
 		return;
 	r = &ev->unit->records.v[id];
-	bytes = completed(ev, r, record, size);
-	if (!is_viewed(ev, r, bytes))
-		event_fns[r->action](ev, r, bytes);
+	if (!is_viewed(ev, r, record))
+		event_fns[r->action](ev, r, completed(ev, r, record, size));
 }
 
 void events_free(struct events *ev)

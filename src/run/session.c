@@ -29,6 +29,7 @@
 #include "run/output.h"
 #include "run/testing.h"
 #include "run/trouble.h"
+#include "run/view.h"
 
 #define BATCH_BYTES  65536u /* of output, then it is written */
 #define BATCH_EVENTS 4096u
@@ -36,7 +37,7 @@
 #define NOTE_MS      1    /* first look at a child's maps after exec, then ever later */
 #define NOTE_SHARE   50   /* of the time at most one part in so many goes into reading maps */
 
-enum { POLL_RING, POLL_SIGNAL, POLL_TARGET, POLL_HELD, POLL_OUTPUT, N_POLL };
+enum { POLL_RING, POLL_SIGNAL, POLL_TARGET, POLL_HELD, POLL_OUTPUT, POLL_VIEW, N_POLL };
 
 struct session {
 	const struct unit *unit;
@@ -56,6 +57,7 @@ struct session {
 	bool ended;               /* by a signal or because the target or the reader is gone */
 	int child_code;           /* -1 while it has not ended by itself */
 	u32 tests_failed;
+	bool more;       /* the last batch was cut: there are records to be read */
 	bool user_names; /* addresses of processes are printed by name */
 	u64 next_check, next_note, note_every;
 };
@@ -248,12 +250,58 @@ static void on_target_end(struct session *s)
 	s->ended = true;
 }
 
+/* ---- the view ---- */
+
+static struct view_of view_of(struct session *s)
+{
+	return (struct view_of){ s->unit, s->live, &s->output.text, &s->events };
+}
+
+/* Milliseconds; rounded up, so that it is time when they have passed. */
+static u64 view_when(const struct session *s)
+{
+	const struct view *v = s->options->view;
+	u64 ns = v && v->when ? v->when(v->ctx) : UINT64_MAX;
+
+	return ns / 1000000 + (ns % 1000000 != 0);
+}
+
+static bool start_view(struct session *s, struct err *e)
+{
+	const struct view *v = s->options->view;
+	struct view_of of = view_of(s);
+
+	return !v || !v->start || s->options->dry_run || v->start(v->ctx, &of, e);
+}
+
+static void serve_view(struct session *s, bool input)
+{
+	const struct view *v = s->options->view;
+	struct view_of of = view_of(s);
+
+	if (!v)
+		return;
+	if (input)
+		v->input(v->ctx, &of);
+	if (v->when && now_ns(CLOCK_MONOTONIC) >= v->when(v->ctx))
+		v->tick(v->ctx, &of);
+	write_batch(s);
+}
+
+static int view_fd(const struct session *s)
+{
+	const struct view *v = s->options->view;
+
+	return v && v->input ? v->fd : -1;
+}
+
 static int wait_ms(const struct session *s)
 {
 	u64 now = now_ms(), until = s->next_check;
 
 	if (s->user_names && s->target_fd >= 0)
 		until = MIN(until, s->next_note);
+	until = MIN(until, view_when(s));
 	if (s->unit->poll_ms)
 		until = MIN(until, now + s->unit->poll_ms);
 	return until > now ? (int)(until - now) : 0;
@@ -262,18 +310,20 @@ static int wait_ms(const struct session *s)
 static bool loop_once(struct session *s, struct err *e)
 {
 	struct pollfd p[N_POLL] = {
-		[POLL_RING] = { .fd = live_ring_fd(s->live), .events = POLLIN },
+		[POLL_RING] = { .fd = s->unit->poll_ms ? -1 : live_ring_fd(s->live),
+		                .events = POLLIN },
 		[POLL_SIGNAL] = { .fd = s->signal_fd, .events = POLLIN },
 		[POLL_TARGET] = { .fd = s->target_fd, .events = POLLIN },
 		[POLL_HELD] = { .fd = s->child ? child_held_fd(s->child) : -1, .events = POLLIN },
 		[POLL_OUTPUT] = { .fd = s->output.fd }, /* POLLERR: the reader is gone */
+		[POLL_VIEW] = { .fd = view_fd(s), .events = POLLIN },
 	};
-	bool more;
 
-	if (poll(p, N_POLL, wait_ms(s)) < 0 && errno != EINTR)
+	if (poll(p, N_POLL, s->more ? 0 : wait_ms(s)) < 0 && errno != EINTR)
 		return err_sys(e, errno, "can not wait for events");
-	if (!read_batch(s, &more, e))
+	if (!read_batch(s, &s->more, e))
 		return false;
+	serve_view(s, p[POLL_VIEW].revents);
 	if (p[POLL_SIGNAL].revents && !on_signals(s, e))
 		return false;
 	if (p[POLL_OUTPUT].revents & POLLERR)
@@ -494,7 +544,7 @@ static bool attach(struct session *s, struct err *e)
 	}
 	n += count_own(s->unit);
 	snprintf(text, sizeof(text), "Attached %u probe%s", n, n == 1 ? "" : "s");
-	if (s->options->json && !s->options->quiet)
+	if (s->options->json && !s->options->quiet && !s->options->view)
 		s->events.out.ops->attached(&s->output.text, &s->events.out, n);
 	else
 		note(s, text);
@@ -538,7 +588,7 @@ static void print_maps(struct session *s)
 static bool show_end(struct session *s, struct err *e)
 {
 	const struct view *view = s->options->view;
-	struct view_of of = { s->unit, s->live, &s->output.text };
+	struct view_of of = view_of(s);
 
 	if (s->options->dry_run || pinned_to(s->unit))
 		return true;
@@ -658,7 +708,7 @@ static bool run(struct session *s, struct err *e)
 	if (!s->options->dry_run && (!live_run(s->live, ATTACH_BEGIN, e) || !drain(s, e)))
 		return false;
 	if (!s->events.exiting && !s->ended) {
-		if (!attach(s, e))
+		if (!start_view(s, e) || !attach(s, e))
 			return false;
 		if (!s->options->dry_run && !live_iterate(s->live, take_records, s, e))
 			return false;

@@ -10,20 +10,33 @@
 #include "base/buf.h"
 #include "kern/live.h"
 
+struct events;
+
 /* What a view is given. `out` is the session's output: what is added to it gets printed. */
 struct view_of {
 	const struct unit *unit;
 	struct live *live;
 	struct buf *out;
+	struct events *events;
 };
 
 struct view {
-	/* A record, `r` saying what is where in `bytes`. True: it is taken, and not printed.
-	 * NULL: none is. */
+	/* BEGIN has run, and what it sent was handed on; probes are not attached yet. False and *e
+	 * ends the session. May be NULL. */
+	bool (*start)(void *ctx, const struct view_of *v, struct err *e);
+	/* A record, `r` saying what is where in `bytes`, which may end with its last string or
+	 * buffer. True: it is taken, and not printed. NULL: none is. */
 	bool (*record)(void *ctx, const struct view_of *v, const struct urecord *r,
 	               const u8 *bytes);
 	/* All is detached and END has run: in place of printing the maps. NULL: they are printed. */
 	bool (*end)(void *ctx, const struct view_of *v, struct err *e);
+	/* Called when CLOCK_MONOTONIC, in nanoseconds, has come to what `when` said last. Both NULL:
+	 * never. */
+	u64 (*when)(void *ctx);
+	void (*tick)(void *ctx, const struct view_of *v);
+	/* Called when there is something to be read from `fd`, -1 none; NULL: never. */
+	void (*input)(void *ctx, const struct view_of *v);
+	int fd;
 	void *ctx;
 };
 
@@ -31,5 +44,18 @@ struct view {
 s32 view_map(const struct view_of *v, const char *name);
 /* Argument i of a record, a number. */
 u64 view_number(const struct urecord *r, const u8 *bytes, u32 i);
+/* The argument of that name in a record whose arguments have names; NULL when it has none. */
+const struct field *view_field(const struct urecord *r, const char *name);
+/* Ends the session with that code, as exit() in the script does. */
+void view_exit(const struct view_of *v, int code);
+/* Sets an element of a script's map; key NULL: of a map without keys. Both are in the map's own
+ * form. False when there is no such map, or no room in it. */
+bool view_map_set(const struct view_of *v, const char *name, const void *key, const void *value);
+/* False when it was not there. */
+bool view_map_delete(const struct view_of *v, const char *name, const void *key);
+/* Events so far that found no room in the ring, or no memory. */
+u64 view_lost(const struct view_of *v);
+/* Says something to the user, behind the output so far. */
+void view_say(const struct view_of *v, const char *text);
 
 #endif

@@ -225,6 +225,8 @@ static void print_settings(struct buf *b, const struct unit *u)
 	buf_printf(b, "unit %s: strings %u bytes, cut mark ", u->source_name, u->max_strlen);
 	print_quoted(b, u->cut_mark);
 	buf_printf(b, ", stacks %s, ring %u pages", modes[u->stack_mode], u->ring_pages);
+	if (u->view)
+		buf_printf(b, ", view %s", u->view);
 	if (u->poll_ms)
 		buf_printf(b, " looked at every %u ms", u->poll_ms);
 	buf_printf(b, "%s%s%s\n", u->print_maps_on_exit ? "" : ", maps not printed at exit",

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Which server a tool is about when none is named: the only one there is. And how a script hands its
+ * options on to a view: as a record with their names.
+ */
+#include "cmd/cache_view.h"
+
+#include <string.h>
+
+static bool list_them(struct arena *a, const server_list *list, struct err *e)
+{
+	struct buf b = { 0 };
+
+	err_set(e, "there are %u cache servers here; say which one:", list->n);
+	for (u32 i = 0; i < list->n; i++)
+		buf_printf(&b, "%s-p %u is %s", i ? "\n      " : "", list->v[i].pid,
+		           server_describe(a, &list->v[i]));
+	err_hint(e, "%s", buf_text(&b));
+	buf_free(&b);
+	return false;
+}
+
+bool cache_view_find(struct arena *a, u32 *pid, struct err *e)
+{
+	server_list list = { 0 };
+
+	servers_find(a, &list);
+	if (list.n > 1)
+		return list_them(a, &list, e);
+	if (!list.n) {
+		err_set(e, "no memcached, Redis or Valkey server listens here");
+		return err_hint(e, "start one, or name the process with -p PID");
+	}
+	*pid = list.v[0].pid;
+	return true;
+}
+
+u64 cache_view_number(const struct urecord *r, const u8 *bytes, const char *name)
+{
+	const struct field *f = view_field(r, name);
+	u64 value = 0;
+
+	if (f)
+		memcpy(&value, bytes + f->off, 8);
+	return value;
+}
+
+const char *cache_view_text(struct arena *a, const struct urecord *r, const u8 *bytes,
+                            const char *name)
+{
+	const struct field *f = view_field(r, name);
+
+	if (!f || f->type->kind != TYPE_STR)
+		return "";
+	return arena_strndup(a, (const char *)bytes + f->off,
+	                     strnlen((const char *)bytes + f->off, f->type->size));
+}

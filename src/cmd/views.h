@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The C views that scripts name by `config = { view = "..." }`: a row in a table each.
+ */
+#ifndef CMD_VIEWS_H
+#define CMD_VIEWS_H
+
+#include "base/arena.h"
+#include "run/view.h"
+
+struct job;
+
+struct view_kind {
+	const char *name;
+	/* The process that a tool is about when the user named none by its option `pid`. False and *e:
+	 * there is none, or more than one. NULL: the option may be left out. */
+	bool (*find_pid)(struct arena *a, u32 *pid, struct err *e);
+	/* A view for a session that prints JSON, or text. */
+	struct view *(*open)(bool json);
+	void (*close)(struct view *v);
+};
+
+/* The view that a parsed script names. True and *kind NULL: it names none. False and *e: there is
+ * no such view. */
+bool views_find(const struct job *j, const struct view_kind **kind, struct err *e);
+
+extern const struct view_kind view_hot, view_commands;
+
+#endif

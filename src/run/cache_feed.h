@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What the probes on a cache server send, as commands: the part that mctop and mcsnoop share. It
+ * follows the server when it is started again.
+ *
+ * A script's records are known by the names of their fields (see tools/mctop.bt):
+ *   asked, pieces, conn, at, time, total, family, port, from, bytes   what one call moved
+ */
+#ifndef RUN_CACHE_FEED_H
+#define RUN_CACHE_FEED_H
+
+#include "cache/wire.h"
+#include "run/servers.h"
+#include "run/view.h"
+
+struct cache_feed {
+	struct wire *wire;
+	struct arena arena;
+	struct server server;
+	int fd;     /* readable when the server has ended; -1: it has, and is looked for */
+	u64 lost;   /* events lost, by the last count */
+	u64 look;   /* CLOCK_MONOTONIC nanoseconds at which to look for it again */
+	u32 starts; /* times the server was found again */
+	/* Fields of the last kind of record. */
+	const struct urecord *record;
+	const struct field *fields[10];
+};
+
+/* `pid`: the server. False when there is no such process. */
+bool cache_feed_open(struct cache_feed *f, u32 pid, const struct wire_options *o, struct err *e);
+void cache_feed_close(struct cache_feed *f);
+/* True when the record was one of the probes'. */
+bool cache_feed_record(struct cache_feed *f, const struct urecord *r, const u8 *bytes);
+/* The server's descriptor is readable. */
+void cache_feed_ended(struct cache_feed *f, const struct view_of *v);
+/* To be called when it is time, and cheap otherwise. */
+u64 cache_feed_when(const struct cache_feed *f);
+void cache_feed_tick(struct cache_feed *f, const struct view_of *v, u64 now);
+/* Events lost so far; connections that can not see a loss by themselves are told. */
+u64 cache_feed_lost(struct cache_feed *f, const struct view_of *v);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The cache servers that run on this machine: processes of known programs that listen. */
+#ifndef RUN_SERVERS_H
+#define RUN_SERVERS_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+
+#define SERVER_PORTS 8u
+
+struct server {
+	u32 pid;
+	const char
+		*name; /* "memcached"; of a process that was named by the user, what it is called */
+	const char *path; /* its program, as it can be opened from here: /proc/PID/exe */
+	u16 ports[SERVER_PORTS];
+	u32 n_ports;
+	const char *socket; /* a unix socket it listens on, NULL none */
+};
+
+typedef VEC(struct server) server_list;
+
+/* All of them, by pid. Processes that we may not look at are left out. */
+void servers_find(struct arena *a, server_list *list);
+/* The process with that id, whatever it is. */
+bool server_get(struct arena *a, u32 pid, struct server *s, struct err *e);
+/* Is `b` what `a` has become when it was started again: the same program and port or socket? */
+bool server_same(const struct server *a, const struct server *b);
+/* "memcached 1234 (port 11211)". */
+const char *server_describe(struct arena *a, const struct server *s);
+
+#endif

@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""mctop and mcsnoop on real servers: Debian's memcached as it is and Redis, under a load that knows
+what it asked and was told, key by key."""
+import contextlib
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import tempfile
+
+from run.cases import Run
+from run.scenarios import require, shown, until
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def answers(where):
+    family = socket.AF_UNIX if isinstance(where, str) else socket.AF_INET
+    try:
+        with socket.socket(family) as s:
+            s.connect(where)
+        return True
+    except OSError:
+        return False
+
+
+class Server:
+    """memcached or redis-server on a loopback port, or a unix socket, of its own."""
+
+    def __init__(self, context, kind, port=None, path=None):
+        require("cmd:" + kind, "kernel:5.17")
+        self.kind, self.port, self.path = kind, port or free_port(), path
+        where = ["-s", path] if path else ["-l", "127.0.0.1", "-p", str(self.port)]
+        argv = {"memcached": ["memcached", "-u", "root", "-U", "0", "-t", "2"] + where,
+                "redis-server": ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1",
+                                 "--save", "", "--appendonly", "no"]}[kind]
+        self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.DEVNULL)
+        self.pid = self.process.pid
+        if not until(lambda: answers(path or ("127.0.0.1", self.port)), 20 * context.factor):
+            self.end()
+            raise RuntimeError(f"{kind} does not answer")
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.end()
+
+    def connect(self):
+        family = socket.AF_UNIX if self.path else socket.AF_INET
+        s = socket.socket(family)
+        s.connect(self.path or ("127.0.0.1", self.port))
+        return s
+
+
+def load(context, server, *options):
+    """{key: (gets, hits, misses, sets)} as the load generator counted them."""
+    p = subprocess.run([context.progs + "/cacheload", "-p", str(server.port), *options],
+                       capture_output=True, text=True, timeout=120 * context.factor, check=True)
+    rows = [line.split() for line in p.stdout.splitlines()]
+    return {r[0]: tuple(int(n) for n in r[1:]) for r in rows if r[0] != "total"}
+
+
+@contextlib.contextmanager
+def tool(context, *argv):
+    run = Run([context.memtap, *argv])
+    try:
+        if not run.attached(60 * context.factor):
+            raise RuntimeError(shown("it never attached", "".join(run.out), "".join(run.err)))
+        yield run
+    finally:
+        run.kill()
+
+
+def ended(context, run):
+    """It is interrupted; its output, messages and status."""
+    run.process.send_signal(signal.SIGINT)
+    return run.finish(60 * context.factor)
+
+
+def compare(keys, expected):
+    """What mctop says of keys and what the load says."""
+    problems = []
+    found = {k["key"]: k for k in keys}
+    if set(found) != set(expected):
+        problems.append(f"keys: {sorted(set(found) ^ set(expected))} on one side only")
+    for key, (gets, hits, misses, sets) in expected.items():
+        k = found.get(key)
+        if not k:
+            continue
+        commands = k["commands"]
+        # A store that is done counts as found.
+        told = (k["calls"], commands.get("get", 0), k["hits"], k["misses"], commands.get("set", 0))
+        if told != (gets + sets, gets, hits + sets, misses, sets):
+            problems.append(f"{key}: {told}, the load says {(gets, hits, misses, sets)}")
+        if gets and not k["p99_us"] > 0:
+            problems.append(f"{key}: no latency")
+        if k["error"]:
+            problems.append(f"{key}: error {k['error']}")
+    return problems
+
+
+def counts(context, kind, protocol, *options):
+    with Server(context, kind) as s, \
+            tool(context, "mctop", "-p", str(s.pid), "--check", "--json", "-r", "50",
+                 "3600") as run:
+        expected = load(context, s, "-P", protocol, "-n", "1500", "-k", "30", "-v", "40", *options)
+        out, err, status = ended(context, run)
+    lines = [json.loads(line) for line in out.splitlines()]
+    if status or len(lines) != 2:
+        return shown(f"status {status}, {len(lines)} objects", out, err)
+    last, check = lines
+    problems = compare(last["keys"], expected)
+    total = last["total"]
+    if total["lost_events"] or total["lost_commands"]:
+        problems.append("something was lost")
+    if total["calls"] != sum(e[0] + e[3] for e in expected.values()):
+        problems.append(f"{total['calls']} calls in all")
+    if not total["exact"] or total["keys"] != len(expected) or total["covered"] != 1:
+        problems.append(f"total: {total}")
+    if not check["equal"] or not any(v["server"] for v in check["check"].values()):
+        problems.append(f"check: {check}")
+    sized = [k["size"] for k in last["keys"] if k["size"] is not None]
+    if set(sized) != {40}:
+        problems.append(f"sizes {set(sized)}")
+    clients = {c["client"] for k in last["keys"] for c in k["clients"]}
+    if clients != {"127.0.0.1"}:
+        problems.append(f"clients {clients}")
+    return shown("\n".join(problems), out, err) if problems else None
+
+
+def test_mctop_text(context):
+    """Multi-gets, pipelines, connections that come and go."""
+    return counts(context, "memcached", "text", "-m", "5", "-D", "4", "-x", "97")
+
+
+def test_mctop_meta(context):
+    return counts(context, "memcached", "meta", "-D", "3")
+
+
+def test_mctop_binary(context):
+    return counts(context, "memcached", "binary", "-c", "2")
+
+
+def test_mctop_redis(context):
+    return counts(context, "redis-server", "resp", "-m", "3", "-D", "2", "-x", "50")
+
+
+def test_mctop_large_values(context):
+    """Of these the heads are captured only, once that has been seen."""
+    with Server(context, "memcached") as s, \
+            tool(context, "mctop", "-p", str(s.pid), "--json", "3600") as run:
+        expected = load(context, s, "-n", "300", "-k", "5", "-v", "30000", "-w", "50", "-c", "2")
+        out, err, status = ended(context, run)
+    last = json.loads(out)
+    problems = compare(last["keys"], expected)
+    if status or last["total"]["lost_commands"] or {k["size"] for k in last["keys"]} != {30000}:
+        problems.append(f"status {status}, total {last['total']}")
+    return shown("\n".join(problems), out, err) if problems else None
+
+
+def test_mctop_follows_a_restart(context):
+    with Server(context, "memcached") as first, \
+            tool(context, "mctop", "-p", str(first.pid), "--json", "3600") as run:
+        first.end()
+        if not run.wait_for(r"has ended", 20 * context.factor, "err"):
+            return shown("the end was not told", "".join(run.out), "".join(run.err))
+        with Server(context, "memcached", first.port) as second:
+            if not run.wait_for(f"was started again as {second.pid}", 20 * context.factor, "err"):
+                return shown("the start was not told", "".join(run.out), "".join(run.err))
+            expected = load(context, second, "-n", "200", "-k", "10")
+            out, err, _ = ended(context, run)
+    last = json.loads(out)
+    problems = compare(last["keys"], expected)
+    if last["server"]["pid"] != second.pid:
+        problems.append("the pid is the old one")
+    return shown("\n".join(problems), out, err) if problems else None
+
+
+def test_mctop_names_the_servers(context):
+    """With several servers none is taken."""
+    with Server(context, "memcached") as a, Server(context, "redis-server") as b:
+        p = subprocess.run([context.memtap, "mctop"], capture_output=True, text=True,
+                           timeout=60 * context.factor, check=False)
+    for s in (a, b):
+        if f"-p {s.pid} is {s.kind} {s.pid} (port {s.port})" not in p.stderr:
+            return shown(f"{s.kind} {s.pid} is not named", p.stdout, p.stderr)
+    return None if p.returncode == 1 else shown(f"status {p.returncode}", p.stdout, p.stderr)
+
+
+def test_mctop_alert(context):
+    """Half of the calls are for key:0 of three."""
+    with Server(context, "memcached") as s, \
+            tool(context, "mctop", "-p", str(s.pid), "--alert", "30%", "1") as run:
+        while run.process.poll() is None:
+            load(context, s, "-n", "2000", "-k", "3")
+        out, err, status = run.finish(20 * context.factor)
+    if status != 2 or not re.search(r"key key:0 takes [45]\d\.\d % of the calls", err):
+        return shown(f"status {status}", out, err)
+    return None
+
+
+def test_mctop_dump(context):
+    """All keys go to a new file; one that is there, or a link, is not touched."""
+    with Server(context, "memcached") as s, tempfile.TemporaryDirectory() as d:
+        there, link, new = d + "/there", d + "/link", d + "/new"
+        with open(there, "w", encoding="utf-8") as f:
+            f.write("mine")
+        os.symlink(d + "/nowhere", link)
+        for path in (there, link):
+            p = subprocess.run([context.memtap, "mctop", "-p", str(s.pid), "-o", path],
+                               capture_output=True, text=True, timeout=60 * context.factor,
+                               check=False)
+            if p.returncode != 1 or "can not make" not in p.stderr:
+                return shown(f"{path}: status {p.returncode}", p.stdout, p.stderr)
+        if open(there, encoding="utf-8").read() != "mine" or os.path.exists(d + "/nowhere"):
+            return "a file was written to"
+        with tool(context, "mctop", "-p", str(s.pid), "-o", new, "-r", "1", "3600") as run:
+            expected = load(context, s, "-n", "300", "-k", "12")
+            out, err, status = ended(context, run)
+        problems = compare(json.load(open(new, encoding="utf-8"))["keys"], expected)
+        if status or os.stat(new).st_mode & 0o777 != 0o600:
+            problems.append(f"status {status}, mode {os.stat(new).st_mode:o}")
+    return shown("\n".join(problems), out, err) if problems else None
+
+
+def test_mctop_forms(context):
+    """Text and CSV of folded and of hidden keys."""
+    with Server(context, "memcached") as s, \
+            tool(context, "mctop", "-p", str(s.pid), "--prefix", ":", "3600") as text, \
+            tool(context, "mctop", "-p", str(s.pid), "--hash-keys", "--csv", "3600") as csv:
+        load(context, s, "-n", "400", "-k", "9")
+        out, err, _ = ended(context, text)
+        rows, csv_err, _ = ended(context, csv)
+    if not re.search(r"^key:\* +400 ", out, re.M) or "these 1 are 100.0 % of 400 calls" not in out:
+        return shown("no row of all keys", out, err)
+    lines = rows.splitlines()
+    if not lines[0].startswith("time,key,calls,") or len(lines) != 10 or "key:" in rows or \
+            not all(re.match(r'[\d.]+,"[0-9a-f]{16}",\d+,0,', line) for line in lines[1:]):
+        return shown("the CSV is not as it should be", rows, csv_err)
+    if sum(int(line.split(",")[2]) for line in lines[1:]) != 400:
+        return shown("calls are missing", rows, csv_err)
+    return None
+
+
+def talk(s, *turns):
+    """Sends each question and waits for the whole of its answer."""
+    for question, answer in turns:
+        s.sendall(question)
+        got = b""
+        while len(got) < len(answer):
+            got += s.recv(65536)
+        if got != answer:
+            raise RuntimeError(f"{question}: {got}")
+
+
+CONVERSATION = ((b"set a 0 0 3\r\nxyz\r\n", b"STORED\r\n"),
+                (b"get a nothing\r\n", b"VALUE a 0 3\r\nxyz\r\nEND\r\n"),
+                (b"incr n 1\r\n", b"NOT_FOUND\r\n"),
+                (b"mg a v\r\n", b"VA 3\r\nxyz\r\n"),
+                (b"delete a\r\n", b"DELETED\r\n"))
+
+
+def test_mcsnoop_lines(context):
+    with Server(context, "memcached") as s, s.connect() as c, \
+            tool(context, "mcsnoop", "-p", str(s.pid), "-n", "6", "--json") as run:
+        talk(c, *CONVERSATION)
+        client = "127.0.0.1:%d" % c.getsockname()[1]
+        out, err, status = run.finish(30 * context.factor)
+    lines = [json.loads(line) for line in out.splitlines()]
+    told = [(n["command"], n["key"], n["outcome"], n["size"]) for n in lines]
+    expected = [("set", "a", "hit", 3), ("get", "a", "hit", 3), ("get", "nothing", "miss", None),
+                ("incr", "n", "miss", None), ("mg", "a", "hit", 3), ("delete", "a", "hit", None)]
+    if status or told != expected or {n["client"] for n in lines} != {client} or \
+            not all(n["us"] > 0 for n in lines):
+        return shown(f"status {status}, {told}", out, err)
+    return None
+
+
+def test_mcsnoop_filters(context):
+    """A client behind a unix socket; each filter leaves one or two lines of six."""
+    cases = ((("--miss",), ["nothing", "n"]), (("--key", "no*"), ["nothing"]),
+             (("--key", "/^n/", "--command", "incr"), ["n"]), (("--command", "set"), ["a"]),
+             (("--client", f"unix:{os.getpid()}", "--command", "delete"), ["a"]),
+             (("--client", "10.0.0.1"), []), (("--min-latency", "100000000"), []))
+    with tempfile.TemporaryDirectory() as d, Server(context, "memcached", path=d + "/s") as s, \
+            s.connect() as c, contextlib.ExitStack() as stack:
+        runs = [stack.enter_context(tool(context, "mcsnoop", "-p", str(s.pid), *options))
+                for options, _ in cases]
+        talk(c, *CONVERSATION)
+        for run, (options, expected) in zip(runs, cases):
+            out, err, _ = ended(context, run)
+            keys = [line.split()[-1] for line in out.splitlines()[1:]]
+            if keys != expected:
+                return shown(f"{options}: {keys}, not {expected}", out, err)
+    return None

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -16,6 +17,7 @@
 #include "cache/report.h"
 #include "cmd/cache_check.h"
 #include "cmd/cache_view.h"
+#include "cmd/hot_top.h"
 #include "run/cache_feed.h"
 
 #define ALERT_CALLS 100u /* in an interval: with fewer, one key's share says nothing */
@@ -23,7 +25,7 @@
 struct options {
 	u64 pid, rows, interval, count, memory;
 	const char *sort, *alert, *dump, *delimiters;
-	bool csv, fold, hide, check;
+	bool csv, fold, hide, check, stream;
 };
 
 struct hot_view {
@@ -42,6 +44,8 @@ struct hot_view {
 	u64 printed;
 	int dump; /* -1 none */
 	bool alerted;
+	bool on_screen;
+	struct hot_top top;
 };
 
 static u64 now_ns(clockid_t clock)
@@ -72,6 +76,7 @@ static void read_options(struct hot_view *v, const struct urecord *r, const u8 *
 		.fold = cache_view_text(a, r, bytes, "prefix")[0],
 		.hide = cache_view_number(r, bytes, "hash_keys"),
 		.check = cache_view_number(r, bytes, "check"),
+		.stream = cache_view_number(r, bytes, "stream"),
 	};
 }
 
@@ -157,10 +162,12 @@ static bool start(void *ctx, const struct view_of *of, struct err *e)
 	    !cache_feed_open(&v->feed, (u32)v->o.pid, &o, e) || !open_dump(v, e))
 		return false;
 	v->view.fd = v->feed.fd;
+	v->on_screen = v->form == REPORT_TEXT && !v->o.stream && !v->alert && !v->o.count &&
+	               isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	if (v->o.check && !cache_check_begin(&v->check, &v->feed.server, e))
 		return false;
 	report_head(of->out, v->form);
-	v->next = now_ns(CLOCK_MONOTONIC) + v->o.interval * 1000000000;
+	v->next = now_ns(CLOCK_MONOTONIC) + (v->on_screen ? 0 : v->o.interval * 1000000000);
 	return true;
 }
 
@@ -207,6 +214,48 @@ static void look_for_alert(struct hot_view *v)
 	view_exit(&v->of, 2);
 }
 
+static bool write_dump(struct hot_view *v, struct err *e);
+
+static bool on_dump(void *ctx, struct buf *b)
+{
+	struct hot_view *v = ctx;
+	struct err e = { 0 };
+
+	if (v->dump < 0) {
+		buf_puts(b, "nothing was dumped or forgotten: start it with -o FILE");
+		return false;
+	}
+	if (!write_dump(v, &e)) {
+		buf_puts(b, e.text);
+		return false;
+	}
+	buf_printf(b, "dumped to %s", v->o.dump);
+	return true;
+}
+
+/* Once probes are in place, so that what is said about them is not written over the screen. A
+ * terminal that can not have one gets blocks of text. */
+static void open_screen(struct hot_view *v)
+{
+	struct err e = { 0 };
+
+	v->top.screen.hot = v->hot;
+	v->top.screen.dump = on_dump;
+	v->top.screen.dump_ctx = v;
+	v->on_screen = hot_top_open(&v->top, v->sort, v->feed.fd, &e);
+	if (!v->on_screen)
+		view_say(&v->of, e.text);
+}
+
+static void show_interval(struct hot_view *v)
+{
+	struct hot_row row;
+	struct report_of r = make_report(v, &row, 1);
+
+	if (!hot_top_tick(&v->top, &r))
+		view_exit(&v->of, 0);
+}
+
 static void print_interval(struct hot_view *v)
 {
 	struct report_of r;
@@ -240,27 +289,62 @@ static u64 when(void *ctx)
 	return MIN(v->next, cache_feed_when(&v->feed));
 }
 
+/* The server may have ended, or been found again. */
+static void follow(struct hot_view *v, const struct view_of *of, u64 now)
+{
+	int before = v->feed.fd;
+
+	cache_feed_tick(&v->feed, of, now);
+	if (!v->top.top)
+		v->view.fd = v->feed.fd;
+	else if (v->feed.fd != before)
+		hot_top_watch(&v->top, v->feed.fd, true);
+}
+
 static void tick(void *ctx, const struct view_of *of)
 {
 	struct hot_view *v = ctx;
 	u64 now = now_ns(CLOCK_MONOTONIC);
 
-	cache_feed_tick(&v->feed, of, now);
-	v->view.fd = v->feed.fd;
+	v->of = *of;
+	follow(v, of, now);
 	if (now < v->next)
 		return;
-	print_interval(v);
+	if (v->on_screen && !v->top.top) {
+		open_screen(v);
+		v->view.fd = v->on_screen ? v->top.fd : v->feed.fd;
+	} else if (v->on_screen) {
+		hot_tick(v->hot, now);
+	}
+	if (v->on_screen)
+		show_interval(v);
+	else
+		print_interval(v);
 	v->next += v->o.interval * 1000000000;
 	if (v->next <= now) /* held up for long: no catching up */
 		v->next = now + v->o.interval * 1000000000;
+}
+
+static bool is_readable(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return fd >= 0 && poll(&p, 1, 0) > 0;
 }
 
 static void input(void *ctx, const struct view_of *of)
 {
 	struct hot_view *v = ctx;
 
+	v->of = *of;
+	if (v->top.top && !hot_top_input(&v->top))
+		view_exit(&v->of, 0);
+	if (!is_readable(v->feed.fd))
+		return;
+	hot_top_watch(&v->top, v->feed.fd, false);
 	cache_feed_ended(&v->feed, of);
-	v->view.fd = -1;
+	if (!v->top.top)
+		v->view.fd = -1;
 }
 
 /* ---- end -------------------------------------------------------------------------------------- */
@@ -307,9 +391,10 @@ static bool end(void *ctx, const struct view_of *of, struct err *e)
 	struct hot_view *v = ctx;
 
 	v->of = *of;
+	hot_top_close(&v->top);
 	if (!v->hot)
 		return true;
-	if (!v->alerted && (!v->o.count || v->printed < v->o.count))
+	if (!v->on_screen && !v->alerted && (!v->o.count || v->printed < v->o.count))
 		print_interval(v);
 	if (v->o.check)
 		cache_check_end(&v->check, &v->feed.server, hot_totals(v->hot),
@@ -324,7 +409,7 @@ static struct view *open_view(bool json)
 	if (!v)
 		abort();
 	v->dump = -1;
-	v->feed.fd = -1;
+	v->feed.fd = v->top.fd = -1;
 	v->feed.look = UINT64_MAX;
 	v->form = json ? REPORT_JSON : REPORT_TEXT;
 	v->view = (struct view){ .start = start,
@@ -343,6 +428,7 @@ static void close_view(struct view *view)
 {
 	struct hot_view *v = view->ctx;
 
+	hot_top_close(&v->top);
 	cache_feed_close(&v->feed);
 	hot_free(v->hot);
 	if (v->dump >= 0)

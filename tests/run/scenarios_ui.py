@@ -3,6 +3,7 @@
 one that was saved in tests/run/screens. MEMTAP_SCREENS=write saves them anew; look at what
 changed."""
 import difflib
+import json
 import os
 import re
 import signal
@@ -11,6 +12,7 @@ import tempfile
 import time
 
 from run.scenarios import require, until
+from run.scenarios_caches import Server
 
 SCREENS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "screens")
 COLOUR = r"\x1b\[[0-9;]*(30|43|46)m"
@@ -76,6 +78,11 @@ class Terminal:
         if until(lambda: text in self.screen(), self.patience):
             return None
         return f"the screen never showed {text!r}:\n{self.screen()}"
+
+    def matches(self, pattern):
+        if until(lambda: re.search(pattern, self.screen()), self.patience):
+            return None
+        return f"the screen never matched {pattern}:\n{self.screen()}"
 
     def close(self):
         try:
@@ -227,6 +234,50 @@ def test_hot_screen_gives_the_terminal_back(context):
             if problem or state != "0 1" or not t.screen().startswith("before\n"):
                 problems.append(f"{how}: {problem}, state {state}, screen\n{t.screen()}")
     return "\n".join(problems) or None
+
+
+def ask(server, keys):
+    """A set of each key, then so many gets as stand with it."""
+    with server.connect() as s, s.makefile("rb") as f:
+        for key, gets in keys.items():
+            s.sendall(b"set " + key + b" 0 0 5\r\nhello\r\n")
+            f.readline()
+            for _ in range(gets):
+                s.sendall(b"get " + key + b"\r\n")
+                while f.readline() != b"END\r\n":
+                    pass
+
+
+def test_mctop_on_a_terminal(context):
+    require("root", "cmd:tmux")
+    with Server(context, "memcached") as server, tempfile.TemporaryDirectory() as tmp:
+        dump = tmp + "/dump"
+        command = f"{context.memtap} mctop -p {server.pid} -o {dump}"
+        with Terminal(context, command) as t:
+            problem = t.shows("nothing yet")
+            if problem:
+                return problem
+            ask(server, {b"alpha": 40, b"beta": 7, b"\xff": 1})
+            problem = t.matches(r"(?m)^alpha +41 .*\nbeta +8 .*\n\\xff +2 ")
+            t.send("j", "Enter")
+            problem = problem or t.matches(r"(?m)^beta  \(4 bytes\)\n\ncalls   8$")
+            problem = problem or t.matches(r"(?m)^asked   get 7, set 1$") or t.shows("#\n")
+            t.send("Enter", "D")
+            problem = problem or t.shows(f"dumped to {dump}; counting starts anew")
+            ask(server, {b"gamma": 3})
+            problem = problem or t.matches(r"(?m)^gamma +4 ")
+            if "alpha" in t.screen():
+                problem = problem or "it still shows what was forgotten:\n" + t.screen()
+            t.send("q")
+            problem = problem or t.shows("left 0\n") or t.shows("icanon echo")
+            if problem:
+                return problem
+        with open(dump) as f:
+            dumps = [json.loads(line) for line in f]
+        found = [{k["key"]: k["calls"] for k in d["keys"]} for d in dumps]
+        if found != [{"alpha": 41, "beta": 8, "\\xff": 2}, {"gamma": 4}]:
+            return f"dumped was {found}"
+    return None
 
 
 def test_screen_without_terminal(context):

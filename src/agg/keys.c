@@ -118,7 +118,7 @@ static void keys_release(struct keys *k)
 struct keys *keys_new(const struct keys_options *o, struct err *e)
 {
 	struct keys *k = calloc(1, sizeof(*k));
-	u64 fixed = sizeof(*k), n;
+	u64 fixed = sizeof(*k), least, n;
 
 	if (!k) {
 		err_set(e, "no memory for the table of keys");
@@ -133,10 +133,10 @@ struct keys *keys_new(const struct keys_options *o, struct err *e)
 	n = k->o.limit > fixed ? (k->o.limit - fixed) / slot_cost(k) : 0;
 	k->n = (u32)MIN(n, SLOTS_MAX);
 	k->bytes = fixed + k->n * slot_cost(k);
+	least = fixed + SLOTS_MIN * slot_cost(k);
 	if (k->n < SLOTS_MIN) {
 		err_set(e, "%llu bytes are too few for a table of keys: it needs %llu",
-		        (unsigned long long)k->o.limit,
-		        (unsigned long long)(fixed + SLOTS_MIN * slot_cost(k)));
+		        (unsigned long long)k->o.limit, (unsigned long long)least);
 	} else if (!keys_memory(k)) {
 		err_set(e, "no memory for a table of keys of %llu bytes",
 		        (unsigned long long)k->bytes);

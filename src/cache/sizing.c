@@ -107,10 +107,13 @@ u32 sizing_curve(const struct sizing *s, struct sizing_point points[SIZING_POINT
 	curve_put(points, &n, sizing_knee(s));
 	curve_put(points, &n, sizing_share(s, 0.95));
 	curve_put(points, &n, point_at(s, end, "no more to gain"));
-	for (double power = 1; power < end; power *= 10)
-		for (u32 i = 0; i < ARRAY_SIZE(steps); i++)
-			if (power * steps[i] >= first && power * steps[i] < end)
-				curve_put(points, &n, point_at(s, power * steps[i], NULL));
+	for (u64 power = 1; (double)power < end; power *= 10)
+		for (u32 i = 0; i < ARRAY_SIZE(steps); i++) {
+			double at = (double)(power * steps[i]);
+
+			if (at >= first && at < end)
+				curve_put(points, &n, point_at(s, at, NULL));
+		}
 	return n;
 }
 

@@ -65,18 +65,21 @@ static void draw_axes(struct buf *b, const struct scale *c)
 	double step = round_up(c->entries / 8);
 	struct buf label = { 0 };
 
-	for (double hits = 0; hits <= c->hits + 1e-9; hits += c->hits > 0.5 ? 0.2 : 0.1) {
+	for (u32 percent = 0; percent <= c->hits * 100 + 0.5; percent += c->hits > 0.5 ? 20 : 10) {
+		double y = y_of(c, percent / 100.0);
+
 		buf_reset(&label);
-		buf_printf(&label, "%.0f %%", hits * 100);
-		line(b, LEFT, y_of(c, hits), WIDTH - RIGHT, y_of(c, hits), "stroke=\"#ddd\"");
-		text(b, LEFT - 8, y_of(c, hits) + 4, "end", TEXT, buf_text(&label));
+		buf_printf(&label, "%u %%", percent);
+		line(b, LEFT, y, WIDTH - RIGHT, y, "stroke=\"#ddd\"");
+		text(b, LEFT - 8, y + 4, "end", TEXT, buf_text(&label));
 	}
-	for (double entries = 0; entries <= c->entries; entries += step) {
+	for (u32 i = 0; i * step <= c->entries; i++) {
+		double x = x_of(c, i * step);
+
 		buf_reset(&label);
-		sizing_print_count(&label, entries);
-		line(b, x_of(c, entries), HEIGHT - BOTTOM, x_of(c, entries), HEIGHT - BOTTOM + 5,
-		     "stroke=\"#888\"");
-		text(b, x_of(c, entries), HEIGHT - BOTTOM + 20, "middle", TEXT, buf_text(&label));
+		sizing_print_count(&label, i * step);
+		line(b, x, HEIGHT - BOTTOM, x, HEIGHT - BOTTOM + 5, "stroke=\"#888\"");
+		text(b, x, HEIGHT - BOTTOM + 20, "middle", TEXT, buf_text(&label));
 	}
 	line(b, LEFT, HEIGHT - BOTTOM, WIDTH - RIGHT, HEIGHT - BOTTOM, "stroke=\"#888\"");
 	text(b, (LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - BOTTOM + 44, "middle", TEXT,

@@ -202,7 +202,8 @@ static void test_sizes(void **state)
 	double most = shards_hits_most(s);
 
 	(void)state;
-	for (double part = 0.1; part < 1; part += 0.1) {
+	for (u32 tenth = 1; tenth < 10; tenth++) {
+		double part = tenth / 10.0;
 		double n = shards_entries(s, part), bytes = shards_bytes(s, part);
 
 		assert_true(distance(lru_hits(&t, (u64)n, false), part * most) < 0.01);

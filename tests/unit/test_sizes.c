@@ -58,7 +58,8 @@ static void check_quantiles(u64 (*number)(u64 i), u32 n)
 		sizes_add_coarse(coarse, sizes_coarse(all[i]), 1);
 	}
 	qsort(all, n, sizeof(*all), by_number);
-	for (double share = 0.01; share < 1; share += 0.01) {
+	for (u32 percent = 1; percent < 100; percent++) {
+		double share = percent / 100.0;
 		double wanted = share * n;
 		u64 at = (u64)wanted + (wanted > (double)(u64)wanted);
 

@@ -75,7 +75,7 @@ CORE_OBJ := $(patsubst tests/core/%.c,$(BUILD)/tests/core/%.o,$(wildcard tests/c
 	    $(BUILD)/tests/core/made.bpf.eb.o $(BUILD)/tests/core/target.eb.o
 
 # Targets that fetch what they need first: then nothing is compiled before set-up is done.
-SETUP_demo := build
+SETUP_demo := build demo
 SETUP_check := build test
 SETUP_run-check := build test
 SETUP_vm-check := build test vm
@@ -228,13 +228,14 @@ $(BUILD)/tests/progs/namespaces: tests/run/progs/namespaces.cc Makefile | $(READ
 # ---- demo, tests -----------------------------------------------------------------------------
 
 .PHONY: demo check unit-check run-check vm-check tests
-## make demo      trace a small LRU cache with one line and draw the sizes it stores
-demo: $(BUILD)/memtap $(EXAMPLES)
+## make demo      trace a small LRU cache with one line, draw the sizes it stores; then mctop
+demo: $(BUILD)/memtap $(EXAMPLES) $(BUILD)/tests/progs/cacheload
 	@echo "memtap -e 'uprobe:./itest:cache_insert {@bytes=lhist(arg2, 0 , 16384, 128)}'" \
 		"-c './itest 100'"
 	@cd $(BUILD)/examples && $(abspath $(BUILD))/memtap \
 		-e 'uprobe:./itest:cache_insert {@bytes=lhist(arg2, 0 , 16384, 128)}' \
 		-c './itest 100'
+	@scripts/demo-cache $(BUILD)/memtap $(BUILD)/tests/progs/cacheload
 
 tests: all $(UNIT) $(REPLAY) $(CORE_OBJ) $(EXAMPLES) $(PROGS) $(GO_PROG) $(BUILD)/tests/lab_run \
        $(BUILD)/tests/hot_demo

@@ -305,3 +305,16 @@ def test_mcsnoop_filters(context):
             if keys != expected:
                 return shown(f"{options}: {keys}, not {expected}", out, err)
     return None
+
+
+def test_demo_cache(context):
+    """What `make demo` shows of mctop: the hot keys of a server that is gone afterwards."""
+    require("cmd:memcached", "kernel:5.17")
+    script = os.path.join(os.path.dirname(__file__), "../../scripts/demo-cache")
+    p = subprocess.run([script, context.memtap, context.progs + "/cacheload", "1"],
+                       stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                       timeout=120 * context.factor, check=False)
+    head = re.search(r"^[\d:]+ memcached (\d+): ", p.stdout, re.M)
+    if p.returncode or not head or not re.search(r"^key:0 +\d+ ", p.stdout, re.M):
+        return shown(f"status {p.returncode}", p.stdout, p.stderr)
+    return "the server is still there" if os.path.exists("/proc/" + head[1]) else None

@@ -89,6 +89,14 @@ SETUP += vm
 endif
 READY := $(if $(SETUP),setup)
 
+# Commands and screens wait for people: there, less to read at a start counts for more than speed.
+# What dumps all of a kernel's types does not.
+ifndef SAN
+SMALL := $(filter src/cmd/% src/ui/%,$(SRC))
+SMALL := $(filter-out src/cmd/c_% src/cmd/cmd_btf_%,$(SMALL))
+$(SMALL:src/%.c=$(BUILD)/obj/%.o): OPT += -Os
+endif
+
 # ---- building --------------------------------------------------------------------------------
 
 .PHONY: all setup help

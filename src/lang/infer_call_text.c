@@ -122,8 +122,7 @@ const struct type *infer_call_iovec(struct infer *in, struct node *n)
 	static const char *const what[] = { "the address of iovec()", "the count of iovec()",
 		                            "the length of iovec()" };
 	u32 max = in->config->max_strlen / 8 * 8;
-	s64 each = 0;
-	bool known;
+	struct node *bytes = infer_arg(n, 3);
 
 	for (u32 i = 0; i < ARRAY_SIZE(what); i++) {
 		struct node *a = infer_arg(n, i);
@@ -133,10 +132,11 @@ const struct type *infer_call_iovec(struct infer *in, struct node *n)
 			infer_error(in, a->loc, "%s can not be '%s'", what[i],
 			            type_name(in->arena, t));
 	}
-	infer_value(in, infer_arg(n, 3));
-	known = infer_literal_int(in, n, 3, &each);
-	if (!known || each < 1 || each > max - PIECE_HEAD)
-		return infer_error(in, infer_arg(n, 3)->loc,
+	if (!infer_integer(in, bytes, "the size of a piece"))
+		return NULL;
+	if (bytes->kind != NODE_INT || (s64)bytes->integer.value < 1 ||
+	    (s64)bytes->integer.value > max - PIECE_HEAD)
+		return infer_error(in, bytes->loc,
 		                   "iovec() needs a number from 1 to %u: bytes of each piece",
 		                   max - PIECE_HEAD);
 	return type_buf(in->arena, max);

@@ -345,6 +345,12 @@ static const struct type *branch(struct infer *in, struct node *n, const struct 
 	return t;
 }
 
+/* A branch of `if`, not of `?:`, without a value. The other one may have become a constant. */
+static bool has_no_value(const struct node *n, const struct type *t)
+{
+	return t->kind == TYPE_NONE && (n->kind == NODE_BLOCK || n->kind == NODE_TERNARY);
+}
+
 static const struct type *ternary(struct infer *in, struct node *n)
 {
 	struct node *yes = n->ternary.yes ? n->ternary.yes : n->ternary.cond;
@@ -359,7 +365,7 @@ static const struct type *ternary(struct infer *in, struct node *n)
 		return a ? a : b;
 	if (a->kind == TYPE_NONE && b->kind == TYPE_NONE)
 		return &type_none;
-	if (yes->kind == NODE_BLOCK && (a->kind == TYPE_NONE || b->kind == TYPE_NONE))
+	if (has_no_value(yes, a) || has_no_value(n->ternary.no, b))
 		return &type_none;
 	if (yes->kind == NODE_INT && n->ternary.no->kind != NODE_INT)
 		both = infer_unify_node(in, b, yes);

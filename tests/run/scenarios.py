@@ -468,6 +468,16 @@ def test_kill_9_leaves_a_held_command_running(context):
 
 
 def test_interrupt_ends_a_held_command_too(context):
+    """At once: of three times on a busy machine, at least one."""
+    took = [interrupted_held_command(context) for _ in range(3)]
+    wrong = [t for t in took if isinstance(t, str)]
+    if wrong:
+        return wrong[0]
+    return None if min(took) < 0.9 * context.factor else f"it took {took} s to end"
+
+
+def interrupted_held_command(context):
+    """The seconds from SIGINT to the end, or what went wrong."""
     run = held(context, context.progs + "/sizes loop")
     if not run.attached(20 * context.factor):
         run.kill()
@@ -479,8 +489,7 @@ def test_interrupt_ends_a_held_command_too(context):
     if os.path.exists(f"/proc/{child}/exe"):
         os.kill(child, signal.SIGKILL)
         return shown("the command still runs", out, err)
-    took = time.monotonic() - start
-    return None if took < 0.9 * context.factor else f"it took {took:.1f} s to end"
+    return time.monotonic() - start
 
 
 def test_many_probes_end_together(context):
@@ -495,7 +504,7 @@ def test_many_probes_end_together(context):
     run.process.send_signal(signal.SIGINT)
     out, err, status = run.finish(20 * context.factor)
     took = time.monotonic() - start
-    if status == 0 and probes > 50 and took < 1.5 * context.factor:
+    if status == 0 and probes > 50 and took < 0.04 * probes * context.factor:
         return None
     return shown(f"{probes} probes took {took:.2f} s to end, status {status}", out, err)
 

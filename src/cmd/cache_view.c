@@ -55,3 +55,25 @@ const char *cache_view_text(struct arena *a, const struct urecord *r, const u8 *
 	return arena_strndup(a, (const char *)bytes + f->off,
 	                     strnlen((const char *)bytes + f->off, f->type->size));
 }
+
+static const struct {
+	const char *name, *note; /* NULL: nothing to be said */
+} ways[] = {
+	{ "syscalls", NULL },
+	{ "usdt",
+	  "by USDT probes latencies are not known; increments, decrements and deletes are seen\n"
+	  "      where the key was found, mg where it was not, touch hardly: mctop --help" },
+};
+
+bool cache_view_via(const char *via, const struct view_of *of, struct err *e)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(ways); i++) {
+		if (strcmp(via, ways[i].name) != 0)
+			continue;
+		if (ways[i].note)
+			view_say(of, ways[i].note);
+		return true;
+	}
+	err_set(e, "commands can not be taken by '%s'", via);
+	return err_hint(e, "syscalls or usdt");
+}

@@ -13,5 +13,7 @@ bool cache_view_find(struct arena *a, u32 *pid, struct err *e);
 u64 cache_view_number(const struct urecord *r, const u8 *bytes, const char *name);
 const char *cache_view_text(struct arena *a, const struct urecord *r, const u8 *bytes,
                             const char *name);
+/* The way commands are taken by, as --via names it. Says what can not be known by it. */
+bool cache_view_via(const char *via, const struct view_of *of, struct err *e);
 
 #endif

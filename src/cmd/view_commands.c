@@ -26,7 +26,7 @@ struct commands_view {
 	regex_t regex;
 	bool has_regex;
 	u64 pid, count, printed, min_latency; /* ns */
-	const char *key, *command, *client;
+	const char *via, *key, *command, *client;
 	bool misses, json;
 	u64 offset; /* from CLOCK_MONOTONIC to the time of day */
 };
@@ -192,6 +192,7 @@ static void read_options(struct commands_view *v, const struct urecord *r, const
 	v->count = cache_view_number(r, bytes, "commands");
 	v->min_latency = cache_view_number(r, bytes, "min_latency") * 1000;
 	v->misses = cache_view_number(r, bytes, "miss");
+	v->via = cache_view_text(&v->arena, r, bytes, "via");
 	v->key = cache_view_text(&v->arena, r, bytes, "key");
 	v->command = cache_view_text(&v->arena, r, bytes, "command");
 	v->client = cache_view_text(&v->arena, r, bytes, "client");
@@ -202,7 +203,7 @@ static bool record(void *ctx, const struct view_of *of, const struct urecord *r,
 	struct commands_view *v = ctx;
 
 	v->of = *of;
-	if (v->feed.wire && cache_feed_record(&v->feed, r, bytes))
+	if (v->feed.wire && cache_feed_record(&v->feed, of, r, bytes))
 		return true;
 	if (!view_field(r, "commands"))
 		return false;
@@ -215,7 +216,8 @@ static bool start(void *ctx, const struct view_of *of, struct err *e)
 	struct commands_view *v = ctx;
 	struct wire_options o = { .command = on_command, .ctx = v };
 
-	if (!prepare_key(v, e) || !cache_feed_open(&v->feed, (u32)v->pid, &o, e))
+	if (!cache_view_via(v->via, of, e) || !prepare_key(v, e) ||
+	    !cache_feed_open(&v->feed, (u32)v->pid, &o, e))
 		return false;
 	v->view.fd = v->feed.fd;
 	v->offset = now_ns(CLOCK_REALTIME) - now_ns(CLOCK_MONOTONIC);
@@ -275,7 +277,7 @@ static struct view *open_view(bool json)
 	if (!v)
 		abort();
 	v->json = json;
-	v->key = v->command = v->client = "";
+	v->via = v->key = v->command = v->client = "";
 	v->feed.fd = -1;
 	v->feed.look = UINT64_MAX;
 	v->view = (struct view){ .start = start,

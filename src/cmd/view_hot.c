@@ -24,7 +24,7 @@
 
 struct options {
 	u64 pid, rows, interval, count, memory;
-	const char *sort, *alert, *dump, *delimiters;
+	const char *via, *sort, *alert, *dump, *delimiters;
 	bool csv, fold, hide, check, stream;
 };
 
@@ -68,6 +68,7 @@ static void read_options(struct hot_view *v, const struct urecord *r, const u8 *
 		.interval = cache_view_number(r, bytes, "interval"),
 		.count = cache_view_number(r, bytes, "count"),
 		.memory = cache_view_number(r, bytes, "memory"),
+		.via = cache_view_text(a, r, bytes, "via"),
 		.sort = cache_view_text(a, r, bytes, "sort"),
 		.alert = cache_view_text(a, r, bytes, "alert"),
 		.dump = cache_view_text(a, r, bytes, "dump"),
@@ -158,8 +159,8 @@ static bool start(void *ctx, const struct view_of *of, struct err *e)
 		v->form = REPORT_CSV;
 	v->o.interval = MAX(v->o.interval, 1);
 	v->rows = calloc(MAX(v->o.rows, 1), sizeof(*v->rows));
-	if (!v->rows || !read_alert(v, e) || !read_sort(v, e) || !make_hot(v, e) ||
-	    !cache_feed_open(&v->feed, (u32)v->o.pid, &o, e) || !open_dump(v, e))
+	if (!v->rows || !cache_view_via(v->o.via, of, e) || !read_alert(v, e) || !read_sort(v, e) ||
+	    !make_hot(v, e) || !cache_feed_open(&v->feed, (u32)v->o.pid, &o, e) || !open_dump(v, e))
 		return false;
 	v->view.fd = v->feed.fd;
 	v->on_screen = v->form == REPORT_TEXT && !v->o.stream && !v->alert && !v->o.count &&
@@ -274,7 +275,7 @@ static bool record(void *ctx, const struct view_of *of, const struct urecord *r,
 	struct hot_view *v = ctx;
 
 	v->of = *of;
-	if (v->feed.wire && cache_feed_record(&v->feed, r, bytes))
+	if (v->feed.wire && cache_feed_record(&v->feed, of, r, bytes))
 		return true;
 	if (!view_field(r, "rows"))
 		return false;

@@ -148,8 +148,8 @@ static void walk_variant(struct infer *in, struct variant *v, struct variant_var
 	in->implicit.cap = vars->cap;
 	if (v->pred)
 		infer_condition(in, v->pred, "a predicate");
-	v->ruled_out = v->pred && v->pred->kind == NODE_INT && v->pred->integer.is_answer &&
-	               !v->pred->integer.value;
+	v->ruled_out |= v->pred && v->pred->kind == NODE_INT && v->pred->integer.is_answer &&
+	                !v->pred->integer.value;
 	if (!v->ruled_out)
 		infer_block(in, v->body);
 	*vars = (struct variant_vars){ in->implicit.v, in->implicit.n, in->implicit.cap };

@@ -81,7 +81,7 @@ const struct type *infer_call_has_probe(struct infer *in, struct node *n)
 
 	if (!text)
 		return NULL;
-	has = targets_has(in->arena, in->config, in->world, text, &problem);
+	has = targets_has(in->script, in->config, in->world, text, &problem);
 	if (problem)
 		return infer_error(in, infer_arg(n, 0)->loc, "has_probe() needs a probe: %s",
 		                   problem);

@@ -48,8 +48,9 @@ void config_offer(struct near *n);
 /* targets.c: attach points -> variants, asking the world. */
 bool targets_expand(struct script *s, const struct config *c, struct world *w, struct diags *d);
 /* True when a probe written as `text` can be attached as far as is known without trying; nothing
- * that would stand in for it counts. *problem is set when it is no probe at all. */
-bool targets_has(struct arena *a, const struct config *c, struct world *w, const char *text,
+ * that would stand in for it counts. *problem is set when it is no probe at all. The options are
+ * those of `in`. */
+bool targets_has(struct script *in, const struct config *c, struct world *w, const char *text,
 		 const char **problem);
 /* The i-th event of SOFTWARE or HARDWARE, for listings; NULL behind the last. */
 const char *targets_counter_name(enum attach_kind kind, u32 i);
@@ -61,7 +62,7 @@ bool script_option_name(struct arena *a, struct str text, struct script_option *
 /* The options as text, a line each. */
 void script_options_usage(struct buf *b, const struct script *s);
 /* predicate.c: true when a predicate, as parsed, is false because of options alone: getopt("name"),
- * '!', '&&' and '||' of them. Then its probes need not exist. */
+ * getopt("name", "text") == "other", '!', '&&' and '||' of them. Then its probes need not exist. */
 bool predicate_rules_out(const struct world *w, const struct node *pred);
 /* infer.c: names, types, constants. */
 bool infer_script(struct script *s, const struct config *c, struct world *w, struct diags *d);

@@ -14,23 +14,56 @@ static enum answer answer_not(enum answer a)
 	return a == ANSWER_LATER ? a : a == ANSWER_YES ? ANSWER_NO : ANSWER_YES;
 }
 
+static bool is_getopt(const struct node *n)
+{
+	return n->kind == NODE_CALL && n->call.f && n->call.f->id == FUNC_GETOPT && n->call.args &&
+	       n->call.args->kind == NODE_STRING;
+}
+
+/* The option that a call of getopt() is about; NULL when it is not given. */
+static const struct world_option *given(const struct world *w, const struct node *n)
+{
+	struct str letter, name = str_cut(n->call.args->string, '|', &letter);
+
+	for (u32 i = 0; i < w->n_options; i++)
+		if (str_is(name, w->options[i].name))
+			return &w->options[i];
+	return NULL;
+}
+
 /* getopt("name"), false without the option */
 static enum answer answer_call(const struct world *w, const struct node *n)
 {
-	const struct node *name = n->call.args;
-	struct str long_name, letter;
+	const struct world_option *o;
+	const struct node *standard;
 
-	if (!n->call.f || n->call.f->id != FUNC_GETOPT || !name || name->kind != NODE_STRING)
+	if (!is_getopt(n))
 		return ANSWER_LATER;
-	if (name->next && (name->next->kind != NODE_INT || !name->next->type ||
-	                   name->next->type->kind != TYPE_BOOL || name->next->integer.value))
+	standard = n->call.args->next;
+	if (standard && (standard->kind != NODE_INT || !standard->type ||
+	                 standard->type->kind != TYPE_BOOL || standard->integer.value))
 		return ANSWER_LATER;
-	long_name = str_cut(name->string, '|', &letter);
-	for (u32 i = 0; i < w->n_options; i++)
-		if (str_is(long_name, w->options[i].name))
-			return !w->options[i].value || !strcmp(w->options[i].value, "true") ||
-			       !strcmp(w->options[i].value, "1");
-	return ANSWER_NO;
+	o = given(w, n);
+	if (!o)
+		return ANSWER_NO;
+	return !o->value || !strcmp(o->value, "true") || !strcmp(o->value, "1");
+}
+
+/* getopt("name", "text") == "text", and != */
+static enum answer answer_compare(const struct world *w, const struct node *n)
+{
+	const struct node *call = n->binary.left, *text = n->binary.right, *standard;
+	const struct world_option *o;
+	bool same;
+
+	if (!is_getopt(call) || text->kind != NODE_STRING)
+		return ANSWER_LATER;
+	standard = call->call.args->next;
+	o = given(w, call);
+	if (!standard || standard->kind != NODE_STRING || (o && !o->value))
+		return ANSWER_LATER;
+	same = o ? str_is(text->string, o->value) : str_eq(text->string, standard->string);
+	return same == (n->binary.op == OP_EQ);
 }
 
 static enum answer answer(const struct world *w, const struct node *n)
@@ -41,6 +74,8 @@ static enum answer answer(const struct world *w, const struct node *n)
 		return answer_call(w, n);
 	if (n->kind == NODE_UNARY && n->unary.op == OP_NOT)
 		return answer_not(answer(w, n->unary.e));
+	if (n->kind == NODE_BINARY && (n->binary.op == OP_EQ || n->binary.op == OP_NE))
+		return answer_compare(w, n);
 	if (n->kind != NODE_BINARY || (n->binary.op != OP_LAND && n->binary.op != OP_LOR))
 		return ANSWER_LATER;
 	left = answer(w, n->binary.left);

@@ -12,6 +12,7 @@
  */
 #include "lang/targets.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -262,7 +263,7 @@ static const char *attach_text(const struct targets *t, const struct attach *a)
 	return arena_strndup(t->arena, t->diags->source->text + a->loc.off, a->loc.len);
 }
 
-/* ---- parts with positional parameters ----------------------------------------------------- */
+/* ---- parts with positional parameters and options ----------------------------------------- */
 
 /* Appends the parameter at p ("$1..."); returns what follows it, NULL after an error or when it is not
  * given to a script that has options. */
@@ -291,6 +292,30 @@ static const char *put_param(struct targets *t, u32 i, struct buf *b, const char
 	return end;
 }
 
+/* "$name", when the script has such an option: its value, or its default. Anything else is part of
+ * a path or of a symbol. */
+static const char *put_option(struct targets *t, struct buf *b, const char *p)
+{
+	size_t n = 1;
+	struct str name;
+	const char *value = NULL;
+
+	while (isalnum((unsigned char)p[n]) || p[n] == '_')
+		n++;
+	name = (struct str){ p + 1, (u32)n - 1 };
+	for (u32 i = 0; i < t->script->options.n; i++)
+		if (str_is(name, t->script->options.v[i].name))
+			value = t->script->options.v[i].standard;
+	for (u32 i = 0; value && i < t->world->n_options; i++)
+		if (str_is(name, t->world->options[i].name) && t->world->options[i].value)
+			value = t->world->options[i].value;
+	if (value)
+		buf_puts(b, value);
+	else
+		buf_add(b, p, n);
+	return p + n;
+}
+
 static const char *expand_part(struct targets *t, u32 i)
 {
 	struct str raw = t->attach->parts.v[i];
@@ -302,6 +327,8 @@ static const char *expand_part(struct targets *t, u32 i)
 	while (p && *p) {
 		if (p[0] == '$' && p[1] >= '0' && p[1] <= '9')
 			p = put_param(t, i, &b, p);
+		else if (p[0] == '$')
+			p = put_option(t, &b, p);
 		else
 			buf_putc(&b, *p++);
 	}
@@ -535,7 +562,10 @@ static void expand_probe(struct targets *t, struct probe *p)
 	t->forgiving = p->attaches->next && !t->config->missing_probes_set;
 	t->n_missing = 0;
 	if (p->pred && predicate_rules_out(t->world, p->pred)) {
-		vec_add(t->arena, &p->variants, arena_new(t->arena, struct variant));
+		struct variant *off = arena_new(t->arena, struct variant);
+
+		off->ruled_out = true;
+		vec_add(t->arena, &p->variants, off);
 		attaches = NULL;
 	}
 	for (struct attach *a = attaches; a; a = a->next) {
@@ -595,9 +625,10 @@ bool targets_expand(struct script *s, const struct config *c, struct world *w, s
 	return d->n_errors == errors;
 }
 
-bool targets_has(struct arena *a, const struct config *c, struct world *w, const char *text,
+bool targets_has(struct script *in, const struct config *c, struct world *w, const char *text,
                  const char **problem)
 {
+	struct arena *a = in->arena;
 	struct source source = { .name = "has_probe", .text = arena_printf(a, "%s { }", text) };
 	struct script s = { .arena = a, .source = &source };
 	struct diags d = { .arena = a, .source = &source };
@@ -610,6 +641,8 @@ bool targets_has(struct arena *a, const struct config *c, struct world *w, const
 		*problem = d.list.v[0].text;
 		return false;
 	}
+	s.options.v = in->options.v;
+	s.options.n = in->options.n;
 	t.probe = s.probes;
 	t.attach = s.probes->attaches;
 	if (t.attach->or_else || t.attach->next || s.probes->next) {

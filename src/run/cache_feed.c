@@ -16,12 +16,29 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/hash.h"
+
 #define LOOK_EVERY 50000000ull /* ns between two looks for a server that is gone */
 
-enum { ASKED, PIECES, CONN, AT, TIME, TOTAL, FAMILY, PORT, FROM, BYTES, N_FIELDS };
+enum {
+	ASKED,
+	PIECES,
+	CONN,
+	AT,
+	TIME,
+	TOTAL,
+	FAMILY,
+	PORT,
+	FROM,
+	BYTES,
+	COMMAND,
+	ITEM,
+	KEY,
+};
 
-static const char *const field_names[N_FIELDS] = { "asked", "pieces", "conn", "at",   "time",
-	                                           "total", "family", "port", "from", "bytes" };
+static const char *const field_names[FEED_FIELDS] = { "asked",   "pieces", "conn", "at",   "time",
+	                                              "total",   "family", "port", "from", "bytes",
+	                                              "command", "item",   "key" };
 
 bool cache_feed_open(struct cache_feed *f, u32 pid, const struct wire_options *o, struct err *e)
 {
@@ -31,6 +48,7 @@ bool cache_feed_open(struct cache_feed *f, u32 pid, const struct wire_options *o
 	f->fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (f->fd < 0)
 		return err_sys(e, errno, "can not watch process %u", pid);
+	f->o = *o;
 	f->wire = wire_new(o);
 	return true;
 }
@@ -46,35 +64,39 @@ void cache_feed_close(struct cache_feed *f)
 
 /* ---- records ---------------------------------------------------------------------------------- */
 
-static bool known_record(struct cache_feed *f, const struct urecord *r)
+/* NULL when it is not one of the probes'. */
+static const struct feed_record *known_record(struct cache_feed *f, const struct urecord *r)
 {
-	if (f->record == r)
-		return true;
-	if (r->action != ACTION_PRINTF || !view_field(r, "asked") || !view_field(r, "bytes"))
-		return false;
-	for (u32 i = 0; i < N_FIELDS; i++)
-		f->fields[i] = view_field(r, field_names[i]);
-	f->record = r;
-	return true;
+	struct feed_record *k = &f->records[hash_mix((uintptr_t)r) % ARRAY_SIZE(f->records)];
+
+	if (k->record == r)
+		return k;
+	if (r->action != ACTION_PRINTF || !view_field(r, "time") ||
+	    !view_field(r, view_field(r, "asked") ? "bytes" : "key"))
+		return NULL;
+	for (u32 i = 0; i < FEED_FIELDS; i++)
+		k->fields[i] = view_field(r, field_names[i]);
+	k->record = r;
+	return k;
 }
 
 /* A field that the script does not have is 0. */
-static u64 word(const struct cache_feed *f, u32 i, const u8 *bytes)
+static u64 word(const struct feed_record *k, u32 i, const u8 *bytes)
 {
 	u64 value = 0;
 
-	if (f->fields[i])
-		memcpy(&value, bytes + f->fields[i]->off, 8);
+	if (k->fields[i])
+		memcpy(&value, bytes + k->fields[i]->off, 8);
 	return value;
 }
 
 /* An address rests as a word with its family and 16 bytes. */
-static void read_client(const struct cache_feed *f, const u8 *bytes, struct client *c)
+static void read_client(const struct feed_record *k, const u8 *bytes, struct client *c)
 {
-	const struct field *from = f->fields[FROM];
+	const struct field *from = k->fields[FROM];
 
-	c->family = (u32)word(f, FAMILY, bytes);
-	c->port = (u32)word(f, PORT, bytes);
+	c->family = (u32)word(k, FAMILY, bytes);
+	c->port = (u32)word(k, PORT, bytes);
 	if (!from || from->type->kind != TYPE_INET)
 		return;
 	if (c->family == AF_INET)
@@ -83,23 +105,73 @@ static void read_client(const struct cache_feed *f, const u8 *bytes, struct clie
 		memcpy(c->address, bytes + from->off + 8, 16);
 }
 
-bool cache_feed_record(struct cache_feed *f, const struct urecord *r, const u8 *bytes)
+static void take_bytes(struct cache_feed *f, const struct feed_record *k, const u8 *bytes)
 {
 	struct wire_event e = { 0 };
 
-	if (!known_record(f, r))
-		return false;
-	e.asked = word(f, ASKED, bytes);
-	e.pieces = word(f, PIECES, bytes);
-	e.conn = word(f, CONN, bytes);
-	e.at = (u32)word(f, AT, bytes);
-	e.time = word(f, TIME, bytes);
-	e.total = word(f, TOTAL, bytes);
-	read_client(f, bytes, &e.from);
-	e.placed = f->fields[AT] && (e.from.family == AF_INET || e.from.family == AF_INET6);
-	e.bytes = bytes + f->fields[BYTES]->off + 8;
-	e.n = (u32)word(f, BYTES, bytes);
+	e.asked = word(k, ASKED, bytes);
+	e.pieces = word(k, PIECES, bytes);
+	e.conn = word(k, CONN, bytes);
+	e.at = (u32)word(k, AT, bytes);
+	e.time = word(k, TIME, bytes);
+	e.total = word(k, TOTAL, bytes);
+	read_client(k, bytes, &e.from);
+	e.placed = k->fields[AT] && (e.from.family == AF_INET || e.from.family == AF_INET6);
+	e.bytes = bytes + k->fields[BYTES]->off + 8;
+	e.n = (u32)word(k, BYTES, bytes);
 	wire_event(f->wire, &e);
+}
+
+/* The item that a probe of memcached tells the size of: with a line's end behind the value, -1 for
+ * none. Probes that tell none are passed when the key was found; that of cas does not say. */
+static void read_item(const struct feed_record *k, const u8 *bytes, struct command *c)
+{
+	s64 item = (s64)word(k, ITEM, bytes);
+
+	c->outcome = OUTCOME_HIT;
+	if (!k->fields[ITEM])
+		return;
+	c->sized = item >= 0;
+	c->size = item > 2 ? (u64)item - 2 : 0;
+	if (item < 0)
+		c->outcome = OUTCOME_MISS;
+	else if (c->op == OP_CAS)
+		c->outcome = OUTCOME_UNKNOWN;
+}
+
+/* "usdt:PATH:memcached:command__get" */
+static void take_command(struct cache_feed *f, const struct view_of *v, const struct feed_record *k,
+                         const u8 *bytes)
+{
+	u64 probe = word(k, COMMAND, bytes);
+	const char *name = probe < v->unit->probe_names.n ? v->unit->probe_names.v[probe] : "";
+	const char *end = strrchr(name, '_');
+	struct command c = { .started = word(k, TIME, bytes), .first = true };
+	struct client from = { 0 };
+
+	c.op = op_find(str_of(end ? end + 1 : name));
+	if (c.op == OPS)
+		c.op = OP_OTHER;
+	c.verb = op_name(c.op);
+	c.key.p = (const char *)bytes + k->fields[KEY]->off + 8;
+	c.key_size = (u32)word(k, KEY, bytes);
+	c.key.n = MIN(c.key_size, PROTO_KEY_MAX);
+	read_item(k, bytes, &c);
+	read_client(k, bytes, &from);
+	f->o.command(f->o.ctx, &c, &from);
+}
+
+bool cache_feed_record(struct cache_feed *f, const struct view_of *v, const struct urecord *r,
+                       const u8 *bytes)
+{
+	const struct feed_record *k = known_record(f, r);
+
+	if (!k)
+		return false;
+	if (k->fields[BYTES])
+		take_bytes(f, k, bytes);
+	else
+		take_command(f, v, k, bytes);
 	return true;
 }
 

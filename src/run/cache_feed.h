@@ -5,6 +5,8 @@
  *
  * A script's records are known by the names of their fields (see tools/mctop.bt):
  *   asked, pieces, conn, at, time, total, family, port, from, bytes   what one call moved
+ *   command, item, time, family, port, from, key                      a command, by a static probe:
+ *                                                                     `command` is the probe
  */
 #ifndef RUN_CACHE_FEED_H
 #define RUN_CACHE_FEED_H
@@ -13,24 +15,32 @@
 #include "run/servers.h"
 #include "run/view.h"
 
+#define FEED_FIELDS 13u
+
+/* Where the fields of one kind of record are. */
+struct feed_record {
+	const struct urecord *record;
+	const struct field *fields[FEED_FIELDS];
+};
+
 struct cache_feed {
 	struct wire *wire;
+	struct wire_options o;
 	struct arena arena;
 	struct server server;
 	int fd;     /* readable when the server has ended; -1: it has, and is looked for */
 	u64 lost;   /* events lost, by the last count */
 	u64 look;   /* CLOCK_MONOTONIC nanoseconds at which to look for it again */
 	u32 starts; /* times the server was found again */
-	/* Fields of the last kind of record. */
-	const struct urecord *record;
-	const struct field *fields[10];
+	struct feed_record records[64]; /* those that were seen, by address */
 };
 
 /* `pid`: the server. False when there is no such process. */
 bool cache_feed_open(struct cache_feed *f, u32 pid, const struct wire_options *o, struct err *e);
 void cache_feed_close(struct cache_feed *f);
 /* True when the record was one of the probes'. */
-bool cache_feed_record(struct cache_feed *f, const struct urecord *r, const u8 *bytes);
+bool cache_feed_record(struct cache_feed *f, const struct view_of *v, const struct urecord *r,
+                       const u8 *bytes);
 /* The server's descriptor is readable. */
 void cache_feed_ended(struct cache_feed *f, const struct view_of *v);
 /* To be called when it is time, and cheap otherwise. */

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import tempfile
 
+from lib import machine
 from run.cases import Run
 from run.scenarios import require, shown, until
 
@@ -33,13 +34,15 @@ def answers(where):
 class Server:
     """memcached or redis-server on a loopback port, or a unix socket, of its own."""
 
-    def __init__(self, context, kind, port=None, path=None):
+    def __init__(self, context, kind, port=None, path=None, program=None):
         require("cmd:" + kind, "kernel:5.17")
         self.kind, self.port, self.path = kind, port or free_port(), path
         where = ["-s", path] if path else ["-l", "127.0.0.1", "-p", str(self.port)]
         argv = {"memcached": ["memcached", "-u", "root", "-U", "0", "-t", "2"] + where,
                 "redis-server": ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1",
                                  "--save", "", "--appendonly", "no"]}[kind]
+        if program:
+            argv[0] = program
         self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                         stderr=subprocess.DEVNULL)
         self.pid = self.process.pid
@@ -89,8 +92,8 @@ def ended(context, run):
     return run.finish(60 * context.factor)
 
 
-def compare(keys, expected):
-    """What mctop says of keys and what the load says."""
+def compare(keys, expected, timed=True):
+    """What mctop says of keys and what the load says. Timed: latencies are known."""
     problems = []
     found = {k["key"]: k for k in keys}
     if set(found) != set(expected):
@@ -104,16 +107,16 @@ def compare(keys, expected):
         told = (k["calls"], commands.get("get", 0), k["hits"], k["misses"], commands.get("set", 0))
         if told != (gets + sets, gets, hits + sets, misses, sets):
             problems.append(f"{key}: {told}, the load says {(gets, hits, misses, sets)}")
-        if gets and not k["p99_us"] > 0:
-            problems.append(f"{key}: no latency")
+        if gets and bool(k["p99_us"]) != timed:
+            problems.append(f"{key}: latency {k['p99_us']}")
         if k["error"]:
             problems.append(f"{key}: error {k['error']}")
     return problems
 
 
-def counts(context, kind, protocol, *options):
-    with Server(context, kind) as s, \
-            tool(context, "mctop", "-p", str(s.pid), "--check", "--json", "-r", "50",
+def counts(context, kind, protocol, *options, program=None, via="syscalls"):
+    with Server(context, kind, program=program) as s, \
+            tool(context, "mctop", "-p", str(s.pid), "--check", "--json", "-r", "50", "--via", via,
                  "3600") as run:
         expected = load(context, s, "-P", protocol, "-n", "1500", "-k", "30", "-v", "40", *options)
         out, err, status = ended(context, run)
@@ -121,7 +124,7 @@ def counts(context, kind, protocol, *options):
     if status or len(lines) != 2:
         return shown(f"status {status}, {len(lines)} objects", out, err)
     last, check = lines
-    problems = compare(last["keys"], expected)
+    problems = compare(last["keys"], expected, via == "syscalls")
     total = last["total"]
     if total["lost_events"] or total["lost_commands"]:
         problems.append("something was lost")
@@ -318,3 +321,70 @@ def test_demo_cache(context):
     if p.returncode or not head or not re.search(r"^key:0 +\d+ ", p.stdout, re.M):
         return shown(f"status {p.returncode}", p.stdout, p.stderr)
     return "the server is still there" if os.path.exists("/proc/" + head[1]) else None
+
+
+# ---- other ways than system calls ------------------------------------------------------------
+
+
+def with_probes():
+    require("memcached-usdt")
+    return machine.memcached_usdt()
+
+
+def test_mctop_usdt(context):
+    """Multi-gets of a server with probes, and its own counters."""
+    return counts(context, "memcached", "text", "-m", "5", "-x", "97", program=with_probes(),
+                  via="usdt")
+
+
+def test_mctop_usdt_binary(context):
+    return counts(context, "memcached", "binary", program=with_probes(), via="usdt")
+
+
+def test_mcsnoop_usdt(context):
+    """Each probe that this version has, whatever its arguments are in; what it does not tell is
+    not made up."""
+    said = ((b"set a 0 0 3\r\nxyz\r\n", b"STORED\r\n"),
+            (b"add a 0 0 1\r\nx\r\n", b"NOT_STORED\r\n"),
+            (b"add n 0 0 1\r\n7\r\n", b"STORED\r\n"),
+            (b"replace a 0 0 2\r\nxy\r\n", b"STORED\r\n"),
+            (b"append a 0 0 1\r\nz\r\n", b"STORED\r\n"),
+            (b"prepend none 0 0 1\r\nz\r\n", b"NOT_STORED\r\n"),
+            (b"get a nothing\r\n", b"VALUE a 0 3\r\nxyz\r\nEND\r\n"),
+            (b"incr n 1\r\n", b"8\r\n"), (b"decr n 2\r\n", b"6\r\n"),
+            (b"gat 0 n\r\n", b"VALUE n 0 1\r\n6\r\nEND\r\n"),
+            (b"ms m 2\r\nhi\r\n", b"HD\r\n"), (b"md m\r\n", b"HD\r\n"),
+            (b"delete a\r\n", b"DELETED\r\n"), (b"delete a\r\n", b"NOT_FOUND\r\n"),
+            (b"set end 0 0 0\r\n\r\n", b"STORED\r\n"))
+    expected = [("set", "a", "hit", 3), ("add", "a", "miss", None), ("add", "n", "hit", 1),
+                ("replace", "a", "hit", 2), ("append", "a", "hit", 1),
+                ("prepend", "none", "miss", None), ("get", "a", "hit", 3),
+                ("get", "nothing", "miss", None), ("incr", "n", "hit", None),
+                ("decr", "n", "hit", None), ("get", "n", "hit", 1), ("set", "m", "hit", 2),
+                ("delete", "m", "hit", None), ("delete", "a", "hit", None),
+                ("set", "end", "hit", 0)]
+    with Server(context, "memcached", program=with_probes()) as s, s.connect() as c, \
+            tool(context, "mcsnoop", "-p", str(s.pid), "--via", "usdt", "-n", str(len(expected)),
+                 "--json") as run:
+        talk(c, *said)
+        client = "127.0.0.1:%d" % c.getsockname()[1]
+        out, err, status = run.finish(30 * context.factor)
+    lines = [json.loads(line) for line in out.splitlines()]
+    told = [(n["command"], n["key"], n["outcome"], n["size"]) for n in lines]
+    if status or told != expected or {n["client"] for n in lines} != {client} or \
+            any(n["us"] is not None for n in lines) or "latencies are not known" not in err:
+        return shown(f"status {status}, {told}", out, err)
+    return None
+
+
+def test_mctop_via_what_is_not_there(context):
+    """Debian's memcached has no probes."""
+    with Server(context, "memcached") as s:
+        for via, message in (("usdt", "has no USDT probes"),
+                             ("magic", "can not be taken by 'magic'")):
+            p = subprocess.run([context.memtap, "mctop", "-p", str(s.pid), "--via", via],
+                               capture_output=True, text=True, timeout=60 * context.factor,
+                               check=False)
+            if p.returncode != 1 or message not in p.stderr or p.stderr.count("ERROR") != 1:
+                return shown(f"{via}: status {p.returncode}", p.stdout, p.stderr)
+    return None

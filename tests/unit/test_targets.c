@@ -373,18 +373,18 @@ static void test_has(void **state)
 	(void)state;
 	setup(&r);
 	expand(&r, "BEGIN {}");
-	assert_true(targets_has(&r.arena, &r.config, &r.world.world, "t:sched:*", &problem));
-	assert_true(targets_has(&r.arena, &r.config, &r.world.world, "kprobe:vfs_read", &problem));
-	assert_false(targets_has(&r.arena, &r.config, &r.world.world, "t:a:b", &problem));
-	assert_false(targets_has(&r.arena, &r.config, &r.world.world, "no:such", &problem));
+	assert_true(targets_has(&r.script, &r.config, &r.world.world, "t:sched:*", &problem));
+	assert_true(targets_has(&r.script, &r.config, &r.world.world, "kprobe:vfs_read", &problem));
+	assert_false(targets_has(&r.script, &r.config, &r.world.world, "t:a:b", &problem));
+	assert_false(targets_has(&r.script, &r.config, &r.world.world, "no:such", &problem));
 	assert_null(problem);
 	r.world.features = (struct features){ .btf = true };
-	assert_false(targets_has(&r.arena, &r.config, &r.world.world, "k:set_task_cpu", &problem));
+	assert_false(targets_has(&r.script, &r.config, &r.world.world, "k:set_task_cpu", &problem));
 	assert_null(problem);
-	targets_has(&r.arena, &r.config, &r.world.world, "i:1s, i:2s", &problem);
+	targets_has(&r.script, &r.config, &r.world.world, "i:1s, i:2s", &problem);
 	assert_non_null(problem);
 	problem = NULL;
-	targets_has(&r.arena, &r.config, &r.world.world, "\"", &problem);
+	targets_has(&r.script, &r.config, &r.world.world, "\"", &problem);
 	assert_non_null(problem);
 	teardown(&r);
 }

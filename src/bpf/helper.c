@@ -68,7 +68,6 @@ static const struct {
 	{ BPF_FUNC_send_signal_thread, { 1, HELPER_NUMBER } },
 	{ BPF_FUNC_for_each_map_elem, { 4, HELPER_NUMBER } },
 	{ BPF_FUNC_loop, { 4, HELPER_NUMBER } },
-	{ BPF_FUNC_find_vma, { 5, HELPER_NUMBER } },
 	{ BPF_FUNC_spin_lock, { 1, HELPER_NOTHING } },
 	{ BPF_FUNC_spin_unlock, { 1, HELPER_NOTHING } },
 };

@@ -275,11 +275,6 @@ void gen_unwind_step(struct gen *g);
  * first sight. Uses r0-r5. */
 void gen_seen(struct gen *g);
 
-/* ---- gen_vma.c ---- */
-/* r0 = address of the struct vm_area_struct that address r0 of the running process is in; 0 when it
- * is in none, or when the kernel could not look (which is counted). */
-void gen_find_vma(struct gen *g, struct loc loc);
-
 /* ---- gen_string.c ---- */
 /* r0 = 1 when the strings are equal in their first `limit` bytes (0: whole), else 0. */
 void gen_string_eq(struct gen *g, const struct node *a, const struct node *b, u32 limit);

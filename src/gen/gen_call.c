@@ -135,12 +135,6 @@ static void call_debugf(struct gen *g, const struct node *n)
 	code_call(&g->c, BPF_FUNC_trace_printk);
 }
 
-static void call_find_vma(struct gen *g, const struct node *n)
-{
-	gen_value(g, n->call.args);
-	gen_find_vma(g, n->loc);
-}
-
 static void call_delete(struct gen *g, const struct node *n)
 {
 	gen_map_delete(g, arg(n, 0), arg(n, 1));
@@ -367,7 +361,6 @@ static const struct {
 	{ FUNC_KSYM, call_first },
 	{ FUNC_KPTR, call_first },
 	{ FUNC_UPTR, call_first },
-	{ FUNC_FIND_VMA, call_find_vma },
 	{ FUNC_CGROUP_PATH, call_first },
 	{ FUNC_STRERROR, call_first },
 	{ FUNC_ERRNO_NAME, call_first },

@@ -90,7 +90,6 @@ static const struct func funcs[] = {
 	{ ROW("bswap", FUNC_BSWAP, 1, 1) },
 	{ ROW("kptr", FUNC_KPTR, 1, 1) },
 	{ ROW("uptr", FUNC_UPTR, 1, 1) },
-	{ ROW("find_vma", FUNC_FIND_VMA, 1, 1) },
 	/* symbols, registers, the machine */
 	{ ROW("ksym", FUNC_KSYM, 1, 1) },
 	{ ROW("usym", FUNC_USYM, 1, 1) },

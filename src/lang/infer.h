@@ -256,7 +256,6 @@ const struct type *infer_call_macaddr(struct infer *in, struct node *n);
 const struct type *infer_call_bswap(struct infer *in, struct node *n);
 const struct type *infer_call_kptr(struct infer *in, struct node *n);
 const struct type *infer_call_uptr(struct infer *in, struct node *n);
-const struct type *infer_call_find_vma(struct infer *in, struct node *n);
 const struct type *infer_call_ksym(struct infer *in, struct node *n);
 const struct type *infer_call_usym(struct infer *in, struct node *n);
 const struct type *infer_call_kaddr(struct infer *in, struct node *n);

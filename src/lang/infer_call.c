@@ -41,7 +41,6 @@ static const infer_rule rules[] = {
 	[FUNC_BSWAP] = infer_call_bswap,
 	[FUNC_KPTR] = infer_call_kptr,
 	[FUNC_UPTR] = infer_call_uptr,
-	[FUNC_FIND_VMA] = infer_call_find_vma,
 	[FUNC_KSYM] = infer_call_ksym,
 	[FUNC_USYM] = infer_call_usym,
 	[FUNC_KADDR] = infer_call_kaddr,

@@ -19,21 +19,6 @@ static bool address_arg(struct infer *in, struct node *n)
 	return t && type_is_scalar(t);
 }
 
-/* The kernel's description of the mapping that an address of the running process is in. */
-const struct type *infer_call_find_vma(struct infer *in, struct node *n)
-{
-	struct err e = { 0 };
-	struct btf *b = in->world->ops->btf(in->world, &e);
-	u32 id = b ? btf_find(b, BTF_KIND_STRUCT, "vm_area_struct") : 0;
-
-	if (!address_arg(in, n))
-		return NULL;
-	if (!id)
-		return infer_error(in, n->loc, "%s() needs the kernel's types (BTF)",
-		                   n->call.f->name);
-	return type_ptr(in->arena, btf_type(in->arena, b, id, SPACE_KERNEL), SPACE_KERNEL);
-}
-
 const struct type *infer_call_ksym(struct infer *in, struct node *n)
 {
 	return address_arg(in, n) ? type_plain(in->arena, TYPE_KSYM) : NULL;

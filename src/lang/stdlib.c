@@ -7,6 +7,12 @@
  * (include/linux/idr.h, lib/xarray.c); a node's address has 2 in its low bits, and an id of up to
  * 24 bits is at most four nodes away. The ids are those of the first pid namespace.
  *
+ * Mappings are found in the tree of the process (lib/maple_tree.c; since 6.1) by checked reads,
+ * without its lock: bpf_find_vma() takes that lock, and lets it go by an interrupt of its own,
+ * which costs five times a page fault. A node has up to 15 ascending bounds, 9 in nodes of type 3,
+ * then zeros; below types 0 and 1 are the mappings. The kernel frees nodes only when no program
+ * is running any more that may look at them.
+ *
  * A path is walked up from its entry, over the points where file systems are mounted, to the
  * root of the process: bpf_d_path() would be allowed in a few functions only. What it adds is not
  * there: " (deleted)", and the names that pipes and sockets make up for themselves. file_path() has
@@ -81,6 +87,25 @@ static const struct {
 	               " else if ($entry == $entry.d_parent || $entry.d_hash.pprev)"
 	               " { path($file.f_path) }"
 	               " else { str_concat(path($file.f_path), \" (deleted)\") } }" },
+	{ "__vma_step", "macro __vma_step($node, $i, $a, $last, by) { if ($i + by <= $last) {"
+	                " let $pivot = *(uint64 *)kptr($node + ($i + by - 1) * 8 +"
+	                " offsetof(struct maple_range_64, pivot));"
+	                " if ($pivot && $pivot < $a) { $i += by; } } }" },
+	{ "find_vma",
+	  "macro find_vma(address) {"
+	  " let $a = (uint64)(address); let $mm = curtask.mm;"
+	  " let $e = $mm ? (uint64)$mm.mm_mt.ma_root : 0; let $inner = ($e & 3) == 2;"
+	  " unroll (6) { if ($inner) {"
+	  " let $type = ($e >> 3) & 15; let $node = $e & ~(uint64)255; let $i = (uint64)0;"
+	  " let $last = $type == 3 ? 9 : 15;"
+	  " __vma_step($node, $i, $a, $last, 8); __vma_step($node, $i, $a, $last, 4);"
+	  " __vma_step($node, $i, $a, $last, 2); __vma_step($node, $i, $a, $last, 1);"
+	  " $e = *(uint64 *)kptr($node + $i * 8 + ($type == 3 ?"
+	  " offsetof(struct maple_arange_64, slot) : offsetof(struct maple_range_64, slot)));"
+	  " $inner = $type > 1; } }"
+	  " let $v = (struct vm_area_struct *)kptr($inner || $e & 3 ? 0 : $e);"
+	  " if ($v) { if ($a < $v.vm_start || $a >= $v.vm_end) {"
+	  " $v = (struct vm_area_struct *)kptr(0); } } $v }" },
 	{ "vma_name",
 	  "macro vma_name(vma) {"
 	  " let $vma = (struct vm_area_struct *)(vma); let $mm = $vma.vm_mm; let $name = \"\";"

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cmd/cmd_elf.h"
 #include "cmd/cmd_fmt.h"
 #include "cmd/cmd_info.h"
 #include "cmd/cmd_list.h"
@@ -206,7 +207,7 @@ static enum stage last_stage(const struct run_options *o)
 {
 	if (o->list)
 		return STAGE_SITES;
-	return o->dump ? o->dumped.last : STAGE_UNIT;
+	return o->dump && !o->emit_elf ? o->dumped.last : STAGE_UNIT;
 }
 
 static int print_script_usage(const struct job *j)
@@ -236,8 +237,12 @@ static int do_job(struct job *j, const struct run_options *o, struct child *chil
 	say_diags(&j->diags, !o->no_warnings);
 	if (!ok)
 		return 1;
+	if (o->emit_elf && cmd_elf_write(j, o->emit_elf) != 0)
+		return 1;
 	if (o->dump)
 		return dump_print(j, &o->dumped);
+	if (o->emit_elf)
+		return 0;
 	if (!o->list)
 		return run_job(j, o, child);
 	list_script(j, o->verbose);
@@ -276,6 +281,8 @@ static bool compile_filter(const struct run_options *o, regex_t *filter, struct 
 /* The features of --no-feature are known: they are not there. NULL: none is known. */
 static const struct features *fewer_features(const struct run_options *o)
 {
+	if (o->emit_elf)
+		return &cmd_elf_kernel;
 	return o->without.asked ? &o->without : NULL;
 }
 
@@ -363,7 +370,8 @@ static bool find_process(struct job *j, const struct run_options *o, struct scri
 
 	if (!views_find(j, &kind, e))
 		return false;
-	if (o->list || o->dump || !kind || !kind->find_pid || has_option(args, "pid"))
+	if (o->list || o->dump || o->emit_elf || !kind || !kind->find_pid ||
+	    has_option(args, "pid"))
 		return true;
 	if (!kind->find_pid(&j->arena, &pid, e))
 		return false;

@@ -30,6 +30,8 @@ static const struct opt rows[] = {
 	{ 'l', "list", NULL, OPT_FLAG, TO(list), "list the probes that match a pattern" },
 	{ 'd', "dump", "STAGE[,STAGE...]", OPT_TEXT, TO(dump),
 	  "print stages of compiling and end: " DUMP_WORDS },
+	{ 0, "emit-elf", "FILE", OPT_TEXT, TO(emit_elf),
+	  "write the programs to FILE, an object for libbpf and its tools, and end" },
 	{ 0, "dry-run", NULL, OPT_FLAG, TO(dry_run), "end once all probes are attached" },
 	{ 0, "lines", NULL, OPT_FLAG, TO(lines),
 	  "source lines and inlined functions in user stacks" },
@@ -68,7 +70,6 @@ static const struct opt rows[] = {
 	{ 0, "bench", NULL, OPT_FLAG, TO(bench), NULL },
 	{ 0, "emit-llvm", "FILE", OPT_TEXT, TO(emit_llvm), NULL },
 	{ 0, "verify-llvm-ir", NULL, OPT_FLAG, TO(verify_llvm), NULL },
-	{ 0, "emit-elf", "FILE", OPT_TEXT, TO(emit_elf), NULL },
 	{ 0, "aot", "FILE", OPT_TEXT, TO(aot), NULL },
 };
 
@@ -125,13 +126,10 @@ static bool check_missing(const struct run_options *o, struct err *e)
 		err_set(e, "memtap has no LLVM code to print or verify: it compiles by itself");
 		return err_hint(e, "-d bpf prints the instructions");
 	}
-	if (o->emit_elf) {
-		err_set(e, "memtap does not write its programs to ELF files");
-		return err_hint(e, "-d bpf prints them, -d unit what belongs to them");
-	}
 	if (o->aot) {
 		err_set(e, "memtap does not make ahead-of-time programs");
-		return err_hint(e, "compiling takes about a millisecond: ship the script");
+		return err_hint(e, "compiling takes about a millisecond: ship the script; or "
+		                   "--emit-elf, for a loader of your own");
 	}
 	if (o->bench || (o->mode && strstr(o->mode, "bench"))) {
 		err_set(e, "memtap has no mode for benchmarks");
@@ -207,6 +205,8 @@ static bool check(const struct run_options *o, struct err *e)
 		return err_set(e, "-c and -p can not be used together");
 	if (o->list && o->dump)
 		return err_set(e, "-l and -d can not be used together");
+	if (o->emit_elf && (o->list || o->command))
+		return err_set(e, "--emit-elf can not be used with -l or -c");
 	if (o->test && o->command)
 		return err_set(e, "--test and -c can not be used together");
 	if (o->fmt && (o->list || o->dump))

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * ELF objects as libbpf reads them: programs, their kinds and instructions, maps, data and
+ * functions called back. libbpf checks sections, types and relocations when it opens a file.
+ */
+#include "unit/object.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <bpf/libbpf.h>
+#include <cmocka.h>
+
+#include "interp/lab.h"
+#include "unit/object_names.h"
+
+struct opened {
+	struct lab lab;
+	struct buf file;
+	struct bpf_object *object;
+};
+
+static void open_script(struct opened *o, const char *script)
+{
+	struct err e = { 0 };
+
+	memset(o, 0, sizeof(*o));
+	lab_init(&o->lab);
+	if (!lab_compile(&o->lab, script))
+		fail_msg("%s", buf_text(&o->lab.problem));
+	if (!object_write(&o->file, o->lab.u, &e))
+		fail_msg("%s", e.text);
+	o->object = bpf_object__open_mem(o->file.p, o->file.n, NULL);
+	assert_non_null(o->object);
+}
+
+static void close_script(struct opened *o)
+{
+	bpf_object__close(o->object);
+	buf_free(&o->file);
+	lab_free(&o->lab);
+}
+
+/* What a reference says is in its relocation. */
+static bool same_insns(const struct uprog *p, const struct bpf_program *theirs)
+{
+	const struct bpf_insn *insns = bpf_program__insns(theirs);
+	u32 n = p->n_funcs ? p->funcs[0] : p->n_insns;
+
+	if (bpf_program__insn_cnt(theirs) != n)
+		return false;
+	for (u32 i = 0; i < n; i++) {
+		if (p->insns[i].code == (BPF_LD | BPF_IMM | BPF_DW) && p->insns[i].src_reg) {
+			if (insns[i].code != p->insns[i].code ||
+			    insns[i].dst_reg != p->insns[i].dst_reg || insns[i].src_reg)
+				return false;
+			i++;
+		} else if (memcmp(&insns[i], &p->insns[i], sizeof(*insns)) != 0) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Programs come in the order of sections; their number says the order of the unit. */
+static const struct bpf_program *find_program(struct opened *o, const char *name)
+{
+	const struct bpf_program *p = bpf_object__find_program_by_name(o->object, name);
+
+	if (!p)
+		fail_msg("no program %s", name);
+	return p;
+}
+
+static void wants_section(struct opened *o, const char *program, const char *section,
+                          enum bpf_prog_type type)
+{
+	const struct bpf_program *p = find_program(o, program);
+
+	assert_string_equal(bpf_program__section_name(p), section);
+	assert_int_equal(bpf_program__type(p), type);
+}
+
+static void wants_map(struct opened *o, const char *name, u32 umap)
+{
+	const struct umap *m = &o->lab.u->maps.v[umap];
+	const struct bpf_map *map = bpf_object__find_map_by_name(o->object, name);
+
+	assert_non_null(map);
+	assert_int_equal(bpf_map__type(map), m->bpf_type);
+	assert_int_equal(bpf_map__key_size(map), m->key_size);
+	assert_int_equal(bpf_map__value_size(map), m->value_size);
+	assert_int_equal(bpf_map__max_entries(map), m->max_entries);
+}
+
+static void programs_and_maps(void **state)
+{
+	struct opened o;
+
+	(void)state;
+	open_script(&o, "BEGIN { @n = 5; @s = \"text\"; @c[pid, comm] = count(); "
+	                "printf(\"%d\\n\", @n); } "
+	                "interval:s:1 { @h = hist(nsecs); @n += 1; } END { clear(@c); }");
+	assert_int_equal(o.lab.u->progs.n, 3);
+	assert_true(same_insns(&o.lab.u->progs.v[0], find_program(&o, "BEGIN_1")));
+	assert_true(same_insns(&o.lab.u->progs.v[1], find_program(&o, "interval_s_1_2")));
+	assert_true(same_insns(&o.lab.u->progs.v[2], find_program(&o, "END_3")));
+	wants_section(&o, "BEGIN_1", "raw_tracepoint", BPF_PROG_TYPE_RAW_TRACEPOINT);
+	wants_section(&o, "interval_s_1_2", "perf_event", BPF_PROG_TYPE_PERF_EVENT);
+	for (u32 i = 0; i < o.lab.u->maps.n; i++) {
+		const char *name = o.lab.u->maps.v[i].name;
+
+		if (strcmp(name, "@c") == 0)
+			wants_map(&o, "AT_c", i);
+		else if (strcmp(name, "@h") == 0)
+			wants_map(&o, "AT_h", i);
+		else if (strcmp(name, "@n") == 0)
+			wants_map(&o, ".data.AT_n", i);
+		else if (strcmp(name, "@s") == 0)
+			wants_map(&o, ".data.AT_s", i);
+		else if (o.lab.u->maps.v[i].role == UMAP_DATA)
+			wants_map(&o, ".data.data", i);
+		else if (o.lab.u->maps.v[i].role == UMAP_RING)
+			wants_map(&o, "ring", i);
+	}
+	assert_string_equal(bpf_object__btf(o.object) ? "types" : "none", "types");
+	close_script(&o);
+}
+
+static void functions_called_back(void **state)
+{
+	struct opened o;
+
+	(void)state;
+	open_script(&o, "BEGIN { @a[1] = 2; for ($kv : @a) { @sum += $kv.1; for ($k : @b) { "
+	                "@sum += 1; } } @b[1] = 1; }");
+	assert_int_equal(o.lab.u->progs.v[0].n_funcs, 2);
+	assert_true(same_insns(&o.lab.u->progs.v[0], find_program(&o, "BEGIN_1")));
+	close_script(&o);
+}
+
+static void kinds(void **state)
+{
+	struct opened o;
+
+	(void)state;
+	open_script(&o, "kprobe:vfs_read { @ = count(); } kretprobe:vfs_read { @ = count(); } "
+	                "uprobe:/proc/self/exe:main { @ = count(); } "
+	                "tracepoint:sched:sched_switch { @ = count(); } "
+	                "software:page-faults:1 { @ = count(); }");
+	wants_section(&o, "kprobe_vfs_read_1", "kprobe/vfs_read", BPF_PROG_TYPE_KPROBE);
+	wants_section(&o, "kretprobe_vfs_read_2", "kretprobe/vfs_read", BPF_PROG_TYPE_KPROBE);
+	wants_section(&o, "uprobe__proc_self_exe_main_3", "uprobe//proc/self/exe:main",
+	              BPF_PROG_TYPE_KPROBE);
+	wants_section(&o, "tracepoint_sched_sched_switch_4", "tracepoint/sched/sched_switch",
+	              BPF_PROG_TYPE_TRACEPOINT);
+	wants_section(&o, "software_page_faults_1_5", "perf_event", BPF_PROG_TYPE_PERF_EVENT);
+	close_script(&o);
+}
+
+static void names_of_sections(void **state)
+{
+	static const struct {
+		enum attach_kind kind;
+		bool may_sleep;
+		struct usite site;
+		const char *want;
+	} rows[] = {
+		{ ATTACH_KPROBE,
+		  false,
+		  { .event = "vfs_read", .offset = 8 },
+		  "kprobe/vfs_read+0x8" },
+		{ ATTACH_KPROBE, false, { .offset = 0xff00 }, "kprobe/0xff00" },
+		{ ATTACH_KPROBE, false, { .event = "ext4:ext4_put" }, "kprobe/ext4_put" },
+		{ ATTACH_FENTRY, true, { .event = "vfs_read" }, "fentry.s/vfs_read" },
+		{ ATTACH_FEXIT, false, { .event = "vfs_read" }, "fexit/vfs_read" },
+		{ ATTACH_ITER, false, { .event = "task" }, "iter/task" },
+		{ ATTACH_TPBTF, false, { .event = "wakeup" }, "raw_tracepoint/wakeup" },
+		{ ATTACH_USDT,
+		  true,
+		  { .name = "usdt:/a:p:n", .path = "/a", .offset = 0x12 },
+		  "uprobe.s//a:0x12" },
+		{ ATTACH_UPROBE,
+		  false,
+		  { .name = "uprobe:/a:f", .path = "/a", .moved = 4 },
+		  "uprobe//a:f+0x4" },
+		{ ATTACH_UPROBE,
+		  false,
+		  { .name = "uprobe:/a:a.c@12", .path = "/a", .offset = 64 },
+		  "uprobe//a:0x40" },
+		{ ATTACH_URETPROBE,
+		  false,
+		  { .name = "uretprobe:b:f", .path = "/root/b" },
+		  "uretprobe//root/b:f" },
+	};
+	struct arena a = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct uprog p = { .kind = rows[i].kind, .may_sleep = rows[i].may_sleep };
+
+		assert_string_equal(object_names_section(&a, &p, &rows[i].site), rows[i].want);
+	}
+	arena_free(&a);
+}
+
+/* A program with several sites is there once for each, and each knows its own name. */
+static void copies_know_their_probe(void **state)
+{
+	struct opened o;
+	struct bpf_program *p;
+	u32 n = 0;
+
+	(void)state;
+	open_script(&o, "kprobe:vfs_* { @[probe] = count(); }");
+	assert_int_equal(o.lab.u->progs.n, 1);
+	bpf_object__for_each_program(p, o.object)
+	{
+		const struct bpf_insn *insns = bpf_program__insns(p);
+		bool known = false;
+
+		for (u32 i = 0; i < bpf_program__insn_cnt(p); i++) {
+			assert_false(insns[i].code == (BPF_JMP | BPF_CALL) &&
+			             insns[i].imm == BPF_FUNC_get_attach_cookie);
+			known |= insns[i].code == (BPF_ALU64 | BPF_MOV | BPF_K) &&
+			         insns[i].dst_reg == BPF_REG_0 &&
+			         insns[i].imm == (s32)o.lab.u->progs.v[0].sites[n].cookie;
+		}
+		assert_true(known);
+		n++;
+	}
+	assert_int_equal(n, o.lab.u->progs.v[0].n_sites);
+	assert_true(n > 1);
+	close_script(&o);
+}
+
+static void refuses_unwind_tables(void **state)
+{
+	struct unit *u = unit_new();
+	struct umap m = { .name = "unwind", .role = UMAP_CHUNKS };
+	struct buf b = { 0 };
+	struct err e = { 0 };
+
+	(void)state;
+	vec_add(&u->arena, &u->maps, m);
+	assert_false(object_write(&b, u, &e));
+	assert_non_null(strstr(e.text, "unwind tables"));
+	assert_int_equal(b.n, 0);
+	unit_free(u);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(programs_and_maps),
+		cmocka_unit_test(functions_called_back),
+		cmocka_unit_test(kinds),
+		cmocka_unit_test(names_of_sections),
+		cmocka_unit_test(copies_know_their_probe),
+		cmocka_unit_test(refuses_unwind_tables),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

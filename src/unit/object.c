@@ -16,6 +16,7 @@
 #include <linux/btf.h>
 #include <string.h>
 
+#include "unit/object_lines.h"
 #include "unit/object_names.h"
 #include "unit/object_types.h"
 
@@ -50,6 +51,7 @@ struct object {
 	struct arena arena;
 	const struct unit *unit;
 	struct object_types types;
+	struct object_lines lines;
 	VEC(struct section) sections; /* the first is none */
 	VEC(struct function) functions;
 	struct place *maps;
@@ -360,36 +362,60 @@ static bool relocate_function(struct object *o, u32 function, struct err *e)
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
-static u32 count_functions(const struct object *o, u32 section)
+static bool has_functions(const struct object *o, u32 section)
 {
-	u32 n = 0;
-
 	for (u32 i = 0; i < o->functions.n; i++)
-		n += o->functions.v[i].section == section;
-	return n;
+		if (o->functions.v[i].section == section)
+			return true;
+	return false;
 }
 
-/* .BTF.ext: the type of each function, section by section. */
-static void add_func_info(struct object *o, struct buf *b)
+static void add_func_info(struct object *o, struct buf *b, const struct function *f)
 {
-	const u32 record = sizeof(struct bpf_func_info);
+	struct bpf_func_info info = { f->off, f->type };
+
+	(void)o;
+	buf_add(b, &info, sizeof(info));
+}
+
+/* One a line, as long as the program stays in it. */
+static void add_line_info(struct object *o, struct buf *b, const struct function *f)
+{
+	struct bpf_line_info last = { 0 };
+
+	for (u32 i = f->from; i < f->to; i++) {
+		struct bpf_line_info info = object_lines_at(&o->lines, f->prog->locs[i]);
+
+		info.insn_off = f->off + (i - f->from) * (u32)INSN;
+		if (i == f->from || info.line_off != last.line_off)
+			buf_add(b, &info, sizeof(info));
+		last = info;
+		i += is_reference(&f->prog->insns[i]);
+	}
+}
+
+/* A part of .BTF.ext: records about functions, section by section. */
+static u32 add_info(struct object *o, struct buf *b, u32 record,
+                    void (*add)(struct object *o, struct buf *b, const struct function *f))
+{
+	size_t start = b->n;
 
 	buf_add(b, &record, sizeof(record));
 	for (u32 s = 1; s < o->sections.n; s++) {
-		u32 head[] = { 0, count_functions(o, s) };
+		u32 head[2] = { 0 };
+		size_t at = b->n;
 
-		if (!head[1])
+		if (!has_functions(o, s))
 			continue;
 		head[0] = object_types_string(&o->types, o->sections.v[s].name);
 		buf_add(b, head, sizeof(head));
-		for (u32 i = 0; i < o->functions.n; i++) {
-			const struct function *f = &o->functions.v[i];
-			struct bpf_func_info info = { f->off, f->type };
-
-			if (f->section == s)
-				buf_add(b, &info, sizeof(info));
-		}
+		for (u32 i = 0; i < o->functions.n; i++)
+			if (o->functions.v[i].section == s)
+				add(o, b, &o->functions.v[i]);
+		head[1] = (u32)(b->n - at - sizeof(head)) / record;
+		memcpy(b->p + at, head, sizeof(head));
 	}
+	return (u32)(b->n - start);
 }
 
 static void add_types(struct object *o)
@@ -403,9 +429,11 @@ static void add_types(struct object *o)
 	struct buf info = { 0 };
 	u32 at;
 
-	if (o->functions.n)
-		add_func_info(o, &info);
-	head.func_n = head.line_off = (u32)info.n;
+	if (o->functions.n) {
+		head.func_n = add_info(o, &info, sizeof(struct bpf_func_info), add_func_info);
+		head.line_n = add_info(o, &info, sizeof(struct bpf_line_info), add_line_info);
+	}
+	head.line_off = head.func_n;
 	at = add_section(o, ".BTF.ext", SHT_PROGBITS, 0, 4);
 	buf_add(&o->sections.v[at].bytes, &head, sizeof(head));
 	buf_add(&o->sections.v[at].bytes, info.p, info.n);
@@ -510,6 +538,7 @@ bool object_write(struct buf *b, const struct unit *u, struct err *e)
 
 	o.maps = arena_array(&o.arena, struct place, u->maps.n + 1);
 	object_types_init(&o.types);
+	object_lines_init(&o.lines, &o.arena, u, &o.types);
 	buf_putc(&o.strings, 0);
 	ok = fill_in(&o, e);
 	if (ok)

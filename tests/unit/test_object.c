@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <bpf/libbpf.h>
@@ -15,6 +16,14 @@
 
 #include "interp/lab.h"
 #include "unit/object_names.h"
+
+static u32 n_warnings;
+
+static int count_warning(enum libbpf_print_level level, const char *format, va_list args)
+{
+	n_warnings += level == LIBBPF_WARN;
+	return level == LIBBPF_WARN ? vprintf(format, args) : 0;
+}
 
 struct opened {
 	struct lab lab;
@@ -34,6 +43,7 @@ static void open_script(struct opened *o, const char *script)
 		fail_msg("%s", e.text);
 	o->object = bpf_object__open_mem(o->file.p, o->file.n, NULL);
 	assert_non_null(o->object);
+	assert_int_equal(n_warnings, 0);
 }
 
 static void close_script(struct opened *o)
@@ -262,5 +272,6 @@ int main(void)
 		cmocka_unit_test(refuses_unwind_tables),
 	};
 
+	libbpf_set_print(count_warning);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,9 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <cmocka.h>
 
@@ -246,6 +248,55 @@ static void copies_know_their_probe(void **state)
 	close_script(&o);
 }
 
+static u64 first_word(struct opened *o, const char *map)
+{
+	u64 value = 0;
+	u32 key = 0;
+
+	assert_int_equal(
+		bpf_map_lookup_elem(bpf_object__find_map_fd_by_name(o->object, map), &key, &value),
+		0);
+	return value;
+}
+
+/* Record 0 is the printf, its argument is behind the number. */
+static int take_record(void *ctx, void *data, size_t size)
+{
+	const u64 *words = data;
+	u32 *sum = ctx;
+
+	*sum += size == 16 && words[0] == 0 ? (u32)words[1] : 1000;
+	return 0;
+}
+
+static void runs_in_the_kernel(void **state)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, run);
+	struct ring_buffer *ring;
+	struct opened o;
+	u32 sum = 0;
+
+	(void)state;
+	if (geteuid() != 0) {
+		print_message("SKIP: needs root\n");
+		skip();
+	}
+	open_script(&o, "BEGIN { @n = 5; @a[1] = 10; @a[2] = 20; "
+	                "for ($kv : @a) { @sum += $kv.1; } printf(\"%d\", @n + 2); }");
+	assert_int_equal(bpf_object__load(o.object), 0);
+	assert_int_equal(bpf_prog_test_run_opts(bpf_program__fd(find_program(&o, "BEGIN_1")), &run),
+	                 0);
+	assert_int_equal(first_word(&o, ".data.AT_n"), 5);
+	assert_int_equal(first_word(&o, ".data.AT_sum"), 30);
+	ring = ring_buffer__new(bpf_object__find_map_fd_by_name(o.object, "ring"), take_record,
+	                        &sum, NULL);
+	assert_non_null(ring);
+	assert_int_equal(ring_buffer__consume(ring), 1);
+	assert_int_equal(sum, 7);
+	ring_buffer__free(ring);
+	close_script(&o);
+}
+
 static void refuses_unwind_tables(void **state)
 {
 	struct unit *u = unit_new();
@@ -270,6 +321,7 @@ int main(void)
 		cmocka_unit_test(names_of_sections),
 		cmocka_unit_test(copies_know_their_probe),
 		cmocka_unit_test(refuses_unwind_tables),
+		cmocka_unit_test(runs_in_the_kernel),
 	};
 
 	libbpf_set_print(count_warning);

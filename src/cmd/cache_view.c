@@ -60,6 +60,7 @@ static const struct {
 	const char *name, *note; /* NULL: nothing to be said */
 } ways[] = {
 	{ "syscalls", NULL },
+	{ "ssl", NULL },
 	{ "usdt",
 	  "by USDT probes latencies are not known; increments, decrements and deletes are seen\n"
 	  "      where the key was found, mg where it was not, touch hardly: mctop --help" },
@@ -75,5 +76,5 @@ bool cache_view_via(const char *via, const struct view_of *of, struct err *e)
 		return true;
 	}
 	err_set(e, "commands can not be taken by '%s'", via);
-	return err_hint(e, "syscalls or usdt");
+	return err_hint(e, "syscalls, usdt or ssl");
 }

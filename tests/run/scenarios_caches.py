@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import socket
+import ssl
 import subprocess
 import tempfile
 
@@ -34,7 +35,7 @@ def answers(where):
 class Server:
     """memcached or redis-server on a loopback port, or a unix socket, of its own."""
 
-    def __init__(self, context, kind, port=None, path=None, program=None):
+    def __init__(self, context, kind, port=None, path=None, program=None, tls=None):
         require("cmd:" + kind, "kernel:5.17")
         self.kind, self.port, self.path = kind, port or free_port(), path
         where = ["-s", path] if path else ["-l", "127.0.0.1", "-p", str(self.port)]
@@ -43,12 +44,26 @@ class Server:
                                  "--save", "", "--appendonly", "no"]}[kind]
         if program:
             argv[0] = program
+        if tls:
+            argv += self.tls_options(tls)
         self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                         stderr=subprocess.DEVNULL)
         self.pid = self.process.pid
         if not until(lambda: answers(path or ("127.0.0.1", self.port)), 20 * context.factor):
             self.end()
             raise RuntimeError(f"{kind} does not answer")
+
+    def tls_options(self, d):
+        """`d`: a directory, for its certificate and key."""
+        require("cmd:openssl")
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                        "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", d + "/key", "-out",
+                        d + "/cert", "-subj", "/CN=localhost"], capture_output=True, check=True)
+        if self.kind == "memcached":
+            return ["-Z", "-o", f"ssl_chain_cert={d}/cert,ssl_key={d}/key"]
+        return ["--port", "0", "--tls-port", str(self.port), "--tls-cert-file", d + "/cert",
+                "--tls-key-file", d + "/key", "--tls-ca-cert-file", d + "/cert",
+                "--tls-auth-clients", "no"]
 
     def end(self):
         self.process.kill()
@@ -375,6 +390,44 @@ def test_mcsnoop_usdt(context):
             any(n["us"] is not None for n in lines) or "latencies are not known" not in err:
         return shown(f"status {status}, {told}", out, err)
     return None
+
+
+def encrypted(context, kind, said, expected):
+    """A conversation over TLS, and what mcsnoop makes of it."""
+    trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE
+    with tempfile.TemporaryDirectory() as d, Server(context, kind, tls=d) as s, \
+            tool(context, "mcsnoop", "-p", str(s.pid), "--via", "ssl", "-n", str(len(expected)),
+                 "--json") as run, s.connect() as plain, trust.wrap_socket(plain) as c:
+        talk(c, *said)
+        client = "127.0.0.1:%d" % c.getsockname()[1]
+        out, err, status = run.finish(30 * context.factor)
+    lines = [json.loads(line) for line in out.splitlines()]
+    told = [(n["command"], n["key"], n["outcome"], n["size"]) for n in lines]
+    if status or told != expected or {n["client"] for n in lines} != {client} or \
+            not all(n["us"] > 0 for n in lines):
+        return shown(f"status {status}, {told}", out, err)
+    return None
+
+
+def test_mcsnoop_ssl_memcached(context):
+    large = b"v" * 30000
+    return encrypted(context, "memcached",
+                     CONVERSATION[:2] +
+                     ((b"set large 0 0 30000\r\n" + large + b"\r\n", b"STORED\r\n"),
+                      (b"mg a v\r\ndelete a\r\n", b"VA 3\r\nxyz\r\nDELETED\r\n")),
+                     [("set", "a", "hit", 3), ("get", "a", "hit", 3),
+                      ("get", "nothing", "miss", None), ("set", "large", "hit", 30000),
+                      ("mg", "a", "hit", 3), ("delete", "a", "hit", None)])
+
+
+def test_mcsnoop_ssl_redis(context):
+    return encrypted(context, "redis-server",
+                     ((b"*3\r\n$3\r\nSET\r\n$1\r\na\r\n$3\r\nxyz\r\n", b"+OK\r\n"),
+                      (b"*3\r\n$4\r\nMGET\r\n$1\r\na\r\n$7\r\nnothing\r\n",
+                       b"*2\r\n$3\r\nxyz\r\n$-1\r\n")),
+                     [("SET", "a", "hit", 3), ("MGET", "a", "hit", 3),
+                      ("MGET", "nothing", "miss", None)])
 
 
 def test_mctop_via_what_is_not_there(context):

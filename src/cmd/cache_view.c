@@ -64,6 +64,9 @@ static const struct {
 	{ "usdt",
 	  "by USDT probes latencies are not known; increments, decrements and deletes are seen\n"
 	  "      where the key was found, mg where it was not, touch hardly: mctop --help" },
+	{ "uprobe",
+	  "by lookupKey each look for a key counts, whatever the command; latencies, sizes and\n"
+	  "      clients are not known" },
 };
 
 bool cache_view_via(const char *via, const struct view_of *of, struct err *e)
@@ -76,5 +79,5 @@ bool cache_view_via(const char *via, const struct view_of *of, struct err *e)
 		return true;
 	}
 	err_set(e, "commands can not be taken by '%s'", via);
-	return err_hint(e, "syscalls, usdt or ssl");
+	return err_hint(e, "syscalls, usdt, ssl or uprobe");
 }

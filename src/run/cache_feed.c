@@ -34,11 +34,12 @@ enum {
 	COMMAND,
 	ITEM,
 	KEY,
+	FOUND,
 };
 
 static const char *const field_names[FEED_FIELDS] = { "asked",   "pieces", "conn", "at",   "time",
 	                                              "total",   "family", "port", "from", "bytes",
-	                                              "command", "item",   "key" };
+	                                              "command", "item",   "key",  "found" };
 
 bool cache_feed_open(struct cache_feed *f, u32 pid, const struct wire_options *o, struct err *e)
 {
@@ -129,6 +130,8 @@ static void read_item(const struct feed_record *k, const u8 *bytes, struct comma
 	s64 item = (s64)word(k, ITEM, bytes);
 
 	c->outcome = OUTCOME_HIT;
+	if (k->fields[FOUND] && !word(k, FOUND, bytes))
+		c->outcome = OUTCOME_MISS;
 	if (!k->fields[ITEM])
 		return;
 	c->sized = item >= 0;
@@ -149,10 +152,10 @@ static void take_command(struct cache_feed *f, const struct view_of *v, const st
 	struct command c = { .started = word(k, TIME, bytes), .first = true };
 	struct client from = { 0 };
 
-	c.op = op_find(str_of(end ? end + 1 : name));
+	c.op = k->fields[FOUND] ? OP_READ : op_find(str_of(end ? end + 1 : name));
 	if (c.op == OPS)
 		c.op = OP_OTHER;
-	c.verb = op_name(c.op);
+	c.verb = k->fields[FOUND] ? "lookup" : op_name(c.op);
 	c.key.p = (const char *)bytes + k->fields[KEY]->off + 8;
 	c.key_size = (u32)word(k, KEY, bytes);
 	c.key.n = MIN(c.key_size, PROTO_KEY_MAX);

@@ -7,6 +7,7 @@
  *   asked, pieces, conn, at, time, total, family, port, from, bytes   what one call moved
  *   command, item, time, family, port, from, key                      a command, by a static probe:
  *                                                                     `command` is the probe
+ *   found, time, key                                                  the server looked for a key
  */
 #ifndef RUN_CACHE_FEED_H
 #define RUN_CACHE_FEED_H
@@ -15,7 +16,7 @@
 #include "run/servers.h"
 #include "run/view.h"
 
-#define FEED_FIELDS 13u
+#define FEED_FIELDS 14u
 
 /* Where the fields of one kind of record are. */
 struct feed_record {

@@ -430,10 +430,29 @@ def test_mcsnoop_ssl_redis(context):
                       ("MGET", "nothing", "miss", None)])
 
 
+def test_mcsnoop_uprobe(context):
+    """Every look for a key, by Redis itself; keys of each length that it keeps differently."""
+    keys = [b"a", b"b" * 60, b"c" * 240, b"d" * 300]
+    asked = b"".join(b"$%d\r\n%s\r\n" % (len(k), k) for k in keys)
+    with Server(context, "redis-server") as s, s.connect() as c:
+        talk(c, (b"*3\r\n$3\r\nSET\r\n$1\r\na\r\n$3\r\nxyz\r\n", b"+OK\r\n"))
+        with tool(context, "mcsnoop", "-p", str(s.pid), "--via", "uprobe", "-n", "4",
+                  "--json") as run:
+            talk(c, (b"*5\r\n$4\r\nMGET\r\n" + asked, b"*4\r\n$3\r\nxyz\r\n" + b"$-1\r\n" * 3))
+            out, err, status = run.finish(30 * context.factor)
+    lines = [json.loads(line) for line in out.splitlines()]
+    told = [(n["command"], n["key"], n["outcome"], n["size"], n["us"]) for n in lines]
+    expected = [("lookup", k[:250].decode(), "miss" if i else "hit", None, None)
+                for i, k in enumerate(keys)]
+    if status or told != expected or "latencies, sizes" not in err:
+        return shown(f"status {status}, {told}", out, err)
+    return None
+
+
 def test_mctop_via_what_is_not_there(context):
     """Debian's memcached has no probes."""
     with Server(context, "memcached") as s:
-        for via, message in (("usdt", "has no USDT probes"),
+        for via, message in (("usdt", "has no USDT probes"), ("uprobe", "no function lookupKey"),
                              ("magic", "can not be taken by 'magic'")):
             p = subprocess.run([context.memtap, "mctop", "-p", str(s.pid), "--via", via],
                                capture_output=True, text=True, timeout=60 * context.factor,

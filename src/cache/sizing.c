@@ -15,6 +15,13 @@ u64 sizing_taken(const struct sizing *s, u64 size)
 
 static struct sizing_memory memory_of(const struct sizing *s, double entries)
 {
+	if (s->o.how)
+		return (struct sizing_memory){
+			.entries = (u64)entries,
+			.mean = entries * sizes_mean(&s->taken),
+			.p95 = entries * (double)sizes_at(&s->taken, 0.95),
+			.p99 = entries * (double)sizes_at(&s->taken, 0.99),
+		};
 	return (struct sizing_memory){
 		.entries = (u64)entries,
 		.mean = entries * sizes_taken(&s->sizes, s->o.alloc, s->o.overhead),
@@ -61,7 +68,7 @@ static struct sizing_point point_at(const struct sizing *s, double entries, cons
 
 	return (struct sizing_point){
 		.entries = entries,
-		.bytes = most > 0 ? shards_bytes(s->shards, MIN(hits / most, 1)) : 0,
+		.bytes = most > 0 ? shards_bytes(s->shards, MIN(hits / most, 1) * (1 - 1e-9)) : 0,
 		.hits = hits,
 		.mark = mark,
 	};

@@ -17,19 +17,22 @@ struct sizing_options {
 	u64 overhead; /* bytes of an entry besides what was measured, in the same block */
 	u64 entries;  /* to add to the table; 0 none */
 	u64 limit;    /* bytes; 0 none */
+	/* Not NULL: what entries take is in `taken`, estimated by this ("memcached's slabs"). */
+	const char *how;
 };
 
 /* Zero it, set `o`, and `shards` when keys are known; `shards` stays the caller's. */
 struct sizing {
 	struct sizing_options o;
 	struct sizes sizes; /* of entries that were put in */
+	struct sizes taken; /* ... and what they take, with all there is to add; with o.how only */
 	struct shards *shards;
-	bool has_evictions, has_lookups;
-	u64 evictions, lookups;
+	bool has_evictions, has_lookups, has_hits;
+	u64 evictions, lookups, hits;
 	u64 lost; /* events that got lost */
 };
 
-/* Bytes that an entry takes: with overhead and rounding. */
+/* Bytes that an entry takes: with overhead and rounding. Not with o.how. */
 u64 sizing_taken(const struct sizing *s, u64 size);
 
 /* Bytes of so many entries, each as large as the mean, as 95 and as 99 of 100 are at most. */

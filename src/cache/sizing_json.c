@@ -59,7 +59,10 @@ static void put_memories(struct buf *b, const struct sizing *s)
 	struct sizing_memory rows[SIZING_ROWS], fits = sizing_fits(s);
 	u32 n = sizing_memory(s, rows);
 
-	buf_printf(b, ", \"allocator\": \"%s\", ", alloc_name(s->o.alloc));
+	if (s->o.how)
+		buf_printf(b, ", \"estimated_by\": \"%s\", ", s->o.how);
+	else
+		buf_printf(b, ", \"allocator\": \"%s\", ", alloc_name(s->o.alloc));
 	member(b, "overhead", (double)s->o.overhead);
 	buf_puts(b, ", \"memory\": [");
 	for (u32 i = 0; i < n; i++) {
@@ -122,6 +125,10 @@ void sizing_json(struct buf *b, const struct sizing *s)
 	}
 	if (s->has_lookups) {
 		member(b, "lookups", (double)s->lookups);
+		buf_puts(b, ", ");
+	}
+	if (s->has_hits) {
+		member(b, "hits", (double)s->hits);
 		buf_puts(b, ", ");
 	}
 	member(b, "lost", (double)s->lost);

@@ -88,7 +88,9 @@ static void print_memory(struct buf *b, const struct sizing *s)
 	u32 n = sizing_memory(s, rows);
 
 	buf_puts(b, "\nmemory");
-	if (s->o.alloc != ALLOC_NONE)
+	if (s->o.how)
+		buf_printf(b, ", estimated by %s", s->o.how);
+	else if (s->o.alloc != ALLOC_NONE)
 		buf_printf(b, ", as %s rounds", alloc_name(s->o.alloc));
 	if (s->o.overhead) {
 		buf_puts(b, ", with ");
@@ -194,6 +196,8 @@ static void print_head(struct buf *b, const struct sizing *s)
 		sizing_print_count(b, (double)s->lookups);
 		buf_puts(b, s->lookups == 1 ? " lookup" : " lookups");
 	}
+	if (s->has_hits && s->lookups)
+		buf_printf(b, ", %.1f %% hits", (double)s->hits / (double)s->lookups * 100);
 	buf_puts(b, "\n");
 }
 

@@ -20,19 +20,37 @@ static bool list_them(struct arena *a, const server_list *list, struct err *e)
 	return false;
 }
 
+/* Of `what`, which is told when there is none. */
+static bool the_only_one(struct arena *a, const server_list *list, const char *what, u32 *pid,
+                         struct err *e)
+{
+	if (list->n > 1)
+		return list_them(a, list, e);
+	if (!list->n) {
+		err_set(e, "no %s server listens here", what);
+		return err_hint(e, "start one, or name the process with -p PID");
+	}
+	*pid = list->v[0].pid;
+	return true;
+}
+
 bool cache_view_find(struct arena *a, u32 *pid, struct err *e)
 {
 	server_list list = { 0 };
 
 	servers_find(a, &list);
-	if (list.n > 1)
-		return list_them(a, &list, e);
-	if (!list.n) {
-		err_set(e, "no memcached, Redis or Valkey server listens here");
-		return err_hint(e, "start one, or name the process with -p PID");
-	}
-	*pid = list.v[0].pid;
-	return true;
+	return the_only_one(a, &list, "memcached, Redis or Valkey", pid, e);
+}
+
+bool cache_view_find_kind(struct arena *a, const struct item_kind *kind, u32 *pid, struct err *e)
+{
+	server_list all = { 0 }, some = { 0 };
+
+	servers_find(a, &all);
+	for (u32 i = 0; i < all.n; i++)
+		if (item_of(all.v[i].name) == kind)
+			vec_add(a, &some, all.v[i]);
+	return the_only_one(a, &some, kind->name, pid, e);
 }
 
 u64 cache_view_number(const struct urecord *r, const u8 *bytes, const char *name)

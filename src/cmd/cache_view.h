@@ -3,11 +3,14 @@
 #ifndef CMD_CACHE_VIEW_H
 #define CMD_CACHE_VIEW_H
 
+#include "cache/item.h"
 #include "cmd/views.h"
 #include "run/servers.h"
 
 /* The one server of this machine; with several they are listed in *e. */
 bool cache_view_find(struct arena *a, u32 *pid, struct err *e);
+/* The same of servers of one kind only. */
+bool cache_view_find_kind(struct arena *a, const struct item_kind *kind, u32 *pid, struct err *e);
 /* A field of the record in which the script hands on its options; 0 or "" when it is not there.
  * Text is copied to the arena. */
 u64 cache_view_number(const struct urecord *r, const u8 *bytes, const char *name);

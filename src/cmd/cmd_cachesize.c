@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * memtap cachesize: how large a cache should be, asked of the program that has it. A script is made
- * of the probes and expressions named (cachesize_script.c) and run with a view behind it; what
- * comes out of that is computed and shown in cache/.
+ * of the probes and expressions named (cachesize_script.c), or for a known server of what mctop
+ * captures (cachesize_server.c), and run with a view behind it; what comes out of that is computed
+ * and shown in cache/.
  *
  * The kernel's side counts sizes in a map, so an insert costs the program no more than that. Where keys
  * are known it sends a record for each use of a watched key; when there are more keys than are
@@ -21,6 +22,7 @@
 #include "base/file.h"
 #include "base/opt.h"
 #include "cache/sizing.h"
+#include "cmd/cache_view.h"
 #include "cmd/cachesize.h"
 #include "cmd/job.h"
 #include "cmd/say.h"
@@ -71,14 +73,17 @@ static int print_usage(void)
 	buf_puts(&b, "How large a cache should be: sizes of its entries, memory for any number of "
 	             "them,\n"
 	             "and, with --key, the hits of a cache of any size.\n\n"
-	             "Usage: memtap cachesize PROBE --size EXPR [--key EXPR] [options]\n\n"
+	             "Usage: memtap cachesize PROBE --size EXPR [--key EXPR] [options]\n"
+	             "       memtap cachesize memcached|redis [-p PID] [options]\n\n"
 	             "PROBE is where an entry is put in; expressions are those of scripts, and\n"
-	             "VALUE.LEN is short for args.VALUE.LEN.\n\n");
+	             "VALUE.LEN is short for args.VALUE.LEN. A memcached, Redis or Valkey server\n"
+	             "is watched as it is.\n\n");
 	opt_usage(&b, rows, ARRAY_SIZE(rows));
 	buf_puts(&b, "\nExamples:\n"
 	             "  memtap cachesize 'uprobe:./server:cache_insert' --size arg2 -p 1234\n"
 	             "  memtap cachesize 'uprobe:./server:put' --size value.len --key arg0,32 \\\n"
-	             "    --limit 64M --svg hits.svg -c './server'\n");
+	             "    --limit 64M --svg hits.svg -c './server'\n"
+	             "  memtap cachesize memcached --limit 1G -d 600\n");
 	say_output(&b);
 	buf_free(&b);
 	return 0;
@@ -89,9 +94,17 @@ static int print_usage(void)
 struct watch {
 	const struct cachesize_options *o;
 	struct sizing sizing;
-	u64 delivered; /* counting uses that came as records */
-	u64 threshold; /* as the kernel's side knows it; 0: all */
+	struct cachesize_server *server; /* NULL: probes are named */
+	u64 delivered;                   /* counting uses that came as records */
+	u64 threshold;                   /* as the kernel's side knows it; 0: all */
 };
+
+static bool on_start(void *ctx, const struct view_of *v, struct err *e)
+{
+	struct watch *w = ctx;
+
+	return cachesize_server_start(w->server, v, e);
+}
 
 static bool on_record(void *ctx, const struct view_of *v, const struct urecord *r, const u8 *bytes)
 {
@@ -101,6 +114,8 @@ static bool on_record(void *ctx, const struct view_of *v, const struct urecord *
 	s32 map;
 	struct err e = { 0 };
 
+	if (w->server)
+		return cachesize_server_record(w->server, v, r, bytes);
 	if (r->action != ACTION_PRINTF || r->n_args != 3)
 		return false;
 	use = (enum shards_use)view_number(r, bytes, 0);
@@ -227,10 +242,14 @@ static bool on_end(void *ctx, const struct view_of *v, struct err *e)
 {
 	struct watch *w = ctx;
 	struct arena a = { 0 };
-	bool ok = read_sizes(w, v, &a, e) && read_counts(w, v, &a, e) && write_svg(w, e);
+	bool ok = true;
 
+	if (w->server)
+		cachesize_server_end(w->server, v);
+	else
+		ok = read_sizes(w, v, &a, e) && read_counts(w, v, &a, e);
 	arena_free(&a);
-	if (!ok)
+	if (!ok || !write_svg(w, e))
 		return false;
 	if (w->o->json) {
 		sizing_json(v->out, &w->sizing);
@@ -264,7 +283,7 @@ static void report(void *ctx, enum report kind, const struct loc *loc, const cha
 
 static int run_unit(struct job *j, struct watch *w, struct child *child)
 {
-	struct view view = { .record = on_record, .end = on_end, .ctx = w };
+	struct view view = { .record = on_record, .end = on_end, .fd = -1, .ctx = w };
 	struct session_options so = {
 		.verbose = w->o->verbose,
 		.quiet = w->o->quiet,
@@ -278,8 +297,11 @@ static int run_unit(struct job *j, struct watch *w, struct child *child)
 		.report_ctx = j,
 	};
 	struct err e = { 0 };
-	int code = session_run(j->unit, &so, child, &e);
+	int code;
 
+	if (w->server)
+		view.start = on_start;
+	code = session_run(j->unit, &so, child, &e);
 	if (code < 0)
 		say_failure(&j->source, &e);
 	return code < 0 ? 1 : code;
@@ -293,6 +315,8 @@ static enum alloc alloc_of(const struct cachesize_options *o)
 	struct err e = { 0 };
 	enum alloc a = ALLOC_GLIBC;
 
+	if (o->kind)
+		return ALLOC_NONE;
 	if (o->alloc)
 		return alloc_find(o->alloc);
 	snprintf(path, sizeof(path), "/proc/%u/maps", o->pid);
@@ -313,13 +337,15 @@ static int run_compiled(struct job *j, const struct cachesize_options *o, struct
 		abort();
 	w->o = o;
 	w->sizing.o = (struct sizing_options){ alloc_of(o), o->overhead_bytes, o->entries,
-		                               o->limit_bytes };
-	if (o->key)
+		                               o->limit_bytes, o->kind ? o->kind->how : NULL };
+	w->server = o->kind ? cachesize_server_new(o, &w->sizing) : NULL;
+	if (o->key || o->kind)
 		w->sizing.shards = shards_new(&so, &e);
-	if (o->key && !w->sizing.shards)
+	if ((o->key || o->kind) && !w->sizing.shards)
 		fail(&e);
 	else
 		code = run_unit(j, w, child);
+	cachesize_server_free(w->server);
 	shards_free(w->sizing.shards);
 	free(w);
 	return code;
@@ -364,8 +390,36 @@ static int run(const struct cachesize_options *o, const struct buf *script)
 
 /* ---- the command line ---- */
 
-static bool check(struct cachesize_options *o, const struct opt_rest *rest, struct err *e)
+static bool check_bytes(struct cachesize_options *o, struct err *e)
 {
+	return (!o->limit || cachesize_bytes(o->limit, "limit", &o->limit_bytes, e)) &&
+	       (!o->overhead || cachesize_bytes(o->overhead, "overhead", &o->overhead_bytes, e));
+}
+
+/* A server that is known needs nothing but its process. */
+static bool check_server(struct cachesize_options *o, struct arena *a, struct err *e)
+{
+	const char *others[] = {
+		o->size, o->key, o->get, o->get_key, o->evict, o->alloc, o->command
+	};
+	static const char *const names[] = { "size",  "key",   "get", "get-key",
+		                             "evict", "alloc", "cmd" };
+
+	for (u32 i = 0; i < ARRAY_SIZE(others); i++)
+		if (others[i]) {
+			err_set(e, "--%s is for a program of your own, not for %s", names[i],
+			        o->kind->name);
+			return err_hint(e, "memtap cachesize %s -p PID", o->kind->name);
+		}
+	return check_bytes(o, e) && (o->pid || cache_view_find_kind(a, o->kind, &o->pid, e));
+}
+
+static bool check(struct cachesize_options *o, const struct opt_rest *rest, struct arena *a,
+                  struct err *e)
+{
+	o->json |= o->format && strcmp(o->format, "json") == 0;
+	if (rest->n == 1 && (o->kind = item_find(rest->v[0])))
+		return check_server(o, a, e);
 	if (rest->n != 1) {
 		err_set(e, rest->n ? "one probe, please: '%s' is another" : "no probe is named",
 		        rest->n ? rest->v[1] : "");
@@ -380,9 +434,7 @@ static bool check(struct cachesize_options *o, const struct opt_rest *rest, stru
 		err_set(e, "--%s needs --key", o->get ? "get" : o->svg ? "svg" : "samples");
 		return err_hint(e, "hits can be told where keys are known: --key arg0,32");
 	}
-	o->json |= o->format && strcmp(o->format, "json") == 0;
-	return (!o->limit || cachesize_bytes(o->limit, "limit", &o->limit_bytes, e)) &&
-	       (!o->overhead || cachesize_bytes(o->overhead, "overhead", &o->overhead_bytes, e));
+	return check_bytes(o, e);
 }
 
 int cmd_cachesize(int argc, char **argv)
@@ -398,10 +450,10 @@ int cmd_cachesize(int argc, char **argv)
 		code = fail(&e);
 	} else if (o.help) {
 		code = print_usage();
-	} else if (!check(&o, &rest, &e)) {
+	} else if (!check(&o, &rest, &a, &e)) {
 		code = fail(&e);
 	} else {
-		cachesize_script(&script, &o);
+		(o.kind ? cachesize_server_script : cachesize_script)(&script, &o);
 		if (o.script)
 			say_output(&script);
 		else

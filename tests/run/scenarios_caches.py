@@ -35,7 +35,7 @@ def answers(where):
 class Server:
     """memcached or redis-server on a loopback port, or a unix socket, of its own."""
 
-    def __init__(self, context, kind, port=None, path=None, program=None, tls=None):
+    def __init__(self, context, kind, port=None, path=None, program=None, tls=None, options=()):
         require("cmd:" + kind, "kernel:5.17")
         self.kind, self.port, self.path = kind, port or free_port(), path
         where = ["-s", path] if path else ["-l", "127.0.0.1", "-p", str(self.port)]
@@ -46,8 +46,8 @@ class Server:
             argv[0] = program
         if tls:
             argv += self.tls_options(tls)
-        self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                        stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen([*argv, *options], stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.pid = self.process.pid
         if not until(lambda: answers(path or ("127.0.0.1", self.port)), 20 * context.factor):
             self.end()

@@ -228,7 +228,7 @@ def test_cachesize_of_memcached(context):
             [context.memtap, "cachesize", "--json", "-p", str(server.pid), probe + "set",
              "--size", "arg3", "--key", "arg1,arg2", "--get", probe + "get", "--get-key",
              "arg1,arg2"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        if "attached_probes" not in tool.stdout.readline():
+        if "Attached" not in tool.stderr.readline():
             return shown("not attached", *tool.communicate())
         real = [fill(server, uses, keys)]
         tool.send_signal(signal.SIGINT)

@@ -342,11 +342,12 @@ void gen_builtin(struct gen *g, const struct node *n)
 
 static void store_comm(struct gen *g, const struct type *t, struct mem dst, bool pad)
 {
+	/* Before, not after: up to Linux 6.3 the helper leaves what is behind the name as it was. */
+	if (pad || dst.base == MEM_STACK)
+		mem_zero(g, dst, 0, type_slot(t));
 	mem_addr(g, dst, R1);
 	code_const(&g->c, R2, 16);
 	code_call(&g->c, BPF_FUNC_get_current_comm);
-	if (pad || dst.base == MEM_STACK)
-		mem_zero(g, dst, 16, type_slot(t));
 }
 
 void gen_builtin_store(struct gen *g, const struct node *n, const struct type *t, struct mem dst,

@@ -82,6 +82,7 @@ SETUP_vm-check := build test vm
 SETUP_fuzz := build lint
 SETUP_lint := build lint
 SETUP_bench := build test
+SETUP_bench-caches := build test
 SETUP_stacks := build test
 SETUP := $(sort $(foreach g,$(MAKECMDGOALS),$(SETUP_$(g))))
 ifeq ($(filter check,$(MAKECMDGOALS))$(SAN),check)
@@ -323,6 +324,12 @@ lint: | $(READY)
 ## make bench     tables beside bpftrace, libbpf and bpftool: start-up, memory, cost per event
 bench: all $(EXAMPLES) $(PROGS) $(BUILD)/bench/names bench-btf
 	$(Q)bench/bench --build $(BUILD)
+	$(Q)bench/caches --build $(BUILD)
+
+.PHONY: bench-caches
+## make bench-caches   what mctop costs a memcached at full load, beside bpftrace
+bench-caches: all $(BUILD)/tests/progs/cacheload
+	$(Q)bench/caches --build $(BUILD)
 
 MANDIR = $(DESTDIR)$(PREFIX)/share/man
 ## make install   into DESTDIR$(PREFIX)

@@ -150,7 +150,8 @@ static void print_json(struct commands_view *v, const struct command *c, const s
 	struct buf *b = v->of.out, text = { 0 };
 	u64 time = v->offset + (c->answered ? c->ended : c->started);
 
-	buf_printf(b, "{\"time\":%.6f", (double)(time / 1000) / 1e6);
+	buf_printf(b, "{\"time\":%" PRIu64 ".%06u", time / 1000000000,
+	           (unsigned)(time % 1000000000 / 1000));
 	client_print(&text, from);
 	json_text(b, "client", &text);
 	buf_printf(b, ",\"command\":\"%s\",\"op\":\"%s\"", c->verb, op_name(c->op));

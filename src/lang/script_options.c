@@ -43,25 +43,31 @@ bool script_option_name(struct arena *a, struct str text, struct script_option *
 	       (!letter.p || (letter.n == 1 && isalnum((unsigned char)o->letter)));
 }
 
-static bool is_there(const struct script *s, const char *name)
+static struct script_option *there(struct script *s, const char *name)
 {
 	for (u32 i = 0; i < s->options.n; i++)
 		if (strcmp(s->options.v[i].name, name) == 0)
-			return true;
-	return false;
+			return &s->options.v[i];
+	return NULL;
 }
 
 static bool read_call(void *ctx, struct node *n)
 {
 	struct script *s = ctx;
 	const struct node *name = n->kind == NODE_CALL ? n->call.args : NULL;
-	struct script_option o = { 0 };
+	struct script_option o = { 0 }, *old;
 
 	if (!name || !str_is(n->call.name, "getopt") || name->kind != NODE_STRING ||
-	    !script_option_name(s->arena, name->string, &o) || is_there(s, o.name))
+	    !script_option_name(s->arena, name->string, &o))
 		return true;
-	read_default(s, name->next, &o);
 	o.help = name->next ? literal(s, name->next->next) : NULL;
+	old = there(s, o.name);
+	if (old) { /* any of its calls may describe it */
+		if (!old->help)
+			old->help = o.help;
+		return true;
+	}
+	read_default(s, name->next, &o);
 	vec_add(s->arena, &s->options, o);
 	return true;
 }

@@ -195,7 +195,8 @@ bool child_release(struct child *c, bool hold_end, bool hold_loader, struct err 
 		return err_sys(e, errno, "the process for %s is gone", c->program);
 	tracee_wait_exec(&c->tracee);
 	n = read(c->socket, &code, sizeof(code));
-	if (n == 0 && c->tracee.reaped)
+	/* Killed before it has read what was sent, it resets the connection. */
+	if ((n == 0 && c->tracee.reaped) || (n < 0 && errno == ECONNRESET))
 		return err_set(e, "the process for %s was killed before it ran", c->program);
 	return n == 0 || err_sys(e, n == sizeof(code) ? code : EIO, "can not run %s", c->program);
 }

@@ -428,6 +428,7 @@ def test_a_stopped_command_stays_stopped(context):
         run.kill()
         return shown("it never attached", "".join(run.out), "".join(run.err))
     child = child_of(run)
+    until(lambda: "sizes" in open(f"/proc/{child}/comm").read(), 5 * context.factor)
     os.kill(child, signal.SIGSTOP)
     stopped = until(lambda: stops(child), 5 * context.factor)
     time.sleep(0.2)

@@ -176,9 +176,10 @@ static void print_text(struct buf *b, const struct report_of *r)
 	for (u32 i = 0; i < r->n; i++)
 		text_row(b, r, &r->rows[i], width, !s.exact);
 	buf_printf(b,
-	           "these %u are %.1f %% of %llu calls; %llu events lost, %llu commands lost\n\n",
+	           "these %u are %.1f %% of %llu calls; %llu events lost, %s%llu commands lost\n\n",
 	           r->n, covered_share(r), (unsigned long long)hot_totals(r->hot)->calls,
-	           (unsigned long long)r->lost_events, (unsigned long long)r->lost_commands);
+	           (unsigned long long)r->lost_events, r->lost_commands ? "at least " : "",
+	           (unsigned long long)r->lost_commands);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------- */

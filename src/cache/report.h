@@ -18,7 +18,7 @@ struct report_of {
 	const char *server; /* "memcached" */
 	u32 pid;
 	u64 lost_events;   /* system calls that were missed */
-	u64 lost_commands; /* commands that were given up because of missing bytes */
+	u64 lost_commands; /* given up because of missing bytes: at least so many */
 };
 
 enum report_form { REPORT_TEXT, REPORT_JSON, REPORT_CSV };

@@ -266,8 +266,9 @@ static void head(void *ctx, struct buf *b)
 	buf_puts(b, " keys");
 	if (!stats.exact)
 		buf_printf(b, " +-%.1f %%", stats.distinct_error * 100);
-	buf_printf(b, "  lost: %llu events, %llu commands\n",
+	buf_printf(b, "  lost: %llu events, %s%llu commands\n",
 	           (unsigned long long)s->now.lost_events,
+	           s->now.lost_commands ? "at least " : "",
 	           (unsigned long long)s->now.lost_commands);
 }
 

@@ -419,7 +419,7 @@ static void as_text(void **state)
 		"q\"\\xff\\\\                     1        0      -       0       70       70     "
 		"  "
 		"-       -    2.0  10.0.0.2\n"
-		"these 2 are 100.0 % of 3 calls; 3 events lost, 2 commands lost\n\n");
+		"these 2 are 100.0 % of 3 calls; 3 events lost, at least 2 commands lost\n\n");
 	buf_free(&b);
 	hot_free(h);
 }

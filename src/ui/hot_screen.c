@@ -267,8 +267,7 @@ static void head(void *ctx, struct buf *b)
 	if (!stats.exact)
 		buf_printf(b, " +-%.1f %%", stats.distinct_error * 100);
 	buf_printf(b, "  lost: %llu events, %s%llu commands\n",
-	           (unsigned long long)s->now.lost_events,
-	           s->now.lost_commands ? "at least " : "",
+	           (unsigned long long)s->now.lost_events, s->now.lost_commands ? "at least " : "",
 	           (unsigned long long)s->now.lost_commands);
 }
 

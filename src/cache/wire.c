@@ -29,7 +29,7 @@ struct link {
 	struct link *next;          /* in the table */
 	u32 at[2];                  /* where its streams are: answers, requests */
 	bool placed[2];
-	u64 captured, keys; /* since it was judged last */
+	u64 captured, keys, events; /* since it was judged last */
 	bool heads_only, needs_all;
 };
 
@@ -196,7 +196,8 @@ static void set_heads_only(struct wire *w, struct link *l, bool yes)
 	w->o.heads_only(w->o.ctx, l->conn, yes);
 }
 
-/* Are the captured bytes worth it? Once a cut did harm, all is wanted for good. */
+/* Are the captured bytes worth it? With more keys than system calls, heads would lose those behind
+ * the first. Once a cut did harm, all is wanted for good. */
 static void judge(struct wire *w, struct link *l, u64 lost)
 {
 	if (!w->o.heads_only)
@@ -207,9 +208,10 @@ static void judge(struct wire *w, struct link *l, u64 lost)
 	}
 	if (l->captured < MEASURE_BYTES)
 		return;
-	if (!l->heads_only && !l->needs_all && l->captured / (l->keys + 1) > VALUES_PER_KEY)
+	if (!l->heads_only && !l->needs_all && l->keys <= l->events &&
+	    l->captured / (l->keys + 1) > VALUES_PER_KEY)
 		set_heads_only(w, l, true);
-	l->captured = l->keys = 0;
+	l->captured = l->keys = l->events = 0;
 }
 
 void wire_event(struct wire *w, const struct wire_event *e)
@@ -226,6 +228,7 @@ void wire_event(struct wire *w, const struct wire_event *e)
 	}
 	if (!l)
 		l = add(w, e);
+	l->events++;
 	check_place(w, l, e);
 	if (e->pieces)
 		feed_pieces(l, e);

@@ -19,7 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 VIRTIOFSD = "/usr/lib/qemu/virtiofsd"
 FACTOR = 6          # emulation, against the limits of the host
-LIMIT = 20 * 60     # seconds for all of it
+LIMIT = 30 * 60     # seconds for all of it
 KERNEL_LINE = ("console=ttyS0 quiet loglevel=1 panic=-1 reboot=t mitigations=off nokaslr "
                "cryptomgr.notests initcall_blacklist=load_system_certificate_list "
                "random.trust_cpu=on no_timer_check rdinit=/init")

@@ -125,7 +125,7 @@ static u64 row_low(const struct cut *c, u64 size)
 		return size;
 	if (c->powers)
 		return 1ull << (l - l % c->powers);
-	unit = MAX((1ull << l) / c->parts, 1);
+	unit = MAX((1ull << l) / MAX(c->parts, 1u), 1);
 	return size - size % unit;
 }
 
@@ -142,7 +142,7 @@ static u64 row_high(const struct cut *c, u64 low)
 		return l + c->powers > 63 ? UINT64_MAX : 1ull << (l + c->powers);
 	if (l == 63)
 		return UINT64_MAX;
-	return low + MAX((1ull << l) / c->parts, 1);
+	return low + MAX((1ull << l) / MAX(c->parts, 1u), 1);
 }
 
 /* Rows from the smallest to the largest, no more than one too many. */

@@ -43,6 +43,11 @@ void report_number(struct buf *b, double n)
 }
 
 /* Of the calls of which it is known whether there was something, those where there was. */
+static double seconds_of(u64 ns)
+{
+	return (double)ns / 1e9;
+}
+
 static double hit_share(u64 hits, u64 misses)
 {
 	return hits + misses ? (double)hits * 100 / (double)(hits + misses) : NAN;
@@ -291,7 +296,7 @@ static void json_row(struct buf *b, const struct report_of *r, const struct hot_
 
 static void print_json(struct buf *b, const struct report_of *r)
 {
-	buf_printf(b, "{\"time\":%.3f,\"server\":{\"name\":", (double)(r->time / 1000000) / 1000);
+	buf_printf(b, "{\"time\":%.3f,\"server\":{\"name\":", seconds_of(r->time));
 	json_string(b, str_of(r->server));
 	buf_printf(b, ",\"pid\":%u},", r->pid);
 	json_total(b, r);
@@ -334,7 +339,7 @@ static void csv_row(struct buf *b, const struct report_of *r, const struct hot_r
 {
 	const struct hot_key *k = row->more;
 
-	buf_printf(b, "%.3f,", (double)(r->time / 1000000) / 1000);
+	buf_printf(b, "%.3f,", seconds_of(r->time));
 	csv_key(b, row->key);
 	buf_printf(b, ",%llu,%llu,%.1f,%.1f,%llu,%llu,", (unsigned long long)row->calls,
 	           (unsigned long long)row->error, row->rate, row->decayed,

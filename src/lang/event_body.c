@@ -146,7 +146,9 @@ static void write_word(struct writer *w, u32 word)
 	const char *text = word_text(w->e, word, w->s->arena);
 	struct lexer ahead = w->l;
 
-	if (lex_next(&ahead).kind == TOKEN_LPAREN && lex_next(&ahead).kind == TOKEN_RPAREN)
+	struct token opening = lex_next(&ahead), closing = lex_next(&ahead);
+
+	if (opening.kind == TOKEN_LPAREN && closing.kind == TOKEN_RPAREN)
 		w->l = ahead;
 	if (word == WORD_VALUES && w->last[0] == TOKEN_SET && w->last[1] == TOKEN_NAME)
 		w->b.n = !*text && w->last[2] == TOKEN_COMMA ? w->comma : w->name;

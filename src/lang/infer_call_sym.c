@@ -82,20 +82,15 @@ static enum uaddr_from uaddr_from(struct elf *f)
 	return elf_is_program(f) ? FROM_CODE : FROM_SITE;
 }
 
-static struct elf *probed_file(struct infer *in, const struct node *n)
+static struct elf *file_of_probe(struct infer *in, struct err *e)
 {
 	const struct variant *v = in->variant;
-	struct err e = { 0 };
-	struct elf *f;
 
 	if (!infer_is_user(in) || !v->sites.n) {
-		infer_error(in, n->loc, "uaddr() works in uprobe, uretprobe and usdt probes");
+		err_set(e, "uaddr() works in uprobe, uretprobe and usdt probes");
 		return NULL;
 	}
-	f = in->world->ops->elf(in->world, v->sites.v[0].path, &e);
-	if (!f)
-		infer_failed(in, n->loc, &e);
-	return f;
+	return in->world->ops->elf(in->world, v->sites.v[0].path, e);
 }
 
 /* The address, by the file's own headers, that a symbol's is counted from. */
@@ -124,13 +119,17 @@ static bool find_origin(struct infer *in, const struct node *n, struct elf *f, u
 const struct type *infer_call_uaddr(struct infer *in, struct node *n)
 {
 	const char *name = infer_literal(in, n, 0);
-	struct elf *f = name ? probed_file(in, n) : NULL;
 	const struct type *elem;
+	struct err e = { 0 };
 	struct elf_sym sym;
+	struct elf *f;
 	u64 origin;
 
-	if (!f)
+	if (!name)
 		return NULL;
+	f = file_of_probe(in, &e);
+	if (!f)
+		return infer_failed(in, n->loc, &e);
 	if (!elf_find(f, name, &sym))
 		return no_symbol(in, n, f, name);
 	if (!find_origin(in, n, f, &origin))
@@ -143,16 +142,14 @@ const struct type *infer_call_uaddr(struct infer *in, struct node *n)
 const struct type *infer_call_uaddr_from(struct infer *in, struct node *n)
 {
 	const char *name = infer_literal(in, n, 0);
-	const struct variant *v = in->variant;
 	enum uaddr_from from = FROM_NOTHING;
 	struct err e = { 0 };
 	struct elf_sym sym;
-	struct elf *f = NULL;
+	struct elf *f;
 
 	if (!name)
 		return NULL;
-	if (infer_is_user(in) && v->sites.n)
-		f = in->world->ops->elf(in->world, v->sites.v[0].path, &e);
+	f = file_of_probe(in, &e);
 	if (f && elf_find(f, name, &sym))
 		from = uaddr_from(f);
 	return infer_set_int(n, from, &type_u64);

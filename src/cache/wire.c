@@ -143,6 +143,7 @@ void wire_free(struct wire *w)
 {
 	if (!w)
 		return;
+	w->o.heads_only = NULL; /* whoever captured is gone */
 	while (w->oldest)
 		drop(w, w->oldest);
 	free(w);

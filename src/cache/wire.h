@@ -50,6 +50,7 @@ struct wire_stats {
 struct wire;
 
 struct wire *wire_new(const struct wire_options *o);
+/* Calls nobody back. */
 void wire_free(struct wire *w);
 void wire_event(struct wire *w, const struct wire_event *e);
 /* Events are missing, of whatever connection: those that can not tell by themselves start anew. */

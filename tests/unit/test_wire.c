@@ -292,6 +292,21 @@ static void values_are_not_wanted(void **state)
 	wire_free(w);
 }
 
+/* Who captured may be gone before it. */
+static void freed_it_calls_nobody(void **state)
+{
+	struct seen s;
+	struct wire *w = make(&s);
+
+	(void)state;
+	for (u32 i = 0; i < 20; i++)
+		store(w, 4000, 4000);
+	wire_free(w);
+	assert_int_equal(s.heads_on, 1);
+	assert_int_equal(s.heads_off, 0);
+	buf_free(&s.text);
+}
+
 static void small_keys_are_wanted_whole(void **state)
 {
 	struct seen s;
@@ -316,6 +331,7 @@ int main(void)
 		cmocka_unit_test(sockets_without_places),
 		cmocka_unit_test(silent_ones_go_first),
 		cmocka_unit_test(values_are_not_wanted),
+		cmocka_unit_test(freed_it_calls_nobody),
 		cmocka_unit_test(small_keys_are_wanted_whole),
 	};
 

@@ -105,7 +105,7 @@ def killed(context, where, run, victims):
     eater = start(where, "sh", "-c", 'echo 300 >/proc/self/oom_score_adj; exec "$0" touch 64',
                   context.progs + "/memory")
     eater.wait(60 * context.factor)
-    if not run.wait_for(r'("kill": .*){%d}' % victims, 20 * context.factor, "out"):
+    if not run.wait_for(r'(?s)("kill": .*){%d}' % victims, 20 * context.factor, "out"):
         pass # the rows, or their absence, say more
     found, out, err = end(context, run)
     return found, shown("", out, err), re.findall(KILLED, kernel_log(before)), eater

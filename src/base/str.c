@@ -30,6 +30,22 @@ bool str_starts(struct str s, const char *prefix)
 	return s.n >= n && memcmp(s.p, prefix, n) == 0;
 }
 
+static bool is_one_of(char c, const char *set)
+{
+	return c && strchr(set, c);
+}
+
+struct str str_trim(struct str s, const char *blanks)
+{
+	while (s.n && is_one_of(s.p[0], blanks)) {
+		s.p++;
+		s.n--;
+	}
+	while (s.n && is_one_of(s.p[s.n - 1], blanks))
+		s.n--;
+	return s;
+}
+
 struct str str_cut(struct str s, char c, struct str *rest)
 {
 	const char *at = s.n ? memchr(s.p, c, s.n) : NULL;

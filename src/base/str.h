@@ -21,6 +21,9 @@ struct str str_of(const char *z);
 bool str_eq(struct str a, struct str b);
 bool str_is(struct str a, const char *z);
 bool str_starts(struct str s, const char *prefix);
+/* Without the characters of `blanks` at both ends. */
+struct str str_trim(struct str s, const char *blanks);
+#define STR_BLANKS " \t\n\v\f\r" /* what isspace() takes */
 /* Cuts at the first `c`: returns what is before it, leaves what follows in *rest. Without `c`
  * returns all and leaves *rest empty with p == NULL. */
 struct str str_cut(struct str s, char c, struct str *rest);

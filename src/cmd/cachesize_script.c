@@ -10,17 +10,6 @@
 #include "agg/shards.h"
 #include "base/str.h"
 
-static struct str trim(struct str s)
-{
-	while (s.n && isspace((u8)s.p[0])) {
-		s.p++;
-		s.n--;
-	}
-	while (s.n && isspace((u8)s.p[s.n - 1]))
-		s.n--;
-	return s;
-}
-
 /* Does the expression begin with a name that only a function's parameter can have? */
 static bool begins_with_parameter(struct str s)
 {
@@ -44,7 +33,7 @@ static bool begins_with_parameter(struct str s)
 
 static void put_expression(struct buf *b, struct str s)
 {
-	s = trim(s);
+	s = str_trim(s, STR_BLANKS);
 	if (begins_with_parameter(s))
 		buf_puts(b, "args.");
 	buf_add(b, s.p, s.n);
@@ -59,7 +48,7 @@ static bool cut_length(struct str s, struct str *expression, struct str *length)
 		depth += (s.p[i] == ')' || s.p[i] == ']') - (s.p[i] == '(' || s.p[i] == '[');
 		if (s.p[i] == ',' && depth == 0) {
 			*expression = (struct str){ s.p, i };
-			*length = trim((struct str){ s.p + i + 1, s.n - i - 1 });
+			*length = str_trim((struct str){ s.p + i + 1, s.n - i - 1 }, STR_BLANKS);
 			return true;
 		}
 	}

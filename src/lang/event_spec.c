@@ -41,17 +41,6 @@ struct reader {
 	struct str *at;
 };
 
-static struct str trim(struct str s)
-{
-	while (s.n && isspace((unsigned char)s.p[0])) {
-		s.p++;
-		s.n--;
-	}
-	while (s.n && isspace((unsigned char)s.p[s.n - 1]))
-		s.n--;
-	return s;
-}
-
 /* Where `stop` stands outside of brackets and quotes, or the end. */
 static u32 find_end(struct str s, char stop)
 {
@@ -84,7 +73,7 @@ static struct str take(struct str *s, char stop, bool *found)
 	*found = n < s->n;
 	s->p += n + *found;
 	s->n -= n + *found;
-	return trim(first);
+	return str_trim(first, STR_BLANKS);
 }
 
 static const char *wrong(struct reader *r, struct str where, const char *text)
@@ -158,14 +147,14 @@ static bool is_string_type(struct str type)
 static struct str without_const(struct str s)
 {
 	if (str_starts(s, "const "))
-		return trim((struct str){ s.p + 6, s.n - 6 });
+		return str_trim((struct str){ s.p + 6, s.n - 6 }, STR_BLANKS);
 	return s;
 }
 
 /* A type as this language spells it. */
 static const char *type_text(struct reader *r, struct str type)
 {
-	struct str s = trim(without_const(trim(type))), stars = s;
+	struct str s = str_trim(without_const(str_trim(type, STR_BLANKS)), STR_BLANKS), stars = s;
 	const char *plain;
 
 	while (s.n && (s.p[s.n - 1] == '*' || isspace((unsigned char)s.p[s.n - 1])))
@@ -202,7 +191,7 @@ static const char *read_signature(struct reader *r)
 	if (end >= r->rest.n)
 		return wrong(r, r->rest, "this bracket is not closed");
 	r->rest = (struct str){ r->rest.p + end + 1, r->rest.n - end - 1 };
-	inner = trim(inner);
+	inner = str_trim(inner, STR_BLANKS);
 	if (!inner.n || str_is(inner, "void"))
 		return NULL;
 	while (more) {
@@ -414,7 +403,7 @@ static const char *read_print(struct reader *r)
 	if (end >= r->rest.n)
 		return wrong(r, r->rest, "this text has no end");
 	format = (struct str){ r->rest.p + 1, end - 1 };
-	r->rest = trim((struct str){ r->rest.p + end + 1, r->rest.n - end - 1 });
+	r->rest = str_trim((struct str){ r->rest.p + end + 1, r->rest.n - end - 1 }, STR_BLANKS);
 	if (r->rest.n && take(&r->rest, ',', &more).n)
 		return wrong(r, r->rest, "a ',' must stand behind the format");
 	for (u32 i = 0; i < format.n; i++) {
@@ -484,13 +473,13 @@ static const char *read_count(struct reader *r)
 	label = r->rest;
 	head = take(&label, '#', &more);
 	if (more)
-		r->s->label = quoted(r->arena, trim(label));
+		r->s->label = quoted(r->arena, str_trim(label, STR_BLANKS));
 	if (head.n)
 		take(&head, ':', &more);
 	types = take(&head, ':', &more);
 	values = take(&head, ':', &more);
 	problem = read_values(r, types, values);
-	head = trim(head);
+	head = str_trim(head, STR_BLANKS);
 	if (!problem && !r->n_values) {
 		buf_puts(&r->values, "calls=1");
 		buf_puts(&r->format, "calls");
@@ -509,7 +498,7 @@ static const char *read_rest(struct reader *r, bool adjacent)
 		if (problem)
 			return problem;
 	}
-	r->rest = trim(r->rest);
+	r->rest = str_trim(r->rest, STR_BLANKS);
 	if (r->rest.n && (r->rest.p[0] == ':' || r->rest.p[0] == '#'))
 		return read_count(r);
 	if (r->rest.n && r->rest.p[0] == '(') {
@@ -528,7 +517,7 @@ static const char *read_rest(struct reader *r, bool adjacent)
 			r->rest.p++;
 			r->rest.n--;
 		}
-		r->rest = trim((struct str){ r->rest.p + 1, r->rest.n - 1 });
+		r->rest = str_trim((struct str){ r->rest.p + 1, r->rest.n - 1 }, STR_BLANKS);
 	}
 	if (r->rest.n && r->rest.p[0] == '"')
 		return read_print(r);

@@ -17,17 +17,6 @@ static bool is_blank(char c)
 	return c && strchr(" \t\r\n\v\f", c);
 }
 
-static struct str trim(struct str s)
-{
-	while (s.n && is_blank(s.p[0])) {
-		s.p++;
-		s.n--;
-	}
-	while (s.n && is_blank(s.p[s.n - 1]))
-		s.n--;
-	return s;
-}
-
 static struct str between(struct str s, u32 from, u32 to)
 {
 	return (struct str){ s.p + from, to - from };
@@ -85,14 +74,14 @@ static const char *read_probe(struct event_text *e, struct str text)
 		at = end + 1;
 	}
 	e->head = between(text, 0, end);
-	e->rest = trim(between(text, end, text.n));
+	e->rest = str_trim(between(text, end, text.n), STR_BLANKS);
 	return e->part[e->n_parts - 1].n ? NULL : "the name of the event is missing";
 }
 
 const char *event_text_read(struct event_text *e, struct str text)
 {
 	memset(e, 0, sizeof(*e));
-	text = trim(text);
+	text = str_trim(text, STR_BLANKS);
 	if (!text.n)
 		return "it is empty";
 	if (text.n >= 2 && text.p[0] == '/' && text.p[text.n - 1] == '/')

@@ -28,33 +28,17 @@ static bool damaged(struct parser *p, const char *what)
 	return err_set(p->e, "line %u of the event format: %s", p->line, what);
 }
 
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t';
-}
-
 static bool is_word(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
 	       c == '_';
 }
 
-static struct str trim(struct str s)
-{
-	while (s.n && is_blank(s.p[0])) {
-		s.p++;
-		s.n--;
-	}
-	while (s.n && is_blank(s.p[s.n - 1]))
-		s.n--;
-	return s;
-}
-
 static bool parse_u32(struct str s, u32 *out)
 {
 	u64 v = 0;
 
-	s = trim(s);
+	s = str_trim(s, " \t");
 	for (u32 i = 0; i < s.n; i++) {
 		if (s.p[i] < '0' || s.p[i] > '9')
 			return false;
@@ -73,7 +57,7 @@ static bool skip(struct str *s, const char *prefix)
 		return false;
 	s->p += strlen(prefix);
 	s->n -= (u32)strlen(prefix);
-	*s = trim(*s);
+	*s = str_trim(*s, " \t");
 	return true;
 }
 
@@ -144,7 +128,7 @@ static bool cut_array(struct str *decl, struct str *array)
 	array->p = open;
 	array->n = (u32)(decl->p + decl->n - open);
 	decl->n = (u32)(open - decl->p);
-	*decl = trim(*decl);
+	*decl = str_trim(*decl, " \t");
 	return true;
 }
 
@@ -173,7 +157,7 @@ static bool cut_name(struct str decl, struct str *type, struct str *name)
 	while (at && is_word(decl.p[at - 1]))
 		at--;
 	*name = (struct str){ decl.p + at, decl.n - at };
-	*type = trim((struct str){ decl.p, at });
+	*type = str_trim((struct str){ decl.p, at }, " \t");
 	return name->n && type->n;
 }
 
@@ -181,7 +165,7 @@ static bool parse_declaration(struct parser *p, struct str decl, struct tpfield 
 {
 	struct str array, type, name;
 
-	decl = trim(decl);
+	decl = str_trim(decl, " \t");
 	f->data_loc = skip(&decl, "__data_loc ");
 	f->rel_loc = !f->data_loc && skip(&decl, "__rel_loc ");
 	/* Dynamic arrays are written "T[] name". */
@@ -206,7 +190,7 @@ static bool parse_attributes(struct parser *p, struct str rest, struct tpfield *
 {
 	bool has_off = false, has_size = false;
 
-	while (rest.p && (rest = trim(rest)).n) {
+	while (rest.p && (rest = str_trim(rest, " \t")).n) {
 		struct str one = str_cut(rest, ';', &rest), value;
 		struct str key = str_cut(one, ':', &value);
 		u32 v;
@@ -247,7 +231,7 @@ static bool parse_field(struct parser *p, struct str s)
 
 static bool parse_line(struct parser *p, struct str s)
 {
-	s = trim(s);
+	s = str_trim(s, " \t");
 	if (skip(&s, "name:")) {
 		p->out->name = arena_strndup(p->arena, s.p, s.n);
 		return true;

@@ -41,6 +41,18 @@ static void test_cut(void **state)
 	assert_null(rest.p);
 }
 
+static void test_trim(void **state)
+{
+	static const char with_nul[] = { ' ', 'a', 0 };
+
+	(void)state;
+	assert_true(str_is(str_trim(STR(" \t a b\n"), STR_BLANKS), "a b"));
+	assert_true(str_is(str_trim(STR(" a\n"), " "), "a\n"));
+	assert_int_equal(str_trim(STR(" \v\f\r "), STR_BLANKS).n, 0);
+	assert_int_equal(str_trim((struct str){ NULL, 0 }, STR_BLANKS).n, 0);
+	assert_int_equal(str_trim((struct str){ with_nul, 3 }, STR_BLANKS).n, 2); /* no blank */
+}
+
 static void test_glob(void **state)
 {
 	static const struct {
@@ -120,9 +132,9 @@ static void test_near(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_compare), cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_glob),    cmocka_unit_test(test_glob_time),
-		cmocka_unit_test(test_near),
+		cmocka_unit_test(test_compare),   cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_trim),      cmocka_unit_test(test_glob),
+		cmocka_unit_test(test_glob_time), cmocka_unit_test(test_near),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

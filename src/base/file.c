@@ -70,3 +70,20 @@ void file_unmap(struct file_map *m)
 		munmap((void *)m->p, m->n);
 	*m = (struct file_map){ 0 };
 }
+
+bool file_write_all(int fd, const void *p, size_t n)
+{
+	const char *at = p;
+
+	while (n) {
+		ssize_t done = write(fd, at, n);
+
+		if (done < 0 && errno != EINTR)
+			return false;
+		if (done > 0) {
+			at += done;
+			n -= (size_t)done;
+		}
+	}
+	return true;
+}

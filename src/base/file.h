@@ -19,4 +19,7 @@ struct file_map {
 bool file_map(const char *path, struct file_map *m, struct err *e);
 void file_unmap(struct file_map *m);
 
+/* Writes all of it, going on after signals and short writes. False with errno set. */
+bool file_write_all(int fd, const void *p, size_t n);
+
 #endif

@@ -231,7 +231,7 @@ static bool write_svg(const struct watch *w, struct err *e)
 	if (fd < 0)
 		return err_sys(e, errno, "can not write %s", w->o->svg);
 	sizing_svg(&b, &w->sizing);
-	ok = write(fd, b.p, b.n) == (ssize_t)b.n;
+	ok = file_write_all(fd, b.p, b.n);
 	if (close(fd) < 0 || !ok)
 		ok = err_sys(e, errno, "can not write %s", w->o->svg);
 	buf_free(&b);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "cmd/say.h"
 #include "unit/object.h"
 
@@ -23,18 +24,6 @@ const struct features cmd_elf_kernel = {
 	.fentry = true,
 };
 
-static bool write_all(int fd, const struct buf *b)
-{
-	for (size_t done = 0; done < b->n;) {
-		ssize_t n = write(fd, b->p + done, b->n - done);
-
-		if (n < 0 && errno != EINTR)
-			return false;
-		done += n > 0 ? (size_t)n : 0;
-	}
-	return true;
-}
-
 static bool write_file(struct arena *a, const char *path, const struct buf *b, struct err *e)
 {
 	const char *temporary = arena_printf(a, "%s.new", path);
@@ -43,7 +32,7 @@ static bool write_file(struct arena *a, const char *path, const struct buf *b, s
 
 	if (fd < 0)
 		return err_sys(e, errno, "can not write %s", path);
-	if (!write_all(fd, b))
+	if (!file_write_all(fd, b->p, b->n))
 		code = errno;
 	if (close(fd) < 0 && !code)
 		code = errno;

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/opt.h"
 #include "cmd/memstat.h"
 #include "cmd/say.h"
@@ -108,17 +109,11 @@ static u64 now_ns(clockid_t clock)
 }
 
 /* False when nobody reads any more. */
-static bool write_all(const struct buf *b, struct err *e)
+static bool write_out(const struct buf *b, struct err *e)
 {
-	for (size_t done = 0; done < b->n;) {
-		ssize_t n = write(STDOUT_FILENO, b->p + done, b->n - done);
-
-		if (n < 0 && errno != EINTR)
-			return errno == EPIPE ? false
-			                      : err_sys(e, errno, "can not write the output");
-		done += n > 0 ? (size_t)n : 0;
-	}
-	return true;
+	if (file_write_all(STDOUT_FILENO, b->p, b->n))
+		return true;
+	return errno == EPIPE ? false : err_sys(e, errno, "can not write the output");
 }
 
 static bool print_view(const struct options *o, struct memstat *now, const struct memstat *before,
@@ -145,7 +140,7 @@ static bool print_view(const struct options *o, struct memstat *now, const struc
 			buf_putc(&b, '\n');
 		memstat_text(&b, &v);
 	}
-	ok = write_all(&b, e);
+	ok = write_out(&b, e);
 	buf_free(&b);
 	return ok;
 }

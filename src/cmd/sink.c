@@ -5,7 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "base/file.h"
 
 #define SINK_SIZE (128u << 10)
 
@@ -19,16 +20,8 @@ void sink_open(struct sink *s, int fd)
 
 static void write_all(struct sink *s, const char *p, size_t n)
 {
-	while (n && !s->error) {
-		ssize_t done = write(s->fd, p, n);
-
-		if (done < 0 && errno != EINTR)
-			s->error = errno;
-		if (done > 0) {
-			p += done;
-			n -= (size_t)done;
-		}
-	}
+	if (!s->error && !file_write_all(s->fd, p, n))
+		s->error = errno;
 }
 
 void sink_flush(struct sink *s)

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "cache/report.h"
 #include "cmd/cache_check.h"
 #include "cmd/cache_view.h"
@@ -350,21 +351,6 @@ static void input(void *ctx, const struct view_of *of)
 
 /* ---- end -------------------------------------------------------------------------------------- */
 
-static bool write_all(int fd, const char *p, size_t n)
-{
-	while (n) {
-		ssize_t done = write(fd, p, n);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return false;
-		p += done;
-		n -= (size_t)done;
-	}
-	return true;
-}
-
 /* All keys that have a slot, as one JSON object. */
 static bool write_dump(struct hot_view *v, struct err *e)
 {
@@ -380,7 +366,7 @@ static bool write_dump(struct hot_view *v, struct err *e)
 		abort();
 	r = make_report(v, rows, MIN(s.used, KEYS_LISTED));
 	report_print(&b, REPORT_JSON, &r);
-	ok = write_all(v->dump, b.p, b.n);
+	ok = file_write_all(v->dump, b.p, b.n);
 	buf_free(&b);
 	free(rows);
 	return ok || err_sys(e, errno, "can not write %s", v->o.dump);

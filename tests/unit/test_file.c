@@ -51,6 +51,30 @@ static void test_read(void **state)
 	buf_free(&b);
 }
 
+static void test_write_all(void **state)
+{
+	const char *path = file_with("", 0);
+	FILE *full = fopen("/dev/full", "w");
+	struct buf b = { 0 };
+	struct err e;
+	FILE *f = fopen(path, "w");
+
+	(void)state;
+	assert_non_null(f);
+	assert_true(file_write_all(fileno(f), "one ", 4));
+	assert_true(file_write_all(fileno(f), "two", 3));
+	assert_true(file_write_all(fileno(f), NULL, 0));
+	fclose(f);
+	assert_true(file_read(path, &b, 1 << 20, &e));
+	assert_string_equal(buf_text(&b), "one two");
+	assert_non_null(full);
+	assert_false(file_write_all(fileno(full), "x", 1));
+	assert_int_equal(errno, ENOSPC);
+	fclose(full);
+	unlink(path);
+	buf_free(&b);
+}
+
 /* Files of /proc say they have no size. */
 static void test_read_proc(void **state)
 {
@@ -115,7 +139,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_read),          cmocka_unit_test(test_read_proc),
 		cmocka_unit_test(test_read_failures), cmocka_unit_test(test_map),
-		cmocka_unit_test(test_map_empty),
+		cmocka_unit_test(test_map_empty),     cmocka_unit_test(test_write_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,15 +3,23 @@
 import json
 import sys
 import threading
+import time
+
+
+class Skip(Exception):
+    """Raised by a test that this machine can not do, with the reason."""
 
 
 class Report:
-    """Collects results from several threads. With a stream, also writes each as a line of JSON
-    (how the virtual machine hands its results out)."""
+    """Collects results from several threads. With a stream, writes them there as lines of JSON
+    instead of printing (how the virtual machine hands its results out): what each result is made
+    of, and before it ["started", name]."""
 
-    def __init__(self, stream=None):
+    def __init__(self, stream=None, part=(0, 1)):
+        self.part = part
         self.counts = {"passed": 0, "failed": 0, "skipped": 0}
         self.stream = stream
+        self.times = []
         self.lock = threading.Lock()
         self.suite = ""
 
@@ -26,23 +34,51 @@ class Report:
             parts = [f"{self.counts[k] - self.before[k]} {k}" for k in self.counts]
             print(f"   {', '.join(parts)}", flush=True)
 
-    def add(self, result, name, detail=""):
+    def chosen(self, tests):
+        """Those of a list that this run is asked for: every Nth, from the Kth."""
+        which, of = self.part
+        return tests[which::of]
+
+    def add(self, result, name, detail="", seconds=0.0):
         """result is passed, failed or skipped; detail is the reason of the last two."""
         with self.lock:
             self.counts[result] += 1
+            self.times.append((seconds, f"{self.suite}: {name}"))
             if self.stream:
-                self.stream.write(json.dumps([result, name, detail]) + "\n")
-                self.stream.flush()
+                self._write(result, name, detail, round(seconds, 1))
             elif result == "failed":
                 print(f"FAILED {self.suite}: {name}\n{indent(detail)}", flush=True)
             elif result == "skipped":
                 print(f"skipped {self.suite}: {name}: {detail}", flush=True)
 
-    def check(self, name, problem):
+    def check(self, name, problem, seconds=0.0):
         """problem is None for a test that passed."""
-        self.add("failed" if problem else "passed", name, problem or "")
+        self.add("failed" if problem else "passed", name, problem or "", seconds)
 
-    def finish(self):
+    def run(self, name, test, *args):
+        """Calls a test, which returns None or what went wrong. A broken one must not hide the
+        others."""
+        if self.stream:
+            with self.lock:
+                self._write("started", name)
+        begin = time.monotonic()
+        try:
+            problem = test(*args)
+        except Skip as e:
+            self.add("skipped", name, str(e))
+            return
+        except Exception as e:
+            problem = f"{type(e).__name__}: {e}"
+        self.check(name, problem, time.monotonic() - begin)
+
+    def _write(self, *line):
+        self.stream.write(json.dumps(line) + "\n")
+        self.stream.flush()
+
+    def finish(self, slowest=0):
+        """Prints the totals, before them the slowest tests with their seconds."""
+        for seconds, name in sorted(self.times, reverse=True)[:slowest]:
+            print(f"{seconds:7.1f} {name}")
         c = self.counts
         if not self.stream:
             print(f"{c['passed']} passed, {c['failed']} failed, {c['skipped']} skipped")

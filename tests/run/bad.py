@@ -212,11 +212,12 @@ def run_all(report, context, pattern=None):
         names = dict(context.names(), BAD=tmp + "/files")
         wrongs = list(table(names)) + list(generated()) + list(by_option(tmp))
         wrongs = [w for w in wrongs if not pattern or re.search(pattern, "bad: " + w.name())]
+        wrongs = report.chosen(wrongs)
         before = snapshot()
 
         def one(item):
             number, wrong = item
-            report.check(wrong.name(), run_one(wrong, context, tmp, number))
+            report.run(wrong.name(), run_one, wrong, context, tmp, number)
 
         with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
             list(pool.map(one, enumerate(wrongs)))

@@ -42,6 +42,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from lib import machine
+from lib.report import Skip
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 REPEATED = ("EXPECT", "EXPECT_REGEX", "EXPECT_NONE", "EXPECT_ERR", "EXPECT_ERR_REGEX",
@@ -105,14 +106,13 @@ def block_line(case, word, line):
         case[word] = new
 
 
-def skip_reason(case, context):
+def skip_if_impossible(case, context):
     if context.in_vm and "HOST" in case:
-        return "not in the virtual machine: " + case["HOST"]
+        raise Skip("not in the virtual machine: " + case["HOST"])
     for requirement in ["root"] + case.get("REQUIRES", "").split():
         reason = machine.missing(requirement)
         if reason:
-            return reason
-    return None
+            raise Skip(reason)
 
 
 class Run:
@@ -196,6 +196,7 @@ def command(case, context, names, tmp):
 
 def run_case(case, context):
     """None, or what went wrong."""
+    skip_if_impossible(case, context)
     timeout = float(case.get("TIMEOUT", "20")) * context.factor
     before = None
     with tempfile.TemporaryDirectory(prefix="memtap-case.") as tmp:
@@ -294,17 +295,9 @@ def load(pattern):
 
 def run_all(report, context, pattern=None):
     def one(case):
-        name = f"{case['file']}: {case['NAME']}"
-        reason = skip_reason(case, context)
-        if reason:
-            report.add("skipped", name, reason)
-            return
-        try:
-            report.check(name, run_case(case, context))
-        except Exception as e:  # a broken case must not hide the others
-            report.add("failed", name, f"{type(e).__name__}: {e}")
+        report.run(f"{case['file']}: {case['NAME']}", run_case, case, context)
 
-    cases = load(pattern)
+    cases = report.chosen(load(pattern))
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
         list(pool.map(one, [c for c in cases if "SERIAL" not in c]))
     for case in cases:

@@ -13,12 +13,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 VIRTIOFSD = "/usr/lib/qemu/virtiofsd"
 FACTOR = 6          # emulation, against the limits of the host
+MACHINES = 2        # side by side, each with a part of the tests: one uses about one processor
 LIMIT = 30 * 60     # seconds for all of it
 KERNEL_LINE = ("console=ttyS0 quiet loglevel=1 panic=-1 reboot=t mitigations=off nokaslr "
                "cryptomgr.notests initcall_blacklist=load_system_certificate_list "
@@ -112,6 +114,24 @@ def check_types(report, context, kernel, only):
     report.check(name, text if p.returncode or "SKIPPED" in text else None)
 
 
+def add_results(report, lines):
+    """Returns the names of the tests that began and did not end."""
+    running = []
+    for line in lines:
+        try:
+            result, name, *rest = json.loads(line)
+        except ValueError:
+            report.add("failed", "a result", f"not readable: {line}")
+            continue
+        if result == "started":
+            running.append(name)
+        else:
+            report.add(result, name, *rest)
+            if name in running:
+                running.remove(name)
+    return ", ".join(running)
+
+
 def run_suites(report, context, only):
     reason = missing()
     kernel = None if reason else kernel_dir()
@@ -120,22 +140,28 @@ def run_suites(report, context, only):
         return
     check_types(report, context, kernel, only)
     command = ["tests/check", "--build", os.path.relpath(context.build, TOP), "--factor",
-               str(FACTOR), "--in-vm", "/dev/results"] + (["--only", only] if only else []) + \
-              ["run", "bad"]
+               str(FACTOR), "--in-vm", "/dev/results"] + (["--only", only] if only else [])
+
+    def run_part(number):
+        part = ["--part", f"{number}/{MACHINES}", "run", "bad"]
+        run_machine(report, f"machine {number}", kernel, command + part)
+
+    with ThreadPoolExecutor(max_workers=MACHINES) as pool:
+        list(pool.map(run_part, range(1, MACHINES + 1)))
+
+
+def run_machine(report, name, kernel, command):
+    """Runs a command in a machine of its own, takes over its results."""
     with tempfile.TemporaryDirectory(prefix="memtap-vm.") as directory:
         machine = Machine(kernel, command, directory)
         ended = machine.wait(LIMIT)
         results = [line for line in machine.text("results").split("\n") if line]
-        for line in results:
-            try:
-                report.add(*json.loads(line))
-            except ValueError:
-                report.add("failed", "a result", f"not readable: {line}")
+        running = add_results(report, results)
         tail = machine.text("console")[-3000:] + machine.text("qemu.log")[-1000:]
         if not ended:
-            report.add("failed", "the virtual machine", f"did not end in {LIMIT} s\n{tail}")
+            report.add("failed", name, f"did not end in {LIMIT} s; running were: {running}\n{tail}")
         elif not results:
-            report.add("failed", "the virtual machine", f"gave no results\n{tail}")
+            report.add("failed", name, f"gave no results\n{tail}")
 
 
 def main():

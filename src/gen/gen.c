@@ -202,6 +202,7 @@ static void add_script_map(struct gen *g, const struct map_sym *sym)
 		.key = sym->key,
 		.value = sym->value,
 		.per_cpu = per_cpu,
+		.sized = sym->max_entries != 0,
 	};
 
 	if ((m.bpf_type == BPF_MAP_TYPE_HASH || m.bpf_type == BPF_MAP_TYPE_PERCPU_HASH) &&

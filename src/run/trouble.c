@@ -40,6 +40,18 @@ static const struct {
 	[UERROR_LOOP] = { false, "a %s was stopped at its limit of rounds", NULL, NULL, 0 },
 };
 
+/* Of a map that says itself how much it holds. */
+#define SIZED_MAP_FULL                                                                             \
+	"%s is full and an update was lost; it has room for as many keys as its declaration says"
+
+static bool is_sized(const struct unit *u, const char *map)
+{
+	for (u32 i = 0; map && i < u->maps.n; i++)
+		if (strcmp(u->maps.v[i].name, map) == 0)
+			return u->maps.v[i].sized;
+	return false;
+}
+
 void trouble_init(struct trouble *t, const struct unit *u)
 {
 	t->n = UDATA_ERRORS + u->errors.n;
@@ -101,6 +113,8 @@ static void report_error(struct events *ev, const struct uerror *error, u64 n)
 	const char *one = kinds[error->kind].format, *many = kinds[error->kind].many;
 	struct buf b = { 0 };
 
+	if (error->kind == UERROR_MAP_FULL && is_sized(ev->unit, error->what))
+		one = SIZED_MAP_FULL;
 	if (n > 1 && many && !ev->options->json)
 		buf_printf(&b, "%" PRIu64 " ", n);
 	sentence(&b, n > 1 && many ? many : one, error->what);

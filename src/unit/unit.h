@@ -88,6 +88,7 @@ struct umap {
 	 * key of several parts is a tuple. */
 	const struct type *key, *value;
 	bool per_cpu; /* value is one cell per possible CPU */
+	bool sized;   /* the script says how many elements it has room for: let @x = hash(N) */
 };
 
 /* ---- records: what programs send through the ring ------------------------------------------ */

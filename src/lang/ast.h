@@ -82,6 +82,7 @@ struct var_sym {
 	const char *name; /* "$x" */
 	u32 scope;        /* as in struct node */
 	const struct type *type;
+	const struct type *own; /* before integers were widened; NULL: as `type` */
 	u32 index;        /* 0, 1, ... within the variant */
 };
 
@@ -90,6 +91,7 @@ struct map_sym {
 	const char *name; /* "@x" */
 	const struct type *key;   /* NULL: no key. One part: its type; several: a tuple */
 	const struct type *value; /* integers are always int64 or uint64 */
+	const struct type *own;   /* the value's before integers were widened; NULL: as `value` */
 	struct loc first;         /* where it was first used */
 	u32 index;                /* in unit->maps: infer numbers script maps 0, 1, ... */
 	u32 max_entries;          /* from let @m = hash(N), 0 default */
@@ -275,6 +277,7 @@ struct script {
 	struct c_def *c_defs;
 	VEC(struct map_sym *) maps; /* filled by infer, in order of first use */
 	VEC(struct script_option) options; /* by script_options_read, checked by infer */
+	u32 macro_nodes;            /* that uses of #define have added */
 	VEC(const char *) notes;    /* by targets: which of several sources was taken, for -v */
 };
 

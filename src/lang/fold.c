@@ -147,9 +147,17 @@ static bool is_answer(const struct node *n)
 	       (n->binary.right->kind == NODE_INT && n->binary.right->integer.is_answer);
 }
 
+/* Numbers as written make one: sizeof(-1) is sizeof(int8). */
+static bool is_bare(const struct node *n)
+{
+	if (n->kind == NODE_UNARY)
+		return n->unary.e->integer.is_bare;
+	return n->binary.left->integer.is_bare && n->binary.right->integer.is_bare;
+}
+
 bool fold(struct node *n)
 {
-	bool answer;
+	bool answer, bare;
 	u64 r;
 
 	if (!n->type || (n->type->kind != TYPE_INT && n->type->kind != TYPE_BOOL))
@@ -158,7 +166,9 @@ bool fold(struct node *n)
 	                             : n->kind == NODE_UNARY && fold_unary(n, &r)))
 		return false;
 	answer = is_answer(n);
+	bare = n->type->kind == TYPE_INT && is_bare(n);
 	infer_set_int(n, r, n->type);
+	n->integer.is_bare = bare;
 	n->integer.is_answer = answer;
 	return true;
 }

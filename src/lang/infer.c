@@ -197,6 +197,9 @@ bool infer_script(struct script *s, const struct config *c, struct world *w, str
 	infer_definitions(&in);
 	infer_map_declare(&in);
 	walk_until_stable(&in, vars);
+	in.settled = true;
+	if (in.waiting)
+		walk_until_stable(&in, vars);
 	/* What only reads of never assigned maps left open is settled, and may settle more. */
 	infer_map_default(&in);
 	walk_until_stable(&in, vars);
@@ -206,6 +209,7 @@ bool infer_script(struct script *s, const struct config *c, struct world *w, str
 	hmap_free(&in.c_types);
 	hmap_free(&in.c_consts);
 	hmap_free(&in.c_macros);
+	hmap_free(&in.c_bodies);
 	hmap_free(&in.complete);
 	return d->n_errors == errors;
 }

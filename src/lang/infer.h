@@ -13,6 +13,7 @@
 #include "lang/btf_type.h"
 #include "lang/debug_type.h"
 #include "lang/lang.h"
+#include "lang/lex.h"
 
 /* A variable that is visible. */
 struct binding {
@@ -47,13 +48,26 @@ struct infer {
 	struct hmap c_types;            /* "struct x", typedef names -> struct type */
 	struct hmap c_consts;           /* #define, enumerators -> value and type */
 	struct hmap c_macros;           /* #define: names; strings have their text */
+	struct hmap c_bodies;           /* #define that is no constant: name -> struct c_macro */
 	struct hmap complete;           /* structs with all their fields, by where they are from */
 	u32 pass;
 	bool final;
 	bool changed;
+	bool settled; /* types of variables and maps are what they stay: sizeof() may ask */
+	bool waiting; /* something waits for that */
 	bool added; /* the last report was new: a hint may follow */
 	u32 loops;  /* enclosing loops */
 	u32 dead;   /* enclosing branches that a constant rules out */
+	u32 nested; /* enclosing uses of #define */
+	bool macros_failed; /* one use was wrong: others are not looked at */
+};
+
+/* A #define with parameters, or one that is no constant. */
+struct c_macro {
+	struct macro m; /* body: NULL until it is used */
+	u32 body, end;  /* its text */
+	bool is_plain;  /* without parameters */
+	const char *problem; /* why it can not be used, NULL nothing */
 };
 
 /* ---- infer.c -------------------------------------------------------------------------------- */
@@ -117,6 +131,15 @@ const struct type *infer_unify_node(struct infer *in, const struct type *old,
 /* The type of a value in a map or variable with all integers inside widened. */
 const struct type *infer_rest(struct infer *in, const struct type *t);
 
+/* ---- infer_own.c ---------------------------------------------------------------------------- */
+
+/* The type of a typed value before integers in it are widened. */
+const struct type *infer_own(struct infer *in, const struct node *n);
+/* One more value goes to what has *own (NULL: the first one). */
+void infer_own_add(struct infer *in, const struct type **own, const struct type *now);
+/* Bytes of a value of that type: of strings as declared, of tuples with C's alignment. */
+u32 infer_own_size(const struct type *t);
+
 /* ---- infer_map.c ---------------------------------------------------------------------------- */
 
 struct map_info *infer_map_find(struct infer *in, struct node *map);
@@ -175,12 +198,18 @@ const char *infer_cpp_string(struct infer *in, struct str name);
 bool infer_cdef_defined(struct infer *in, struct str name);
 /* A constant by name: of the script, an enumerator of the kernel, a macro of system headers. */
 bool infer_constant(struct infer *in, struct str name, s64 *value, const struct type **type);
-struct lexer;
-struct token;
 /* A constant expression of C that starts at *tok, which moves behind it; nothing at or behind `end`
  * is read. In #if, unknown names are 0. */
 bool infer_cexpr(struct infer *in, struct lexer *lex, struct token *tok, u32 end, bool in_if,
                  s64 *value);
+/* A #define of `name`; the lexer is behind the name. */
+void infer_cmacro_define(struct infer *in, struct token name, struct lexer l, u32 end);
+/* The #define of that name that takes parameters or (plain) none, NULL there is none. */
+struct c_macro *infer_cmacro_find(struct infer *in, struct str name, bool is_plain);
+/* Puts the body in the place of a call or name that is a #define. False: it is none, or a constant. */
+bool infer_cmacro_take(struct infer *in, struct node *n);
+/* The type of what has just been put there. */
+const struct type *infer_cmacro_value(struct infer *in, struct node *n);
 /* The type as it is in memory of that space. */
 const struct type *infer_cdef_moved(struct infer *in, const struct type *t, enum space space);
 /* A member of a struct, of the script's own or of BTF. */

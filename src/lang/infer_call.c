@@ -186,6 +186,8 @@ const struct type *infer_call(struct infer *in, struct node *n)
 {
 	const struct func *f = n->call.f;
 
+	if (infer_cmacro_take(in, n))
+		return infer_cmacro_value(in, n);
 	if (!f && call_to_builtin(n))
 		return infer_builtin(in, n);
 	if (!f)

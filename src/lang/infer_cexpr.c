@@ -10,7 +10,14 @@
 #include "lang/constants.h"
 #include "lang/lex.h"
 
-#define DEPTH_MAX 32u
+#define DEPTH_MAX  32u
+#define PARAMS_MAX 8u /* of a macro that is computed */
+
+/* A macro at work: its parameters and their values. */
+struct frame {
+	const struct node *params;
+	s64 values[PARAMS_MAX];
+};
 
 struct cexpr {
 	struct infer *in;
@@ -19,6 +26,7 @@ struct cexpr {
 	u32 end;
 	u32 depth;
 	bool in_if;
+	const struct frame *frame; /* NULL: outside of macros */
 };
 
 static void advance(struct cexpr *c)
@@ -84,12 +92,59 @@ static bool defined(struct cexpr *c, s64 *value)
 	return !paren || accept(c, TOKEN_RPAREN);
 }
 
+static bool parameter(const struct cexpr *c, struct str name, s64 *value)
+{
+	u32 i = 0;
+
+	if (!c->frame)
+		return false;
+	for (const struct node *p = c->frame->params; p; p = p->next, i++)
+		if (str_eq(p->string, name)) {
+			*value = c->frame->values[i];
+			return true;
+		}
+	return false;
+}
+
+/* The value of a macro's body with these arguments. */
+static bool body_value(const struct cexpr *c, const struct c_macro *m, const struct frame *frame,
+                       s64 *value)
+{
+	struct lexer lex = { c->lex->source, c->lex->arena, m->body };
+	struct token tok;
+	struct cexpr body = { c->in, &lex, &tok, m->end, c->depth + 1, c->in_if, frame };
+
+	if (body.depth >= DEPTH_MAX)
+		return false;
+	advance(&body);
+	return expression(&body, value) && tok.kind == TOKEN_END;
+}
+
+/* '(' [expression (',' expression)*] ')' behind the name of a macro */
+static bool macro_value(struct cexpr *c, const struct c_macro *m, s64 *value)
+{
+	struct frame frame = { .params = m->m.params };
+
+	if (m->problem || m->m.n_params > PARAMS_MAX || !accept(c, TOKEN_LPAREN))
+		return false;
+	for (u32 i = 0; i < m->m.n_params; i++)
+		if ((i && !accept(c, TOKEN_COMMA)) || !expression(c, &frame.values[i]))
+			return false;
+	return accept(c, TOKEN_RPAREN) && body_value(c, m, &frame, value);
+}
+
 static bool name_value(struct cexpr *c, s64 *value)
 {
 	struct str name = c->tok->text;
+	const struct c_macro *m;
 	const struct type *type;
 
 	advance(c);
+	if (parameter(c, name, value))
+		return true;
+	m = c->tok->kind == TOKEN_LPAREN ? infer_cmacro_find(c->in, name, false) : NULL;
+	if (m)
+		return macro_value(c, m, value);
 	if (str_is(name, "defined"))
 		return defined(c, value);
 	if (str_is(name, "KERNEL_VERSION"))
@@ -271,7 +326,7 @@ static bool expression(struct cexpr *c, s64 *value)
 bool infer_cexpr(struct infer *in, struct lexer *lex, struct token *tok, u32 end, bool in_if,
                  s64 *value)
 {
-	struct cexpr c = { in, lex, tok, end, 0, in_if };
+	struct cexpr c = { in, lex, tok, end, 0, in_if, NULL };
 
 	return expression(&c, value);
 }

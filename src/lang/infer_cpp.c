@@ -99,8 +99,8 @@ static void other_branch(struct cpp *c, bool holds)
 	top->taken |= top->active;
 }
 
-/* NAME alone, NAME expression, NAME "text". A macro with parameters only has a name: its body is
- * text, and expressions here are no text. What uses names that come later is tried again. */
+/* NAME alone, NAME expression, NAME "text". What uses names that come later is tried again; what is
+ * no constant then is put where it is used (infer_cmacro.c). */
 static void define(struct cpp *c, struct lexer l, u32 end)
 {
 	struct token name = next_on_line(&l, end), first;
@@ -114,14 +114,17 @@ static void define(struct cpp *c, struct lexer l, u32 end)
 	if (first.kind == TOKEN_STRING && next_on_line(&rest, end).kind == TOKEN_END)
 		text = infer_text(c->in, first.text);
 	hmap_put(&c->in->c_macros, infer_text(c->in, name.text), name.text.n, (void *)text);
-	if (text || (l.pos < end && l.source->text[l.pos] == '('))
+	if (text)
 		return;
-	if (first.kind == TOKEN_END || constant(c, l, end, false, &value)) {
+	if (l.pos < end && l.source->text[l.pos] == '(') {
+		infer_cmacro_define(c->in, name, l, end);
+	} else if (first.kind == TOKEN_END || constant(c, l, end, false, &value)) {
 		infer_cdef_set_const(c->in, name.text, value, NULL);
 	} else {
 		struct pending p = { name.text, l, end };
 
 		vec_add(c->in->arena, &c->pending, p);
+		infer_cmacro_define(c->in, name, l, end);
 	}
 }
 

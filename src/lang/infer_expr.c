@@ -250,6 +250,8 @@ static const struct type *step(struct infer *in, struct node *n)
 		t = e->type;
 	} else {
 		t = infer_expr(in, e);
+		if (t && e->var.sym->own)
+			infer_own_add(in, &e->var.sym->own, infer_widen(t));
 	}
 	if (t && type_is_agg(t))
 		return NULL; /* the key was wrong, which is reported */

@@ -337,6 +337,7 @@ void infer_map_assign(struct infer *in, struct node *map, const struct node *val
 		map->type = m->sym->value;
 		return;
 	}
+	infer_own_add(in, &m->sym->own, value ? infer_own(in, value) : type);
 	type = merge_value(in, m, value, type, loc);
 	if (type && !type_is_agg(type))
 		type = cap_strings(in, infer_rest(in, type), in->config->max_strlen);

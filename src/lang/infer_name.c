@@ -446,6 +446,8 @@ const struct type *infer_ident(struct infer *in, struct node *n)
 
 	if (text)
 		return infer_set_string(in, n, text);
+	if (infer_cmacro_take(in, n))
+		return infer_cmacro_value(in, n);
 	if (infer_constant(in, n->string, &value, &t))
 		return infer_set_int(n, (u64)value, t);
 	d = infer_dwarf(in);

@@ -156,6 +156,8 @@ static void var_assign(struct infer *in, struct binding *b, struct node *value, 
 
 	if (!value->type)
 		return;
+	if (!b->fixed)
+		infer_own_add(in, &b->sym->own, infer_own(in, value));
 	if (!old) {
 		var_set_type(in, b, infer_rest(in, value->type));
 		return;
@@ -206,7 +208,8 @@ static const struct type *compound_type(struct infer *in, struct node *n, const 
 static void assign_map(struct infer *in, struct node *n)
 {
 	struct node *to = n->assign.to, *e = n->assign.e;
-	bool agg = e->kind == NODE_CALL && e->call.f && e->call.f->agg;
+	bool macro = infer_cmacro_take(in, e);
+	bool agg = !macro && e->kind == NODE_CALL && e->call.f && e->call.f->agg;
 	const struct type *type;
 
 	if (agg && n->assign.op != OP_NONE) {
@@ -263,7 +266,7 @@ static void assign_var(struct infer *in, struct node *n)
 	struct node *to = n->assign.to, *e = n->assign.e;
 	struct binding *b;
 
-	if (e->kind == NODE_CALL && e->call.f && e->call.f->agg) {
+	if (!infer_cmacro_take(in, e) && e->kind == NODE_CALL && e->call.f && e->call.f->agg) {
 		infer_error(in, e->loc, "%s() can only be assigned to a map: @x = %s(...)",
 		            e->call.f->name, e->call.f->name);
 		return;
@@ -278,9 +281,11 @@ static void assign_var(struct infer *in, struct node *n)
 			return;
 		}
 		type = compound_type(in, n, b->sym->type);
-		if (type && !b->fixed)
+		if (type && !b->fixed) {
+			infer_own_add(in, &b->sym->own, type);
 			var_set_type(in, b,
 			             b->sym->type ? infer_unify(in, b->sym->type, type) : type);
+		}
 	} else {
 		var_assign(in, b, e, n->loc);
 	}

@@ -330,21 +330,20 @@ static bool is_constant(struct infer *in, const struct type_name *of)
 	return infer_cpp_string(in, of->text) || infer_cdef_const(in, of->text, &value, &type);
 }
 
+/* Once it is answered the node is a constant, so what later assignments may change waits. */
 static const struct type *sized(struct infer *in, struct node *n)
 {
+	const struct type *t;
+
 	if (!n->size.e && is_constant(in, &n->size.of)) {
 		n->size.e = ast_node(in->arena, NODE_IDENT, n->size.of.loc);
 		n->size.e->string = n->size.of.text;
 	}
 	if (!n->size.e)
 		return infer_type_name(in, &n->size.of, SPACE_NONE);
-	return infer_value(in, n->size.e);
-}
-
-/* A number as written is of the smallest signed type that holds it. */
-static u64 literal_size(u64 value)
-{
-	return value <= INT8_MAX ? 1 : value <= INT16_MAX ? 2 : value <= INT32_MAX ? 4 : 8;
+	t = infer_value(in, n->size.e);
+	in->waiting |= !in->settled;
+	return t && in->settled ? infer_own(in, n->size.e) : NULL;
 }
 
 const struct type *infer_sizeof(struct infer *in, struct node *n)
@@ -353,12 +352,10 @@ const struct type *infer_sizeof(struct infer *in, struct node *n)
 
 	if (!t)
 		return NULL;
-	if (n->size.e && n->size.e->kind == NODE_INT && n->size.e->integer.is_bare)
-		return infer_set_int(n, literal_size(n->size.e->integer.value), &type_u64);
 	if (t->kind == TYPE_STRUCT && !t->size)
 		return infer_error(in, n->loc, "'%s' is only declared: its size is not known",
 		                   type_name(in->arena, t));
-	return infer_set_int(n, t->kind == TYPE_STR ? t->count : t->size, &type_u64);
+	return infer_set_int(n, infer_own_size(t), &type_u64);
 }
 
 /* What kind of type it is, whatever its size, sign, target or name. */

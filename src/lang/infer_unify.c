@@ -69,12 +69,22 @@ static const struct type *unify_str(struct infer *in, const struct type *a, cons
 	return type_str(in->arena, count ? count : size, bounded);
 }
 
+/* The smallest integer that holds both; int64 where none does. */
+static const struct type *both_numbers(const struct type *a, const struct type *b)
+{
+	const struct type *sign = a->is_signed ? a : b, *other = a->is_signed ? b : a;
+
+	if (a->is_signed == b->is_signed)
+		return type_int(MAX(a->size, b->size), a->is_signed);
+	return type_int(MIN(MAX(sign->size, 2 * other->size), 8u), true);
+}
+
 const struct type *infer_unify(struct infer *in, const struct type *old, const struct type *now)
 {
 	if (is_number(old) && is_number(now)) {
 		if (type_eq(old, now) && same_enum(old, now))
 			return old;
-		return type_int(8, old->is_signed || now->is_signed);
+		return both_numbers(old, now);
 	}
 	if (old->kind != now->kind)
 		return NULL;

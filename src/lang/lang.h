@@ -31,6 +31,8 @@ struct config {
 bool parse_script(struct script *s, struct diags *d);
 /* Adds the macros of a text that is not the user's. */
 bool parse_library(struct script *s, const char *text, struct diags *d);
+/* The expression that is all of [from, to) of the script's text; NULL after an error. */
+struct node *parse_text(struct script *s, u32 from, u32 to, struct diags *d);
 /* config.c: the config block and MEMTAP_/BPFTRACE_ environment variables over the defaults. */
 bool config_read(struct config *c, const struct script *s, struct diags *d);
 /* The value of a setting, by its name in the config block, for `config.name`. False when there is

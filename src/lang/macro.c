@@ -36,6 +36,7 @@ struct use {
 	struct node *args;
 	u32 scope;
 	struct loc loc; /* of the call */
+	bool is_define; /* #define: variables and maps are the script's, fields may be arguments */
 };
 
 static bool give_up(struct expander *x, struct loc loc, const char *text)
@@ -198,6 +199,17 @@ static void substitute_type(const struct use *u, struct node *n)
 	n->size.e->string = of->text;
 }
 
+/* #define GET(p, f) ((p)->f) */
+static void substitute_field(const struct use *u, struct node *n)
+{
+	const struct node *arg = argument(u, NODE_IDENT, n->field.name);
+
+	if (arg && arg->kind == NODE_IDENT)
+		n->field.name = arg->string;
+	else if (arg && arg->kind == NODE_BUILTIN)
+		n->field.name = arg->builtin.name;
+}
+
 static void substitute(const struct use *u, struct node *n);
 
 static void substitute_below(const struct use *u, struct node *n)
@@ -228,6 +240,8 @@ static void substitute(const struct use *u, struct node *n)
 	}
 	if (u->macro->library)
 		relocate(n, u->loc);
+	if (u->is_define && n->kind == NODE_FIELD)
+		substitute_field(u, n);
 	if (n->kind == NODE_VAR)
 		n->var.scope = u->scope;
 	if (n->kind == NODE_MAP && (arg = argument(u, NODE_MAP, n->map.name)))
@@ -251,7 +265,7 @@ static void expand_below(struct expander *x, struct node *n, u32 depth)
 static void replace(struct expander *x, struct node *n, struct macro *m, u32 depth)
 {
 	struct node *body, *next = n->next;
-	struct use u = { x, m, n->call.args, ++x->uses, n->loc };
+	struct use u = { x, m, n->call.args, ++x->uses, n->loc, false };
 
 	if (m->at_work) {
 		diag_error(x->d, n->loc, "macro '%.*s' uses itself", STR_ARG(m->name));
@@ -368,4 +382,23 @@ bool macro_expand_probe(struct script *s, struct probe *p, struct diags *d)
 		expand(&x, p->pred, 0);
 	expand(&x, p->body, 0);
 	return d->n_errors == errors;
+}
+
+bool macro_put(struct script *s, const struct macro *m, struct node *n, struct diags *d)
+{
+	struct expander x = { .script = s, .d = d, .nodes = s->macro_nodes };
+	struct node *body = ast_copy(s->arena, m->body), *next = n->next;
+	struct use u = { .x = &x, .macro = m, .loc = n->loc, .is_define = true };
+
+	if (n->kind == NODE_CALL)
+		u.args = n->call.args;
+	substitute_below(&u, body);
+	s->macro_nodes = x.nodes;
+	if (x.stop)
+		return false;
+	body->loc = n->loc;
+	body->macro = m;
+	*n = *body;
+	n->next = next;
+	return true;
 }

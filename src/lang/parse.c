@@ -427,6 +427,25 @@ bool parse_script(struct script *s, struct diags *d)
 	return !parse_failed(&p) && macro_expand(s, d);
 }
 
+struct node *parse_text(struct script *s, u32 from, u32 to, struct diags *d)
+{
+	struct source part = *s->source;
+	struct parser p = {
+		.script = s,
+		.d = d,
+		.lex = { &part, s->arena, from },
+		.errors_before = d->n_errors,
+	};
+	struct node *e;
+
+	part.n = to;
+	read_token(&p);
+	e = parse_expr(&p);
+	if (e && p.tok.kind != TOKEN_END)
+		parse_error(&p, "expected the end of the macro");
+	return parse_failed(&p) ? NULL : e;
+}
+
 bool parse_library(struct script *s, const char *text, struct diags *d)
 {
 	struct source *source = arena_new(s->arena, struct source);

@@ -172,7 +172,8 @@ static bool type_follows(struct lexer ahead, enum token_kind closer, bool take_b
 	struct token t = lex_next(&ahead);
 	bool pointer = false;
 
-	if (t.kind != TOKEN_NAME || builtin_find(t.text) || func_find(t.text))
+	if (t.kind != TOKEN_NAME || builtin_find(t.text) || func_find(t.text) ||
+	    str_is(t.text, "true") || str_is(t.text, "false"))
 		return false;
 	if (is_type_word(t.text) || str_is(t.text, "typeof"))
 		return true;

@@ -46,7 +46,8 @@ static bool part_end(struct parser *p, u32 *pos, bool is_provider)
 		char c = char_at(p, *pos);
 		u32 start = *pos;
 
-		if (!c || strchr(" \t\r\n\v\f,{:", c) || (is_provider && strchr("/=;}|", c)))
+		if (!c || strchr(" \t\r\n\v\f,{:", c) || (is_provider && strchr("/=;}|", c)) ||
+		    (c == '|' && char_at(p, start + 1) == '|'))
 			return true;
 		*pos = c == '"' ? quote_end(p, start) : start + 1;
 		if (!*pos)

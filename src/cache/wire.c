@@ -18,7 +18,7 @@
 #include "base/hash.h"
 
 #define MEASURE_BYTES  65536u /* captured on a connection before it is judged */
-#define VALUES_PER_KEY 600u   /* captured bytes for each key from which on they are mostly values */
+#define VALUES_PER_KEY 600u   /* bytes of values for each key from which on they are most of it */
 
 struct link {
 	u64 conn;
@@ -29,7 +29,8 @@ struct link {
 	struct link *next;          /* in the table */
 	u32 at[2];                  /* where its streams are: answers, requests */
 	bool placed[2];
-	u64 captured, keys, events; /* since it was judged last */
+	u64 captured, values, keys,
+		events; /* since it was judged last; values: bytes that may be cut */
 	bool heads_only, needs_all;
 };
 
@@ -96,6 +97,7 @@ static void told_command(void *ctx, const struct command *c)
 	struct link *l = ctx;
 
 	l->keys++;
+	l->values += c->sized ? c->size : 0;
 	l->wire->o.command(l->wire->o.ctx, c, &l->from);
 }
 
@@ -198,7 +200,8 @@ static void set_heads_only(struct wire *w, struct link *l, bool yes)
 }
 
 /* Are the captured bytes worth it? With more keys than system calls, heads would lose those behind
- * the first. Once a cut did harm, all is wanted for good. */
+ * the first; and of an answer of many small parts, which has no size, none can be left out. Once a
+ * cut did harm, all is wanted for good. */
 static void judge(struct wire *w, struct link *l, u64 lost)
 {
 	if (!w->o.heads_only)
@@ -210,9 +213,9 @@ static void judge(struct wire *w, struct link *l, u64 lost)
 	if (l->captured < MEASURE_BYTES)
 		return;
 	if (!l->heads_only && !l->needs_all && l->keys <= l->events &&
-	    l->captured / (l->keys + 1) > VALUES_PER_KEY)
+	    l->values / (l->keys + 1) > VALUES_PER_KEY)
 		set_heads_only(w, l, true);
-	l->captured = l->keys = l->events = 0;
+	l->captured = l->values = l->keys = l->events = 0;
 }
 
 void wire_event(struct wire *w, const struct wire_event *e)

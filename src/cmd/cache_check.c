@@ -30,17 +30,25 @@ struct counter {
 	const char *verbs; /* " get mg " */
 };
 
-#define GETS " get gets mg "
-/* The binary protocol's names of the same. */
-#define SETS " set add replace append prepend cas ms "
+/* Names of the binary protocol too: k asks for the key in the answer, q for none when there is nothing
+ * to say. */
+#define GETS    " get gets mg getq getk getkq "
+#define TOUCHES " gat gats gatq gatk gatkq "
+#define SETS    " set add replace append prepend cas ms setq addq replaceq appendq prependq "
 
 static const struct counter memcached[] = {
-	{ "cmd_get", ALL, GETS " gat gats " },    { "get_hits", HITS, GETS },
-	{ "get_misses", MISSES, GETS },           { "cmd_set", STORED, SETS },
-	{ "cmd_touch", ALL, " touch gat gats " }, { "touch_hits", HITS, " touch gat gats " },
-	{ "delete_hits", HITS, " delete md " },   { "delete_misses", MISSES, " delete md " },
-	{ "incr_hits", HITS, " incr " },          { "incr_misses", MISSES, " incr " },
-	{ "decr_hits", HITS, " decr " },          { "decr_misses", MISSES, " decr " },
+	{ "cmd_get", ALL, GETS TOUCHES },
+	{ "get_hits", HITS, GETS },
+	{ "get_misses", MISSES, GETS },
+	{ "cmd_set", STORED, SETS },
+	{ "cmd_touch", ALL, " touch " TOUCHES },
+	{ "touch_hits", HITS, " touch " TOUCHES },
+	{ "delete_hits", HITS, " delete deleteq md " },
+	{ "delete_misses", MISSES, " delete deleteq md " },
+	{ "incr_hits", HITS, " incr incrq " },
+	{ "incr_misses", MISSES, " incr incrq " },
+	{ "decr_hits", HITS, " decr decrq " },
+	{ "decr_misses", MISSES, " decr decrq " },
 };
 
 /* Redis counts a lookup of each key that a command reads. */

@@ -205,8 +205,9 @@ static void feed_reset(struct feed *f)
 
 void conn_lose(struct proto *c)
 {
+	/* The oldest may be the rest of a command of many keys. */
 	for (u32 i = 0; i < c->n; i++)
-		c->lost += conn_at(c, i)->first && conn_at(c, i)->op != OP_OTHER;
+		c->lost += (!i || conn_at(c, i)->first) && conn_at(c, i)->op != OP_OTHER;
 	c->n = c->head = c->storing = 0;
 	c->synced = c->await_end = c->stream = false;
 	memset(&c->args, 0, sizeof(c->args));

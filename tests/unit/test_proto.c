@@ -276,7 +276,12 @@ static void test_lost_and_found(void **state)
 	proto_request(c, "get e\r\n", 7, 7, 8);
 	proto_lose(c);
 	assert_int_equal(proto_lost(c), 1);
-	assert_string_equal(buf_text(&got), "get b miss\n");
+	/* The rest of one that was answered in part. */
+	proto_request(c, "get f g h\r\n", 11, 11, 9);
+	proto_reply(c, "VALUE f 0 1\r\nx\r\n", 16, 16, 10);
+	proto_lose(c);
+	assert_int_equal(proto_lost(c), 1);
+	assert_string_equal(buf_text(&got), "get b miss\nget f hit 1\n");
 	proto_free(c);
 	buf_free(&got);
 }

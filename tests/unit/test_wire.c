@@ -320,6 +320,28 @@ static void small_keys_are_wanted_whole(void **state)
 	wire_free(w);
 }
 
+/* A list: its parts are small, so nothing in it can be left out. */
+static void lists_are_wanted_whole(void **state)
+{
+	struct buf list = { 0 };
+	struct seen s;
+	struct wire *w = make(&s);
+
+	(void)state;
+	buf_puts(&list, "*100\r\n");
+	for (u32 i = 0; i < 100; i++)
+		buf_puts(&list, "$3\r\nabc\r\n");
+	for (u32 i = 0; i < 200; i++) {
+		moved(w, 1, true, "*4\r\n$6\r\nLRANGE\r\n$1\r\nl\r\n$1\r\n0\r\n$2\r\n99\r\n");
+		moved(w, 1, false, buf_text(&list));
+	}
+	assert_int_equal(lost(w), 0);
+	assert_int_equal(s.heads_on, 0);
+	buf_free(&list);
+	buf_free(&s.text);
+	wire_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -333,6 +355,7 @@ int main(void)
 		cmocka_unit_test(values_are_not_wanted),
 		cmocka_unit_test(freed_it_calls_nobody),
 		cmocka_unit_test(small_keys_are_wanted_whole),
+		cmocka_unit_test(lists_are_wanted_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

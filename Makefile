@@ -81,7 +81,8 @@ SETUP_run-check := build test
 SETUP_vm-check := build test vm
 SETUP_fuzz := build lint
 SETUP_lint := build lint
-SETUP_bench := build test
+SETUP_bench := build test vm bench
+SETUP_bench-tools := build test vm bench
 SETUP_bench-caches := build test
 SETUP_stacks := build test
 SETUP := $(sort $(foreach g,$(MAKECMDGOALS),$(SETUP_$(g))))
@@ -258,9 +259,9 @@ run-check: all $(EXAMPLES) $(PROGS) $(GO_PROG) $(CORE_OBJ) $(BUILD)/tests/hot_de
 	   $(BUILD)/tests/unit/test_btf_load \
 	   $(BUILD)/tests/unit/test_btf_libbpf
 	$(Q)tests/check --build $(BUILD) $(if $(SAN),--sanitized) run bad
-## make vm-check  the end-to-end cases on Debian's packaged 6.1 kernel, in qemu
+## make vm-check  the end-to-end cases on Debian's packaged 6.1 kernel, in qemu (KERNEL=6.12)
 vm-check: tests
-	$(Q)tests/check --build $(BUILD) vm
+	$(Q)tests/check --build $(BUILD) $(if $(KERNEL),--kernel $(KERNEL)) vm
 
 .PHONY: stacks golden tools-index
 ## make tools-index    write the tables of the tools anew: README.md, docs/tools/README.md
@@ -322,9 +323,16 @@ lint: | $(READY)
 	$(Q)scripts/lint
 
 ## make bench     tables beside bpftrace, libbpf and bpftool: start-up, memory, cost per event
-bench: all $(EXAMPLES) $(PROGS) $(BUILD)/bench/names bench-btf
+bench: all $(EXAMPLES) $(PROGS) $(BUILD)/bench/names bench-btf bench-tools
 	$(Q)bench/bench --build $(BUILD)
 	$(Q)bench/caches --build $(BUILD)
+
+.PHONY: bench-tools
+## make bench-tools    the tools of that beside bpfcc-tools and libbpf-tools, here and in qemu
+bench-tools: all $(PROGS)
+	$(Q)bench/memleak --build $(BUILD)
+	$(Q)bench/tools --build $(BUILD)
+	$(Q)python3 -B tests/vm/vm.py bench/tools --build $(BUILD) --runs 3
 
 .PHONY: bench-caches
 ## make bench-caches   what mctop costs a memcached at full load, beside bpftrace

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""The end-to-end cases on Debian's packaged 6.1 kernel, in qemu under software emulation.
+"""The end-to-end cases on a packaged kernel of Debian, in qemu under software emulation: its 6.1,
+or that of another series (tests/vm/fetch).
 
 The guest's root is the host's, read through virtiofs with an overlay of its own, so it runs the
 very same build and the very same cases. Results come back as JSON lines over a virtio port.
 """
+import argparse
 import json
 import os
 import re
@@ -21,15 +23,16 @@ TOP = os.path.dirname(os.path.dirname(HERE))
 VIRTIOFSD = "/usr/lib/qemu/virtiofsd"
 FACTOR = 6          # emulation, against the limits of the host
 MACHINES = 2        # side by side, each with a part of the tests: one uses about one processor
+SERIES = "6.1"
 LIMIT = 30 * 60     # seconds for all of it
 KERNEL_LINE = ("console=ttyS0 quiet loglevel=1 panic=-1 reboot=t mitigations=off nokaslr "
                "cryptomgr.notests initcall_blacklist=load_system_certificate_list "
                "random.trust_cpu=on no_timer_check rdinit=/init")
 
 
-def kernel_dir():
-    """The newest prepared kernel, or None."""
-    p = subprocess.run([HERE + "/fetch"], capture_output=True, text=True, check=False)
+def kernel_dir(series=SERIES):
+    """The newest prepared kernel of a series, or None."""
+    p = subprocess.run([HERE + "/fetch", series], capture_output=True, text=True, check=False)
     path = p.stdout.strip()
     return path if p.returncode == 0 and os.path.isdir(path) else None
 
@@ -132,9 +135,9 @@ def add_results(report, lines):
     return ", ".join(running)
 
 
-def run_suites(report, context, only):
+def run_suites(report, context, only, series):
     reason = missing()
-    kernel = None if reason else kernel_dir()
+    kernel = None if reason else kernel_dir(series)
     if not kernel:
         report.add("skipped", "all cases", reason or "the kernel package could not be fetched")
         return
@@ -165,9 +168,14 @@ def run_machine(report, name, kernel, command):
 
 
 def main():
-    """`python3 tests/vm/vm.py COMMAND ...`: runs one command there, for work by hand."""
+    """`python3 tests/vm/vm.py [--kernel SERIES] COMMAND...`: runs one command there, for work by
+    hand."""
+    p = argparse.ArgumentParser()
+    p.add_argument("--kernel", default=SERIES)
+    p.add_argument("command", nargs=argparse.REMAINDER)
+    a = p.parse_args()
     with tempfile.TemporaryDirectory(prefix="memtap-vm.") as directory:
-        machine = Machine(kernel_dir(), sys.argv[1:], directory)
+        machine = Machine(kernel_dir(a.kernel), a.command, directory)
         machine.wait(LIMIT)
         print(machine.text("console") + machine.text("results"), end="")
         print(machine.text("qemu.log") + machine.text("virtiofsd.log"), end="", file=sys.stderr)

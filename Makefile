@@ -50,8 +50,9 @@ endif
 
 SRC      := $(wildcard src/*.c src/*/*.c)
 OBJ      := $(SRC:src/%.c=$(BUILD)/obj/%.o)
-# The tools, packed: C that scripts/pack-tools writes from them.
+# The tools and what they import, packed: C that scripts/pack-tools writes from them.
 TOOLS    := $(sort $(wildcard tools/*.bt))
+TOOL_LIB := $(sort $(wildcard tools/*/*.bt))
 PACKED   := $(BUILD)/packed_tools.c
 LIB_OBJ  := $(filter-out $(BUILD)/obj/main.o,$(OBJ)) $(BUILD)/obj/packed_tools.o
 
@@ -122,11 +123,11 @@ $(BUILD)/libmemtap.a: $(LIB_OBJ)
 .PHONY: force
 $(BUILD)/tools.list: force
 	$(Q)mkdir -p $(@D)
-	$(Q)echo $(TOOLS) | cmp -s - $@ || echo $(TOOLS) >$@
+	$(Q)echo $(TOOL_LIB) $(TOOLS) | cmp -s - $@ || echo $(TOOL_LIB) $(TOOLS) >$@
 
-$(PACKED): $(TOOLS) $(BUILD)/tools.list scripts/pack-tools
+$(PACKED): $(TOOL_LIB) $(TOOLS) $(BUILD)/tools.list scripts/pack-tools
 	$(say) PACK $@
-	$(Q)scripts/pack-tools $(TOOLS) >$@.new && mv $@.new $@
+	$(Q)scripts/pack-tools $(TOOL_LIB) $(TOOLS) >$@.new && mv $@.new $@
 
 $(BUILD)/obj/packed_tools.o: $(PACKED) src/cmd/tools.h Makefile | $(READY)
 	$(Q)mkdir -p $(@D)

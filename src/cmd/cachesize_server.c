@@ -9,50 +9,29 @@
  */
 #include "cmd/cachesize.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
 #include "base/hash.h"
-#include "cmd/tools.h"
 #include "run/cache_feed.h"
 
 struct cachesize_server {
 	const struct cachesize_options *o;
 	struct sizing *sizing;
-	struct view_of of; /* the session, from its start on */
 	struct cache_feed feed;
 	struct hash_secret secret;
 };
 
 /* ---- the script ---- */
 
-/* mctop's probes on system calls, with the macros before them. */
-static struct str captured(struct arena *a)
-{
-	struct str tool = tools_text(a, "mctop");
-	const char *from = strstr(tool.p, "\n// Who is at the other end."), *to;
-
-	assert(from);
-	to = strstr(from, "\n// --via ");
-	return (struct str){ from, to ? (u32)(to - from) : (u32)strlen(from) };
-}
-
 void cachesize_server_script(struct buf *b, const struct cachesize_options *o)
 {
-	struct arena a = { 0 };
-	struct str probes = captured(&a);
-
-	buf_printf(b,
-	           "config = { ring_pages = 4096; poll_ms = 10; max_strlen = 16384 }\n\n"
-	           "BEGIN\n{\n\t@server = (uint64)%u;\n\t@heads_only[(uint64)0] = (uint64)0;\n}\n",
+	buf_printf(b, "import \"lib/capture.bt\"\n\nBEGIN\n{\n\t@server = (uint64)%u;\n}\n",
 	           o->pid);
-	buf_add(b, probes.p, probes.n);
 	if (o->duration)
 		buf_printf(b, "\ninterval:s:%u {\n\texit();\n}\n", o->duration);
-	arena_free(&a);
 }
 
 /* ---- commands ---- */
@@ -116,17 +95,6 @@ static void on_command(void *ctx, const struct command *c, const struct client *
 
 /* ---- the view ---- */
 
-static void on_heads_only(void *ctx, u64 conn, bool yes)
-{
-	struct cachesize_server *w = ctx;
-	u64 one = 1;
-
-	if (yes)
-		view_map_set(&w->of, "@heads_only", &conn, &one);
-	else
-		view_map_delete(&w->of, "@heads_only", &conn);
-}
-
 struct cachesize_server *cachesize_server_new(const struct cachesize_options *o, struct sizing *s)
 {
 	struct cachesize_server *w = calloc(1, sizeof(*w));
@@ -149,13 +117,11 @@ void cachesize_server_free(struct cachesize_server *w)
 
 bool cachesize_server_start(struct cachesize_server *w, const struct view_of *v, struct err *e)
 {
-	struct wire_options o = { .command = on_command, .heads_only = on_heads_only, .ctx = w };
 	const struct item_kind *other;
 
-	w->of = *v;
 	if (getrandom(&w->secret, sizeof(w->secret), 0) != sizeof(w->secret))
 		return err_sys(e, errno, "no random numbers");
-	if (!cache_feed_open(&w->feed, w->o->pid, &o, e))
+	if (!cache_feed_open(&w->feed, v, w->o->pid, on_command, w, e))
 		return false;
 	other = item_of(w->feed.server.name);
 	if (!other || other == w->o->kind)
@@ -167,8 +133,7 @@ bool cachesize_server_start(struct cachesize_server *w, const struct view_of *v,
 bool cachesize_server_record(struct cachesize_server *w, const struct view_of *v,
                              const struct urecord *r, const u8 *bytes)
 {
-	w->of = *v;
-	return w->feed.wire && cache_feed_record(&w->feed, v, r, bytes);
+	return cache_feed_record(&w->feed, v, r, bytes);
 }
 
 void cachesize_server_end(struct cachesize_server *w, const struct view_of *v)
@@ -178,7 +143,6 @@ void cachesize_server_end(struct cachesize_server *w, const struct view_of *v)
 	w->sizing->has_lookups = w->sizing->has_hits = true;
 	if (!w->feed.wire)
 		return;
-	w->of = *v;
 	w->sizing->lost = cache_feed_lost(&w->feed, v);
 	wire_stats(w->feed.wire, &s);
 	w->sizing->lost += s.lost;

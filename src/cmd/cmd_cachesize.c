@@ -377,7 +377,7 @@ static int run(const struct cachesize_options *o, const struct buf *script)
 
 	world->pid = (s32)o->pid;
 	job_init(&j, world);
-	if (!source_set(&j.source, &j.arena, "cachesize", str_of(buf_text(script)), &e) ||
+	if (!job_packed(&j, "cachesize", str_of(buf_text(script)), &e) ||
 	    (o->command && !(child = child_start(o->command, &e))))
 		code = fail(&e);
 	else

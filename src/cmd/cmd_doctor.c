@@ -100,7 +100,7 @@ static void try_tool(struct finding *f, struct job *j, const char *name, struct 
 	struct err e = { 0 };
 
 	f->job = j;
-	if (source_set(&j->source, &j->arena, name, text, &e)) {
+	if (job_packed(j, name, text, &e)) {
 		if (!job_compile(j, STAGE_UNIT, false)) {
 			take_diag(f, &j->diags);
 			return;

@@ -83,7 +83,7 @@ static bool read_tool(struct job *j, const char *name, struct err *e)
 {
 	const char *file = arena_printf(&j->arena, "%s.bt", name);
 
-	return source_set(&j->source, &j->arena, file, tools_text(&j->arena, name), e);
+	return job_packed(j, file, tools_text(&j->arena, name), e);
 }
 
 /* The script of -e, or the tool or file of the first argument, which is then taken from the others. */

@@ -24,10 +24,12 @@ static const struct opt rows[] = {
 };
 
 static const char usage_head[] =
-	"Lists the tools, or prints the script of one, to be changed and run as a file.\n"
+	"Lists the tools, or prints the script of one, or of what tools import, to be changed and\n"
+	"run as a file.\n"
 	"\n"
 	"  memtap tools\n"
 	"  memtap tools [options] NAME\n"
+	"  memtap tools lib/FILE.bt\n"
 	"\n"
 	"Options:\n";
 
@@ -83,7 +85,7 @@ static int print_man(const char *name)
 	bool ok;
 
 	job_init(&j, NULL);
-	ok = source_set(&j.source, &j.arena, name, tools_text(&j.arena, name), &e) &&
+	ok = job_packed(&j, name, tools_text(&j.arena, name), &e) &&
 	     job_compile(&j, STAGE_TREE, false) &&
 	     tool_head_parse(&h, &j.arena, (struct str){ j.source.text, j.source.n });
 	say_diags(&j.diags, true);
@@ -117,6 +119,8 @@ static int run(const struct options *o, const struct opt_rest *rest)
 		return list_all();
 	if (rest->n == 1 && tools_has(rest->v[0]))
 		return o->man ? print_man(rest->v[0]) : print_script(rest->v[0]);
+	if (rest->n == 1 && !o->man && tools_has_file(rest->v[0]))
+		return print_script(rest->v[0]);
 	if (rest->n != 1) {
 		err_set(&e, "memtap tools takes the name of one tool");
 	} else {

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cmd/tools.h"
 #include "gen/gen.h"
 
 void job_init(struct job *j, struct world *w)
@@ -17,12 +18,19 @@ void job_init(struct job *j, struct world *w)
 	j->diags.source = &j->source;
 	j->script.arena = &j->arena;
 	j->script.source = &j->source;
+	j->script.library = tools_library;
 }
 
 void job_free(struct job *j)
 {
 	unit_free(j->unit);
 	arena_free(&j->arena);
+}
+
+bool job_packed(struct job *j, const char *name, struct str text, struct err *e)
+{
+	j->script.is_packed = true;
+	return source_set(&j->source, &j->arena, name, text, e);
 }
 
 const char *stage_name(enum stage stage)

@@ -29,6 +29,8 @@ struct job {
 
 void job_init(struct job *j, struct world *w);
 void job_free(struct job *j);
+/* The source is a text of the program itself: what it imports is looked for there only. */
+bool job_packed(struct job *j, const char *name, struct str text, struct err *e);
 /* Compiles as far as `last`, from where it was left. False when there are errors in j->diags. `helper_errors` is -k. */
 bool job_compile(struct job *j, enum stage last, bool helper_errors);
 

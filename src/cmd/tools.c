@@ -18,18 +18,35 @@
 #define GZIP  (16 + MAX_WBITS) /* what inflateInit2 calls a stream with gzip's head */
 #define PIECE 16384u
 
-bool tools_has(const char *name)
+/* Else a file that scripts import. */
+static bool is_tool(const char *name)
 {
-	for (const char *p = packed_tool_names; *p; p += strlen(p) + 1)
+	return !strchr(name, '/');
+}
+
+static bool is_packed(const char *name)
+{
+	for (const char *p = packed_names; *p; p += strlen(p) + 1)
 		if (strcmp(p, name) == 0)
 			return true;
 	return false;
 }
 
+bool tools_has(const char *name)
+{
+	return is_tool(name) && is_packed(name);
+}
+
+bool tools_has_file(const char *path)
+{
+	return !is_tool(path) && is_packed(path);
+}
+
 void tools_offer(struct near *n)
 {
-	for (const char *p = packed_tool_names; *p; p += strlen(p) + 1)
-		near_offer(n, p);
+	for (const char *p = packed_names; *p; p += strlen(p) + 1)
+		if (is_tool(p))
+			near_offer(n, p);
 }
 
 /* What has been unpacked and not been looked at begins at `at`. */
@@ -97,7 +114,10 @@ static struct str next_text(struct unpacker *u, u32 size)
 	return text;
 }
 
-void tools_each(bool (*cb)(void *ctx, const char *name, struct str text), void *ctx)
+typedef bool text_cb(void *ctx, const char *name, struct str text);
+
+/* All that is packed, in its order. */
+static void each(text_cb *cb, void *ctx)
 {
 	struct unpacker u;
 	struct str head;
@@ -105,10 +125,29 @@ void tools_each(bool (*cb)(void *ctx, const char *name, struct str text), void *
 	u32 size;
 
 	open_stream(&u);
-	for (const char *p = packed_tool_names; *p && more && next_head(&u, &head, &size);
+	for (const char *p = packed_names; *p && more && next_head(&u, &head, &size);
 	     p += strlen(p) + 1)
 		more = cb(ctx, p, next_text(&u, size));
 	close_stream(&u);
+}
+
+struct visit {
+	text_cb *cb;
+	void *ctx;
+};
+
+static bool visit_tool(void *ctx, const char *name, struct str text)
+{
+	struct visit *v = ctx;
+
+	return !is_tool(name) || v->cb(v->ctx, name, text);
+}
+
+void tools_each(text_cb *cb, void *ctx)
+{
+	struct visit v = { cb, ctx };
+
+	each(visit_tool, &v);
 }
 
 struct search {
@@ -131,7 +170,12 @@ struct str tools_text(struct arena *a, const char *name)
 {
 	struct search s = { .arena = a, .name = name };
 
-	tools_each(take, &s);
+	each(take, &s);
 	assert(s.text.p);
 	return s.text;
+}
+
+struct str tools_library(struct arena *a, const char *path)
+{
+	return tools_has_file(path) ? tools_text(a, path) : (struct str){ 0 };
 }

@@ -20,7 +20,6 @@
 
 struct commands_view {
 	struct view view;
-	struct view_of of; /* the session, from the first call on */
 	struct arena arena;
 	struct cache_feed feed;
 	regex_t regex;
@@ -121,7 +120,7 @@ static void print_time(struct buf *b, u64 time)
 
 static void print_line(struct commands_view *v, const struct command *c, const struct client *from)
 {
-	struct buf *b = v->of.out, client = { 0 };
+	struct buf *b = v->feed.of.out, client = { 0 };
 
 	client_print(&client, from);
 	print_time(b, v->offset + (c->answered ? c->ended : c->started));
@@ -147,7 +146,7 @@ static void json_text(struct buf *b, const char *name, const struct buf *text)
 
 static void print_json(struct commands_view *v, const struct command *c, const struct client *from)
 {
-	struct buf *b = v->of.out, text = { 0 };
+	struct buf *b = v->feed.of.out, text = { 0 };
 	u64 time = v->offset + (c->answered ? c->ended : c->started);
 
 	buf_printf(b, "{\"time\":%" PRIu64 ".%06u", time / 1000000000,
@@ -182,7 +181,7 @@ static void on_command(void *ctx, const struct command *c, const struct client *
 		return;
 	(v->json ? print_json : print_line)(v, c, from);
 	if (v->count && ++v->printed == v->count)
-		view_exit(&v->of, 0);
+		view_exit(&v->feed.of, 0);
 }
 
 /* ---- the session ------------------------------------------------------------------------------ */
@@ -203,8 +202,7 @@ static bool record(void *ctx, const struct view_of *of, const struct urecord *r,
 {
 	struct commands_view *v = ctx;
 
-	v->of = *of;
-	if (v->feed.wire && cache_feed_record(&v->feed, of, r, bytes))
+	if (cache_feed_record(&v->feed, of, r, bytes))
 		return true;
 	if (!view_field(r, "commands"))
 		return false;
@@ -215,10 +213,9 @@ static bool record(void *ctx, const struct view_of *of, const struct urecord *r,
 static bool start(void *ctx, const struct view_of *of, struct err *e)
 {
 	struct commands_view *v = ctx;
-	struct wire_options o = { .command = on_command, .ctx = v };
 
 	if (!cache_view_via(v->via, of, e) || !prepare_key(v, e) ||
-	    !cache_feed_open(&v->feed, (u32)v->pid, &o, e))
+	    !cache_feed_open(&v->feed, of, (u32)v->pid, on_command, v, e))
 		return false;
 	v->view.fd = v->feed.fd;
 	v->offset = now_ns(CLOCK_REALTIME) - now_ns(CLOCK_MONOTONIC);

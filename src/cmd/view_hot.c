@@ -32,7 +32,6 @@ struct options {
 struct hot_view {
 	struct view view;
 	struct options o;
-	struct view_of of; /* the session, from the first call on */
 	struct arena arena;
 	struct cache_feed feed;
 	struct cache_check check;
@@ -140,28 +139,17 @@ static void on_command(void *ctx, const struct command *c, const struct client *
 	hot_command(v->hot, c, from);
 }
 
-static void on_heads_only(void *ctx, u64 conn, bool yes)
-{
-	struct hot_view *v = ctx;
-	u64 one = 1;
-
-	if (yes)
-		view_map_set(&v->of, "@heads_only", &conn, &one);
-	else
-		view_map_delete(&v->of, "@heads_only", &conn);
-}
-
 static bool start(void *ctx, const struct view_of *of, struct err *e)
 {
 	struct hot_view *v = ctx;
-	struct wire_options o = { .command = on_command, .heads_only = on_heads_only, .ctx = v };
 
 	if (v->o.csv)
 		v->form = REPORT_CSV;
 	v->o.interval = MAX(v->o.interval, 1);
 	v->rows = calloc(MAX(v->o.rows, 1), sizeof(*v->rows));
 	if (!v->rows || !cache_view_via(v->o.via, of, e) || !read_alert(v, e) || !read_sort(v, e) ||
-	    !make_hot(v, e) || !cache_feed_open(&v->feed, (u32)v->o.pid, &o, e) || !open_dump(v, e))
+	    !make_hot(v, e) || !cache_feed_open(&v->feed, of, (u32)v->o.pid, on_command, v, e) ||
+	    !open_dump(v, e))
 		return false;
 	v->view.fd = v->feed.fd;
 	v->on_screen = v->form == REPORT_TEXT && !v->o.stream && !v->alert && !v->o.count &&
@@ -188,7 +176,7 @@ static struct report_of make_report(struct hot_view *v, struct hot_row *rows, u3
 		                   .clock = now_ns(CLOCK_MONOTONIC),
 		                   .server = v->feed.server.name,
 		                   .pid = v->feed.server.pid,
-		                   .lost_events = cache_feed_lost(&v->feed, &v->of),
+		                   .lost_events = cache_feed_lost(&v->feed, &v->feed.of),
 		                   .lost_commands = s.lost };
 }
 
@@ -210,10 +198,10 @@ static void look_for_alert(struct hot_view *v)
 	report_key(&b, row.key);
 	buf_printf(&b, " takes %.1f %% of the calls, more than %.1f %%", share * 100,
 	           v->alert * 100);
-	view_say(&v->of, buf_text(&b));
+	view_say(&v->feed.of, buf_text(&b));
 	buf_free(&b);
 	v->alerted = true;
-	view_exit(&v->of, 2);
+	view_exit(&v->feed.of, 2);
 }
 
 static bool write_dump(struct hot_view *v, struct err *e);
@@ -246,7 +234,7 @@ static void open_screen(struct hot_view *v)
 	v->top.screen.dump_ctx = v;
 	v->on_screen = hot_top_open(&v->top, v->sort, v->feed.fd, &e);
 	if (!v->on_screen)
-		view_say(&v->of, e.text);
+		view_say(&v->feed.of, e.text);
 }
 
 static void show_interval(struct hot_view *v)
@@ -255,7 +243,7 @@ static void show_interval(struct hot_view *v)
 	struct report_of r = make_report(v, &row, 1);
 
 	if (!hot_top_tick(&v->top, &r))
-		view_exit(&v->of, 0);
+		view_exit(&v->feed.of, 0);
 }
 
 static void print_interval(struct hot_view *v)
@@ -264,19 +252,18 @@ static void print_interval(struct hot_view *v)
 
 	hot_tick(v->hot, now_ns(CLOCK_MONOTONIC));
 	r = make_report(v, v->rows, (u32)v->o.rows);
-	report_print(v->of.out, v->form, &r);
+	report_print(v->feed.of.out, v->form, &r);
 	v->printed++;
 	look_for_alert(v);
 	if (v->o.count && v->printed == v->o.count && !v->alerted)
-		view_exit(&v->of, 0);
+		view_exit(&v->feed.of, 0);
 }
 
 static bool record(void *ctx, const struct view_of *of, const struct urecord *r, const u8 *bytes)
 {
 	struct hot_view *v = ctx;
 
-	v->of = *of;
-	if (v->feed.wire && cache_feed_record(&v->feed, of, r, bytes))
+	if (cache_feed_record(&v->feed, of, r, bytes))
 		return true;
 	if (!view_field(r, "rows"))
 		return false;
@@ -308,7 +295,6 @@ static void tick(void *ctx, const struct view_of *of)
 	struct hot_view *v = ctx;
 	u64 now = now_ns(CLOCK_MONOTONIC);
 
-	v->of = *of;
 	follow(v, of, now);
 	if (now < v->next)
 		return;
@@ -338,9 +324,9 @@ static void input(void *ctx, const struct view_of *of)
 {
 	struct hot_view *v = ctx;
 
-	v->of = *of;
+	v->feed.of = *of;
 	if (v->top.top && !hot_top_input(&v->top))
-		view_exit(&v->of, 0);
+		view_exit(&v->feed.of, 0);
 	if (!is_readable(v->feed.fd))
 		return;
 	hot_top_watch(&v->top, v->feed.fd, false);
@@ -377,10 +363,10 @@ static bool end(void *ctx, const struct view_of *of, struct err *e)
 {
 	struct hot_view *v = ctx;
 
-	v->of = *of;
 	hot_top_close(&v->top);
 	if (!v->hot)
 		return true;
+	v->feed.of = *of;
 	if (!v->on_screen && !v->alerted && (!v->o.count || v->printed < v->o.count))
 		print_interval(v);
 	if (v->o.check)

@@ -6,7 +6,9 @@
  * so a place stays one number; the source remembers where each file begins. A file is taken in
  * when all before it was parsed, so that nothing open in one file ends in the next.
  *
- * A path means what it means beside the file that it is written in. Whoever can change a file
+ * A path means what it means beside the file that it is written in; where nothing is there, the
+ * file of that path among those that are a part of the program. What is a part of the program
+ * imports nothing else, whatever lies in the directory it is run in. Whoever can change a file
  * decides what the traced machine does: directories that everybody may write to are refused.
  */
 #include "lang/import.h"
@@ -20,6 +22,7 @@
 #include "base/file.h"
 
 #define IMPORTS_MAX 256u
+#define PACKED      "memtap:" /* before the path of a packed file; a real path begins with '/' */
 
 bool import_is_library(struct str path)
 {
@@ -43,23 +46,29 @@ static const char *directory_of(struct arena *a, const char *path)
 	return slash == path ? "/" : arena_strndup(a, path, (u32)(slash - path));
 }
 
-/* `path`, written at loc, as the file system's one name of it; NULL after an error. */
-static const char *resolve(const struct script *s, struct str path, struct loc loc, struct diags *d)
+/* `path` of an import written in the file `from`. */
+static const char *beside(const struct script *s, const char *from, const char *path)
 {
-	const char *from = source_name(s->source, loc.off), *text, *kept;
-	char *real;
+	return *path == '/' ? path
+	                    : arena_printf(s->arena, "%s/%s", directory_of(s->arena, from), path);
+}
 
-	text = arena_strndup(s->arena, path.p, path.n);
-	if (*text != '/')
-		text = arena_printf(s->arena, "%s/%s", directory_of(s->arena, from), text);
-	real = realpath(text, NULL);
-	if (!real) {
-		diag_error(d, loc, "can not import '%s': %s", text, strerror(errno));
-		return NULL;
-	}
-	kept = arena_strdup(s->arena, real);
+/* The file system's one name of `path`; NULL, and errno, when nothing is there. */
+static const char *resolve(const struct script *s, const char *path)
+{
+	char *real = realpath(path, NULL);
+	const char *kept = real ? arena_strdup(s->arena, real) : NULL;
+
 	free(real);
 	return kept;
+}
+
+/* Is this place in the text of the program itself? */
+static bool in_packed(const struct script *s, struct loc loc)
+{
+	const char *name = source_name(s->source, loc.off);
+
+	return name == s->source->name ? s->is_packed : str_starts(str_of(name), PACKED);
 }
 
 static bool is_safe(const char *directory, struct loc loc, struct diags *d)
@@ -75,25 +84,54 @@ static bool is_safe(const char *directory, struct loc loc, struct diags *d)
 	return true;
 }
 
-/* One file, once. */
-static bool add_file(import_list *list, const struct script *s, const char *path, struct loc loc,
-                     struct diags *d)
+static bool is_listed(const import_list *list, const char *path)
 {
 	for (u32 i = 0; i < list->n; i++)
 		if (strcmp(list->v[i].path, path) == 0)
 			return true;
+	return false;
+}
+
+/* Once. */
+static bool add(import_list *list, const struct script *s, const struct import *file,
+                struct diags *d)
+{
+	if (is_listed(list, file->path))
+		return true;
 	if (list->n == IMPORTS_MAX)
-		return diag_error(d, loc, "more than %u files are imported", IMPORTS_MAX);
+		return diag_error(d, file->loc, "more than %u files are imported", IMPORTS_MAX);
+	vec_add(s->arena, list, *file);
+	return true;
+}
+
+/* The file of the program that `path` means; false when there is none. */
+static bool find_packed(const struct script *s, const char *path, struct import *file)
+{
+	const char *from = source_name(s->source, file->loc.off);
+
+	if (!s->library || *path == '/')
+		return false;
+	if (str_starts(str_of(from), PACKED) && strchr(from, '/'))
+		path = beside(s, from + strlen(PACKED), path);
+	file->text = s->library(s->arena, path);
+	file->path = arena_printf(s->arena, PACKED "%s", path);
+	return file->text.p;
+}
+
+static bool add_file(import_list *list, const struct script *s, const char *path, struct loc loc,
+                     struct diags *d)
+{
+	struct import file = { .path = path, .loc = loc };
+
+	if (is_listed(list, path))
+		return true;
 	if (!ends_in(path, ".bt") && !ends_in(path, ".h")) {
 		diag_error(d, loc, "can not import '%s': memtap has only scripts and their types",
 		           path);
 		diag_hint(d, "the file's name ends in .bt or .h, or it is a directory");
 		return false;
 	}
-	if (!is_safe(directory_of(s->arena, path), loc, d))
-		return false;
-	vec_add(s->arena, list, ((struct import){ path, loc }));
-	return true;
+	return is_safe(directory_of(s->arena, path), loc, d) && add(list, s, &file, d);
 }
 
 static int is_script(const struct dirent *e)
@@ -124,14 +162,21 @@ static bool add_directory(import_list *list, const struct script *s, const char 
 bool import_add(import_list *list, const struct script *s, struct str path, struct loc loc,
                 struct diags *d)
 {
+	const char *text = arena_strndup(s->arena, path.p, path.n), *file, *real = NULL;
+	struct import packed = { .loc = loc };
 	struct stat st;
-	const char *real;
 
-	if (ends_in(arena_strndup(s->arena, path.p, path.n), ".c"))
+	if (ends_in(text, ".c"))
 		return diag_error(d, loc, "memtap does not import C programs, only .bt and .h");
-	real = resolve(s, path, loc, d);
+	file = beside(s, source_name(s->source, loc.off), text);
+	if (in_packed(s, loc))
+		errno = ENOENT;
+	else
+		real = resolve(s, file);
+	if (!real && errno == ENOENT && find_packed(s, text, &packed))
+		return add(list, s, &packed, d);
 	if (!real)
-		return false;
+		return diag_error(d, loc, "can not import '%s': %s", file, strerror(errno));
 	if (stat(real, &st) == 0 && S_ISDIR(st.st_mode))
 		return add_directory(list, s, real, loc, d);
 	return add_file(list, s, real, loc, d);
@@ -142,8 +187,13 @@ bool import_take(struct script *s, const struct import *file, struct diags *d)
 	struct source *to = s->source;
 	struct buf text = { 0 };
 	struct err e = { 0 };
-	bool ok = file_read(file->path, &text, SOURCE_MAX - to->n - 1, &e);
+	bool ok;
 
+	if (file->text.p) {
+		source_append(to, s->arena, file->path, file->text);
+		return true;
+	}
+	ok = file_read(file->path, &text, SOURCE_MAX - to->n - 1, &e);
 	if (!ok)
 		diag_error(d, file->loc, "can not import: %s", e.text);
 	else

@@ -9,16 +9,17 @@
 
 /* An import that was written, its text not yet taken in. */
 struct import {
-	const char *path; /* real; in the script's arena */
+	const char *path; /* real, or PACKED and the path there; in the script's arena */
 	struct loc loc;   /* of the statement's text */
+	struct str text;  /* of a packed file */
 };
 
 typedef VEC(struct import) import_list;
 
 /* True for the standard library, which is always there. */
 bool import_is_library(struct str path);
-/* Adds the file, or the scripts of the directory, that `path` means where it is written; nothing
- * when it is there already. False after an error. */
+/* Adds the file, or the scripts of the directory, that `path` means where it is written, or the
+ * packed file of that path; nothing when it is there already. False after an error. */
 bool import_add(import_list *list, const struct script *s, struct str path, struct loc loc,
                 struct diags *d);
 /* Puts the text of a file behind the source's. False after an error. */

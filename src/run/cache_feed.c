@@ -41,16 +41,39 @@ static const char *const field_names[FEED_FIELDS] = { "asked",   "pieces", "conn
 	                                              "total",   "family", "port", "from", "bytes",
 	                                              "command", "item",   "key",  "found" };
 
-bool cache_feed_open(struct cache_feed *f, u32 pid, const struct wire_options *o, struct err *e)
+static void on_command(void *ctx, const struct command *c, const struct client *from)
 {
-	*f = (struct cache_feed){ .fd = -1, .look = UINT64_MAX };
+	struct cache_feed *f = ctx;
+
+	f->command(f->ctx, c, from);
+}
+
+/* How much of a connection's bytes the probes send. */
+static void on_heads_only(void *ctx, u64 conn, bool yes)
+{
+	struct cache_feed *f = ctx;
+	u64 one = 1;
+
+	if (yes)
+		view_map_set(&f->of, "@heads_only", &conn, &one);
+	else
+		view_map_delete(&f->of, "@heads_only", &conn);
+}
+
+bool cache_feed_open(struct cache_feed *f, const struct view_of *v, u32 pid,
+                     cache_command_cb *command, void *ctx, struct err *e)
+{
+	struct wire_options o = { .command = on_command, .heads_only = on_heads_only, .ctx = f };
+
+	*f = (struct cache_feed){
+		.of = *v, .command = command, .ctx = ctx, .fd = -1, .look = UINT64_MAX
+	};
 	if (!server_get(&f->arena, pid, &f->server, e))
 		return false;
 	f->fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (f->fd < 0)
 		return err_sys(e, errno, "can not watch process %u", pid);
-	f->o = *o;
-	f->wire = wire_new(o);
+	f->wire = wire_new(&o);
 	return true;
 }
 
@@ -161,14 +184,16 @@ static void take_command(struct cache_feed *f, const struct view_of *v, const st
 	c.key.n = MIN(c.key_size, PROTO_KEY_MAX);
 	read_item(k, bytes, &c);
 	read_client(k, bytes, &from);
-	f->o.command(f->o.ctx, &c, &from);
+	f->command(f->ctx, &c, &from);
 }
 
 bool cache_feed_record(struct cache_feed *f, const struct view_of *v, const struct urecord *r,
                        const u8 *bytes)
 {
-	const struct feed_record *k = known_record(f, r);
+	const struct feed_record *k;
 
+	f->of = *v;
+	k = f->wire ? known_record(f, r) : NULL;
 	if (!k)
 		return false;
 	if (k->fields[BYTES])
@@ -182,6 +207,7 @@ u64 cache_feed_lost(struct cache_feed *f, const struct view_of *v)
 {
 	u64 lost = view_lost(v);
 
+	f->of = *v;
 	if (lost != f->lost) {
 		f->lost = lost;
 		wire_lose(f->wire);
@@ -200,6 +226,7 @@ void cache_feed_ended(struct cache_feed *f, const struct view_of *v)
 {
 	char text[128];
 
+	f->of = *v;
 	snprintf(text, sizeof(text), "%s %u has ended; waiting for it to be started again",
 	         f->server.name, f->server.pid);
 	view_say(v, text);
@@ -238,6 +265,7 @@ void cache_feed_tick(struct cache_feed *f, const struct view_of *v, u64 now)
 	struct arena a = { 0 };
 	server_list list = { 0 };
 
+	f->of = *v;
 	if (f->fd >= 0 || now < f->look)
 		return;
 	servers_find(&a, &list);

@@ -3,7 +3,7 @@
  * What the probes on a cache server send, as commands: the part that mctop and mcsnoop share. It
  * follows the server when it is started again.
  *
- * A script's records are known by the names of their fields (see tools/mctop.bt):
+ * A script's records are known by the names of their fields (see tools/lib/capture.bt):
  *   asked, pieces, conn, at, time, total, family, port, from, bytes   what one call moved
  *   command, item, time, family, port, from, key                      a command, by a static probe:
  *                                                                     `command` is the probe
@@ -24,9 +24,13 @@ struct feed_record {
 	const struct field *fields[FEED_FIELDS];
 };
 
+typedef void cache_command_cb(void *ctx, const struct command *c, const struct client *from);
+
 struct cache_feed {
+	struct view_of of; /* the session, as of the last call that had it */
 	struct wire *wire;
-	struct wire_options o;
+	cache_command_cb *command;
+	void *ctx;
 	struct arena arena;
 	struct server server;
 	int fd;     /* readable when the server has ended; -1: it has, and is looked for */
@@ -36,10 +40,12 @@ struct cache_feed {
 	struct feed_record records[64]; /* those that were seen, by address */
 };
 
-/* `pid`: the server. False when there is no such process. */
-bool cache_feed_open(struct cache_feed *f, u32 pid, const struct wire_options *o, struct err *e);
+/* `pid`: the server. Calls `command` for each key of each command. False when there is no such
+ * process. */
+bool cache_feed_open(struct cache_feed *f, const struct view_of *v, u32 pid,
+                     cache_command_cb *command, void *ctx, struct err *e);
 void cache_feed_close(struct cache_feed *f);
-/* True when the record was one of the probes'. */
+/* True when the record was one of the probes'; never before it is open. */
 bool cache_feed_record(struct cache_feed *f, const struct view_of *v, const struct urecord *r,
                        const u8 *bytes);
 /* The server's descriptor is readable. */

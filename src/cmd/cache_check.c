@@ -10,7 +10,9 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +63,44 @@ _Static_assert(ARRAY_SIZE(memcached) <= CACHE_CHECKS, "counters fit");
 
 /* ---- asking ----------------------------------------------------------------------------------- */
 
+static int open_network(const char *of)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%s/ns/net", of);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* In the server's network, which may be a container's: a socket stays where it was made. */
+static int socket_of(const struct server *s, int family)
+{
+	char pid[16];
+	int own = open_network("thread-self"), its, fd;
+
+	snprintf(pid, sizeof(pid), "%u", s->pid);
+	its = open_network(pid);
+	if (own >= 0 && its >= 0)
+		setns(its, CLONE_NEWNET);
+	fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (own >= 0 && its >= 0)
+		setns(own, CLONE_NEWNET);
+	if (own >= 0)
+		close(own);
+	if (its >= 0)
+		close(its);
+	return fd;
+}
+
+/* Where the server's files are seen from here. */
+static void socket_path(const struct server *s, struct sockaddr_un *un)
+{
+	const char *name = s->socket ? s->socket : "";
+	int n = snprintf(un->sun_path, sizeof(un->sun_path), "/proc/%u/root%s", s->pid, name);
+
+	if (n < 0 || (size_t)n >= sizeof(un->sun_path))
+		snprintf(un->sun_path, sizeof(un->sun_path), "%s", name);
+}
+
 static int connect_to(const struct server *s)
 {
 	struct sockaddr_in in = { .sin_family = AF_INET,
@@ -68,12 +108,12 @@ static int connect_to(const struct server *s)
 		                  .sin_port = htons(s->n_ports ? s->ports[0] : 0) };
 	struct sockaddr_un un = { .sun_family = AF_UNIX };
 	struct timeval limit = { .tv_sec = 5 };
-	int fd = socket(s->n_ports ? AF_INET : AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), failed;
+	int fd = socket_of(s, s->n_ports ? AF_INET : AF_UNIX), failed;
 
 	if (fd < 0)
 		return -1;
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-	snprintf(un.sun_path, sizeof(un.sun_path), "%s", s->socket ? s->socket : "");
+	socket_path(s, &un);
 	failed = s->n_ports ? connect(fd, (struct sockaddr *)&in, sizeof(in))
 	                    : connect(fd, (struct sockaddr *)&un, sizeof(un));
 	if (!failed)

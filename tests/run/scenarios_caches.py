@@ -33,9 +33,11 @@ def answers(where):
 
 
 class Server:
-    """memcached or redis-server on a loopback port, or a unix socket, of its own."""
+    """memcached or redis-server on a loopback port, or a unix socket, of its own; with `apart` in
+    namespaces of its own (scenarios_cachefind.py)."""
 
-    def __init__(self, context, kind, port=None, path=None, program=None, tls=None, options=()):
+    def __init__(self, context, kind, port=None, path=None, program=None, tls=None, options=(),
+                 apart=None):
         require("cmd:" + kind, "kernel:5.17")
         self.kind, self.port, self.path = kind, port or free_port(), path
         where = ["-s", path] if path else ["-l", "127.0.0.1", "-p", str(self.port)]
@@ -46,10 +48,12 @@ class Server:
             argv[0] = program
         if tls:
             argv += self.tls_options(tls)
-        self.process = subprocess.Popen([*argv, *options], stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen([*(apart.enter if apart else ()), *argv, *options],
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.DEVNULL)
         self.pid = self.process.pid
-        if not until(lambda: answers(path or ("127.0.0.1", self.port)), 20 * context.factor):
+        if not until(lambda: apart.answers(self) if apart else
+                     answers(path or ("127.0.0.1", self.port)), 20 * context.factor):
             self.end()
             raise RuntimeError(f"{kind} does not answer")
 
@@ -82,9 +86,9 @@ class Server:
         return s
 
 
-def load(context, server, *options):
+def load(context, server, *options, enter=()):
     """{key: (gets, hits, misses, sets)} as the load generator counted them."""
-    p = subprocess.run([context.progs + "/cacheload", "-p", str(server.port), *options],
+    p = subprocess.run([*enter, context.progs + "/cacheload", "-p", str(server.port), *options],
                        capture_output=True, text=True, timeout=120 * context.factor, check=True)
     rows = [line.split() for line in p.stdout.splitlines()]
     return {r[0]: tuple(int(n) for n in r[1:]) for r in rows if r[0] != "total"}

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""Finding servers, where nobody else's are: in namespaces of their own. And servers in a container,
+seen from outside of it."""
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+
+from run.scenarios import Skip, require, shown
+from run.scenarios_caches import CONVERSATION, Server, answers, compare, ended, load, talk, tool
+
+# Keeps the namespaces; their loopback comes up where they have one of their own.
+KEEPER = """
+import fcntl, signal, socket, struct, sys
+if "--net" in sys.argv:
+    with socket.socket() as s:
+        fcntl.ioctl(s, 0x8914, struct.pack("16sH14x", b"lo", 0x49))
+print("ready", flush=True)
+signal.pause()
+"""
+
+
+def child_of(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as f:
+        return int(f.read().split()[0])
+
+
+class Apart:
+    """Namespaces of processes and mounts, with --net of networks too; `enter` goes before a command
+    to have it run in them. All in them ends with them."""
+
+    def __init__(self, context, *options):
+        require("root", "cmd:unshare", "cmd:nsenter")
+        if context.in_vm:
+            raise Skip("which servers there are is read from /proc, alike everywhere: on the host")
+        self.process = subprocess.Popen(
+            ["unshare", "--pid", "--mount-proc", "--fork", "--kill-child", *options,
+             sys.executable, "-c", KEEPER, *options], stdout=subprocess.PIPE, text=True)
+        if self.process.stdout.readline() != "ready\n":
+            self.__exit__()
+            raise Skip("no namespaces of one's own here")
+        self.keeper = child_of(self.process.pid)
+        self.enter = ["nsenter", "-t", str(self.keeper), "--pid", "--mount", *options]
+
+    def outside(self, path):
+        return f"/proc/{self.keeper}/root{path}"
+
+    def answers(self, server):
+        if server.path:
+            return answers(self.outside(server.path))
+        with open(f"/proc/{self.keeper}/net/tcp") as f:
+            return f":{server.port:04X} 00000000:0000 0A " in f.read()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def run_in(apart, context, *argv):
+    return subprocess.run([*apart.enter, context.memtap, *argv], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=60 * context.factor, check=False)
+
+
+def test_mctop_finds_the_servers(context):
+    """None, one, and several: a message, it starts, they are listed."""
+    with Apart(context) as apart:
+        p = run_in(apart, context, "mctop")
+        if p.returncode != 1 or p.stdout or p.stderr.count("\n") != 2 or not re.match(
+                "ERROR: no memcached, Redis or Valkey server listens here\n"
+                "HINT: start one, or name the process with -p PID\n", p.stderr):
+            return shown(f"none: status {p.returncode}", p.stdout, p.stderr)
+        with Server(context, "memcached", apart=apart) as a:
+            one = run_in(apart, context, "mctop", "-C", "1", "1")
+            redis = run_in(apart, context, "cachesize", "redis")
+            with Server(context, "redis-server", apart=apart) as b:
+                two = run_in(apart, context, "mctop")
+    name = re.search(r"^[\d:]+ memcached (\d+): 0 calls/s", one.stdout, re.M)
+    if one.returncode or not name or one.stderr != "Attached 2 probes\n":
+        return shown(f"one: status {one.returncode}", one.stdout, one.stderr)
+    if redis.returncode != 1 or "no redis server listens here" not in redis.stderr:
+        return shown(f"of one kind: status {redis.returncode}", redis.stdout, redis.stderr)
+    if two.returncode != 1 or not re.fullmatch(
+            r"ERROR: there are 2 cache servers here; say which one:\n"
+            rf"HINT: -p {name[1]} is memcached {name[1]} \(port {a.port}\)\n"
+            rf"      -p (\d+) is redis-server \1 \(port {b.port}\)\n", two.stderr):
+        return shown(f"two: status {two.returncode}", two.stdout, two.stderr)
+    return None
+
+
+def test_mctop_of_a_container(context):
+    """A server with processes, mounts and a network of its own, looked at from outside, is counted
+    exactly and asked for its counters."""
+    with Apart(context, "--net") as apart, Server(context, "memcached", apart=apart) as s:
+        pid = child_of(s.pid)  # of nsenter
+        with tool(context, "mctop", "-p", str(pid), "--check", "--json", "-r", "50",
+                  "3600") as run:
+            expected = load(context, s, "-n", "300", "-k", "20", "-v", "40", "-m", "3",
+                            enter=apart.enter)
+            out, err, status = ended(context, run)
+    last, check = [json.loads(line) for line in out.splitlines()]
+    problems = compare(last["keys"], expected)
+    if status or not check["equal"] or not check["check"]["cmd_get"]["server"]:
+        problems.append(f"status {status}, {check}")
+    if last["server"] != {"name": "memcached", "pid": pid}:
+        problems.append(f"server {last['server']}")
+    return shown("\n".join(problems), out, err) if problems else None
+
+
+def test_mctop_of_a_container_by_socket(context):
+    """... at a path that is not there outside."""
+    with Apart(context) as apart, tempfile.TemporaryDirectory() as d:
+        subprocess.run([*apart.enter, "mount", "-t", "tmpfs", "tmpfs", d], check=True)
+        with Server(context, "memcached", path=d + "/s", apart=apart) as s, \
+                socket.socket(socket.AF_UNIX) as c, \
+                tool(context, "mctop", "-p", str(child_of(s.pid)), "--check", "3600") as run:
+            c.connect(apart.outside(s.path))
+            talk(c, *CONVERSATION)
+            out, err, status = ended(context, run)
+        if os.listdir(d):
+            return "the socket is outside, too"
+    if status or not re.search(r"(?m)^check: cmd_get: the server says 3, seen were 3$", out) or \
+            not re.search(r"(?m)^check: equal, 0 events lost$", out):
+        return shown(f"status {status}", out, err)
+    return None

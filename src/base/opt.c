@@ -18,6 +18,7 @@ struct reader {
 	bool *seen; /* per row */
 	int argc, at;
 	char **argv;
+	struct arena *arena;
 	struct err *e;
 };
 
@@ -60,6 +61,14 @@ static bool store(struct reader *r, const struct opt *o, const char *name, const
 	}
 	if (o->kind == OPT_SWITCH) {
 		*(const char **)place = value ? value : "true";
+		return true;
+	}
+	if (o->kind == OPT_LIST) {
+		struct opt_rest *list = place;
+
+		if (!list->v) /* there are fewer values than arguments */
+			list->v = arena_array(r->arena, const char *, r->argc);
+		list->v[list->n++] = value;
 		return true;
 	}
 	if (*seen)
@@ -153,8 +162,9 @@ static bool is_passed(const struct reader *r, const char *arg)
 	return passes && arg[1] != '-' && !find_short(r, arg[1]);
 }
 
-static bool parse(struct reader *r, struct arena *a, struct opt_rest *rest, bool head)
+static bool parse(struct reader *r, struct opt_rest *rest, bool head)
 {
+	struct arena *a = r->arena;
 	bool options = true;
 
 	r->seen = arena_array(a, bool, r->n_rows);
@@ -179,17 +189,17 @@ static bool parse(struct reader *r, struct arena *a, struct opt_rest *rest, bool
 bool opt_parse(const struct opt *rows, u32 n, void *to, struct arena *a, int argc, char **argv,
                struct opt_rest *rest, struct err *e)
 {
-	struct reader r = { rows, n, to, NULL, argc, 1, argv, e };
+	struct reader r = { rows, n, to, NULL, argc, 1, argv, a, e };
 
-	return parse(&r, a, rest, false);
+	return parse(&r, rest, false);
 }
 
 bool opt_parse_head(const struct opt *rows, u32 n, void *to, struct arena *a, int argc, char **argv,
                     struct opt_rest *rest, struct err *e)
 {
-	struct reader r = { rows, n, to, NULL, argc, 1, argv, e };
+	struct reader r = { rows, n, to, NULL, argc, 1, argv, a, e };
 
-	return parse(&r, a, rest, true);
+	return parse(&r, rest, true);
 }
 
 /* "  -p, --pid PID" */

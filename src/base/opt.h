@@ -13,6 +13,7 @@
 enum opt_kind {
 	OPT_FLAG,   /* bool */
 	OPT_TEXT,   /* const char *, borrowed from argv */
+	OPT_LIST,   /* struct opt_rest: each value, in order */
 	OPT_CHOICE, /* const char *, one of the words of `arg`: "text|json" */
 	OPT_NUMBER, /* u32 from 1 to INT32_MAX */
 	OPT_SWITCH, /* const char *: "true", or what is attached: --name=false */

@@ -56,7 +56,8 @@ static bool parse(struct job *j)
 
 static bool expand(struct job *j)
 {
-	return targets_expand(&j->script, &j->config, j->world, &j->diags);
+	return config_options(&j->config, &j->script, j->world, &j->diags) &&
+	       targets_expand(&j->script, &j->config, j->world, &j->diags);
 }
 
 static bool infer(struct job *j)

@@ -10,7 +10,10 @@
 /* Where the parser puts what it reads: memtap's options, then a value for each of the script's. */
 struct slots {
 	struct run_options own;
-	const char *values[];
+	struct slot {
+		const char *value;
+		struct opt_rest list; /* of one that may be given several times */
+	} script[];
 };
 
 struct reading {
@@ -28,8 +31,11 @@ static struct opt script_row(const struct script_option *o, u32 i)
 		.arg = o->kind == OPTION_NUMBER ? "NUMBER"
 		       : o->kind == OPTION_TEXT ? "TEXT"
 		                                : NULL,
-		.kind = o->kind == OPTION_BOOL ? OPT_SWITCH : OPT_TEXT,
-		.off = offsetof(struct slots, values) + i * sizeof(const char *),
+		.kind = o->kind == OPTION_BOOL ? OPT_SWITCH
+		        : o->many              ? OPT_LIST
+		                               : OPT_TEXT,
+		.off = offsetof(struct slots, script) + i * sizeof(struct slot) +
+		       (o->many ? offsetof(struct slot, list) : offsetof(struct slot, value)),
 		.help = "",
 	};
 }
@@ -78,14 +84,21 @@ static bool parse_own(struct reading *r, const char **v, u32 n, struct opt_rest 
 
 static void take_options(struct script_args *args, const struct reading *r)
 {
-	struct world_option *options = arena_array(&r->job->arena, struct world_option,
-	                                           r->n_script);
+	struct world_option *options;
+	u32 n = 0;
 
 	for (u32 i = 0; i < r->n_script; i++)
-		if (r->slots->values[i])
-			options[args->n_options++] = (struct world_option){
-				r->job->script.options.v[i].name, r->slots->values[i]
-			};
+		n += 1 + r->slots->script[i].list.n;
+	options = arena_array(&r->job->arena, struct world_option, n);
+	for (u32 i = 0; i < r->n_script; i++) {
+		const struct slot *slot = &r->slots->script[i];
+		const char *name = r->job->script.options.v[i].name;
+
+		if (slot->value)
+			options[args->n_options++] = (struct world_option){ name, slot->value };
+		for (u32 j = 0; j < slot->list.n; j++)
+			options[args->n_options++] = (struct world_option){ name, slot->list.v[j] };
+	}
 	args->options = options;
 }
 
@@ -99,7 +112,7 @@ bool script_args_parse(struct script_args *args, struct job *j, struct run_optio
 	while (end < behind->n && strcmp(behind->v[end], "--") != 0)
 		end++;
 	next = MIN(end + 1, behind->n);
-	r.slots = arena_alloc(&j->arena, sizeof(*r.slots) + r.n_script * sizeof(const char *));
+	r.slots = arena_alloc(&j->arena, sizeof(*r.slots) + r.n_script * sizeof(struct slot));
 	r.slots->own = *o;
 	if (!parse_all(&r, behind->v, end, &params) ||
 	    !parse_own(&r, behind->v + next, behind->n - next, &more))

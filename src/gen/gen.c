@@ -586,6 +586,8 @@ static void copy_settings(struct unit *u, const struct script *s, const struct c
 	u->cut_mark = c->cut_mark;
 	u->print_maps_on_exit = c->print_maps_on_exit;
 	u->max_cat_bytes = c->max_cat_bytes;
+	u->only_lines = c->only_lines ? arena_strdup(&u->arena, c->only_lines) : NULL;
+	u->max_lines = c->max_lines;
 	u->mangled = !c->demangle;
 	u->lenient_probes = c->missing_probes != MISSING_ERROR;
 	u->silent_probes = c->missing_probes == MISSING_IGNORE;

@@ -223,7 +223,7 @@ struct probe {
 /* config = { name = value; } and its environment twins. */
 struct config_item {
 	struct str name;
-	struct node *value; /* INT, STRING or IDENT */
+	struct node *value; /* INT, STRING, IDENT, or a CALL of getopt() */
 	struct loc loc;
 	struct config_item *next;
 };
@@ -262,6 +262,7 @@ struct script_option {
 	const char *help;            /* or NULL */
 	enum option_kind kind;
 	char letter; /* of "name|letter", 0 none */
+	bool many;   /* each of its values is an event: event:$name */
 	bool typed;  /* by infer: the above is final */
 };
 

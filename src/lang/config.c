@@ -98,6 +98,17 @@ static const char *set_poll_ms(struct config *c, const struct value *v)
 	return set_number(&c->poll_ms, v, 0, 1000, "a number from 0 to 1000");
 }
 
+static const char *set_only_lines(struct config *c, const struct value *v)
+{
+	c->only_lines = v->text && *v->text ? v->text : NULL;
+	return v->text ? NULL : "a string";
+}
+
+static const char *set_max_lines(struct config *c, const struct value *v)
+{
+	return set_number(&c->max_lines, v, 0, UINT32_MAX, "a number from 0 to 4294967295");
+}
+
 static const char *set_print_maps(struct config *c, const struct value *v)
 {
 	return set_flag(&c->print_maps_on_exit, v);
@@ -161,6 +172,8 @@ static const struct setting settings[] = {
 	{ "ring_pages", set_ring_pages },
 	{ "perf_rb_pages", set_ring_pages },
 	{ "poll_ms", set_poll_ms },
+	{ "only_lines", set_only_lines },
+	{ "max_lines", set_max_lines },
 	{ "view", set_view },
 	{ "max_cat_bytes", set_max_cat_bytes },
 	{ "license", set_license },
@@ -297,6 +310,8 @@ static bool read_item(struct config *c, const struct config_item *item, struct d
 
 	if (!s && !is_ignored(key))
 		return unknown_key(item, key, d);
+	if (item->value->kind == NODE_CALL)
+		return true; /* config_options() */
 	if (!s) {
 		diag_warn(d, item->loc, "config key '%s' has no effect here", key);
 		return true;
@@ -330,6 +345,37 @@ bool config_read(struct config *c, const struct script *s, struct diags *d)
 	}
 	for (const struct config_item *item = s->config; item; item = item->next)
 		read_item(c, item, d);
+	return d->n_errors == errors;
+}
+
+static bool read_option(struct config *c, const struct config_item *item, const struct world *w,
+                        struct diags *d)
+{
+	struct str letter, name = str_cut(item->value->call.args->string, '|', &letter);
+	const struct setting *s = find_setting(plain_key(d->arena, item->name));
+	const char *expected;
+	struct value v;
+
+	for (u32 i = 0; s && i < w->n_options; i++) {
+		if (!str_is(name, w->options[i].name) || !w->options[i].value)
+			continue;
+		v = value_of_text(w->options[i].value);
+		expected = s->set(c, &v);
+		if (expected)
+			return diag_error(d, item->value->loc, "option --%s must be %s, not '%s'",
+			                  w->options[i].name, expected, v.text);
+	}
+	return true;
+}
+
+bool config_options(struct config *c, const struct script *s, const struct world *w,
+                    struct diags *d)
+{
+	u32 errors = d->n_errors;
+
+	for (const struct config_item *item = s->config; item; item = item->next)
+		if (item->value->kind == NODE_CALL)
+			read_option(c, item, w, d);
 	return d->n_errors == errors;
 }
 

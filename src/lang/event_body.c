@@ -5,7 +5,9 @@
  *     event_filter()   the filter, true without one      event_name()    its name
  *     v=event_values() fields of a record: a=arg0, ...   event_label()   its text
  *     event_value()    the first value                   "{event}"       the format of the values
- *     @map_event       a map of its own
+ *     @map_event       a map of its own      "{event:rows}"  the same in print()'s rows
+ *     v=event_counted(), "{event:counted}"   as event_values() and "{event:rows}", and without values the
+ *                                            calls, or what a return returns
  *
  * The one idea: they are replaced in the text, which is then parsed like any other, behind the
  * source's own text; so they can stand wherever the text allows it, and what is wrong with the
@@ -19,10 +21,9 @@
 #include "lang/macro.h"
 #include "lang/parse.h"
 
-#define MARK "{event}"
 #define TAIL "_event"
 
-enum { WORD_FILTER, WORD_VALUES, WORD_VALUE, WORD_LABEL, WORD_NAME, N_WORDS };
+enum { WORD_FILTER, WORD_VALUES, WORD_COUNTED, WORD_VALUE, WORD_LABEL, WORD_NAME, N_WORDS };
 
 static struct lexer lexer_at(const struct script *s, u32 off)
 {
@@ -47,9 +48,9 @@ u32 event_body_end(const struct script *s, u32 off)
 /* ---- words --------------------------------------------------------------------------------------- */
 
 static const char *const words[N_WORDS] = {
-	[WORD_FILTER] = "event_filter", [WORD_VALUES] = "event_values",
-	[WORD_VALUE] = "event_value",   [WORD_LABEL] = "event_label",
-	[WORD_NAME] = "event_name",
+	[WORD_FILTER] = "event_filter",   [WORD_VALUES] = "event_values",
+	[WORD_COUNTED] = "event_counted", [WORD_VALUE] = "event_value",
+	[WORD_LABEL] = "event_label",     [WORD_NAME] = "event_name",
 };
 
 static const char *word_text(const struct event_spec *e, u32 word, struct arena *a)
@@ -59,6 +60,8 @@ static const char *word_text(const struct event_spec *e, u32 word, struct arena 
 		return arena_printf(a, "(%s)", e->filter);
 	case WORD_VALUES:
 		return e->values;
+	case WORD_COUNTED:
+		return e->counted;
 	case WORD_VALUE:
 		return e->value;
 	case WORD_LABEL:
@@ -90,14 +93,36 @@ static bool is_own_map(const struct token *t, struct str text)
 	return t->kind == TOKEN_MAP && text.n > n && memcmp(text.p + text.n - n, TAIL, n) == 0;
 }
 
-static const char *find_mark(struct str text)
+/* What stands in texts for how the values are shown. */
+static const struct mark {
+	struct str text;
+	size_t with; /* a const char * of struct event_spec */
+} marks[] = {
+	{ STR("{event}"), offsetof(struct event_spec, format) },
+	{ STR("{event:rows}"), offsetof(struct event_spec, rows) },
+	{ STR("{event:counted}"), offsetof(struct event_spec, counted_rows) },
+};
+
+/* Where the first mark is, NULL without one. */
+static const char *find_mark(struct str text, const struct mark **which)
 {
-	return memmem(text.p, text.n, MARK, sizeof(MARK) - 1);
+	const char *first = NULL;
+
+	for (u32 i = 0; i < ARRAY_SIZE(marks); i++) {
+		const char *at = memmem(text.p, text.n, marks[i].text.p, marks[i].text.n);
+
+		if (!at || (first && first < at))
+			continue;
+		first = at;
+		*which = &marks[i];
+	}
+	return first;
 }
 
 bool event_body_wants(const struct script *s, u32 off, u32 end)
 {
 	struct lexer l = lexer_at(s, off);
+	const struct mark *mark;
 
 	while (l.pos < end) {
 		struct token t = lex_next(&l);
@@ -106,7 +131,7 @@ bool event_body_wants(const struct script *s, u32 off, u32 end)
 		if (t.kind == TOKEN_END)
 			return false;
 		if ((t.kind == TOKEN_NAME && word_find(text) < N_WORDS) || is_own_map(&t, text) ||
-		    (t.kind == TOKEN_STRING && find_mark(text)))
+		    (t.kind == TOKEN_STRING && find_mark(text, &mark)))
 			return true;
 	}
 	return false;
@@ -117,7 +142,6 @@ bool event_body_wants(const struct script *s, u32 off, u32 end)
 struct writer {
 	const struct script *s;
 	const struct event_spec *e;
-	u32 n; /* of the event */
 	struct lexer l;
 	struct buf b;
 	/* Where "NAME =" and the ',' before it were written, when they were the last; else the end. */
@@ -127,14 +151,16 @@ struct writer {
 
 static void write_string(struct writer *w, struct str text)
 {
-	const char *mark;
+	const struct mark *mark;
+	const char *at;
 
-	while ((mark = find_mark(text))) {
-		buf_add(&w->b, text.p, (size_t)(mark - text.p));
-		buf_puts(&w->b, w->e->format);
-		mark += sizeof(MARK) - 1;
-		text.n -= (u32)(mark - text.p);
-		text.p = mark;
+	while ((at = find_mark(text, &mark))) {
+		buf_add(&w->b, text.p, (size_t)(at - text.p));
+		buf_puts(&w->b,
+		         *(const char *const *)(const void *)((const char *)w->e + mark->with));
+		at += mark->text.n;
+		text.n -= (u32)(at - text.p);
+		text.p = at;
 	}
 	buf_add(&w->b, text.p, text.n);
 }
@@ -150,7 +176,8 @@ static void write_word(struct writer *w, u32 word)
 
 	if (opening.kind == TOKEN_LPAREN && closing.kind == TOKEN_RPAREN)
 		w->l = ahead;
-	if (word == WORD_VALUES && w->last[0] == TOKEN_SET && w->last[1] == TOKEN_NAME)
+	if ((word == WORD_VALUES || word == WORD_COUNTED) && w->last[0] == TOKEN_SET &&
+	    w->last[1] == TOKEN_NAME)
 		w->b.n = !*text && w->last[2] == TOKEN_COMMA ? w->comma : w->name;
 	buf_puts(&w->b, text);
 }
@@ -166,7 +193,7 @@ static void write_token(struct writer *w, const struct token *t)
 	else if (t->kind == TOKEN_STRING)
 		write_string(w, text);
 	else if (is_own_map(t, text))
-		buf_printf(&w->b, "%.*s%u", (int)(text.n - sizeof(TAIL) + 2), text.p, w->n);
+		buf_printf(&w->b, "%.*s%u", (int)(text.n - sizeof(TAIL) + 2), text.p, w->e->number);
 	else
 		buf_add(&w->b, text.p, text.n);
 	if (t->kind == TOKEN_COMMA)
@@ -216,18 +243,34 @@ static struct probe *parse_again(struct script *s, struct str text, const char *
 	               : NULL;
 }
 
-struct probe *event_body_make(struct script *s, u32 off, u32 end, const struct event_spec *e, u32 n,
+/* What is only for this event goes before the last '}'. */
+static void write_drop(struct writer *w)
+{
+	if (!w->e->drop || !w->b.n)
+		return;
+	w->b.n--;
+	buf_printf(&w->b, " %s }", w->e->drop);
+}
+
+struct probe *event_body_make(struct script *s, u32 off, u32 end, const struct event_spec *e,
                               struct diags *d)
 {
-	struct writer w = { .s = s, .e = e, .n = n };
+	struct writer w = { .s = s, .e = e };
 	struct probe *probe;
 
 	buf_puts(&w.b, "BEGIN ");
 	write_body(&w, off, end);
+	write_drop(&w);
 	probe = parse_again(s, (struct str){ buf_text(&w.b), (u32)w.b.n },
-	                    arena_printf(s->arena, "event %u", n), d);
+	                    arena_printf(s->arena, "event %u", e->number), d);
 	buf_free(&w.b);
 	return probe;
+}
+
+struct probe *event_body_entry(struct script *s, const struct event_spec *e, struct diags *d)
+{
+	return parse_again(s, str_of(arena_printf(s->arena, "BEGIN { %s }", e->keep)),
+	                   arena_printf(s->arena, "event %u", e->number), d);
 }
 
 bool event_body_spec(struct script *s, const struct event_text *text, struct event_spec *e,
@@ -252,42 +295,60 @@ struct unroll {
 	struct diags *d;
 };
 
-static bool is_unroll(const struct node *n)
+/* The option in event("option"). */
+static bool names_option(const struct node *n)
 {
-	return n->kind == NODE_UNROLL && n->loop.cond->kind == NODE_IDENT &&
-	       str_is(n->loop.cond->string, "event");
+	return n->kind == NODE_CALL && str_is(n->call.name, "event") && n->call.args &&
+	       n->call.args->kind == NODE_STRING;
 }
 
-static struct node *body_for(const struct unroll *u, u32 off, u32 end, u32 i)
+static bool is_unroll(const struct node *n)
+{
+	return n->kind == NODE_UNROLL &&
+	       (names_option(n->loop.cond) ||
+	        (n->loop.cond->kind == NODE_IDENT && str_is(n->loop.cond->string, "event")));
+}
+
+/* Adds the body for one event to a list. */
+static void body_for(const struct unroll *u, struct loc body, u32 number, const char *event,
+                     struct node ***tail)
 {
 	struct event_text text;
 	struct event_spec spec;
 	struct probe *p = NULL;
 
 	/* What is wrong with the text is told where its probe is looked for. */
-	if (!event_text_read(&text, str_of(u->w->params[i])) &&
-	    event_body_spec(u->s, &text, &spec, &(struct diags){ .arena = u->s->arena }))
-		p = event_body_make(u->s, off, end, &spec, i + 1, u->d);
-	return p ? p->body : NULL;
+	if (event_text_read(&text, str_of(event)))
+		return;
+	text.number = number;
+	if (event_body_spec(u->s, &text, &spec, &(struct diags){ .arena = u->s->arena })) {
+		spec.drop = NULL;
+		p = event_body_make(u->s, body.off, body.off + body.len, &spec, u->d);
+	}
+	if (!p || !p->body)
+		return;
+	**tail = p->body;
+	*tail = &p->body->next;
 }
 
 static void unroll(const struct unroll *u, struct node *n)
 {
 	u32 off = n->loop.cond->loc.off, end = event_body_end(u->s, off);
+	bool option = names_option(n->loop.cond);
+	struct str name = option ? n->loop.cond->call.args->string : (struct str){ 0 };
 	struct node *next = n->next, **tail;
+	struct loc body;
 
 	while (off < end && u->s->source->text[off] != '{')
 		off++;
+	body = (struct loc){ off, end - off };
 	*n = (struct node){ .kind = NODE_BLOCK, .loc = n->loc, .next = next };
 	tail = &n->stmts;
-	for (u32 i = 0; i < u->w->n_params; i++) {
-		struct node *body = body_for(u, off, end, i);
-
-		if (!body)
-			continue;
-		*tail = body;
-		tail = &body->next;
-	}
+	for (u32 i = 0; !option && i < u->w->n_params; i++)
+		body_for(u, body, i + 1, u->w->params[i], &tail);
+	for (u32 i = 0; option && i < u->w->n_options; i++)
+		if (str_is(name, u->w->options[i].name) && u->w->options[i].value)
+			body_for(u, body, event_of_option(u->w, i), u->w->options[i].value, &tail);
 }
 
 static bool unroll_below(void *ctx, struct node *n)

@@ -11,7 +11,8 @@
  * those replaced: arg1 is arg0 here, a name of the signature is the argument cast to its type, $pid
  * is tid. What comes out is text that the parser reads like a script's own.
  *
- * $entry() and $latency are not there: a script does that in two lines.
+ * $entry(name) and $latency, of returns, are read from a map that a probe at the function's entry
+ * fills by thread; a return whose entry was not seen is passed over.
  */
 #include "lang/event_spec.h"
 
@@ -37,7 +38,10 @@ struct reader {
 	struct param params[PARAMS_MAX];
 	u32 n_params;
 	u32 n_values;
-	struct buf values, format;
+	struct buf values, format, rows;
+	struct buf entry; /* fields of what is kept at the entry */
+	u32 number;       /* of the event */
+	bool is_return;
 	struct str *at;
 };
 
@@ -211,8 +215,9 @@ static const char *read_signature(struct reader *r)
 static const struct {
 	const char *bcc, *ours;
 } words[] = {
-	{ "$retval", "retval" }, { "$pid", "tid" }, { "$tgid", "pid" },     { "$uid", "uid" },
-	{ "$gid", "gid" },       { "$cpu", "cpu" }, { "$task", "curtask" },
+	{ "$retval", "retval" }, { "$pid", "tid" }, { "$tgid", "pid" },
+	{ "$uid", "uid" },       { "$gid", "gid" }, { "$cpu", "cpu" },
+	{ "$task", "curtask" },  { "$PID", "pid" }, { "$COMM", "comm" },
 };
 
 static bool put_word(struct reader *r, struct buf *b, struct str word)
@@ -267,6 +272,34 @@ static const char *put_strcmp(struct reader *r, struct buf *b, struct str text, 
 	return problem;
 }
 
+/* A field of what is kept at the entry, once. */
+static void keep(struct reader *r, struct str name, const char *value)
+{
+	const char *field = arena_printf(r->arena, "%.*s=%s, ", STR_ARG(name), value);
+
+	if (!strstr(buf_text(&r->entry), field))
+		buf_puts(&r->entry, field);
+}
+
+/* $entry(name): an argument as it was when the function was entered. */
+static const char *put_entry(struct reader *r, struct buf *b, struct lexer *l, struct str behind)
+{
+	struct str name = { 0 };
+	u32 i = 0, end = behind.n ? find_end((struct str){ behind.p + 1, behind.n - 1 }, ')') : 0;
+
+	if (end + 1 < behind.n && behind.p[0] == '(')
+		name = str_trim((struct str){ behind.p + 1, end }, STR_BLANKS);
+	while (i < r->n_params && !str_eq(name, r->params[i].name))
+		i++;
+	if (i == r->n_params)
+		return wrong(r, r->rest, "$entry takes a parameter of the signature: $entry(size)");
+	l->pos += end + 2;
+	name = str_of(arena_printf(r->arena, "%.*s_", STR_ARG(name)));
+	keep(r, name, arena_printf(r->arena, "((%s)arg%u)", r->params[i].type, i));
+	buf_printf(b, "@entry_%u[tid].%.*s", r->number, STR_ARG(name));
+	return NULL;
+}
+
 static const char *put_token(struct reader *r, struct buf *b, struct lexer *l,
                              const struct token *t, bool member)
 {
@@ -277,9 +310,15 @@ static const char *put_token(struct reader *r, struct buf *b, struct lexer *l,
 
 	if (t->problem)
 		return wrong(r, r->rest, t->problem);
-	if (str_is(word, "$entry") || str_is(word, "$latency"))
-		return wrong(r, r->rest,
-		             "$entry and $latency are not there: a script keeps them in a map");
+	if (!r->is_return && (str_is(word, "$entry") || str_is(word, "$latency")))
+		return wrong(r, r->rest, "$entry and $latency are of returns, r:...");
+	if (str_is(word, "$latency")) {
+		keep(r, STR("ns"), "nsecs");
+		buf_printf(b, "(nsecs - @entry_%u[tid].ns)", r->number);
+		return NULL;
+	}
+	if (str_is(word, "$entry"))
+		return put_entry(r, b, l, behind);
 	if (str_is(word, "STRCMP") && behind.n && behind.p[0] == '(') {
 		problem = put_strcmp(r, b, behind, &end);
 		l->pos += end;
@@ -342,17 +381,35 @@ static const char *field_name(struct reader *r, struct str text)
 	return name;
 }
 
-/* `wrap` is what becomes of the expression: "%s" is its place. Returns the field's name. */
+/* Where a pointer points to, as BCC's trace has it: arg2@user. */
+static const struct {
+	const char *suffix, *function;
+} spaces[] = { { "@user", "uptr" }, { "@kernel", "kptr" } };
+
+static bool ends_in(struct str s, struct str end)
+{
+	return s.n >= end.n && memcmp(s.p + s.n - end.n, end.p, end.n) == 0;
+}
+
+/* `before` and `behind` are put around the expression; *name is the field's. */
 static const char *add_value(struct reader *r, struct str text, const char *before,
                              const char *behind, const char **name)
 {
-	const char *e, *problem = expression(r, text, &e);
+	const char *e, *problem = NULL;
+	struct str own = text;
 
+	for (u32 i = 0; i < ARRAY_SIZE(spaces); i++)
+		if (ends_in(own, str_of(spaces[i].suffix))) {
+			own.n -= (u32)strlen(spaces[i].suffix);
+			before = arena_printf(r->arena, "%s%s(", before, spaces[i].function);
+			behind = arena_printf(r->arena, ")%s", behind);
+		}
+	problem = expression(r, own, &e);
 	if (problem)
 		return problem;
 	if (r->n_values == VALUES_MAX)
 		return wrong(r, text, "there are too many values");
-	*name = field_name(r, text);
+	*name = field_name(r, own);
 	e = arena_printf(r->arena, "%s%s%s", before, e, behind);
 	if (!r->n_values++)
 		r->s->value = e;
@@ -361,7 +418,7 @@ static const char *add_value(struct reader *r, struct str text, const char *befo
 }
 
 /* One value by its directive: %s follows a pointer, %K and %U are names of addresses. */
-static const char *add_shown(struct reader *r, char directive)
+static const char *add_shown(struct reader *r, char directive, const char **name)
 {
 	static const struct {
 		char directive;
@@ -369,12 +426,11 @@ static const char *add_shown(struct reader *r, char directive)
 	} rows[] = { { 's', "__text(" }, { 'K', "ksym(" }, { 'U', "usym(" } };
 	bool more;
 	struct str text = take(&r->rest, ',', &more);
-	const char *name;
 
 	for (u32 i = 0; i < ARRAY_SIZE(rows); i++)
 		if (directive == rows[i].directive)
-			return add_value(r, text, rows[i].before, ")", &name);
-	return add_value(r, text, "(", ")", &name);
+			return add_value(r, text, rows[i].before, ")", name);
+	return add_value(r, text, "(", ")", name);
 }
 
 /* Copies a directive, %K and %U as %s; returns its letter, 0 for "%%". */
@@ -389,6 +445,33 @@ static char put_directive(struct buf *b, struct str format, u32 *i)
 	letter = *i < format.n ? format.p[*i] : '%';
 	buf_putc(b, letter == 'K' || letter == 'U' ? 's' : letter);
 	return letter == '%' ? 0 : letter;
+}
+
+static void put_character(struct reader *r, char c)
+{
+	buf_putc(&r->format, c);
+	if (c == '{' || c == '}')
+		buf_putc(&r->rows, c);
+	buf_putc(&r->rows, c);
+}
+
+/* The directive at *i, for printf and for rows, and its value. */
+static const char *put_shown_value(struct reader *r, struct str format, u32 *i)
+{
+	size_t start = r->format.n;
+	char directive = put_directive(&r->format, format, i);
+	const char *name, *problem;
+
+	if (!directive) {
+		buf_putc(&r->rows, '%');
+		return NULL;
+	}
+	if (!r->rest.n)
+		return wrong(r, format, "the format has more directives than values");
+	problem = add_shown(r, directive, &name);
+	if (!problem)
+		buf_printf(&r->rows, "{%s:%s}", name, buf_text(&r->format) + start);
+	return problem;
 }
 
 /* print: the format, then a value for each directive */
@@ -407,19 +490,12 @@ static const char *read_print(struct reader *r)
 	if (r->rest.n && take(&r->rest, ',', &more).n)
 		return wrong(r, r->rest, "a ',' must stand behind the format");
 	for (u32 i = 0; i < format.n; i++) {
-		const char *problem;
-		char directive;
+		const char *problem = NULL;
 
-		if (format.p[i] != '%') {
-			buf_putc(&r->format, format.p[i]);
-			continue;
-		}
-		directive = put_directive(&r->format, format, &i);
-		if (!directive)
-			continue;
-		if (!r->rest.n)
-			return wrong(r, format, "the format has more directives than values");
-		problem = add_shown(r, directive);
+		if (format.p[i] == '%')
+			problem = put_shown_value(r, format, &i);
+		else
+			put_character(r, format.p[i]);
 		if (problem)
 			return problem;
 	}
@@ -480,10 +556,6 @@ static const char *read_count(struct reader *r)
 	values = take(&head, ':', &more);
 	problem = read_values(r, types, values);
 	head = str_trim(head, STR_BLANKS);
-	if (!problem && !r->n_values) {
-		buf_puts(&r->values, "calls=1");
-		buf_puts(&r->format, "calls");
-	}
 	if (!problem && head.n)
 		problem = expression(r, head, &r->s->filter);
 	return problem;
@@ -526,22 +598,59 @@ static const char *read_rest(struct reader *r, bool adjacent)
 	               : NULL;
 }
 
+static void set_counted(struct reader *r)
+{
+	struct event_spec *s = r->s;
+
+	s->counted = s->values;
+	s->counted_rows = s->rows;
+	if (r->n_values)
+		return;
+	s->counted = r->is_return ? "retval=retval" : "calls=1";
+	s->counted_rows = r->is_return ? "$retval = {retval}" : "calls";
+	s->value = r->is_return ? "retval" : "1";
+}
+
+/* A tuple of one has a ',' behind it, so all have. */
+static void set_entry(struct reader *r)
+{
+	const char *fields = buf_text(&r->entry);
+
+	r->s->keep = arena_printf(r->arena, "@entry_%u[tid] = (%s);", r->number, fields);
+	r->s->drop = arena_printf(r->arena, "delete(@entry_%u, tid);", r->number);
+	r->s->filter = arena_printf(r->arena, "has_key(@entry_%u, tid) && (%s)", r->number,
+	                            r->s->filter);
+}
+
 const char *event_spec_read(struct event_spec *s, struct arena *a, const struct event_text *text,
                             struct str *at)
 {
-	struct reader r = { .s = s, .arena = a, .rest = text->rest, .at = at };
+	struct reader r = { .s = s,
+		            .arena = a,
+		            .rest = text->rest,
+		            .number = text->number,
+		            .is_return = text->n_parts > 1 && str_is(text->part[0], "r"),
+		            .at = at };
 	struct str last = text->part[text->n_parts - 1];
 	u32 n = (u32)(text->rest.p + text->rest.n - text->head.p);
 	bool adjacent = text->rest.n && text->rest.p == text->head.p + text->head.n;
 	const char *problem;
 
-	*s = (struct event_spec){ .filter = "1", .value = "1", .given = text->rest.n > 0 };
+	*s = (struct event_spec){
+		.filter = "1", .value = "1", .number = text->number, .given = text->rest.n > 0
+	};
 	s->label = quoted(a, (struct str){ text->head.p, text->rest.n ? n : text->head.n });
 	s->name = text->regex || glob_is(last) ? "probe" : quoted(a, last);
 	problem = read_rest(&r, adjacent);
 	s->values = arena_strdup(a, buf_text(&r.values));
 	s->format = arena_strdup(a, buf_text(&r.format));
+	s->rows = r.rows.n ? arena_strdup(a, buf_text(&r.rows)) : s->format;
+	if (r.entry.n)
+		set_entry(&r);
+	set_counted(&r);
 	buf_free(&r.values);
 	buf_free(&r.format);
+	buf_free(&r.rows);
+	buf_free(&r.entry);
 	return problem;
 }

@@ -15,10 +15,17 @@ struct event_spec {
 	const char *filter; /* an expression, "1" without one */
 	const char *values; /* "name=expression, ...", fields of a record; "" without any */
 	const char *value;  /* the first expression */
-	const char *format; /* of the values: of printf, or of print()'s rows: without quotes, its
-			       escapes as they were written */
+	const char *format; /* of the values, of printf: without quotes, its escapes as they were
+			       written; as `rows` when types stood in place of a format */
+	const char *rows;   /* what print()'s rows show of the values: "size {size:%x}" */
+	/* As `values` and `rows`; where there are no values calls, and what returns return. */
+	const char *counted, *counted_rows;
 	const char *label;  /* the text in quotes */
 	const char *name;   /* an expression: the event's own name in quotes, or `probe` */
+	/* What a return wants to know of its function's entry, statements of both: at the entry it is
+	 * kept, behind the body it is dropped. NULL when nothing is wanted. */
+	const char *keep, *drop;
+	u32 number;         /* of the event, for maps of its own */
 	bool given;         /* something stands behind the event */
 };
 

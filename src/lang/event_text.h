@@ -12,6 +12,7 @@
 
 /* The pieces point into the text. */
 struct event_text {
+	u32 number; /* of the event among those of the script, for maps of its own */
 	bool regex;   /* the last part is an extended regular expression */
 	struct str head; /* all of the probe */
 	struct str part[EVENT_PARTS_MAX]; /* of it, between ':' */

@@ -17,6 +17,78 @@ static bool is_row(const struct node *n, const char *format)
 	return a->type->n_fields == 1 || format_directives(format) != 1;
 }
 
+/* ---- columns that are not asked for ------------------------------------------------------------ */
+
+static bool is_absent(const struct node *e)
+{
+	return e->type->kind == TYPE_STR && e->type->count == 1;
+}
+
+/* The format without the directives of absent items, each with the blank or point behind it. */
+static const char *present_format(struct infer *in, const char *format, const struct node *items)
+{
+	const char *p = format, *problem, *text;
+	const struct node *e = items;
+	struct format_part part;
+	struct buf b = { 0 };
+
+	while (format_next(&p, &part, &problem)) {
+		buf_add(&b, part.literal.p, part.literal.n);
+		if (!part.has_directive)
+			continue;
+		if (!e || !is_absent(e))
+			buf_add(&b, part.text.p, part.text.n);
+		else if (*p == ' ' || *p == '.')
+			p++;
+		e = e ? e->next : NULL;
+	}
+	text = problem ? format : arena_strdup(in->arena, buf_text(&b));
+	buf_free(&b);
+	return text;
+}
+
+static void drop_items(struct infer *in, struct node *record)
+{
+	struct str *names = arena_array(in->arena, struct str, record->tuple.n);
+	const char **words = arena_array(in->arena, const char *, record->tuple.n);
+	const struct type **types = arena_array(in->arena, const struct type *, record->tuple.n);
+	struct node **at = &record->tuple.items;
+	u32 n = 0;
+
+	for (u32 i = 0; i < record->tuple.n; i++) {
+		if (is_absent(*at)) {
+			*at = (*at)->next;
+			continue;
+		}
+		names[n] = record->tuple.names[i];
+		words[n] = infer_text(in, names[n]);
+		types[n++] = (*at)->type;
+		at = &(*at)->next;
+	}
+	record->tuple.n = n;
+	record->tuple.names = names;
+	record->type = type_record(in->arena, types, words, n);
+}
+
+/* A field that is the text "" and no other is not there: neither in the line nor in JSON. So an option
+ * can make a column come and go. */
+static const char *drop_absent(struct infer *in, struct node *n, const char *format)
+{
+	struct node *record = n->call.args->next;
+	u32 n_absent = 0;
+
+	if (record->kind != NODE_TUPLE || !record->tuple.names)
+		return format;
+	for (const struct node *e = record->tuple.items; e; e = e->next)
+		n_absent += is_absent(e);
+	if (!n_absent || n_absent == record->tuple.n)
+		return format;
+	format = present_format(in, format, record->tuple.items);
+	n->call.args->string = str_of(format);
+	drop_items(in, record);
+	return format;
+}
+
 static const char *check_row(struct infer *in, const struct node *n, const char *format)
 {
 	const struct node *record = n->call.args->next;
@@ -46,6 +118,8 @@ const struct type *infer_call_format(struct infer *in, struct node *n)
 	if (!known)
 		return &type_none;
 	n->call.row = is_row(n, format);
+	if (n->call.row)
+		format = drop_absent(in, n, format);
 	wrong = n->call.row ? check_row(in, n, format) : format_check(in->arena, format, types, i);
 	if (wrong)
 		infer_error(in, n->loc, "%s: %s", n->call.f->name, wrong);

@@ -23,6 +23,8 @@ struct config {
 	enum stack_mode stack_mode;
 	u32 ring_pages;      /* of 4 KiB, a power of two; default 64 */
 	const char *view;    /* the C view behind the script, NULL none */
+	const char *only_lines; /* of what printf() prints, that which holds this; NULL all */
+	u32 max_lines;       /* ends after so many of printf(), 0 never */
 	u32 poll_ms;         /* look for records that often; 0: each wakes us */
 	bool helper_errors;  /* -k */
 };
@@ -35,6 +37,9 @@ bool parse_library(struct script *s, const char *text, struct diags *d);
 struct node *parse_text(struct script *s, u32 from, u32 to, struct diags *d);
 /* config.c: the config block and MEMTAP_/BPFTRACE_ environment variables over the defaults. */
 bool config_read(struct config *c, const struct script *s, struct diags *d);
+/* Then the settings whose value is an option of the script, as far as these are given. */
+bool config_options(struct config *c, const struct script *s, const struct world *w,
+                    struct diags *d);
 /* The value of a setting, by its name in the config block, for `config.name`. False when there is
  * none of that name. */
 struct config_value {

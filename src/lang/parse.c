@@ -189,7 +189,13 @@ static bool parse_definition(struct parser *p, struct c_def ***tail)
 
 /* ---- config and map declarations -------------------------------------------------------------- */
 
-/* item: name '=' (number | string | name) [';'] */
+static bool is_getopt(const struct node *n)
+{
+	return n->kind == NODE_CALL && str_is(n->call.name, "getopt") && n->call.args &&
+	       n->call.args->kind == NODE_STRING;
+}
+
+/* item: name '=' (number | string | name | getopt(...)) [';'] */
 static bool parse_config_item(struct parser *p, struct config_item ***tail)
 {
 	struct config_item *item = arena_new(p->script->arena, struct config_item);
@@ -204,9 +210,10 @@ static bool parse_config_item(struct parser *p, struct config_item ***tail)
 	if (!item->value)
 		return false;
 	if (item->value->kind != NODE_INT && item->value->kind != NODE_STRING &&
-	    item->value->kind != NODE_IDENT && item->value->kind != NODE_BUILTIN)
+	    item->value->kind != NODE_IDENT && item->value->kind != NODE_BUILTIN &&
+	    !is_getopt(item->value))
 		return diag_error(p->d, item->value->loc,
-		                  "syntax: expected a number, a string or a name");
+		                  "syntax: expected a number, a string, a name or getopt()");
 	**tail = item;
 	*tail = &item->next;
 	if (p->tok.kind == TOKEN_RBRACE)

@@ -78,12 +78,29 @@ static void read_list(struct script *s, struct node *list)
 		ast_walk(list, read_call, s);
 }
 
+/* "$name" of event:$name, each of whose values is an event. */
+static void note_many(struct script *s, const struct attach *a)
+{
+	struct str text = a->parts.n ? a->parts.v[0] : (struct str){ 0 };
+
+	if (!str_is(a->provider, "event") || !text.n || text.p[0] != '$')
+		return;
+	for (u32 i = 0; i < s->options.n; i++)
+		if (str_is((struct str){ text.p + 1, text.n - 1 }, s->options.v[i].name))
+			s->options.v[i].many = true;
+}
+
 void script_options_read(struct script *s)
 {
+	for (struct config_item *c = s->config; c; c = c->next)
+		ast_walk(c->value, read_call, s);
 	for (struct probe *p = s->probes; p; p = p->next) {
 		read_list(s, p->pred);
 		read_list(s, p->body);
 	}
+	for (struct probe *p = s->probes; p; p = p->next)
+		for (const struct attach *a = p->attaches; a; a = a->next)
+			note_many(s, a);
 }
 
 /* "  -n, --top NUMBER" */

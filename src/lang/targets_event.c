@@ -275,8 +275,9 @@ static void expand_regex(struct event *e)
 
 /* ---- where the text comes from ---------------------------------------------------------------- */
 
-/* The body compiled for this event, NULL when it is the same for all. False after an error. */
-static bool make_body(struct event *e, u32 number, struct probe **made)
+/* The body compiled for this event, NULL when it is the same for all, and that of a probe at the
+ * entry of its function, NULL when none is wanted. False after an error. */
+static bool make_body(struct event *e, struct probe **made, struct probe **at_entry)
 {
 	struct targets *t = e->t;
 	const struct probe *p = t->probe;
@@ -291,9 +292,13 @@ static bool make_body(struct event *e, u32 number, struct probe **made)
 	}
 	if (!event_body_spec(t->script, &e->text, &spec, t->diags))
 		return false;
-	*made = event_body_make(t->script, off, end, &spec, number, t->diags);
+	*made = event_body_make(t->script, off, end, &spec, t->diags);
 	if (*made)
 		targets_note_uses(t, *made);
+	if (*made && spec.keep) {
+		*at_entry = event_body_entry(t->script, &spec, t->diags);
+		return *at_entry != NULL;
+	}
 	return *made != NULL;
 }
 
@@ -320,7 +325,7 @@ static void expand_value(struct targets *t, const char *form, const char *value,
 	struct event e = { .t = t };
 	struct attach *own = t->attach;
 	const struct provider *provider = t->provider;
-	struct probe *own_body = NULL;
+	struct probe *own_body = NULL, *at_entry = NULL;
 	const char *text, *problem;
 	u32 off;
 
@@ -336,9 +341,17 @@ static void expand_value(struct targets *t, const char *form, const char *value,
 		return;
 	}
 	e.loc.len = (u32)(e.text.head.p + e.text.head.n - t->script->source->text) - off;
-	if (!make_body(&e, number, &own_body))
+	e.text.number = number;
+	if (!make_body(&e, &own_body, &at_entry))
 		return;
 	t->first_variant = t->probe->variants.n;
+	if (at_entry) {
+		e.text.part[0] = STR("p");
+		expand(&e);
+		take_body(t, at_entry);
+		e.text.part[0] = STR("r");
+		t->first_variant = t->probe->variants.n;
+	}
 	if (e.text.regex)
 		expand_regex(&e);
 	else
@@ -358,7 +371,8 @@ static u32 expand_options(struct targets *t, const char *form, const char *name)
 
 		if (strcmp(o->name, name) != 0 || !o->value)
 			continue;
-		expand_value(t, form, o->value, arena_printf(t->arena, "--%s", name), n + 1);
+		expand_value(t, form, o->value, arena_printf(t->arena, "--%s", name),
+		             event_of_option(t->world, i));
 		n++;
 	}
 	return n;

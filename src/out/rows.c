@@ -83,6 +83,16 @@ static bool is_stack(const struct type *t)
 	return t->kind == TYPE_KSTACK || t->kind == TYPE_USTACK || t->kind == TYPE_STACK;
 }
 
+static void formatted(struct buf *b, const struct out *o, struct str directive,
+                      const struct value *v)
+{
+	struct buf text = { 0 };
+
+	buf_add(&text, directive.p, directive.n);
+	format_print(b, o, buf_text(&text), &(struct field){ .type = v->type }, 1, v->p);
+	buf_free(&text);
+}
+
 static void shown_text(struct buf *b, const struct out *o, const struct template_part *part,
                        const struct value *v)
 {
@@ -91,6 +101,8 @@ static void shown_text(struct buf *b, const struct out *o, const struct template
 	if (part->folded && is_stack(v->type))
 		o->namer->frames(o->namer->ctx, v->type, (const u64 *)(const void *)v->p,
 		                 fold_frame, &f);
+	else if (part->format.n)
+		formatted(b, o, part->format, v);
 	else
 		value_text(b, o, v);
 }

@@ -36,6 +36,29 @@ static void do_printf(struct events *ev, const struct urecord *r, const u8 *reco
 	ev->out.ops->printf_(text_of(ev), &ev->out, r, record);
 }
 
+/* As text, also where JSON is printed. */
+static bool holds(struct events *ev, const struct urecord *r, const u8 *record, const char *text)
+{
+	struct buf b = { 0 };
+	bool found;
+
+	format_print(&b, &ev->out, r->text, r->args, r->n_args, record);
+	found = strstr(buf_text(&b), text);
+	buf_free(&b);
+	return found;
+}
+
+static void do_line(struct events *ev, const struct urecord *r, const u8 *record)
+{
+	const struct unit *u = ev->unit;
+
+	if (u->only_lines && !holds(ev, r, record, u->only_lines))
+		return;
+	do_printf(ev, r, record);
+	if (++ev->n_lines == u->max_lines)
+		ev->exit_called = ev->exiting = true;
+}
+
 /* Column titles have no place among objects. */
 static void do_heading(struct events *ev, const struct urecord *r, const u8 *record)
 {
@@ -304,7 +327,7 @@ static void do_stack(struct events *ev, const struct urecord *r, const u8 *recor
 }
 
 static event_fn *const event_fns[] = {
-	[ACTION_PRINTF] = do_printf,
+	[ACTION_PRINTF] = do_line,
 	[ACTION_PRINT_MAP] = do_print_map,
 	[ACTION_PRINT_KEYED] = do_print_keyed,
 	[ACTION_PRINT_VALUE] = do_print_value,

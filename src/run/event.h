@@ -29,6 +29,7 @@ struct events {
 	bool exit_called;
 	int exit_code;
 	u32 n_errors; /* errorf() */
+	u32 n_lines;  /* printf() that were printed */
 };
 
 /* Does one record; `size` bytes as they came from the ring. */

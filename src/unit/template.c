@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unit/format.h"
+
 #define WIDTH_MAX 4096
 
 /* "-12" behind the colon; false when it is no width. */
@@ -47,9 +49,12 @@ static bool read_place(const char **p, struct template_part *part, const char **
 		return false;
 	}
 	part->folded = width.p && str_is(width, "folded");
-	if (width.p && !part->folded && !read_width(width, part)) {
-		*problem = "behind the ':' of a place stands 'folded', or its width, 1 to 4096 or "
-			   "-1 to -4096";
+	if (width.n && width.p[0] == '%')
+		part->format = width;
+	else if (width.p && !part->folded && !read_width(width, part)) {
+		*problem =
+			"behind the ':' of a place stands 'folded', a directive of printf, or its "
+			"width, 1 to 4096 or -1 to -4096";
 		return false;
 	}
 	part->has_place = true;
@@ -144,6 +149,35 @@ static bool is_drawn(const struct type *t)
 	return t->kind == TYPE_HIST || t->kind == TYPE_LHIST || t->kind == TYPE_TSERIES;
 }
 
+static const struct type *place_type(const struct type *key, const struct type *value,
+                                     const struct template_place *place)
+{
+	switch (place->what) {
+	case TEMPLATE_KEY:
+		return key;
+	case TEMPLATE_KEY_PART:
+		return key->fields[place->part].type;
+	case TEMPLATE_VALUE_PART:
+		return value->fields[place->part].type;
+	case TEMPLATE_VALUE:
+		return type_is_agg(value) ? &type_s64 : value;
+	default:
+		return &type_u64;
+	}
+}
+
+static const char *check_format(struct arena *a, struct str format, const struct type *type)
+{
+	const char *text = arena_strndup(a, format.p, format.n), *end = text, *problem;
+	struct format_part part;
+
+	if (!format_next(&end, &part, &problem))
+		return problem;
+	if (!part.has_directive || *end)
+		return "behind the ':' of a place stands one directive of printf";
+	return format_check(a, text, &type, 1);
+}
+
 const char *template_check(struct arena *a, const char *text, const struct type *key,
                            const struct type *value)
 {
@@ -158,6 +192,10 @@ const char *template_check(struct arena *a, const char *text, const struct type 
 			return arena_printf(a, "a row has no '%.*s'", STR_ARG(part.name));
 		if (place.what == TEMPLATE_VALUE && is_drawn(value))
 			return "a histogram has no place in a line";
+		if (part.format.n)
+			problem = check_format(a, part.format, place_type(key, value, &place));
+		if (problem)
+			return problem;
 	}
 	return problem;
 }

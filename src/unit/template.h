@@ -2,7 +2,8 @@
 /*
  * The text of print(@map, top, "{count} times {key}\n"): parsed here once for the compiler's
  * checks and for the printer. A place is {name}, {name:width}, width as in printf: -8 pads on
- * the right, or {name:folded}, a stack in one line. {{ and }} are braces.
+ * the right, {name:%08x}, a directive of printf, or {name:folded}, a stack in one line. {{ and }} are
+ * braces.
  */
 #ifndef UNIT_TEMPLATE_H
 #define UNIT_TEMPLATE_H
@@ -14,8 +15,9 @@ struct template_part {
 	struct str literal; /* text before the place (or to the end); with {{ ends behind one { */
 	bool has_place;
 	struct str name;
-	u32 width;   /* 0 none; at most 4096 */
-	bool left;   /* padded on the right */
+	u32 width;         /* 0 none; at most 4096 */
+	bool left;         /* padded on the right */
+	struct str format; /* the directive of printf, empty without one */
 	bool folded; /* the functions of a stack, the outermost first, with ';' between them */
 };
 

@@ -239,7 +239,10 @@ struct unit {
 	u32 max_strlen;
 	const char *cut_mark; /* printed after a string that may be cut: ".." */
 	bool print_maps_on_exit;
-	u32 max_cat_bytes;   /* of a file that cat() prints */
+	u32 max_cat_bytes; /* of a file that cat() prints */
+	const char
+		*only_lines; /* records of printf() whose text holds this are printed; NULL all */
+	u32 max_lines;       /* of those, then it ends; 0 never */
 	bool mangled;        /* names of C++ and Rust functions as the linker sees them */
 	bool lenient_probes; /* missing_probes = warn or ignore: all may be refused */
 	bool silent_probes;  /* missing_probes = ignore: without a warning */

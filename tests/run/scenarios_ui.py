@@ -20,10 +20,13 @@ WRITE = os.environ.get("MEMTAP_SCREENS") == "write"
 
 
 class Terminal:
-    """A command in a tmux of its own."""
+    """A command in a tmux of its own. `mask` takes what is never the same off a screen that is
+    compared with a saved one."""
 
-    def __init__(self, context, command, size=(100, 24), term="screen-256color"):
+    def __init__(self, context, command, size=(100, 24), term="screen-256color",
+                 mask=lambda text: text):
         self.patience = 30 * context.factor
+        self.mask = mask
         self.home = tempfile.TemporaryDirectory(prefix="memtap-ui.")
         self.socket = self.home.name + "/tmux"
         # What stands around the command shows that the terminal was given back.
@@ -64,13 +67,13 @@ class Terminal:
         if WRITE:
             time.sleep(1)
             with open(path, "w") as f:
-                f.write(self.screen())
+                f.write(self.mask(self.screen()))
             return None
         with open(path) as f:
             wanted = f.read()
-        if until(lambda: self.screen() == wanted, self.patience):
+        if until(lambda: self.mask(self.screen()) == wanted, self.patience):
             return None
-        found = self.screen()
+        found = self.mask(self.screen())
         return f"screen {name}:\n" + "\n".join(difflib.unified_diff(
             wanted.split("\n"), found.split("\n"), "saved", "found", lineterm="", n=1))
 

@@ -504,6 +504,19 @@ static void number_probes(struct gen *g)
 	}
 }
 
+/* The program being added serves what its probe says of files that are not there yet. */
+static void keep_late(struct gen *g, const struct probe *p)
+{
+	for (u32 i = 0; g->s->follows && i < p->late.n; i++) {
+		struct ulate late = { .prog = g->u->progs.n,
+			              .text = arena_strdup(&g->u->arena, p->late.v[i].text),
+			              .exact = p->late.v[i].exact || g->w->exact_sites };
+
+		if (p->late.v[i].kind == g->v->kind)
+			vec_add(&g->u->arena, &g->u->late, late);
+	}
+}
+
 /* Only the finished program is worth its memory, and pages are dear to get. */
 static void keep_code(struct uprog *prog, struct arena *a, const struct code *c)
 {
@@ -553,6 +566,7 @@ static bool gen_program(struct gen *g, const struct probe *p)
 	prog.sites = g->v->sites.v;
 	prog.n_sites = g->v->sites.n;
 	prog.may_sleep = g->found.may_sleep;
+	keep_late(g, p);
 	vec_add(&g->u->arena, &g->u->progs, prog);
 	return true;
 }

@@ -228,6 +228,35 @@ static void values_(struct gen *g, const struct node *n, struct urecord *r)
 	record_of(g, r, n->call.args, NULL);
 }
 
+/* Number and moment. What asks the family map passes from here on; what needs a link of its own, from
+ * when user space has read the record. */
+static void follow_(struct gen *g, const struct node *n, struct urecord *r)
+{
+	struct mark m = frame_mark(g);
+	struct mem rec = frame_alloc(g, 24);
+	struct field *args = arena_array(&g->u->arena, struct field, 2);
+
+	args[0] = (struct field){ .type = &type_u64, .off = 8 };
+	args[1] = (struct field){ .type = &type_u64, .off = 16 };
+	r->args = args;
+	r->n_args = 2;
+	r->size = 24;
+	mem_store_imm(g, 8, rec, (s32)add_record(g, r));
+	gen_value(g, n->call.args);
+	mem_store(g, 8, mem_at(rec, 8), R0);
+	code_call(&g->c, BPF_FUNC_ktime_get_boot_ns);
+	mem_store(g, 8, mem_at(rec, 16), R0);
+	if (g->w->pid) {
+		code_map(&g->c, R1, gen_map_of(g, UMAP_FAMILY));
+		mem_addr(g, mem_at(rec, 8), R2);
+		mem_addr(g, mem_at(rec, 8), R3); /* the value is of no interest */
+		code_const(&g->c, R4, 0);
+		code_call(&g->c, BPF_FUNC_map_update_elem);
+	}
+	send(g, r, rec, r->n_args, NULL);
+	frame_release(g, m);
+}
+
 static void of_map(struct gen *g, const struct node *n, struct urecord *r)
 {
 	r->map = (s32)n->call.args->map.sym->index;
@@ -358,7 +387,7 @@ static const struct {
 	{ FUNC_PRINT, ACTION_PRINT_VALUE, print_ }, { FUNC_CLEAR, ACTION_CLEAR, of_map },
 	{ FUNC_ZERO, ACTION_ZERO, of_map },         { FUNC_TIME, ACTION_TIME, time_ },
 	{ FUNC_JOIN, ACTION_JOIN, join_ },          { FUNC_EXIT, ACTION_EXIT, exit_ },
-	{ FUNC_UNWATCH, ACTION_UNWATCH, values_ },  { FUNC_FOLLOW, ACTION_FOLLOW, values_ },
+	{ FUNC_UNWATCH, ACTION_UNWATCH, values_ },  { FUNC_FOLLOW, ACTION_FOLLOW, follow_ },
 };
 
 bool gen_record(struct gen *g, const struct node *n)

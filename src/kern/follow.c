@@ -2,13 +2,14 @@
 /*
  * Processes that a script looks at besides the one of -p or -c. The kernel binds a user probe to one
  * process, so each further one gets links (or perf events) of its own to the same programs; other
- * probes ask the family map. Between a process's start and its links lies about a millisecond, in
- * which its calls are not seen.
+ * probes ask the family map, where programs put it at once. Between a process's start and its links
+ * lie 1 to 20 ms, in which its calls are not seen: the kernel's own waiting.
  */
 #include "kern/kern.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -25,30 +26,46 @@ static void no_warning(void *ctx, struct loc loc, const char *text)
 	(void)text;
 }
 
-static bool attach_to(struct live *l, u32 prog, s32 pid, struct err *e)
+bool live_follow_sites(struct live *l, s32 pid, u32 prog, const struct usite *sites, u32 n,
+                       struct err *e)
 {
-	const struct uprog *p = &l->unit->progs.v[prog];
-	struct usite *sites = arena_array(&l->arena, struct usite, p->n_sites);
-	struct uprog copy = *p;
+	struct usite *own = calloc(n, sizeof(*own));
+	struct uprog copy = l->unit->progs.v[prog];
 	struct attach a = {
 		.l = l, .prog = &copy, .prog_index = prog, .warn = no_warning, .follows = pid
 	};
+	bool ok;
 
-	memcpy(sites, p->sites, p->n_sites * sizeof(*sites));
-	for (u32 i = 0; i < p->n_sites; i++)
-		sites[i].pid = pid;
-	copy.sites = sites;
-	return attach_uprobe(&a, e);
+	if (!own)
+		abort();
+	memcpy(own, sites, n * sizeof(*own));
+	for (u32 i = 0; i < n; i++)
+		own[i].pid = pid;
+	copy.sites = own;
+	copy.n_sites = n;
+	ok = attach_uprobe(&a, e);
+	free(own);
+	return ok;
 }
 
-bool live_follow(struct live *l, s32 pid, struct err *e)
+static bool is_followed(const struct live *l, s32 pid)
+{
+	for (u32 i = 0; i < l->followed.n; i++)
+		if (l->followed.v[i] == pid)
+			return true;
+	return false;
+}
+
+bool live_follow(struct live *l, s32 pid, bool *is_new, struct err *e)
 {
 	s32 family = unit_map(l->unit, UMAP_FAMILY);
 	u64 value = 1;
 
 	if (family < 0)
 		return err_set(e, "the script looks at all processes");
-	if (live_map_get(l, (u32)family, &pid, &value))
+	/* Not the map: a program has put the process there when it told of it. */
+	*is_new = !is_followed(l, pid);
+	if (!*is_new)
 		return true;
 	if (!live_map_put(l, (u32)family, &pid, &value, e))
 		return false;
@@ -57,7 +74,7 @@ bool live_follow(struct live *l, s32 pid, struct err *e)
 		const struct uprog *p = &l->unit->progs.v[i];
 
 		if (of_user(p) && p->n_sites && p->sites[0].pid > 0 && p->sites[0].pid != pid &&
-		    !attach_to(l, i, pid, e))
+		    !live_follow_sites(l, pid, i, p->sites, p->n_sites, e))
 			return false;
 	}
 	return true;

@@ -57,9 +57,13 @@ bool live_attach(struct live *l, u32 *attached, live_warn_fn *warn, void *ctx, s
 struct live_attached live_attached_by(const struct live *l, u32 prog);
 /*
  * Lets the events of one more process pass, where a script looks at one, and attaches the probes of
- * programs to it too. False and *e when that fails, as it does when it has ended.
+ * programs to it too. *is_new when it was not followed before. False and *e when that fails, as it does
+ * when it has ended.
  */
-bool live_follow(struct live *l, s32 pid, struct err *e);
+bool live_follow(struct live *l, s32 pid, bool *is_new, struct err *e);
+/* Attaches program `prog` at more sites of files that a followed process has. */
+bool live_follow_sites(struct live *l, s32 pid, u32 prog, const struct usite *sites, u32 n,
+                       struct err *e);
 /* Detaches from those that have ended. */
 void live_unfollow_gone(struct live *l);
 /* Removes the watchpoints on an address. */

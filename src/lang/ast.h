@@ -212,11 +212,19 @@ struct variant {
 	VEC(struct var_sym *) vars;
 };
 
+/* An attach point that is about any file of a process, so also about those that it loads later. */
+struct late_point {
+	enum attach_kind kind;
+	const char *text;
+	bool exact; /* the probe reads registers: it is not moved off the entry of functions */
+};
+
 struct probe {
 	struct attach *attaches;
 	struct node *pred, *body; /* as parsed; variants have copies */
 	struct loc loc;           /* of the attach points */
 	VEC(struct variant *) variants;
+	VEC(struct late_point) late;
 	struct probe *next;
 };
 

@@ -110,6 +110,8 @@ bool targets_event_find(struct btf *b, const char *event, u32 *id, u32 *proto);
 /* A whole number above 0 in part i, or an error. */
 bool targets_number(struct targets *t, u32 i, u64 *n);
 
+/* True when the probe could tell whether it is on a function's entry. */
+bool targets_reads_registers(struct probe *p);
 /* Moves probes on functions to instructions that cost less. After all is expanded. */
 void targets_site(struct targets *t);
 

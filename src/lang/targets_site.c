@@ -41,7 +41,7 @@ static bool note_registers(void *ctx, struct node *n)
 	return true;
 }
 
-static bool reads_registers(struct probe *p)
+bool targets_reads_registers(struct probe *p)
 {
 	bool reads = false;
 
@@ -135,7 +135,7 @@ static void propose(struct targets *t, struct probe *p, struct usite *s, void *c
 	    !elf_vaddr(w->elf, s->offset, &site.entry) || !code_at(w->elf, site.entry, &c) ||
 	    site_is_cheap(&site, &c, nop5(t, w, &site, &c)))
 		return;
-	if (reads_registers(p))
+	if (targets_reads_registers(p))
 		s->stays = "the script reads registers that may change";
 	else if (hmap_find(&w->returns.at, &s->offset, sizeof(s->offset)))
 		s->stays = "its uretprobe stops there anyway";

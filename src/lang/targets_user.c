@@ -72,6 +72,11 @@ static bool files_of_pattern(struct files *f, const char *pattern)
 		file_found(f, w->command);
 		return true;
 	}
+	if (w->files) {
+		for (u32 i = 0; i < w->n_files; i++)
+			file_found(f, w->files[i]);
+		return true;
+	}
 	if (!w->pid && !*pattern) {
 		diag_error(t->diags, targets_loc(t, 0), "%s: no path needs a process",
 		           t->provider->full);
@@ -376,6 +381,23 @@ static const char *uprobe_problem(struct targets *t, struct uprobe *u, u32 *part
 	return NULL;
 }
 
+/* Files that a followed process loads later are looked at by the attach point's own text
+ * (run/late.c), which is why it must stand for the same without this script's options. A site that
+ * needs a program of its own can not be had later. */
+static void note_late(struct targets *t, const struct uprobe *u)
+{
+	const char *text = t->diags->source->text + t->attach->loc.off;
+	struct late_point late = { .kind = t->provider->kind };
+
+	if (!t->world->pid || !*t->parts[0] || !u->many || t->uses_args || t->uses_result ||
+	    t->is_trial || t->event || t->world->probe_filter ||
+	    memchr(text, '$', t->attach->loc.len))
+		return;
+	late.text = arena_strndup(t->arena, text, t->attach->loc.len);
+	late.exact = targets_reads_registers(t->probe);
+	vec_add(t->arena, &t->probe->late, late);
+}
+
 void targets_uprobe(struct targets *t)
 {
 	const char *path = t->parts[0];
@@ -394,6 +416,7 @@ void targets_uprobe(struct targets *t)
 		return;
 	}
 	u.many = !*path || glob_is(str_of(path));
+	note_late(t, &u);
 	if (!targets_files(t, path, uprobe_file, &u))
 		return;
 	if (!t->n_added && u.many && t->diags->n_errors == errors)

@@ -99,6 +99,8 @@ struct world {
 	/* Our pid namespace when it is not the initial one (then ids must be translated). */
 	bool nested_pid_ns;
 	u64 pid_ns_dev, pid_ns_ino;
+	const char *const *files; /* all that patterns stand for; NULL: those of the processes */
+	u32 n_files;
 	/* Options of the script that were given, by their long names. */
 	const struct world_option *options;
 	u32 n_options;

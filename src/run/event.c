@@ -9,6 +9,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -289,23 +291,79 @@ static void do_unwatch(struct events *ev, const struct urecord *r, const u8 *rec
 	live_unwatch(ev->live, address);
 }
 
+static u64 boot_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
+}
+
+static void note_followed(struct events *ev, s32 pid, bool is_new, u32 files)
+{
+	char text[96];
+
+	if (!ev->options->verbose)
+		return;
+	if (is_new)
+		snprintf(text, sizeof(text), "following process %d", pid);
+	else
+		snprintf(text, sizeof(text), "following process %d in %u more file%s", pid, files,
+		         files == 1 ? "" : "s");
+	event_report(ev, REPORT_NOTE, NULL, text);
+}
+
 /* A process that has ended meanwhile needs no probes. */
 static void do_follow(struct events *ev, const struct urecord *r, const u8 *record)
 {
+	struct followed *sum = &ev->followed;
+	bool is_new = false;
 	struct err e = { 0 };
-	u64 pid;
-	char text[64];
+	u32 files = 0, failed = 0;
+	u64 pid, when, now;
 
 	memcpy(&pid, record + r->args[0].off, sizeof(pid));
-	if (!live_follow(ev->live, (s32)pid, &e))
+	memcpy(&when, record + r->args[1].off, sizeof(when));
+	if (!live_follow(ev->live, (s32)pid, &is_new, &e)) {
+		sum->failed += kill((pid_t)pid, 0) == 0;
 		return;
+	}
+	if (ev->late)
+		files = late_look(ev->late, (s32)pid, &failed);
+	now = boot_ns();
+	if (is_new || files)
+		sum->longest = MAX(sum->longest, now > when ? now - when : 0);
+	sum->processes += is_new;
+	sum->files += files;
+	sum->failed += failed;
 	if (ev->unwind)
 		unwind_ask(ev->unwind, (u32)pid);
 	if (ev->sym)
 		sym_note_process(ev->sym, (u32)pid);
-	snprintf(text, sizeof(text), "following process %d", (s32)pid);
-	if (ev->options->verbose)
-		event_report(ev, REPORT_NOTE, NULL, text);
+	if (is_new || files)
+		note_followed(ev, (s32)pid, is_new, files);
+}
+
+void event_report_followed(struct events *ev)
+{
+	const struct followed *sum = &ev->followed;
+	struct buf b = { 0 };
+
+	if (!sum->processes && !sum->files && !sum->failed)
+		return;
+	buf_printf(&b,
+	           "probes of programs were attached to %" PRIu64 " more process%s and %" PRIu64
+	           " more file%s, up to %.1f ms late; what ran before is not seen",
+	           sum->processes, sum->processes == 1 ? "" : "es", sum->files,
+	           sum->files == 1 ? "" : "s", (double)sum->longest / 1e6);
+	if (sum->failed)
+		buf_printf(&b, "; %" PRIu64 " could not be attached", sum->failed);
+	if (ev->options->json)
+		ev->out.ops->runtime_error(&ev->output->text, &ev->out,
+		                           &(struct out_error){ .text = buf_text(&b), .n = 1 });
+	else
+		event_report(ev, REPORT_WARNING, NULL, buf_text(&b));
+	buf_free(&b);
 }
 
 static void do_process(struct events *ev, const struct urecord *r, const u8 *record)

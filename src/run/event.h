@@ -9,11 +9,20 @@
 #include "kern/live.h"
 #include "out/out.h"
 #include "run/graph.h"
+#include "run/late.h"
 #include "run/output.h"
 #include "run/session.h"
 #include "run/unwind.h"
 #include "run/view.h"
 #include "sym/sym.h"
+
+/* What became of follow(), for the end. */
+struct followed {
+	u64 processes; /* besides the first */
+	u64 files;     /* that they loaded later and that had places to attach to */
+	u64 failed;    /* processes and programs that could not be attached */
+	u64 longest;   /* nanoseconds from the event that told of one until it was attached */
+};
 
 struct events {
 	const struct unit *unit;
@@ -23,6 +32,8 @@ struct events {
 	struct unwind *unwind; /* NULL: no stacks are walked by tables */
 	struct graph *graph;   /* takes in what a map had before it is cleared; may be NULL */
 	struct sym *sym;       /* is told of processes at first sight; may be NULL */
+	struct late *late;     /* files that are loaded later; may be NULL */
+	struct followed followed;
 	struct out out;
 	struct buf scratch; /* of one record */
 	bool exiting;       /* exit() was seen: later records are dropped */
@@ -40,6 +51,8 @@ void event_print_map(struct events *ev, const struct urecord *r);
 void event_take_graph(struct events *ev);
 /* Says something to the user, after the output so far. */
 void event_report(struct events *ev, enum report kind, const struct loc *loc, const char *text);
+/* Says how much of the processes that were followed could not be seen. */
+void event_report_followed(struct events *ev);
 void events_free(struct events *ev);
 
 #endif

@@ -336,6 +336,8 @@ static bool loop_once(struct session *s, struct err *e)
 	if (now_ms() >= s->next_check) {
 		trouble_check(&s->trouble, &s->events);
 		live_unfollow_gone(s->live);
+		if (s->events.late)
+			late_forget_gone(s->events.late);
 		s->next_check = now_ms() + CHECK_MS;
 	}
 	return true;
@@ -370,6 +372,7 @@ static bool load(struct session *s, struct err *e)
 {
 	struct buf log = { 0 };
 	struct live_options o = { .features = s->options->features, .log = &log };
+	bool is_new;
 
 	if (unwind_wanted(s->unit)) {
 		s->unwind = unwind_new(s->unit, s->options->unwind_limit);
@@ -390,7 +393,7 @@ static bool load(struct session *s, struct err *e)
 	live_data_set(s->live, UDATA_START, now_ns(CLOCK_BOOTTIME));
 	live_data_set(s->live, UDATA_CPID, s->child ? (u64)child_pid(s->child) : 0);
 	if (unit_map(s->unit, UMAP_FAMILY) >= 0)
-		return live_follow(s->live, target_pid(s), e);
+		return live_follow(s->live, target_pid(s), &is_new, e);
 	return true;
 }
 
@@ -475,6 +478,7 @@ static void init_events(struct session *s)
 		.unwind = s->unwind,
 		.graph = graph_wanted(s->options->graph) ? &s->graph : NULL,
 		.sym = s->names.sym,
+		.late = late_new(s->unit, s->live, s->options->features),
 		.out = { .unit = s->unit,
 		         .namer = &s->names.namer,
 		         .ops = s->options->json ? &out_json : &out_text },
@@ -693,6 +697,7 @@ static bool finish(struct session *s, struct err *e)
 		return false;
 	trouble_check(&s->trouble, &s->events);
 	trouble_end(&s->trouble, &s->events);
+	event_report_followed(&s->events);
 	report_stacks(s);
 	output_flush(&s->output);
 	return write_graph(s, e);
@@ -738,6 +743,7 @@ static bool open_all(struct session *s, struct err *e)
 static void close_all(struct session *s)
 {
 	events_free(&s->events);
+	late_free(s->events.late);
 	trouble_free(&s->trouble);
 	if (s->live)
 		names_free(&s->names);

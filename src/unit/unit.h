@@ -110,7 +110,8 @@ enum action {
 	ACTION_WARNF,
 	ACTION_HEADING, /* printf that is not there in JSON */
 	ACTION_UNWATCH, /* args[0] = address: watchpoints on it are removed */
-	ACTION_FOLLOW,  /* args[0] = pid: looked at from now on, as the process of -p or -c is */
+	ACTION_FOLLOW, /* args[0] = pid: looked at from now on, as the process of -p or -c is, with the
+	                 * files it has now; args[1] = when, as bpf_ktime_get_boot_ns() says it */
 	ACTION_STACK,   /* a copied stack: the bytes of struct unit_copy */
 	ACTION_PROCESS, /* first sight of a process whose addresses are printed, or one whose unwind
 	                 * tables are missing or old: args[0] = pid */
@@ -216,6 +217,13 @@ struct uerror {
 	const char *what; /* the helper or map concerned, e.g. "@x", "probe_read_user" */
 };
 
+/* Where a program can be attached in files that a followed process loads later. */
+struct ulate {
+	u32 prog;         /* index into progs */
+	const char *text; /* the attach point: "uprobe:*:malloc" */
+	bool exact;       /* not moved off the entry of functions */
+};
+
 /* Where the text of an imported file begins in the source. */
 struct usource {
 	const char *name;
@@ -234,6 +242,7 @@ struct unit {
 	VEC(struct uprog) progs;
 	VEC(struct urecord) records;
 	VEC(struct uerror) errors;
+	VEC(struct ulate) late; /* by ascending prog; none unless the script calls follow() */
 	VEC(const char *) probe_names;
 	VEC(const char *) notes; /* what was chosen where a script leaves a choice, for -v */
 	u32 max_strlen;

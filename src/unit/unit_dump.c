@@ -273,6 +273,9 @@ void unit_print_prog(struct buf *b, const struct unit *u, const struct uprog *p)
 	           attach_kind_name(p->kind), p->n_insns, p->n_sites, p->n_sites == 1 ? "" : "s");
 	for (u32 i = 0; i < p->n_sites; i++)
 		print_site(b, p->kind, &p->sites[i]);
+	for (u32 i = 0; i < u->late.n; i++)
+		if (&u->progs.v[u->late.v[i].prog] == p)
+			buf_printf(b, "  later %s\n", u->late.v[i].text);
 	for (u32 i = 0; i < p->n_insns;) {
 		u32 line, column;
 

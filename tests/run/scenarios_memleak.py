@@ -255,6 +255,38 @@ def test_memleak_follows_forks(context):
     return differs({"leak_child": (3500, 7)}, by_function(out, ["leak_child"]), out, err)
 
 
+def becomes(context, command, env=None, want=("leak_malloc", "leak_realloc", "leak_failed")):
+    """A shell that waits for a line becomes another program, with an allocator of its own, which
+    begins to leak once memleak says that it is attached to that."""
+    with leaking("sh", "-c", f"read x; exec {command}", env=env) as p:
+        mapped(p, "libc.so.6", context.factor)
+        run = watch(context, p, "-v")
+        p.stdin.write("\n")
+        p.stdin.flush()
+        if not run.wait_for(r"following process %d in 1 more file" % p.pid, 30 * context.factor):
+            run.kill()
+            return shown("not attached", "".join(run.out), "".join(run.err))
+        go(p)
+        out, err, status = end(run, context)
+    if status != 0 or not re.search(r"attached to 0 more processes and 1 more file, up to", out):
+        return shown(f"ended with {status}", out, err)
+    want = {name: LEAKS[name] for name in want}
+    return differs(want, by_function(out, want), out, err)
+
+
+def test_memleak_exec_of_a_static_program(context):
+    program = context.progs + "/leaks_musl"
+    require("file:" + program)
+    return becomes(context, f"{program} wait")
+
+
+def test_memleak_exec_with_another_allocator(context):
+    paths = glob.glob("/usr/lib/x86_64-linux-gnu/libjemalloc.so.2")
+    if not paths:
+        raise Skip("no jemalloc")
+    return becomes(context, f"env LD_PRELOAD={paths[0]} {context.progs}/leaks wait", want=LEAKS)
+
+
 def test_memleak_other_root(context):
     """A static program below a root of its own, as in a container."""
     program = context.progs + "/leaks_musl"

@@ -79,8 +79,9 @@ def by_function(out, names):
 
 def watch(context, p, *options, tool=TOOL):
     """memleak beside a process; ends by SIGINT, so what is left is shown whatever its age."""
-    run = Run([context.memtap, "-f", "json", tool, "-p", str(p.pid), "-o", "0", "-T", "100",
-               *options], env={"MEMTAP_NOTIFY_PROBES_ATTACHED": "1"})
+    given = [*options] + [w for k, v in (("-o", "0"), ("-T", "100")) if k not in options
+                          for w in (k, v)]
+    run = Run([context.memtap, "-f", "json", tool, "-p", str(p.pid), *given], env={"MEMTAP_NOTIFY_PROBES_ATTACHED": "1"})
     if not run.wait_for("PROBES_ATTACHED", 30 * context.factor, "out"):
         run.kill()
         raise RuntimeError(shown("never attached", "".join(run.out), "".join(run.err)))
@@ -314,6 +315,41 @@ def test_memleak_without_names(context):
     return None
 
 
+def test_memleak_older_and_top(context):
+    """What is younger than --older is not shown; --top is how many stacks are."""
+    if context.in_vm:
+        raise Skip("the kernel has no part in it")
+    out, err = watched(context, [context.progs + "/leaks", "wait"], "libc.so.6",
+                       options=["-o", "1000000000"])
+    if rows(out):
+        return shown("something is eleven days old", out, err)
+    out, err = watched(context, [context.progs + "/leaks", "wait"], "libc.so.6",
+                       options=["-T", "1"])
+    if [row["bytes"] for row in rows(out)] != [LEAKS["leak_realloc"][0]]:
+        return shown("not the largest alone", out, err)
+    return None
+
+
+def test_memleak_flame(context):
+    """The last report as a graph: bytes by stack, the same as the rows."""
+    if context.in_vm:
+        raise Skip("the kernel has no part in it")
+    with tempfile.TemporaryDirectory(prefix="memtap-case.") as tmp:
+        run = Run([context.memtap, "--folded", tmp + "/folded", "--flame", tmp + "/flame.svg", TOOL,
+                   "-T", "100", "-c", context.progs + "/leaks"])
+        out, err, status = run.finish(60 * context.factor)
+        with open(tmp + "/folded") as f:
+            folded = f.read()
+        with open(tmp + "/flame.svg") as f:
+            svg = f.read()
+    want = {name: n[0] for name, n in LEAKS.items()}
+    got = {name: sum(int(line.rsplit(" ", 1)[1]) for line in folded.split("\n")
+                     if f";{name};" in line or f";{name} " in line) for name in LEAKS}
+    if status != 0 or got != want or "leak_malloc" not in svg:
+        return shown(f"wanted {want}, found {got} in\n{folded}", out, err)
+    return None
+
+
 def test_memleak_ages(context):
     out, err = watched(context, [context.progs + "/leaks", "wait"], "libc.so.6",
                        options=["--ages"])
@@ -337,29 +373,55 @@ class Kernel:
             raise RuntimeError(shown("never attached", "".join(self.run.out),
                                      "".join(self.run.err)))
 
-    def count(self, pattern):
-        """Blocks below functions that match, in the report at the end."""
+    def report(self):
+        """The rows of the report at the end."""
         self.run.process.send_signal(signal.SIGINT)
         out, err, status = self.run.finish(60 * self.context.factor)
         if status != 0:
             raise RuntimeError(shown(f"ended with {status}", out, err))
         last = out[out.rindex('"type": "time"'):]
-        return sum(r["count"] for r in rows(last) if re.search(pattern, r.get("key", "")))
+        return rows(last)
+
+    def count(self, pattern):
+        """Blocks below functions that match."""
+        return blocks(self.report(), pattern)
+
+
+def blocks(found, pattern, what="count"):
+    return sum(r[what] for r in found if re.search(pattern, r.get("key", "")))
+
+
+def slab_size(cache):
+    """Bytes of an object by the kernel's own list; None when it is in a cache of another name."""
+    with open("/proc/slabinfo") as f:
+        for line in f:
+            words = line.split()
+            if words[0] == cache:
+                return int(words[3])
+    return None
 
 
 def test_memleak_kernel_objects(context):
-    """A pipe is two blocks of its own, of the kernel's slab; those closed again do not count."""
+    """A pipe is two blocks of its own, of the kernel's slab; those closed again do not count. An open
+    file is one of the size that the kernel lists."""
     watching = Kernel(context)
     pipes = [os.pipe() for _ in range(60)]
     for ends in pipes[:20]:
         os.close(ends[0])
         os.close(ends[1])
-    n = watching.count(r"\balloc_pipe_info\+")
+    found = watching.report()
     for ends in pipes[20:]:
         os.close(ends[0])
         os.close(ends[1])
     # Others make pipes meanwhile, but not so many.
-    return None if 80 <= n < 120 else f"{n} blocks for 40 pipes"
+    n = blocks(found, r"\balloc_pipe_info\+")
+    if not 80 <= n < 120:
+        return f"{n} blocks for 40 pipes"
+    file = r"^\s*kmem_cache_alloc\w*\+\d+\n\s*(__alloc_file|alloc_empty_file)\+"
+    n, size = blocks(found, file), slab_size("filp")
+    if n < 80 or size and blocks(found, file, "bytes") != n * size:
+        return f"{n} open files of {size} bytes are {blocks(found, file, 'bytes')} bytes"
+    return None
 
 
 def test_memleak_kernel_pages(context):

@@ -81,7 +81,8 @@ def watch(context, p, *options, tool=TOOL):
     """memleak beside a process; ends by SIGINT, so what is left is shown whatever its age."""
     given = [*options] + [w for k, v in (("-o", "0"), ("-T", "100")) if k not in options
                           for w in (k, v)]
-    run = Run([context.memtap, "-f", "json", tool, "-p", str(p.pid), *given], env={"MEMTAP_NOTIFY_PROBES_ATTACHED": "1"})
+    run = Run([context.memtap, "-f", "json", tool, "-p", str(p.pid), *given],
+              env={"MEMTAP_NOTIFY_PROBES_ATTACHED": "1"})
     if not run.wait_for("PROBES_ATTACHED", 30 * context.factor, "out"):
         run.kill()
         raise RuntimeError(shown("never attached", "".join(run.out), "".join(run.err)))
@@ -337,8 +338,8 @@ def test_memleak_flame(context):
     if context.in_vm:
         raise Skip("the kernel has no part in it")
     with tempfile.TemporaryDirectory(prefix="memtap-case.") as tmp:
-        run = Run([context.memtap, "--folded", tmp + "/folded", "--flame", tmp + "/flame.svg", TOOL,
-                   "-T", "100", "-c", context.progs + "/leaks"])
+        run = Run([context.memtap, "--folded", tmp + "/folded", "--flame", tmp + "/flame.svg",
+                   TOOL, "-T", "100", "-c", context.progs + "/leaks"])
         out, err, status = run.finish(60 * context.factor)
         with open(tmp + "/folded") as f:
             folded = f.read()
@@ -404,8 +405,8 @@ def slab_size(cache):
 
 
 def test_memleak_kernel_objects(context):
-    """A pipe is two blocks of its own, of the kernel's slab; those closed again do not count. An open
-    file is one of the size that the kernel lists."""
+    """A pipe is two blocks of its own, of the kernel's slab; those closed again do not count. An
+    open file is one of the size that the kernel lists."""
     watching = Kernel(context)
     pipes = [os.pipe() for _ in range(60)]
     for ends in pipes[:20]:

@@ -30,9 +30,10 @@ bool str_starts(struct str s, const char *prefix)
 	return s.n >= n && memcmp(s.p, prefix, n) == 0;
 }
 
-static bool is_one_of(char c, const char *set)
+/* Blanks come before all other characters. */
+static bool is_one_of(char c, const char *blanks)
 {
-	return c && strchr(set, c);
+	return c > 0 && c <= ' ' && strchr(blanks, c);
 }
 
 struct str str_trim(struct str s, const char *blanks)

@@ -20,6 +20,11 @@ struct str {
 struct str str_of(const char *z);
 bool str_eq(struct str a, struct str b);
 bool str_is(struct str a, const char *z);
+/* As str_is, for scans of tables: most rows differ in the first character. */
+static inline bool str_is_row(struct str a, const char *z)
+{
+	return a.n && a.p[0] == z[0] && str_is(a, z);
+}
 bool str_starts(struct str s, const char *prefix);
 /* Without the characters of `blanks` at both ends. */
 struct str str_trim(struct str s, const char *blanks);

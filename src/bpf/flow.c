@@ -11,23 +11,31 @@
 
 #define ARGS 0x3eu /* r1 to r5 */
 
-static u16 bit(u32 reg)
-{
-	return (u16)(1u << reg);
-}
+/* ---- registers of an instruction -------------------------------------------------------------- */
 
-static bool is_atomic(const struct bpf_insn *in)
-{
-	return BPF_CLASS(in->code) == BPF_STX && BPF_MODE(in->code) == BPF_ATOMIC;
-}
+/* Passes ask this of every instruction many times, so it is worked out for all opcodes at once. */
+#define SRC(code) (BPF_SRC(code) == BPF_X ? FLOW_READS_SRC : 0)
+#define ALU(code)                                                                                  \
+	(FLOW_WRITES_DST | (BPF_OP(code) == BPF_MOV ? 0 : FLOW_READS_DST) |                        \
+	 (BPF_OP(code) == BPF_END ? 0 : SRC(code)))
+#define STX(code) (BPF_MODE(code) == BPF_ATOMIC ? FLOW_OTHER : FLOW_READS_DST | FLOW_READS_SRC)
+#define JUMP(code)                                                                                 \
+	(BPF_OP(code) == BPF_JA                                 ? 0                                \
+	 : BPF_OP(code) == BPF_EXIT || BPF_OP(code) == BPF_CALL ? FLOW_OTHER                       \
+	                                                        : FLOW_READS_DST | SRC(code))
+#define SHAPE(code)                                                                                \
+	(BPF_CLASS(code) == BPF_ALU || BPF_CLASS(code) == BPF_ALU64 ? ALU(code)                    \
+	 : BPF_CLASS(code) == BPF_LDX ? FLOW_WRITES_DST | FLOW_READS_SRC                           \
+	 : BPF_CLASS(code) == BPF_ST  ? FLOW_READS_DST                                             \
+	 : BPF_CLASS(code) == BPF_STX ? STX(code)                                                  \
+	 : BPF_CLASS(code) == BPF_LD  ? ((code) ? FLOW_WRITES_DST : 0)                             \
+	                              : JUMP(code))
+#define SHAPES4(code)  SHAPE(code), SHAPE((code) + 1), SHAPE((code) + 2), SHAPE((code) + 3)
+#define SHAPES16(code) SHAPES4(code), SHAPES4((code) + 4), SHAPES4((code) + 8), SHAPES4((code) + 12)
+#define SHAPES64(code)                                                                             \
+	SHAPES16(code), SHAPES16((code) + 16), SHAPES16((code) + 32), SHAPES16((code) + 48)
 
-static u16 reads_alu(const struct bpf_insn *in)
-{
-	u8 op = BPF_OP(in->code);
-	u16 src = BPF_SRC(in->code) == BPF_X && op != BPF_END ? bit(in->src_reg) : 0;
-
-	return (u16)(op == BPF_MOV ? src : src | bit(in->dst_reg));
-}
+const u8 flow_shapes[256] = { SHAPES64(0), SHAPES64(64), SHAPES64(128), SHAPES64(192) };
 
 static u16 reads_call(const struct bpf_insn *in)
 {
@@ -36,59 +44,25 @@ static u16 reads_call(const struct bpf_insn *in)
 	return n >= 5 ? ARGS : (u16)(((1u << n) - 1) << 1);
 }
 
-static u16 reads_jump(const struct bpf_insn *in)
+u16 flow_reads_other(const struct bpf_insn *in)
 {
-	u8 op = BPF_OP(in->code);
-
-	if (op == BPF_JA)
-		return 0;
-	if (op == BPF_EXIT)
-		return bit(R0);
-	if (op == BPF_CALL)
-		return reads_call(in);
-	return (u16)(bit(in->dst_reg) | (BPF_SRC(in->code) == BPF_X ? bit(in->src_reg) : 0));
+	if (BPF_CLASS(in->code) == BPF_STX)
+		return (u16)(1u << in->dst_reg | 1u << in->src_reg |
+		             (in->imm == BPF_CMPXCHG ? 1u << R0 : 0));
+	return BPF_OP(in->code) == BPF_EXIT ? 1u << R0 : reads_call(in);
 }
 
-u16 flow_reads(const struct bpf_insn *in)
+u16 flow_writes_other(const struct bpf_insn *in)
 {
-	switch (BPF_CLASS(in->code)) {
-	case BPF_ALU:
-	case BPF_ALU64:
-		return reads_alu(in);
-	case BPF_LDX:
-		return bit(in->src_reg);
-	case BPF_ST:
-		return bit(in->dst_reg);
-	case BPF_STX:
-		return (u16)(bit(in->dst_reg) | bit(in->src_reg) |
-		             (is_atomic(in) && in->imm == BPF_CMPXCHG ? bit(R0) : 0));
-	case BPF_JMP:
-	case BPF_JMP32:
-		return reads_jump(in);
-	default:
-		return 0;
-	}
-}
-
-u16 flow_writes(const struct bpf_insn *in)
-{
-	switch (BPF_CLASS(in->code)) {
-	case BPF_ALU:
-	case BPF_ALU64:
-	case BPF_LDX:
-		return bit(in->dst_reg);
-	case BPF_LD:
-		return in->code ? bit(in->dst_reg) : 0;
-	case BPF_STX:
-		if (!is_atomic(in) || !(in->imm & BPF_FETCH))
+	if (BPF_CLASS(in->code) == BPF_STX) {
+		if (!(in->imm & BPF_FETCH))
 			return 0;
-		return in->imm == BPF_CMPXCHG ? bit(R0) : bit(in->src_reg);
-	case BPF_JMP:
-		return BPF_OP(in->code) == BPF_CALL ? ARGS | bit(R0) : 0;
-	default:
-		return 0;
+		return (u16)(1u << (in->imm == BPF_CMPXCHG ? R0 : in->src_reg));
 	}
+	return BPF_OP(in->code) == BPF_CALL ? ARGS | 1u << R0 : 0;
 }
+
+/* ---- jumps and liveness ----------------------------------------------------------------------- */
 
 static u32 jump_target(u32 i, const struct bpf_insn *in)
 {
@@ -113,60 +87,36 @@ void flow_targets(struct flow *f)
 		f->target[c->funcs.v[i]] = true;
 }
 
-static enum flow_next next_of(const struct bpf_insn *in)
-{
-	if (in->code == (BPF_JMP | BPF_EXIT))
-		return FLOW_ENDS;
-	if (flow_is_goto(in))
-		return FLOW_GOES;
-	return flow_is_jump(in) ? FLOW_MAY_GO : FLOW_GOES_ON;
-}
-
-static void note_insn(struct flow *f, u32 i)
-{
-	const struct bpf_insn *in = &f->c->insns.v[i];
-
-	f->notes[i] = (struct flow_note){ flow_reads(in), flow_writes(in), next_of(in) };
-}
-
-/* What is needed before instruction i, with `live` needed behind it. */
-static u16 live_before(const struct flow *f, u32 i, u16 live)
-{
-	return (u16)((live & ~f->notes[i].writes) | f->notes[i].reads);
-}
-
-/* One way through the program from its end. True when a jump back must hear of a change. */
+/* One way through the program from its end. True when a jump back has not heard of a change. */
 static bool update_once(struct flow *f)
 {
-	u16 before = 0; /* needed before the instruction behind this one */
-	bool again = false;
+	bool jumps_back = false, changed = false;
 
 	for (u32 i = f->c->insns.n; i-- > 0;) {
-		enum flow_next next = f->notes[i].next;
-		u16 live = next == FLOW_GOES_ON || next == FLOW_MAY_GO ? before : 0;
+		const struct bpf_insn *in = &f->c->insns.v[i];
+		bool ends = flow_is_goto(in) || in->code == (BPF_JMP | BPF_EXIT);
+		u16 live = ends ? 0 : f->needs[i + 1], needs;
 
-		if (next == FLOW_GOES || next == FLOW_MAY_GO) {
-			u32 to = jump_target(i, &f->c->insns.v[i]);
+		if (flow_is_jump(in)) {
+			u32 to = jump_target(i, in);
 
 			/* Of a jump back, what the way before this one found. */
-			live |= live_before(f, to, f->live[to]);
-			again |= to <= i;
+			live |= f->needs[to];
+			jumps_back |= to <= i;
 		}
-		f->changed |= live != f->live[i];
+		needs = (u16)((live & ~flow_writes(in)) | flow_reads(in));
+		changed |= f->target[i] && needs != f->needs[i];
 		f->live[i] = live;
-		before = live_before(f, i, live);
+		f->needs[i] = needs;
 	}
-	return again;
+	return jumps_back && changed;
 }
 
 void flow_update(struct flow *f)
 {
-	memset(f->live, 0, f->c->insns.n * sizeof(*f->live));
-	for (u32 i = 0; i < f->c->insns.n; i++)
-		note_insn(f, i);
-	do {
-		f->changed = false;
-	} while (update_once(f) && f->changed);
+	memset(f->needs, 0, (f->c->insns.n + 1) * sizeof(*f->needs));
+	while (update_once(f))
+		;
 }
 
 void flow_open(struct flow *f, struct code *c)
@@ -174,7 +124,7 @@ void flow_open(struct flow *f, struct code *c)
 	f->c = c;
 	f->target = arena_array(c->arena, bool, c->insns.n + 1);
 	f->live = arena_array(c->arena, u16, c->insns.n + 1);
-	f->notes = arena_array(c->arena, struct flow_note, c->insns.n + 1);
+	f->needs = arena_array(c->arena, u16, c->insns.n + 1);
 	flow_targets(f);
 }
 

@@ -12,19 +12,11 @@
  * prune_code drops it. */
 #define FLOW_NOTHING ((struct bpf_insn){ .code = BPF_JMP | BPF_JA })
 
-enum flow_next { FLOW_GOES_ON, FLOW_MAY_GO, FLOW_GOES, FLOW_ENDS };
-
-struct flow_note {
-	u16 reads, writes;
-	enum flow_next next;
-};
-
 struct flow {
 	struct code *c;
 	bool *target; /* control may come from elsewhere than the instruction before; n + 1 */
 	u16 *live;    /* registers (bit 0 is r0) needed behind the instruction */
-	struct flow_note *notes; /* of each instruction, at the last update */
-	bool changed;
+	u16 *needs;   /* and before it, at the last update; n + 1 */
 };
 
 /* Here and not in flow.c, because the passes ask these of every instruction again and again. */
@@ -62,9 +54,32 @@ static inline bool flow_is_pure(const struct bpf_insn *in)
 	       (flow_is_wide(in) && in->src_reg != BPF_PSEUDO_FUNC);
 }
 
+/* What an opcode does to its registers. OTHER: calls, exit and atomics, which say more elsewhere. */
+enum { FLOW_READS_DST = 1, FLOW_READS_SRC = 2, FLOW_WRITES_DST = 4, FLOW_OTHER = 8 };
+extern const u8 flow_shapes[256];
+u16 flow_reads_other(const struct bpf_insn *in);
+u16 flow_writes_other(const struct bpf_insn *in);
+
 /* Bits of the registers. A call writes r0 to r5. */
-u16 flow_reads(const struct bpf_insn *in);
-u16 flow_writes(const struct bpf_insn *in);
+static inline u16 flow_reads(const struct bpf_insn *in)
+{
+	u8 shape = flow_shapes[in->code];
+
+	if (shape & FLOW_OTHER)
+		return flow_reads_other(in);
+	return (u16)((shape & FLOW_READS_DST ? 1u << in->dst_reg : 0) |
+	             (shape & FLOW_READS_SRC ? 1u << in->src_reg : 0));
+}
+
+static inline u16 flow_writes(const struct bpf_insn *in)
+{
+	u8 shape = flow_shapes[in->code];
+
+	if (shape & FLOW_OTHER)
+		return flow_writes_other(in);
+	return (u16)(shape & FLOW_WRITES_DST ? 1u << in->dst_reg : 0);
+}
+
 /* Finds `target`; what is live is known after flow_update. */
 void flow_open(struct flow *f, struct code *c);
 /* Computes `live` anew after instructions changed. Targets stay as they were. */

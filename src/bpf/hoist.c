@@ -197,7 +197,8 @@ static bool in_reach(const struct hoist *h, u32 i, s32 shift)
 	return end != 0;
 }
 
-static void use(struct hoist *h, u32 i, const struct address *a, const struct address *kept,
+/* Instruction i makes address a. False when its register can not give it. */
+static bool use(struct hoist *h, u32 i, const struct address *a, const struct address *kept,
                 u32 reg)
 {
 	struct bpf_insn *in = &h->flow.c->insns.v[i];
@@ -205,14 +206,15 @@ static void use(struct hoist *h, u32 i, const struct address *a, const struct ad
 
 	if (a->kind == ADDRESS_VALUE && in_reach(h, i, shift)) {
 		access_through(h, i, shift, reg);
-		return;
+		return true;
 	}
 	if (shift)
-		return;
+		return false;
 	*in = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_X,
 		                 .dst_reg = in->dst_reg,
 		                 .src_reg = reg & 0xf };
 	in[1] = FLOW_NOTHING;
+	return true;
 }
 
 /* Puts the two instructions that make the address before all others. */
@@ -241,57 +243,84 @@ static void make_at_start(struct code *c, const struct address *a, u32 reg)
 		c->funcs.v[i] += start.insns.n;
 }
 
-static u32 free_register(const struct hoist *h)
+/* Bits of the registers that the program uses. */
+static u16 used_registers(const struct code *c, u32 end)
 {
 	u16 used = 0;
 
-	for (u32 i = 0; i < h->end; i++)
-		used |= flow_reads(&h->flow.c->insns.v[i]) | flow_writes(&h->flow.c->insns.v[i]);
-	for (u32 reg = R9; reg >= R6; reg--)
-		if (!(used >> reg & 1))
-			return reg;
-	return R0;
+	for (u32 i = 0; i < end; i++)
+		used |= flow_reads(&c->insns.v[i]) | flow_writes(&c->insns.v[i]);
+	return used;
 }
 
-/* Takes what saves most. False when nothing saves anything, or no register is free. */
-static bool hoist_one(struct code *c)
+static struct address *best_of(struct hoist *h)
+{
+	struct address *best = NULL;
+
+	for (u32 i = 0; i < h->n_kinds; i++)
+		if (h->kinds[i].saved > SAVED_MIN && (!best || h->kinds[i].saved > best->saved))
+			best = &h->kinds[i];
+	return best;
+}
+
+/* All uses of a kind go through reg. False when some could not. */
+static bool use_all(struct hoist *h, const struct address *kept, u32 reg)
+{
+	bool all = true;
+
+	for (u32 i = 0; i < h->end; i++) {
+		struct address a = address_at(h, i);
+		bool wide = flow_is_wide(&h->flow.c->insns.v[i]);
+
+		if (a.kind == kept->kind && a.key == kept->key)
+			all &= use(h, i, &a, kept, reg);
+		i += wide;
+	}
+	return all;
+}
+
+/* Takes what saves most, for as many registers as are free; what is live and what is saved by one
+ * kind does not change by taking another. True when what is left of a kind may be worth a register
+ * of its own. */
+static bool hoist_round(struct code *c, bool *changed)
 {
 	struct hoist h = { .end = c->funcs.n ? c->funcs.v[0] : c->insns.n };
-	const struct address *best = NULL;
-	u32 reg;
+	u16 used = used_registers(c, h.end);
+	struct address *best, taken[R9 - R6 + 1];
+	u32 regs[R9 - R6 + 1], n = 0;
+	bool all = true;
 
 	h.flow.c = c;
-	reg = free_register(&h);
-	if (reg == R0)
+	if ((used >> R6 & 0xf) == 0xf)
 		return false;
 	flow_open(&h.flow, c);
 	if (!is_worth_a_look(&h))
 		return false;
 	flow_update(&h.flow);
 	find_kinds(&h);
-	for (u32 i = 0; i < h.n_kinds; i++)
-		if (h.kinds[i].saved > SAVED_MIN && (!best || h.kinds[i].saved > best->saved))
-			best = &h.kinds[i];
-	if (!best)
-		return false;
-	for (u32 i = 0; i < h.end; i++) {
-		struct address a = address_at(&h, i);
-		bool wide = flow_is_wide(&c->insns.v[i]);
-
-		if (a.kind == best->kind && a.key == best->key)
-			use(&h, i, &a, best, reg);
-		i += wide;
+	for (u32 reg = R9; reg >= R6; reg--) {
+		if (used >> reg & 1)
+			continue;
+		best = best_of(&h);
+		if (!best)
+			break;
+		all &= use_all(&h, best, reg);
+		regs[n] = reg;
+		taken[n++] = *best;
+		best->saved = 0;
 	}
-	make_at_start(c, best, reg);
-	return true;
+	for (u32 i = 0; i < n; i++)
+		make_at_start(c, &taken[i], regs[i]);
+	*changed |= n > 0;
+	return !all;
 }
 
 void hoist_code(struct code *c)
 {
 	bool changed = false;
 
-	while (hoist_one(c))
-		changed = true;
+	while (hoist_round(c, &changed))
+		;
 	if (changed)
 		prune_code(c);
 }

@@ -158,7 +158,7 @@ const struct builtin *builtin_find(struct str name)
 	if (is_arg(name))
 		name = STR("arg0");
 	for (u32 i = 0; i < ARRAY_SIZE(builtins); i++)
-		if (str_is(name, builtins[i].name))
+		if (str_is_row(name, builtins[i].name))
 			return &builtins[i];
 	return NULL;
 }
@@ -166,7 +166,7 @@ const struct builtin *builtin_find(struct str name)
 const struct func *func_find(struct str name)
 {
 	for (u32 i = 0; i < ARRAY_SIZE(funcs); i++)
-		if (str_is(name, funcs[i].name))
+		if (str_is_row(name, funcs[i].name))
 			return &funcs[i];
 	return NULL;
 }

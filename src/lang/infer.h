@@ -111,6 +111,8 @@ const struct type *infer_value(struct infer *in, struct node *n);
 const struct type *infer_storable(struct infer *in, struct node *n);
 /* A value that must be an integer, for what `what` says ("the count of unroll"). */
 const struct type *infer_integer(struct infer *in, struct node *n, const char *what);
+/* The same for an argument of a function. */
+const struct type *infer_integer_arg(struct infer *in, struct node *n, const char *function);
 /* Makes n an integer constant. */
 const struct type *infer_set_int(struct node *n, u64 value, const struct type *type);
 const struct type *infer_set_string(struct infer *in, struct node *n, const char *text);

@@ -113,7 +113,7 @@ const struct type *infer_agg(struct infer *in, struct node *n)
 		return t;
 	for (struct node *a = n->call.args; a && (t->kind != TYPE_TSERIES || a != infer_arg(n, 3));
 	     a = a->next)
-		if (!infer_integer(in, a, arena_printf(in->arena, "an argument of %s()", f->name)))
+		if (!infer_integer_arg(in, a, f->name))
 			return NULL;
 	t->is_signed = cell_signed(n->call.args);
 	if (t->kind == TYPE_HIST && !hist_bits(in, n, t))

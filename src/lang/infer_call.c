@@ -110,8 +110,7 @@ bool infer_literal_int(struct infer *in, struct node *call, u32 i, s64 *value)
 {
 	struct node *n = infer_arg(call, i);
 
-	if (!infer_integer(in, n,
-	                   arena_printf(in->arena, "an argument of %s()", call->call.f->name)))
+	if (!infer_integer_arg(in, n, call->call.f->name))
 		return false;
 	if (n->kind != NODE_INT) {
 		infer_error(in, n->loc, "%s() needs a constant here", call->call.f->name);

@@ -589,3 +589,13 @@ const struct type *infer_integer(struct infer *in, struct node *n, const char *w
 		                   type_name(in->arena, t));
 	return t;
 }
+
+const struct type *infer_integer_arg(struct infer *in, struct node *n, const char *function)
+{
+	const struct type *t = infer_value(in, n);
+
+	if (t && !is_number(t))
+		return infer_error(in, n->loc, "an argument of %s() must be an integer, not '%s'",
+		                   function, type_name(in->arena, t));
+	return t;
+}

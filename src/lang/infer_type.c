@@ -70,7 +70,7 @@ static const struct type *word_integer(struct str name)
 const struct type *infer_c_integer(struct str name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(integers); i++)
-		if (str_is(name, integers[i].name))
+		if (str_is_row(name, integers[i].name))
 			return integers[i].type;
 	return word_integer(name);
 }

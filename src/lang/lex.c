@@ -80,7 +80,7 @@ bool lex_skip_blanks(struct lexer *l, bool *saw_line_end, u32 *where)
 				l->pos = l->source->n;
 				return false;
 			}
-		} else if (c && strchr(" \t\r\n\v\f", c)) {
+		} else if (c > 0 && c <= ' ' && strchr(" \t\r\n\v\f", c)) {
 			*saw_line_end |= c == '\n';
 			l->pos++;
 		} else if (c == '\\' && next == '\n') { /* a line goes on */

@@ -17,7 +17,12 @@
 
 static void read_token(struct parser *p)
 {
-	p->tok = lex_next(&p->lex);
+	if (p->peeked_at == p->lex.pos && p->peeked_end) {
+		p->tok = p->peeked;
+		p->lex.pos = p->peeked_end;
+	} else {
+		p->tok = lex_next(&p->lex);
+	}
 	if (p->tok.problem)
 		diag_error(p->d, p->tok.problem_loc, "syntax: %s", p->tok.problem);
 }
@@ -49,11 +54,16 @@ bool parse_at_word(const struct parser *p, const char *word)
 	return p->tok.kind == TOKEN_NAME && str_is(p->tok.text, word);
 }
 
-struct token parse_peek(const struct parser *p)
+struct token parse_peek(struct parser *p)
 {
 	struct lexer ahead = p->lex;
 
-	return lex_next(&ahead);
+	if (p->peeked_at != p->lex.pos || !p->peeked_end) {
+		p->peeked_at = p->lex.pos;
+		p->peeked = lex_next(&ahead);
+		p->peeked_end = ahead.pos;
+	}
+	return p->peeked;
 }
 
 bool parse_failed(const struct parser *p)

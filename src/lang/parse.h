@@ -24,6 +24,8 @@ struct parser {
 	struct lexer lex; /* behind tok */
 	struct token tok; /* the next token; not valid between probes */
 	struct loc last;  /* of the token consumed last */
+	struct token peeked; /* the token from peeked_at to peeked_end, looked at before its time */
+	u32 peeked_at, peeked_end; /* end 0: none */
 	u32 depth;
 	u32 operators;     /* in this statement */
 	u32 errors_before; /* in the diagnostics when parsing began */
@@ -42,7 +44,7 @@ bool parse_expect(struct parser *p, enum token_kind kind);
 /* True when the token is that word. */
 bool parse_at_word(const struct parser *p, const char *word);
 /* The token after this one. */
-struct token parse_peek(const struct parser *p);
+struct token parse_peek(struct parser *p);
 /* True when this script has had a syntax error. */
 bool parse_failed(const struct parser *p);
 /* "syntax: WHAT before 'TOKEN'"; false. Silent when the token itself was reported as bad, and at

@@ -813,7 +813,7 @@ struct binary_row {
 };
 
 /* The binary operator that the current token is, or NULL. */
-static const struct binary_row *binary_row(const struct parser *p)
+static const struct binary_row *binary_row(struct parser *p)
 {
 	static const struct binary_row rows[] = {
 		{ TOKEN_LOR, OP_LOR, 1 },  { TOKEN_LAND, OP_LAND, 2 }, { TOKEN_OR, OP_OR, 3 },

@@ -132,7 +132,7 @@ static const struct {
 const char *stdlib_find(struct str name)
 {
 	for (u32 i = 0; i < ARRAY_SIZE(rows); i++)
-		if (str_is(name, rows[i].name))
+		if (str_is_row(name, rows[i].name))
 			return rows[i].text;
 	return NULL;
 }

@@ -110,7 +110,7 @@ static u32 known_size(struct str type)
 {
 	skip(&type, "const ");
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
-		if (str_is(type, sizes[i].name))
+		if (str_is_row(type, sizes[i].name))
 			return sizes[i].size;
 	return type.n && type.p[type.n - 1] == '*' ? 8 : 0;
 }
@@ -257,7 +257,7 @@ bool tpformat_parse(struct arena *a, struct str text, struct tpformat *out, stru
 
 		p.line++;
 		/* The print format is code of its own and may span lines; nothing follows it. */
-		if (str_starts(line, "print fmt:"))
+		if (str_starts(line, TPFORMAT_END))
 			break;
 		if (!parse_line(&p, line))
 			return false;

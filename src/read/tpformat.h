@@ -26,6 +26,9 @@ struct tpformat {
 	u32 n_fields;
 };
 
+/* Nothing from here on is looked at. */
+#define TPFORMAT_END "print fmt:"
+
 /* Everything in `out` lives in the arena. False and *e (with line number) on damaged text. */
 bool tpformat_parse(struct arena *a, struct str text, struct tpformat *out, struct err *e);
 

@@ -172,7 +172,7 @@ static bool read_format(struct world_linux *l, const char *key, struct tpformat 
 {
 	const char *path = arena_printf(&l->arena, "%s/events/%s/format", l->tracefs.dir, key);
 	struct buf b = { 0 };
-	bool ok = file_read(path, &b, FORMAT_MAX, e);
+	bool ok = file_read_to(path, TPFORMAT_END, &b, FORMAT_MAX, e);
 
 	if (!ok && (e->code == EACCES || e->code == EPERM))
 		err_hint(e, "run memtap as root");

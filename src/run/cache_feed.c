@@ -73,6 +73,7 @@ bool cache_feed_open(struct cache_feed *f, const struct view_of *v, u32 pid,
 	f->fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (f->fd < 0)
 		return err_sys(e, errno, "can not watch process %u", pid);
+	probed_read(&f->arena, v->unit, &f->probed);
 	f->wire = wire_new(&o);
 	return true;
 }
@@ -242,9 +243,11 @@ u64 cache_feed_when(const struct cache_feed *f)
 	return f->fd < 0 ? f->look : UINT64_MAX;
 }
 
-/* The server is `s` from here on. */
+/* The server is `s` from here on. When probes are in another file than what it runs, nothing would
+ * be seen: that ends the session. */
 static void follow(struct cache_feed *f, const struct view_of *v, const struct server *s)
 {
+	bool probed = probed_in(&f->probed, s->pid);
 	char text[160];
 	int fd = (int)syscall(SYS_pidfd_open, s->pid, 0);
 
@@ -254,10 +257,13 @@ static void follow(struct cache_feed *f, const struct view_of *v, const struct s
 	f->server = *s;
 	f->starts++;
 	watch(v, s->pid);
-	snprintf(text, sizeof(text),
-	         "%s was started again as %u; what it was asked before now was not seen", s->name,
-	         s->pid);
+	snprintf(text, sizeof(text), "%s was started again as %u; %s", s->name, s->pid,
+	         probed ? "what it was asked before now was not seen"
+	                : "it runs another file than the one\n"
+	                  "      that was probed, so nothing is seen of it: start this anew");
 	view_say(v, text);
+	if (!probed)
+		view_exit(v, 1);
 }
 
 void cache_feed_tick(struct cache_feed *f, const struct view_of *v, u64 now)

@@ -13,6 +13,7 @@
 #define RUN_CACHE_FEED_H
 
 #include "cache/wire.h"
+#include "run/probed.h"
 #include "run/servers.h"
 #include "run/view.h"
 
@@ -33,6 +34,7 @@ struct cache_feed {
 	void *ctx;
 	struct arena arena;
 	struct server server;
+	struct probed probed; /* the files that probes are in, when it is not system calls */
 	int fd;     /* readable when the server has ended; -1: it has, and is looked for */
 	u64 lost;   /* events lost, by the last count */
 	u64 look;   /* CLOCK_MONOTONIC nanoseconds at which to look for it again */

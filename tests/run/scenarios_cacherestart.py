@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""A server that is killed and started again while mctop looks at it by probes in its program: they
+are in a file, so the same file goes on being seen, and of another one nothing would be."""
+import contextlib
+import json
+import shutil
+import tempfile
+
+from run.scenarios import Skip, require, shown
+from run.scenarios_caches import Server, ended, load, tool, with_probes
+
+
+@contextlib.contextmanager
+def restarted(context, kind, via, first, second):
+    """mctop over a server that was asked 100 times, and over the next one at the same port."""
+    if context.in_vm:
+        raise Skip("a server's new start is seen in /proc, alike everywhere: on the host")
+    protocol = "resp" if kind == "redis-server" else "text"
+    with Server(context, kind, program=first) as a, \
+            tool(context, "mctop", "-p", str(a.pid), "--json", "--via", via, "3600") as run:
+        load(context, a, "-P", protocol, "-n", "100", "-k", "5")
+        a.end()
+        if not run.wait_for("has ended; waiting", 20 * context.factor):
+            raise RuntimeError(shown("the end was not told", "".join(run.out), "".join(run.err)))
+        with Server(context, kind, a.port, program=second) as b:
+            if not run.wait_for(f"was started again as {b.pid}", 20 * context.factor):
+                raise RuntimeError(shown("nor the start", "".join(run.out), "".join(run.err)))
+            yield run, b, lambda: load(context, b, "-P", protocol, "-n", "200", "-k", "5")
+
+
+def goes_on(context, kind, via, program):
+    with restarted(context, kind, via, program, program) as (run, server, work):
+        work()
+        out, err, status = ended(context, run)
+    last = json.loads(out)
+    seen = (last["total"]["calls"], last["total"]["lost_events"], last["server"]["pid"])
+    if status or seen != (300, 0, server.pid) or "another file" in err:
+        return shown(f"status {status}, {seen}", out, err)
+    return None
+
+
+def ends(context, kind, via, first, second):
+    with restarted(context, kind, via, first, second) as (run, server, _):
+        out, err, status = run.finish(60 * context.factor)
+    said = f"was started again as {server.pid}; it runs another file than the one\n" \
+        "      that was probed, so nothing is seen of it: start this anew\n"
+    if status != 1 or said not in err or json.loads(out)["total"]["calls"] != 100:
+        return shown(f"status {status}", out, err)
+    return None
+
+
+def test_mctop_usdt_after_a_restart(context):
+    return goes_on(context, "memcached", "usdt", with_probes())
+
+
+def test_mctop_uprobe_after_a_restart(context):
+    """Each look for a key: one for a GET, and one for a SET."""
+    return goes_on(context, "redis-server", "uprobe", None)
+
+
+def test_mctop_usdt_after_an_upgrade(context):
+    """To one without probes would be no different: the file is another."""
+    with tempfile.TemporaryDirectory() as d:
+        other = shutil.copy(with_probes(), d + "/memcached")
+        return ends(context, "memcached", "usdt", with_probes(), other)
+
+
+def test_mctop_uprobe_after_an_upgrade(context):
+    require("cmd:redis-server")
+    with tempfile.TemporaryDirectory() as d:
+        other = shutil.copy(shutil.which("redis-server"), d + "/redis-server")
+        return ends(context, "redis-server", "uprobe", None, other)

@@ -180,11 +180,13 @@ static void print_text(struct buf *b, const struct report_of *r)
 	           "P50us", "P99us", "LAST", "CLIENT");
 	for (u32 i = 0; i < r->n; i++)
 		text_row(b, r, &r->rows[i], width, !s.exact);
-	buf_printf(b,
-	           "these %u are %.1f %% of %llu calls; %llu events lost, %s%llu commands lost\n\n",
+	buf_printf(b, "these %u are %.1f %% of %llu calls; %llu events lost, %s%llu commands lost",
 	           r->n, covered_share(r), (unsigned long long)hot_totals(r->hot)->calls,
 	           (unsigned long long)r->lost_events, r->lost_commands ? "at least " : "",
 	           (unsigned long long)r->lost_commands);
+	if (r->unseen_replies)
+		buf_printf(b, ", %llu replies not seen", (unsigned long long)r->unseen_replies);
+	buf_puts(b, "\n\n");
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------- */
@@ -230,6 +232,7 @@ static void json_total(struct buf *b, const struct report_of *r)
 	           covered_share(r) / 100);
 	json_u64(b, "lost_events", r->lost_events);
 	json_u64(b, "lost_commands", r->lost_commands);
+	json_u64(b, "unseen_replies", r->unseen_replies);
 	buf_putc(b, '}');
 }
 

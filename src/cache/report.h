@@ -17,8 +17,9 @@ struct report_of {
 	u64 clock;          /* the same moment on the commands' clock */
 	const char *server; /* "memcached" */
 	u32 pid;
-	u64 lost_events;   /* system calls that were missed */
-	u64 lost_commands; /* given up because of missing bytes: at least so many */
+	u64 lost_events;    /* system calls that were missed */
+	u64 lost_commands;  /* not counted because of missing bytes: at least so many */
+	u64 unseen_replies; /* calls that were counted without their answer */
 };
 
 enum report_form { REPORT_TEXT, REPORT_JSON, REPORT_CSV };

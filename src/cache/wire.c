@@ -75,6 +75,16 @@ static void chain_newest(struct wire *w, struct link *l)
 	w->newest = l;
 }
 
+/* True when something was lost since the last call. */
+static bool take_losses(struct wire *w, struct link *l)
+{
+	u64 lost = proto_lost(l->proto), unseen = proto_unseen(l->proto);
+
+	w->stats.lost += lost;
+	w->stats.unseen += unseen;
+	return lost || unseen;
+}
+
 static void drop(struct wire *w, struct link *l)
 {
 	struct link **at = bucket(w, l->conn);
@@ -86,7 +96,7 @@ static void drop(struct wire *w, struct link *l)
 	if (l->heads_only && w->o.heads_only)
 		w->o.heads_only(w->o.ctx, l->conn, false);
 	proto_lose(l->proto);
-	w->stats.lost += proto_lost(l->proto);
+	take_losses(w, l);
 	w->stats.open--;
 	proto_free(l->proto);
 	free(l);
@@ -180,14 +190,16 @@ static void feed_pieces(struct link *l, const struct wire_event *e)
 		feed(l, e, e->bytes, 0, left);
 }
 
-/* Did this piece start where the last one ended? */
+/* Did this piece start where the last one ended? The end of what a client sends takes a number, too,
+ * and may have come with its last piece. */
 static void check_place(struct wire *w, struct link *l, const struct wire_event *e)
 {
-	u32 start = e->at - (u32)e->total;
+	u32 missing = e->at - (u32)e->total - l->at[e->asked];
 
-	if (e->placed && l->placed[e->asked] && l->at[e->asked] != start) {
+	if (e->placed && l->placed[e->asked] && missing && !(missing == 1 && e->asked)) {
 		w->stats.gaps++;
-		proto_lose(l->proto);
+		w->stats.lost += e->asked;
+		(e->asked ? proto_lose : proto_lose_replies)(l->proto);
 	}
 	l->placed[e->asked] = e->placed;
 	l->at[e->asked] = e->at;
@@ -202,7 +214,7 @@ static void set_heads_only(struct wire *w, struct link *l, bool yes)
 /* Are the captured bytes worth it? With more keys than system calls, heads would lose those behind
  * the first; and of an answer of many small parts, which has no size, none can be left out. Once a
  * cut did harm, all is wanted for good. */
-static void judge(struct wire *w, struct link *l, u64 lost)
+static void judge(struct wire *w, struct link *l, bool lost)
 {
 	if (!w->o.heads_only)
 		return;
@@ -221,7 +233,6 @@ static void judge(struct wire *w, struct link *l, u64 lost)
 void wire_event(struct wire *w, const struct wire_event *e)
 {
 	struct link *l = find(w, e);
-	u64 lost;
 
 	w->stats.events++;
 	w->stats.bytes += e->n;
@@ -240,9 +251,7 @@ void wire_event(struct wire *w, const struct wire_event *e)
 		feed(l, e, e->bytes, MIN(e->n, e->total), e->total);
 	if (proto_protocol(l->proto) != PROTOCOL_AUTO)
 		w->protocol = proto_protocol(l->proto);
-	lost = proto_lost(l->proto);
-	w->stats.lost += lost;
-	judge(w, l, lost);
+	judge(w, l, take_losses(w, l));
 }
 
 void wire_lose(struct wire *w)
@@ -251,7 +260,7 @@ void wire_lose(struct wire *w)
 		if (l->placed[0] && l->placed[1])
 			continue;
 		proto_lose(l->proto);
-		w->stats.lost += proto_lost(l->proto);
+		take_losses(w, l);
 	}
 }
 

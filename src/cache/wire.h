@@ -44,7 +44,8 @@ struct wire_stats {
 	u64 connections;   /* seen */
 	u64 open;          /* of these, known now */
 	u64 gaps;          /* places where bytes of a connection are missing */
-	u64 lost;          /* requests that were given up without an answer */
+	u64 lost;          /* at least so many requests were not told, for want of bytes */
+	u64 unseen;        /* keys that were told without an answer, for want of bytes */
 };
 
 struct wire;

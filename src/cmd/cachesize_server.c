@@ -61,7 +61,8 @@ static void look_up(struct cachesize_server *w, const struct command *c)
 {
 	bool missed = c->outcome == OUTCOME_MISS;
 
-	w->sizing->lookups++;
+	/* Of a lookup whose answer was not seen only the key is known. */
+	w->sizing->lookups += c->outcome != OUTCOME_UNKNOWN;
 	w->sizing->hits += c->outcome == OUTCOME_HIT;
 	shards_use(w->sizing->shards, hash_of(w, c), missed ? 0 : taken(w, c),
 	           missed ? SHARDS_MISSED : SHARDS_GET);

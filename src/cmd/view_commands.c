@@ -248,23 +248,30 @@ static void input(void *ctx, const struct view_of *of)
 	v->view.fd = -1;
 }
 
+static void say_missing(const struct view_of *of, u64 n, const char *one, const char *more)
+{
+	char text[96];
+
+	if (!n)
+		return;
+	snprintf(text, sizeof(text), "%" PRIu64 " %s because bytes were missing", n,
+	         n == 1 ? one : more);
+	view_say(of, text);
+}
+
 /* Lost events are told by the session. */
 static bool end(void *ctx, const struct view_of *of, struct err *e)
 {
 	struct commands_view *v = ctx;
 	struct wire_stats s;
-	char text[96];
 
 	(void)e;
 	if (!v->feed.wire)
 		return true;
 	cache_feed_lost(&v->feed, of);
 	wire_stats(v->feed.wire, &s);
-	if (!s.lost)
-		return true;
-	snprintf(text, sizeof(text), "%" PRIu64 " command%s given up because bytes were missing",
-	         s.lost, s.lost == 1 ? " was" : "s were");
-	view_say(of, text);
+	say_missing(of, s.lost, "command or more was not seen", "commands or more were not seen");
+	say_missing(of, s.unseen, "answer was not seen", "answers were not seen");
 	return true;
 }
 

@@ -177,7 +177,8 @@ static struct report_of make_report(struct hot_view *v, struct hot_row *rows, u3
 		                   .server = v->feed.server.name,
 		                   .pid = v->feed.server.pid,
 		                   .lost_events = cache_feed_lost(&v->feed, &v->feed.of),
-		                   .lost_commands = s.lost };
+		                   .lost_commands = s.lost,
+		                   .unseen_replies = s.unseen };
 }
 
 /* One key that takes more of the interval's calls than it may. */

@@ -154,7 +154,7 @@ static size_t reply(struct proto *c, const char *p, size_t n)
 		conn_settle(c);
 	if (h.magic != 0x81 || !c->n || conn_head(c)->opcode != h.opcode ||
 	    h.body < h.extras + h.key) {
-		conn_lose(c);
+		conn_deafen(c);
 		return n;
 	}
 	c->out.skip = h.body;

@@ -5,8 +5,10 @@
  *
  * The idea: a direction is a stream of units (lines, headers) that are looked at, and of values
  * that are only counted down (`skip`). What was not captured does no harm inside a value. Anywhere
- * else the place is lost, both directions are dropped, and the next piece of request that begins
- * like one is taken for a new start: a server has answered what it read before it reads again.
+ * else the place is lost. In requests, both directions are dropped, and the next piece that begins
+ * like one is taken for a new start. In replies, requests go on being told: those that wait are told
+ * without an answer, and no reply is listened to before the next request is read: a server has
+ * answered what it read before it reads again.
  *
  * Does not know any protocol; those are tables of functions (struct parser).
  */
@@ -54,6 +56,14 @@ u64 proto_lost(struct proto *c)
 	u64 n = c->lost;
 
 	c->lost = 0;
+	return n;
+}
+
+u64 proto_unseen(struct proto *c)
+{
+	u64 n = c->unseen;
+
+	c->unseen = 0;
 	return n;
 }
 
@@ -111,6 +121,8 @@ bool conn_push(struct proto *c, const struct pending *p, struct str key)
 {
 	struct pending *q;
 
+	if (c->n == PENDING_MAX)
+		conn_deafen(c);
 	if (c->n == PENDING_MAX) {
 		conn_lose(c);
 		return false;
@@ -203,23 +215,45 @@ static void feed_reset(struct feed *f)
 	f->skip = 0;
 }
 
+/* Tells those that wait as asked; not those whose request is still coming in. */
+static void give_up(struct proto *c)
+{
+	u32 coming = MIN(c->args.keys + c->storing, c->n);
+
+	while (c->n > coming) {
+		c->unseen += conn_head(c)->op != OP_OTHER;
+		tell(c, conn_head(c), OUTCOME_UNKNOWN, false);
+		pop(c);
+	}
+}
+
+void conn_deafen(struct proto *c)
+{
+	give_up(c);
+	c->deaf = true;
+	c->await_end = false;
+	memset(&c->reply, 0, sizeof(c->reply));
+	feed_reset(&c->out);
+}
+
 void conn_lose(struct proto *c)
 {
-	/* The oldest may be the rest of a command of many keys. */
-	for (u32 i = 0; i < c->n; i++)
-		c->lost += (!i || conn_at(c, i)->first) && conn_at(c, i)->op != OP_OTHER;
+	conn_deafen(c);
 	c->n = c->head = c->storing = 0;
-	c->synced = c->await_end = c->stream = false;
+	c->synced = c->stream = c->deaf = false;
 	memset(&c->args, 0, sizeof(c->args));
-	memset(&c->reply, 0, sizeof(c->reply));
 	buf_reset(&c->keys);
 	feed_reset(&c->in);
-	feed_reset(&c->out);
 }
 
 void proto_lose(struct proto *c)
 {
 	conn_lose(c);
+}
+
+void proto_lose_replies(struct proto *c)
+{
+	conn_deafen(c);
 }
 
 /* Is this the start of a request? Then the protocol is known from here on. */
@@ -255,16 +289,21 @@ static size_t feed_skip(struct proto *c, struct feed *f, u64 n)
 	return (size_t)k;
 }
 
+/* Are the bytes of this direction looked at? */
+static bool is_followed(const struct proto *c, const struct feed *f)
+{
+	return c->synced && !(f == &c->out && (c->deaf || c->stream));
+}
+
 /* Has the parser take what is complete; returns how many bytes that was. */
 static size_t feed_parse(struct proto *c, struct feed *f, const char *p, size_t n)
 {
 	const struct parser *parser = parsers[c->protocol];
 	size_t done = 0;
 
-	while (done < n && c->synced) {
+	while (done < n && is_followed(c, f)) {
 		size_t took = f->skip       ? feed_skip(c, f, n - done)
 		              : f == &c->in ? parser->request(c, p + done, n - done)
-		              : c->stream   ? n - done
 		                            : parser->reply(c, p + done, n - done);
 
 		if (!took)
@@ -272,6 +311,14 @@ static size_t feed_parse(struct proto *c, struct feed *f, const char *p, size_t 
 		done += took;
 	}
 	return done;
+}
+
+static void feed_lose(struct proto *c, struct feed *f)
+{
+	if (f == &c->in)
+		conn_lose(c);
+	else
+		conn_deafen(c);
 }
 
 static void feed_add(struct proto *c, struct feed *f, const char *p, size_t n, size_t total)
@@ -284,42 +331,37 @@ static void feed_add(struct proto *c, struct feed *f, const char *p, size_t n, s
 		f->held = (struct buf){ 0 };
 		buf_add(&whole, p, n);
 		done = feed_parse(c, f, whole.p, whole.n);
-		if (c->synced)
+		if (is_followed(c, f))
 			buf_add(&f->held, whole.p + done, whole.n - done);
 		buf_free(&whole);
 	} else {
 		done = feed_parse(c, f, p, n);
-		if (c->synced && done < n)
+		if (is_followed(c, f) && done < n)
 			buf_add(&f->held, p + done, n - done);
 	}
-	if (!c->synced)
+	if (!is_followed(c, f))
 		return;
-	if (total > n && (f->held.n || feed_skip(c, f, total - n) < total - n)) {
-		c->lost += f == &c->in;
-		conn_lose(c);
-	} else if (f->held.n > HELD_MAX) {
-		conn_lose(c);
-	}
+	if ((total > n && (f->held.n || feed_skip(c, f, total - n) < total - n)) ||
+	    f->held.n > HELD_MAX)
+		feed_lose(c, f);
 }
 
 void proto_request(struct proto *c, const void *p, size_t n, size_t total, u64 time)
 {
 	c->time = time;
-	if (!n && total) {
-		if (c->synced)
-			feed_add(c, &c->in, p, 0, total);
-		return;
-	}
 	if (!c->synced)
 		c->synced = n && find_start(c, p, n);
-	if (c->synced)
-		feed_add(c, &c->in, p, n, total);
+	if (!c->synced)
+		return;
+	c->deaf = false;
+	feed_add(c, &c->in, p, n, total);
+	c->lost += !c->synced;
 }
 
 void proto_reply(struct proto *c, const void *p, size_t n, size_t total, u64 time)
 {
 	c->time = time;
-	if (c->synced && !c->stream)
+	if (is_followed(c, &c->out))
 		feed_add(c, &c->out, p, n, total);
 }
 

@@ -89,8 +89,9 @@ struct proto {
 	struct pending *queue;
 	u32 head, n, cap; /* ring of pending keys; cap is 0 or a power of two */
 	u64 time;         /* of the bytes being looked at */
-	u64 lost;
-	bool synced;    /* the place in both streams is known */
+	u64 lost, unseen;
+	bool synced;    /* the place in the requests is known, and unless `deaf` in the replies */
+	bool deaf;      /* replies are not looked at before the next request is read */
 	bool stream;    /* the server talks unasked: replies are not looked at */
 	bool await_end; /* text: each key of the oldest command is answered, its END is to come */
 	u32 storing;    /* youngest keys of the queue whose value is still coming in */
@@ -101,7 +102,8 @@ struct proto {
 #define PENDING_MAX 65536u
 #define HELD_MAX    (128u << 10)
 
-/* Queues a key that starts now. False, and the stream is lost, when too many wait. */
+/* Queues a key that starts now; when too many wait, their answers are given up. False, and the stream
+ * is lost, when all of them are of one request that is still coming in. */
 bool conn_push(struct proto *c, const struct pending *p, struct str key);
 /* The oldest key that waits, NULL when none does; valid until the next push. */
 struct pending *conn_head(const struct proto *c);
@@ -119,7 +121,9 @@ void conn_settle_quiet(struct proto *c);
 void conn_answer_all(struct proto *c, enum outcome outcome);
 /* The youngest of the queue was asked without wanting an answer: tells and forgets it. */
 void conn_unasked(struct proto *c);
-/* The place in the stream is lost: gives up what waits. */
+/* The place in the replies is lost: what waits is told without an answer. */
+void conn_deafen(struct proto *c);
+/* The place in the requests is lost, and with it that in the replies. */
 void conn_lose(struct proto *c);
 
 /* The line at the start of p, without its end, and its length with it; 0 when it has no end. */

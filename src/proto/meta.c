@@ -206,19 +206,19 @@ bool meta_reply(struct proto *c, struct str word, struct str line)
 		if (c->n && conn_head(c)->verb->shape == SHAPE_NOOP)
 			conn_answer(c, OUTCOME_UNKNOWN, false, 0);
 		else
-			conn_lose(c);
+			conn_deafen(c);
 		return true;
 	}
 	if (!is_meta(conn_head(c)))
 		return false;
 	if (a == VA && !(conn_number(conn_word(&line), &size) && size < UINT32_MAX)) {
-		conn_lose(c);
+		conn_deafen(c);
 		return true;
 	}
 	f = flags_parse(line);
 	pass_quiet(c, a, &f);
 	if (!c->n || !is_meta(conn_head(c))) {
-		conn_lose(c);
+		conn_deafen(c);
 		return true;
 	}
 	if (a == VA)

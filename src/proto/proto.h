@@ -11,7 +11,8 @@
  * Pure: no system call, no clock, bounded memory for each connection. Bytes may come in pieces of
  * any size, and pieces may be cut short: what was not captured is passed over where it falls inside
  * a value, whose length is known. Where it does not, the place in the stream is lost; the next
- * request finds it again, and the loss is counted.
+ * request finds it again, and the loss is counted. Replies that are lost cost no call of a key: it is
+ * told without an answer.
  */
 #ifndef PROTO_PROTO_H
 #define PROTO_PROTO_H
@@ -78,14 +79,18 @@ void proto_free(struct proto *c);
 void proto_request(struct proto *c, const void *p, size_t n, size_t total, u64 time);
 void proto_reply(struct proto *c, const void *p, size_t n, size_t total, u64 time);
 
-/* Bytes between two calls are missing, in both directions. */
+/* Bytes between two calls are missing, in both directions, or in the replies only. */
 void proto_lose(struct proto *c);
+void proto_lose_replies(struct proto *c);
 
 /* What the connection is known to speak; PROTOCOL_AUTO as long as nothing told. */
 enum protocol proto_protocol(const struct proto *c);
-/* Requests that were given up without an answer since the last call: the stream was lost while
- * they waited. The start of a connection that was open already does not count. */
+/* Times since the last call that requests were lost, one each or more, because bytes of them were
+ * missing or made no sense. proto_lose() does not count, nor does the start of a connection that was
+ * open already. */
 u64 proto_lost(struct proto *c);
+/* Keys since the last call that were told without an answer because it was not seen. */
+u64 proto_unseen(struct proto *c);
 
 const char *op_name(enum op op); /* "get", "set", ... */
 /* Index of the operation called so, in any case; OPS when there is none. */

@@ -368,7 +368,7 @@ static void reply_end(struct proto *c, const struct value *v)
 	else if (r->by_key_done)
 		r->by_key = r->by_key_done = false;
 	else if (!c->n || r->by_key)
-		conn_lose(c); /* fewer elements than keys, or nothing was asked */
+		conn_deafen(c); /* fewer elements than keys, or nothing was asked */
 	else
 		answer_keys(c, v);
 }
@@ -398,7 +398,7 @@ static void array_begin(struct proto *c, const struct value *v)
 	struct resp_reply *r = &c->reply;
 
 	if (r->depth == RESP_DEPTH || v->n > UINT32_MAX) {
-		conn_lose(c);
+		conn_deafen(c);
 		return;
 	}
 	if (!r->depth) {
@@ -461,7 +461,7 @@ static size_t reply(struct proto *c, const char *p, size_t n)
 	if (!took)
 		return 0;
 	if (!value_read(line, &v)) {
-		conn_lose(c);
+		conn_deafen(c);
 		return n;
 	}
 	if (v.sized && !v.null)

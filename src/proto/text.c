@@ -208,7 +208,7 @@ static void reply_value(struct proto *c, struct str line)
 
 	conn_word(&line);
 	if (!conn_number(conn_word(&line), &size) || size > UINT32_MAX || c->await_end) {
-		conn_lose(c);
+		conn_deafen(c);
 		return;
 	}
 	while (c->n) {
@@ -225,7 +225,7 @@ static void reply_value(struct proto *c, struct str line)
 			break;
 		conn_answer(c, OUTCOME_MISS, false, 0);
 	}
-	conn_lose(c);
+	conn_deafen(c);
 }
 
 static void reply_get(struct proto *c, struct str word, struct str line)
@@ -233,7 +233,7 @@ static void reply_get(struct proto *c, struct str word, struct str line)
 	if (str_is(word, "VALUE")) {
 		reply_value(c, line);
 	} else if (!str_is(word, "END")) {
-		conn_lose(c);
+		conn_deafen(c);
 	} else if (c->await_end) {
 		c->await_end = false;
 	} else {
@@ -259,7 +259,7 @@ static void reply_key(struct proto *c, struct str word)
 			return;
 		}
 	}
-	conn_lose(c);
+	conn_deafen(c);
 }
 
 /* Lines up to one of these ends. */
@@ -301,7 +301,7 @@ static void reply_line(struct proto *c, struct str line)
 		return;
 	}
 	if (!c->n) {
-		conn_lose(c);
+		conn_deafen(c);
 		return;
 	}
 	switch (conn_head(c)->verb->shape) {
@@ -320,7 +320,7 @@ static void reply_line(struct proto *c, struct str line)
 		conn_answer(c, OUTCOME_UNKNOWN, false, 0);
 		break;
 	default:
-		conn_lose(c);
+		conn_deafen(c);
 		break;
 	}
 }

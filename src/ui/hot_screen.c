@@ -266,9 +266,13 @@ static void head(void *ctx, struct buf *b)
 	buf_puts(b, " keys");
 	if (!stats.exact)
 		buf_printf(b, " +-%.1f %%", stats.distinct_error * 100);
-	buf_printf(b, "  lost: %llu events, %s%llu commands\n",
+	buf_printf(b, "  lost: %llu events, %s%llu commands",
 	           (unsigned long long)s->now.lost_events, s->now.lost_commands ? "at least " : "",
 	           (unsigned long long)s->now.lost_commands);
+	if (s->now.unseen_replies)
+		buf_printf(b, "  replies not seen: %llu",
+		           (unsigned long long)s->now.unseen_replies);
+	buf_putc(b, '\n');
 }
 
 /* ---- the page about a key --------------------------------------------------------------------- */

@@ -326,7 +326,8 @@ static void print(struct hot *h, enum report_form form, struct buf *b)
 		               .server = "memcached",
 		               .pid = 77,
 		               .lost_events = 3,
-		               .lost_commands = 2 };
+		               .lost_commands = 2,
+		               .unseen_replies = 3 };
 
 	r.n = hot_top(h, &q, rows);
 	buf_reset(b);
@@ -366,7 +367,8 @@ static void as_json(void **state)
 		"\"total\":{\"rate\":1.5,\"calls\":3,\"commands\":3,\"hits\":2,\"misses\":0,"
 		"\"errors\":0,\"bytes\":3070,\"p50_us\":1.9,\"p99_us\":2.0,\"keys\":2,"
 		"\"keys_error\":0.0000,\"exact\":true,\"covered\":1.0000,\"lost_events\":3,"
-		"\"lost_commands\":2},\"keys\":[{\"key\":\"a\",\"calls\":2,\"error\":0,"
+		"\"lost_commands\":2,\"unseen_replies\":3},\"keys\":[{\"key\":\"a\",\"calls\":2,"
+		"\"error\":0,"
 		"\"rate\":1.0,\"rate_decayed\":0.1,\"hits\":2,\"misses\":0,\"size\":1500,"
 		"\"bytes\":3000,\"p50_us\":1.9,\"p99_us\":2.0,\"last_s\":1.000,"
 		"\"commands\":{\"get\":2},\"clients\":[{\"client\":\"10.0.0.1\",\"calls\":2}]},"
@@ -419,7 +421,8 @@ static void as_text(void **state)
 		"q\"\\xff\\\\                     1        0      -       0       70       70     "
 		"  "
 		"-       -    2.0  10.0.0.2\n"
-		"these 2 are 100.0 % of 3 calls; 3 events lost, at least 2 commands lost\n\n");
+		"these 2 are 100.0 % of 3 calls; 3 events lost, at least 2 commands lost, "
+		"3 replies not seen\n\n");
 	buf_free(&b);
 	hot_free(h);
 }

@@ -174,7 +174,7 @@ def test_reclaim_tools_count_what_the_kernel_counts(context):
     """vmscan's sums and drsnoop's lines against memory.stat, which the kernel brings up to date
     within seconds."""
     with group(context, max="16M") as where:
-        lines, sums = tool(context, "drsnoop"), tool(context, "vmscan", "--shrinkers")
+        lines, sums = tool(context, "drsnoop", "-eU"), tool(context, "vmscan", "--shrinkers")
         before = numbers("/proc/vmstat")
         read_files(context, where)
         found, out, err = end(context, lines)
@@ -194,7 +194,8 @@ def test_reclaim_tools_count_what_the_kernel_counts(context):
     if stat != wanted or not stat[2]:
         return f"pgscan, pgscan, pgsteal are {stat}, not {wanted}" + text
     others = [r for r in found if r["kind"] != "memcg" or r["cgroup"] != where[len(ROOT):] or
-              r["comm"] not in ("sh", "cat", "head") or r["order"] != 0]
+              r["comm"] not in ("sh", "cat", "head") or r["order"] != 0 or r["uid"] != 0 or
+              not r["gfp"].startswith("GFP_") or r["free_kb"] <= 0]
     if others:
         return f"of whom? {others}" + text
     if summed(found, "pages") < stat[2]:
@@ -207,7 +208,7 @@ def test_reclaim_tools_count_what_the_kernel_counts(context):
 def test_drsnoop_sums_and_filters(context):
     with group(context, max="16M") as where:
         by_process = tool(context, "drsnoop", "1")
-        nobody = tool(context, "drsnoop", "-e", "-n", "nobody of that name")
+        nobody = tool(context, "drsnoop", "-u", "0", "-n", "nobody of that name")
         read_files(context, where)
         by_process.wait_for(r'"calls"', 20 * context.factor, "out")
         found, out, err = end(context, by_process)
@@ -264,15 +265,52 @@ def test_hfaults_of_transparent_huge_pages(context):
         tight = start(small, context.progs + "/memory", "thp", "8")
         tight.wait(20 * context.factor)
         after = numbers("/proc/vmstat")
+        made = start(where, context.progs + "/memory", "collapse", "2")
+        made.wait(20 * context.factor)
         found, out, err = end(context, run)
     counted = [after[n] - before[n] for n in names]
     if by_result(found, free.pid) != {("thp", "ok"): 8}:
         return shown(f"8 of {free.pid}", out, err)
+    if made.returncode == 0 and by_result(found, made.pid).get(("collapse", "ok")) != 2:
+        return shown(f"2 made by {made.pid}", out, err)
     results = by_result(found, tight.pid)
     if results.get(("thp", "limit"), 0) != counted[2] or not counted[2] or \
        results.get(("thp", "ok"), 0) + 8 != counted[0] or \
        sum(results.values()) != 8 or counted[1] != counted[2]:
         return shown(f"{results} of {tight.pid}; {names} are {counted}", out, err)
+    return None
+
+
+def test_hfaults_of_sizes_between(context):
+    if context.in_vm:
+        raise Skip("needs Linux 6.8")
+    size = "/sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled"
+    if not os.path.exists(size):
+        raise Skip("this kernel has no huge pages of 64 KiB")
+    require("btf")
+    with setting(size, "madvise"):
+        run = tool(context, "hfaults")
+        some = subprocess.Popen([context.progs + "/memory", "between", "12"])
+        some.wait(20 * context.factor)
+        found, out, err = end(context, run)
+    of_it = [r for r in found if r["pid"] == some.pid and r["size_kb"] == 64]
+    if [(r["kind"], r["result"], r["faults"]) for r in of_it] != [("thp", "ok", 12)]:
+        return shown(f"12 of 64 KiB by {some.pid}", out, err)
+    return None
+
+
+def test_hfaults_of_pages_put_together(context):
+    if context.in_vm:
+        raise Skip("the one before has it")
+    require("btf")
+    run = tool(context, "hfaults")
+    made = subprocess.Popen([context.progs + "/memory", "collapse", "2"])
+    made.wait(20 * context.factor)
+    found, out, err = end(context, run)
+    if made.returncode != 0:
+        raise Skip("this kernel does not put pages together when asked")
+    if by_result(found, made.pid).get(("collapse", "ok")) != 2:
+        return shown(f"2 made by {made.pid}", out, err)
     return None
 
 

@@ -152,7 +152,7 @@ def test_mmapsnoop_without_a_leaves_others_out(context):
     require("btf", "tracefs")
     got, out, err, status = tool(context, "mmapsnoop", "-T", "-c", context.progs + "/sizes")
     ok = status == 0 and got and {r["call"] for r in got} == {"mmap"} and \
-        all(re.match(r"\d\d:\d\d:\d\d\.\d{6} $", r["time"]) for r in got)
+        all(re.match(r"\d\d:\d\d:\d\d\.\d{6}$", r["time"]) for r in got)
     return None if ok else shown(f"status {status}", out, err)
 
 

@@ -47,6 +47,7 @@ static void test_values(void **state)
 	assert_int_equal(value_of("O_CLOEXEC"), O_CLOEXEC);
 	assert_int_equal(value_of("AT_FDCWD"), AT_FDCWD);
 	assert_int_equal(value_of("GFP_KERNEL"), 0xcc0);
+	assert_int_equal(value_of("GFP_TRANSHUGE"), 0x1c24ca);
 }
 
 static void test_absent(void **state)

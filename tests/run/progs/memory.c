@@ -4,6 +4,8 @@
  *   ./memory touch MIB         writes to each page of so much private memory
  *   ./memory hold KIB          the same, says "ready" and waits to be killed
  *   ./memory thp N             writes to each of N huge pages' worth of advised memory
+ *   ./memory between N      writes to N < 32 times 64 KiB of advised memory, too little for a huge page
+ *   ./memory collapse N     has so many huge pages made of small ones (MADV_COLLAPSE)
  *   ./memory hugetlb N         writes to N huge pages of the pool
  *   ./memory noreserve N       the same without having them set aside: SIGBUS when there are fewer
  */
@@ -14,8 +16,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define PAGE 4096ul
-#define HUGE (2ul << 20)
+#define PAGE    4096ul
+#define HUGE    (2ul << 20)
+#define BETWEEN (64ul << 10)
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
 
 static char *map(size_t size, int flags)
 {
@@ -35,6 +41,32 @@ static void touch(char *p, size_t size, size_t step)
 		((volatile char *)p)[i] = 1;
 }
 
+static char *aligned(size_t n_huge)
+{
+	char *p = map((n_huge + 1) * HUGE, 0);
+
+	return p + (-(uintptr_t)p & (HUGE - 1));
+}
+
+static void between(size_t n)
+{
+	char *p = aligned(1) + BETWEEN;
+
+	madvise(p, n * BETWEEN, MADV_HUGEPAGE);
+	touch(p, n * BETWEEN, BETWEEN);
+}
+
+static void collapse(size_t n)
+{
+	char *p = aligned(n);
+
+	touch(p, n * HUGE, PAGE);
+	if (madvise(p, n * HUGE, MADV_COLLAPSE) != 0) {
+		perror("madvise");
+		exit(3);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	size_t n = argc > 2 ? strtoul(argv[2], NULL, 0) : 0;
@@ -50,10 +82,13 @@ int main(int argc, char **argv)
 		fflush(stdout);
 		pause();
 	} else if (strcmp(argv[1], "thp") == 0) {
-		p = map((n + 1) * HUGE, 0);
-		p += -(uintptr_t)p & (HUGE - 1);
+		p = aligned(n);
 		madvise(p, n * HUGE, MADV_HUGEPAGE);
 		touch(p, n * HUGE, HUGE);
+	} else if (strcmp(argv[1], "between") == 0) {
+		between(n);
+	} else if (strcmp(argv[1], "collapse") == 0) {
+		collapse(n);
 	} else if (strcmp(argv[1], "hugetlb") == 0) {
 		touch(map(n * HUGE, MAP_HUGETLB), n * HUGE, HUGE);
 	} else if (strcmp(argv[1], "noreserve") == 0) {

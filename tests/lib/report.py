@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """Results of tests: counted, failures and skips told with their reason, one line of totals."""
+import glob
 import json
 import sys
 import threading
 import time
+import traceback
+
+STILL = 200     # seconds without a result, after which the processes are looked at
 
 
 class Skip(Exception):
@@ -13,15 +17,19 @@ class Skip(Exception):
 class Report:
     """Collects results from several threads. With a stream, writes them there as lines of JSON
     instead of printing (how the virtual machine hands its results out): what each result is made
-    of, and before it ["started", name]."""
+    of, before it ["started", name], and ["still", what all do] when nothing ends any more."""
 
-    def __init__(self, stream=None, part=(0, 1)):
+    def __init__(self, stream=None, part=(0, 1), done=()):
         self.part = part
+        self.done = set(done)
         self.counts = {"passed": 0, "failed": 0, "skipped": 0}
         self.stream = stream
         self.times = []
         self.lock = threading.Lock()
         self.suite = ""
+        self.last = time.monotonic()
+        if stream:
+            threading.Thread(target=self._watch, daemon=True).start()
 
     def begin(self, suite):
         self.suite = suite
@@ -57,7 +65,9 @@ class Report:
 
     def run(self, name, test, *args):
         """Calls a test, which returns None or what went wrong. A broken one must not hide the
-        others."""
+        others. One that another run has done already is left out."""
+        if name in self.done:
+            return
         if self.stream:
             with self.lock:
                 self._write("started", name)
@@ -71,7 +81,15 @@ class Report:
             problem = f"{type(e).__name__}: {e}"
         self.check(name, problem, time.monotonic() - begin)
 
+    def _watch(self):
+        while True:
+            time.sleep(10)
+            with self.lock:
+                if time.monotonic() - self.last > STILL:
+                    self._write("still", what_all_do())
+
     def _write(self, *line):
+        self.last = time.monotonic()
         self.stream.write(json.dumps(line) + "\n")
         self.stream.flush()
 
@@ -84,6 +102,24 @@ class Report:
             print(f"{c['passed']} passed, {c['failed']} failed, {c['skipped']} skipped")
         sys.stdout.flush()
         return 1 if c["failed"] or not c["passed"] else 0
+
+
+def what_all_do():
+    """Where the tests' threads are, and in what each process with memory of its own waits."""
+    lines = []
+    for frame in sys._current_frames().values():
+        lines += [f"{f.filename}:{f.lineno} {f.name}" for f in traceback.extract_stack(frame)[-6:]]
+        lines.append("")
+    for folder in glob.glob("/proc/[0-9]*"):
+        try:
+            arguments = open(folder + "/cmdline").read().replace("\0", " ")[:100]
+            state = open(folder + "/stat").read().rsplit(")", 1)[1].split()[0]
+            stack = [s.split()[1] for s in open(folder + "/stack").read().splitlines()[:6]]
+        except OSError:
+            continue
+        if arguments:
+            lines.append(f"{folder[6:]} {state} {arguments}: {' '.join(stack)}")
+    return "\n".join(lines)
 
 
 def indent(text):

@@ -96,7 +96,7 @@ def start(argv, line, seconds):
             try:
                 text += os.read(master, 65536)
             except OSError:  # it has ended
-                raise DoesNotRun(last_line(text)) from None
+                raise DoesNotRun(reason(text)) from None
         ms = (time.monotonic() - began) * 1000
         return ms, peak_memory(p.pid), kernel_memory(p.pid)
     finally:
@@ -109,6 +109,9 @@ def start(argv, line, seconds):
             p.wait()
 
 
-def last_line(text):
-    lines = [s.strip() for s in text.decode(errors="replace").split("\n") if s.strip()]
-    return lines[-1] if lines else "ends and says nothing"
+def reason(text):
+    """What memtap says behind ERROR:, else the last line."""
+    text = text.decode(errors="replace")
+    error = re.search(r"ERROR.*?: (.*)", text)
+    lines = [error[1]] if error else re.findall(r".*\S.*", text)
+    return lines[-1].strip() if lines else "ends and says nothing"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Kernel functions by breakpoint: kprobe, kretprobe. Many functions of one program share a
- * kprobe_multi link where the kernel has it (5.18, CONFIG_FPROBE); otherwise each is a perf
- * event of the "kprobe" source.
+ * kprobe_multi link where the kernel has it (5.18, CONFIG_FPROBE), by their addresses: for names
+ * it goes through all of its symbols each time, before 6.3 without those of modules. Otherwise each
+ * is a perf event of the "kprobe" source.
  */
 #include "kern/kern.h"
 
@@ -39,25 +40,33 @@ static bool kprobe_error(const struct usite *s, int code, struct err *e)
 	}
 }
 
+/* All of them have an address, or none has. */
 static bool link_many(struct attach *a, const u32 *sites, u32 n, struct err *e)
 {
 	LIBBPF_OPTS(bpf_link_create_opts, o);
+	bool by_address = a->prog->sites[sites[0]].address;
 	const char **names = calloc(n, sizeof(*names));
+	u64 *addresses = calloc(n, sizeof(*addresses));
 	u64 *cookies = calloc(n, sizeof(*cookies));
 	int link;
 
-	if (!names || !cookies)
+	if (!names || !addresses || !cookies)
 		abort();
 	for (u32 i = 0; i < n; i++) {
 		names[i] = a->prog->sites[sites[i]].event;
+		addresses[i] = a->prog->sites[sites[i]].address;
 		cookies[i] = a->prog->sites[sites[i]].cookie;
 	}
 	o.kprobe_multi.flags = is_return(a->prog) ? BPF_F_KPROBE_MULTI_RETURN : 0;
 	o.kprobe_multi.cnt = n;
-	o.kprobe_multi.syms = names;
+	if (by_address)
+		o.kprobe_multi.addrs = (const unsigned long *)addresses;
+	else
+		o.kprobe_multi.syms = names;
 	o.kprobe_multi.cookies = (const __u64 *)cookies;
 	link = bpf_link_create(kern_prog_fd(a->l, a->prog_index, 0), 0, BPF_TRACE_KPROBE_MULTI, &o);
 	free(names);
+	free(addresses);
 	free(cookies);
 	if (link < 0)
 		return kprobe_error(&a->prog->sites[sites[0]], -link, e);
@@ -67,14 +76,17 @@ static bool link_many(struct attach *a, const u32 *sites, u32 n, struct err *e)
 
 static bool attach_multi(struct attach *a, struct err *e)
 {
-	u32 *all = calloc(a->prog->n_sites, sizeof(*all));
+	u32 total = a->prog->n_sites, n = 0, named = total;
+	u32 *all = calloc(total, sizeof(*all));
 	bool ok;
 
 	if (!all)
 		abort();
-	for (u32 i = 0; i < a->prog->n_sites; i++)
-		all[i] = i;
-	ok = attach_halving(a, all, a->prog->n_sites, link_many, e);
+	/* Those with an address from the front, the others from the back. */
+	for (u32 i = 0; i < total; i++)
+		all[a->prog->sites[i].address ? n++ : --named] = i;
+	ok = (!n || attach_halving(a, all, n, link_many, e)) &&
+	     (named == total || attach_halving(a, all + named, total - named, link_many, e));
 	free(all);
 	return ok;
 }

@@ -6,6 +6,7 @@
  */
 #include "kern/kern.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -63,9 +64,18 @@ bool attach_failed(struct attach *a, u32 site, struct err *e)
 	return true;
 }
 
+/* The session takes them from a descriptor, later. */
+static bool asked_to_end(void)
+{
+	sigset_t set;
+
+	return sigpending(&set) == 0 && (sigismember(&set, SIGINT) || sigismember(&set, SIGTERM));
+}
+
 bool attach_each(struct attach *a, attach_site_fn *fn, struct err *e)
 {
-	for (u32 i = 0; i < a->prog->n_sites; i++) {
+	/* Thousands, one by one, take minutes: Ctrl-C is not left waiting for them. */
+	for (u32 i = 0; i < a->prog->n_sites && !(i && asked_to_end()); i++) {
 		if (fn(a, i, e))
 			a->done.sites++;
 		else if (!attach_failed(a, i, e))
@@ -87,12 +97,17 @@ bool attach_halving(struct attach *a, const u32 *sites, u32 n, attach_many_fn *f
 	       attach_halving(a, sites + n / 2, n - n / 2, fn, e);
 }
 
-/* Two descriptors a site and CPU can be more than the usual soft limit of 1024. */
-static void raise_open_files(void)
+/* Two descriptors a site and CPU can be more than the usual soft limit of 1024, and thousands of
+ * sites more than the hard one, which root may raise. */
+static void raise_open_files(u32 n_sites)
 {
-	struct rlimit r;
+	struct rlimit r, more = { 1024 + 4 * (rlim_t)n_sites, 1024 + 4 * (rlim_t)n_sites };
 
-	if (getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur < r.rlim_max) {
+	if (getrlimit(RLIMIT_NOFILE, &r) < 0)
+		return;
+	if (r.rlim_max < more.rlim_max && setrlimit(RLIMIT_NOFILE, &more) == 0)
+		return;
+	if (r.rlim_cur < r.rlim_max) {
 		r.rlim_cur = r.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &r);
 	}
@@ -136,7 +151,7 @@ bool live_attach(struct live *l, u32 *attached, live_warn_fn *warn, void *ctx, s
 
 	*attached = 0;
 	if (count_sites(l->unit) > 100)
-		raise_open_files();
+		raise_open_files(count_sites(l->unit));
 	for (u32 i = 0; i < l->unit->progs.n; i++) {
 		const struct uprog *p = &l->unit->progs.v[i];
 		struct attach a = { .l = l, .prog = p, .prog_index = i, .warn = warn, .ctx = ctx };

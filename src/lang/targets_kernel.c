@@ -24,8 +24,26 @@ struct found {
 	/* The same name can be listed more than once, for static functions of several files; the
 	 * kernel places a probe by name, so twice the same name would be twice the same place. */
 	struct hmap seen;
+	/* Name to address, when a pattern may stand for many: a link for many finds names slowly, and
+	 * those of modules not on every kernel. */
+	struct hmap addresses;
 	struct near near;
 };
+
+/* A name that stands for several functions has no address here: the kernel chooses one. */
+static bool note_address(void *ctx, const char *name, const char *module, u64 addr)
+{
+	struct found *f = ctx;
+	u64 *at;
+
+	(void)module;
+	if (hmap_find(&f->addresses, name, strlen(name)))
+		addr = 0;
+	at = arena_new(f->t->arena, u64);
+	*at = addr;
+	hmap_put(&f->addresses, name, strlen(name), at);
+	return true;
+}
 
 static const char *function_rest(struct found *f, const char *name)
 {
@@ -43,6 +61,7 @@ static bool function_add(void *ctx, const char *name, const char *module)
 	struct targets *t = f->t;
 	struct usite site = { .offset = f->offset };
 	u32 known = f->seen.n;
+	void **at;
 
 	if (f->module && strcmp(f->module, *module ? module : "vmlinux") != 0)
 		return true;
@@ -50,6 +69,8 @@ static bool function_add(void *ctx, const char *name, const char *module)
 	if (f->seen.n == known)
 		return true;
 	site.event = arena_strdup(t->arena, name);
+	at = hmap_find(&f->addresses, name, strlen(name));
+	site.address = at ? *(const u64 *)*at : 0;
 	targets_add(t, targets_shared(t), site, function_rest(f, site.event));
 	return true;
 }
@@ -121,11 +142,14 @@ void targets_kprobe(struct targets *t)
 		diag_error(t->diags, targets_loc(t, part), "a kretprobe takes no offset");
 		return;
 	}
+	if (glob_is(str_of(name)) && !f.offset)
+		t->world->ops->symbols(t->world, str_of(name), note_address, &f);
 	if (!t->world->ops->functions(t->world, str_of(name), function_add, &f, &e))
 		targets_failed(t, part, &e);
 	else if (!t->n_added)
 		function_missing(&f, part, name);
 	hmap_free(&f.seen);
+	hmap_free(&f.addresses);
 }
 
 /* ---- fentry, fexit ------------------------------------------------------------------------------ */

@@ -72,6 +72,11 @@ struct world_ops {
 	 * types by its name alone. */
 	bool (*bpf_functions)(struct world *w, bool (*cb)(void *ctx, const struct bpf_function *f),
 			      void *ctx, struct err *e);
+	/* Text symbols of the kernel and its modules by glob, with their addresses; none when they are
+	 * hidden from this user. The names live as long as the world. */
+	void (*symbols)(struct world *w, struct str glob,
+			bool (*cb)(void *ctx, const char *name, const char *module, u64 addr),
+			void *ctx);
 	u64 (*kaddr)(struct world *w, const char *symbol); /* 0: unknown */
 	bool (*cgroupid)(struct world *w, const char *path, u64 *id, struct err *e);
 	/* With at least the `wanted` FEATURE_* asked for. */

@@ -235,15 +235,14 @@ u64 kallsyms_addr(const struct kallsyms *k, const char *name)
 	return 0;
 }
 
-void kallsyms_each(const struct kallsyms *k, struct str glob,
-                   bool (*cb)(void *ctx, const char *name, const char *module), void *ctx)
+void kallsyms_each(const struct kallsyms *k, struct str glob, kallsyms_cb *cb, void *ctx)
 {
 	for (u32 i = 0; i < k->n_syms; i++) {
 		const struct ksym *s = &k->v[i];
 		const char *name = k->text + s->name;
 
 		if (glob_match(glob, str_of(name)) &&
-		    !cb(ctx, name, s->module ? k->text + s->module : ""))
+		    !cb(ctx, name, s->module ? k->text + s->module : "", s->addr))
 			return;
 	}
 }

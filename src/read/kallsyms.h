@@ -19,8 +19,9 @@ void kallsyms_close(struct kallsyms *k);
 const char *kallsyms_name(const struct kallsyms *k, u64 addr, u64 *off, const char **module);
 /* Address of a symbol of any kind (data too), 0 when absent. */
 u64 kallsyms_addr(const struct kallsyms *k, const char *name);
-/* Text symbols whose name matches; module is "" for the kernel itself. */
-void kallsyms_each(const struct kallsyms *k, struct str glob,
-                   bool (*cb)(void *ctx, const char *name, const char *module), void *ctx);
+/* A text symbol; module is "" for the kernel itself. False ends the walk. */
+typedef bool kallsyms_cb(void *ctx, const char *name, const char *module, u64 addr);
+/* Those whose name matches. */
+void kallsyms_each(const struct kallsyms *k, struct str glob, kallsyms_cb *cb, void *ctx);
 
 #endif

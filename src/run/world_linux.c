@@ -140,6 +140,15 @@ static struct kallsyms *symbols(struct world_linux *l, struct err *e)
 	return l->kallsyms;
 }
 
+static void world_symbols(struct world *w, struct str glob, kallsyms_cb *cb, void *ctx)
+{
+	struct err ignored;
+	struct kallsyms *k = symbols(linux_of(w), &ignored);
+
+	if (k)
+		kallsyms_each(k, glob, cb, ctx);
+}
+
 static u64 world_kaddr(struct world *w, const char *symbol)
 {
 	struct err ignored;
@@ -436,6 +445,19 @@ static bool on_btf_function(void *ctx, u32 id, const char *name)
 	return f->cb(f->ctx, name, "");
 }
 
+struct named {
+	function_cb *cb;
+	void *ctx;
+};
+
+static bool on_symbol(void *ctx, const char *name, const char *module, u64 addr)
+{
+	struct named *n = ctx;
+
+	(void)addr;
+	return n->cb(n->ctx, name, module);
+}
+
 /*
  * From the most exact list to the least: what the kernel's own tracer can patch, the functions
  * with types, the symbols. One plain name that BTF has needs no list at all.
@@ -469,7 +491,7 @@ static bool world_functions(struct world *w, struct str glob, function_cb *cb, v
 	}
 	k = symbols(l, e);
 	if (k)
-		kallsyms_each(k, glob, cb, ctx);
+		kallsyms_each(k, glob, on_symbol, &(struct named){ cb, ctx });
 	return k != NULL;
 }
 
@@ -536,6 +558,7 @@ static const struct world_ops ops = {
 	.command_files = world_command_files,
 	.functions = world_functions,
 	.bpf_functions = world_bpf_functions,
+	.symbols = world_symbols,
 	.kaddr = world_kaddr,
 	.cgroupid = world_cgroupid,
 	.features = world_features,

@@ -168,6 +168,7 @@ struct usite {
 	u64 ref_ctr;        /* USDT: file offset of the semaphore, 0 none */
 	const char *event;  /* TRACEPOINT "group:name"; RAWTP name; KPROBE, FENTRY... function;
 			      ITER kind of object */
+	u64 address;        /* KPROBE, KRETPROBE: of the function, when one of many; 0 not known */
 	u64 tracepoint_id;  /* TRACEPOINT: the id of tracefs */
 	u32 btf_id;         /* TPBTF, FENTRY, FEXIT: id of the function (or btf_trace_ typedef) */
 	const char *module; /* ... the module it is of, NULL the kernel itself */

@@ -61,8 +61,9 @@ static void finds_addresses_of_all_kinds(void **state)
 	kallsyms_close(k);
 }
 
-static bool collect(void *ctx, const char *name, const char *module)
+static bool collect(void *ctx, const char *name, const char *module, u64 addr)
 {
+	assert_true(addr);
 	buf_printf(ctx, "%s[%s] ", name, module);
 	return true;
 }

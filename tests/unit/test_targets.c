@@ -287,6 +287,27 @@ static void test_bpf_programs(void **state)
 		check_error(&errors[i]);
 }
 
+/* Many share a link, by their addresses where these are known; one is placed by its name. */
+static void test_kprobe_addresses(void **state)
+{
+	const struct usite *s;
+	struct run r;
+
+	(void)state;
+	setup(&r);
+	expand(&r, "kprobe:* {}");
+	assert_string_equal(sites(&r),
+	                    "kprobe:vfs_open kprobe:vfs_read kprobe:vfs_write kprobe:zram_write");
+	s = r.script.probes->variants.v[0]->sites.v;
+	assert_int_equal(s[0].address, 0xffffffff81001000);
+	assert_int_equal(s[1].address, 0);
+	assert_int_equal(s[2].address, 0);
+	assert_int_equal(s[3].address, 0xffffffffc0001000);
+	expand(&r, "kprobe:vfs_open {}");
+	assert_int_equal(r.script.probes->variants.v[0]->sites.v[0].address, 0);
+	teardown(&r);
+}
+
 static void test_missing_features(void **state)
 {
 	struct run r;
@@ -540,6 +561,7 @@ int main(void)
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_errors_of_kinds),
 		cmocka_unit_test(test_bpf_programs),
+		cmocka_unit_test(test_kprobe_addresses),
 		cmocka_unit_test(test_missing_features),
 		cmocka_unit_test(test_missing_probes),
 		cmocka_unit_test(test_kprobe_otherwise),

@@ -258,7 +258,8 @@ static bool needs_no_filter(const struct gen *g)
 	case ATTACH_UPROBE:
 	case ATTACH_URETPROBE:
 	case ATTACH_USDT: /* a perf event's pid is only where the breakpoint is put first */
-		return w->ops->features(w, FEATURE_UPROBE_MULTI)->uprobe_multi;
+		return !g->cfg->follow_at_once &&
+		       w->ops->features(w, FEATURE_UPROBE_MULTI)->uprobe_multi;
 	case ATTACH_BEGIN:
 	case ATTACH_END:
 	case ATTACH_SOFTWARE:
@@ -613,6 +614,7 @@ static void copy_settings(struct unit *u, const struct script *s, const struct c
 	u->stack_mode = c->stack_mode;
 	u->ring_pages = c->ring_pages;
 	u->poll_ms = c->poll_ms;
+	u->follow_at_once = c->follow_at_once;
 	u->view = c->view ? arena_strdup(&u->arena, c->view) : NULL;
 }
 

@@ -3,7 +3,8 @@
  * Processes that a script looks at besides the one of -p or -c. The kernel binds a user probe to one
  * process, so each further one gets links (or perf events) of its own to the same programs; other
  * probes ask the family map, where programs put it at once. Between a process's start and its links
- * lie 1 to 20 ms, in which its calls are not seen: the kernel's own waiting.
+ * lie 1 to 20 ms, in which its calls are not seen: the kernel's own waiting. With follow_at_once no probe
+ * is bound and all ask the map.
  */
 #include "kern/kern.h"
 
@@ -31,8 +32,9 @@ bool live_follow_sites(struct live *l, s32 pid, u32 prog, const struct usite *si
 {
 	struct usite *own = calloc(n, sizeof(*own));
 	struct uprog copy = l->unit->progs.v[prog];
+	s32 bound = l->unit->follow_at_once ? 0 : pid;
 	struct attach a = {
-		.l = l, .prog = &copy, .prog_index = prog, .warn = no_warning, .follows = pid
+		.l = l, .prog = &copy, .prog_index = prog, .warn = no_warning, .follows = bound
 	};
 	bool ok;
 
@@ -40,7 +42,7 @@ bool live_follow_sites(struct live *l, s32 pid, u32 prog, const struct usite *si
 		abort();
 	memcpy(own, sites, n * sizeof(*own));
 	for (u32 i = 0; i < n; i++)
-		own[i].pid = pid;
+		own[i].pid = bound;
 	copy.sites = own;
 	copy.n_sites = n;
 	ok = attach_uprobe(&a, e);

@@ -61,7 +61,8 @@ struct live_attached live_attached_by(const struct live *l, u32 prog);
  * when it has ended.
  */
 bool live_follow(struct live *l, s32 pid, bool *is_new, struct err *e);
-/* Attaches program `prog` at more sites of files that a followed process has. */
+/* Attaches program `prog` at more sites of files that a followed process has; for all processes where
+ * the unit's own sites are (follow_at_once). */
 bool live_follow_sites(struct live *l, s32 pid, u32 prog, const struct usite *sites, u32 n,
                        struct err *e);
 /* Detaches from those that have ended. */

@@ -161,6 +161,11 @@ static const char *set_cut_mark(struct config *c, const struct value *v)
 	return NULL;
 }
 
+static const char *set_follow(struct config *c, const struct value *v)
+{
+	return set_flag(&c->follow_at_once, v);
+}
+
 static const struct setting settings[] = {
 	{ "max_strlen", set_max_strlen },
 	{ "max_map_keys", set_max_map_keys },
@@ -175,6 +180,7 @@ static const struct setting settings[] = {
 	{ "only_lines", set_only_lines },
 	{ "max_lines", set_max_lines },
 	{ "view", set_view },
+	{ "follow_at_once", set_follow },
 	{ "max_cat_bytes", set_max_cat_bytes },
 	{ "license", set_license },
 	{ "cpp_demangle", set_demangle },

@@ -26,6 +26,7 @@ struct config {
 	const char *only_lines; /* of what printf() prints, that which holds this; NULL all */
 	u32 max_lines;       /* ends after so many of printf(), 0 never */
 	u32 poll_ms;         /* look for records that often; 0: each wakes us */
+	bool follow_at_once; /* user probes are in all processes, so also in one just made */
 	bool helper_errors;  /* -k */
 };
 

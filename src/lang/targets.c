@@ -167,6 +167,11 @@ bool targets_room(const struct targets *t)
 	return t->n_sites < t->config->max_probes;
 }
 
+s32 targets_pid(const struct targets *t)
+{
+	return t->config->follow_at_once ? 0 : t->world->pid;
+}
+
 struct variant *targets_alone(struct targets *t)
 {
 	struct variant *v = arena_new(t->arena, struct variant);

@@ -67,7 +67,7 @@ static void usdt_add(struct usdt *u, const struct usdt_site *s)
 		.path = u->path,
 		.offset = s->offset,
 		.ref_ctr = s->ref_ctr,
-		.pid = t->world->pid,
+		.pid = targets_pid(t),
 	};
 
 	if (s->bad_args && t->n_args_used) {

@@ -179,7 +179,7 @@ static struct variant *variant_for(struct targets *t, const char *path, u64 offs
 /* A place that is no function's start. */
 void targets_place(struct targets *t, const char *path, u64 offset, const char *rest)
 {
-	struct usite site = { .path = path, .offset = offset, .pid = t->world->pid };
+	struct usite site = { .path = path, .offset = offset, .pid = targets_pid(t) };
 
 	targets_add(t, targets_room(t) ? variant_for(t, path, offset) : NULL, site, rest);
 }
@@ -189,7 +189,7 @@ static void uprobe_add(struct uprobe *u, const char *symbol, u64 offset, u64 plu
 {
 	struct targets *t = u->t;
 	struct usite site = {
-		.path = u->path, .offset = offset + plus, .pid = t->world->pid, .size = size
+		.path = u->path, .offset = offset + plus, .pid = targets_pid(t), .size = size
 	};
 	u64 *key = arena_new(t->arena, u64);
 	const char *rest = arena_printf(t->arena, "%s:%s", u->path, symbol);

@@ -331,9 +331,9 @@ static void do_follow(struct events *ev, const struct urecord *r, const u8 *reco
 	if (ev->late)
 		files = late_look(ev->late, (s32)pid, &failed);
 	now = boot_ns();
-	if (is_new || files)
+	if ((is_new && !ev->unit->follow_at_once) || files)
 		sum->longest = MAX(sum->longest, now > when ? now - when : 0);
-	sum->processes += is_new;
+	sum->processes += is_new && !ev->unit->follow_at_once;
 	sum->files += files;
 	sum->failed += failed;
 	if (ev->unwind)

@@ -18,7 +18,7 @@
 
 /* What became of follow(), for the end. */
 struct followed {
-	u64 processes; /* besides the first */
+	u64 processes; /* besides the first, unless they were followed at once */
 	u64 files;     /* that they loaded later and that had places to attach to */
 	u64 failed;    /* processes and programs that could not be attached */
 	u64 longest;   /* nanoseconds from the event that told of one until it was attached */

@@ -197,7 +197,7 @@ static u32 note_files(struct look *k)
 		struct new_file *f = &k->files.v[i];
 
 		n += f->has_site;
-		if (!f->has_site)
+		if (!f->has_site || k->late->unit->follow_at_once)
 			f->is.pid = 0;
 		vec_add(&k->late->arena, &k->late->known, f->is);
 	}

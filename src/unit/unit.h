@@ -258,8 +258,9 @@ struct unit {
 	bool silent_probes;  /* missing_probes = ignore: without a warning */
 	enum stack_mode stack_mode;
 	u32 ring_pages;
-	const char *view; /* the C view behind the script (run/view.h), NULL none */
-	u32 poll_ms;      /* records wake nobody: look for them that often; 0: they do */
+	const char *view;    /* the C view behind the script (run/view.h), NULL none */
+	bool follow_at_once; /* user probes are in all processes and ask for the number themselves */
+	u32 poll_ms;         /* records wake nobody: look for them that often; 0: they do */
 };
 
 struct unit *unit_new(void);

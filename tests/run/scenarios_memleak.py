@@ -77,12 +77,12 @@ def by_function(out, names):
     return sums
 
 
-def watch(context, p, *options, tool=TOOL):
+def watch(context, p, *options, tool=TOOL, env=None):
     """memleak beside a process; ends by SIGINT, so what is left is shown whatever its age."""
     given = [*options] + [w for k, v in (("-o", "0"), ("-T", "100")) if k not in options
                           for w in (k, v)]
     run = Run([context.memtap, "-f", "json", tool, "-p", str(p.pid), *given],
-              env={"MEMTAP_NOTIFY_PROBES_ATTACHED": "1"})
+              env={"MEMTAP_NOTIFY_PROBES_ATTACHED": "1", **(env or {})})
     if not run.wait_for("PROBES_ATTACHED", 30 * context.factor, "out"):
         run.kill()
         raise RuntimeError(shown("never attached", "".join(run.out), "".join(run.err)))
@@ -253,6 +253,23 @@ def test_memleak_follows_forks(context):
         p.stdin.write("\n")
         p.stdin.flush()
     if status != 0:
+        return shown(f"ended with {status}", out, err)
+    return differs({"leak_child": (3500, 7)}, by_function(out, ["leak_child"]), out, err)
+
+
+def test_memleak_follows_forks_at_once(context):
+    """Of a child that begins to leak with its first step, nothing is missed."""
+    if context.in_vm:
+        raise Skip("the other processes of the VM would pay for it")
+    with leaking(context.progs + "/leaks", "wait", "fork") as p:
+        mapped(p, "libc.so.6", context.factor)
+        run = watch(context, p, env={"MEMTAP_FOLLOW_AT_ONCE": "1"})
+        p.stdin.write("\n")
+        go(p, "child")
+        out, err, status = end(run, context)
+        p.stdin.write("\n")
+        p.stdin.flush()
+    if status != 0 or "ms late" in out:
         return shown(f"ended with {status}", out, err)
     return differs({"leak_child": (3500, 7)}, by_function(out, ["leak_child"]), out, err)
 

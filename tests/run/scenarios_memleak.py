@@ -274,6 +274,29 @@ def test_memleak_follows_forks_at_once(context):
     return differs({"leak_child": (3500, 7)}, by_function(out, ["leak_child"]), out, err)
 
 
+def test_memleak_children_that_ended(context):
+    """What they left is shown with -c, as what the command left; with -p it is no longer there."""
+    if context.in_vm:
+        raise Skip("the other processes of the VM would pay for it")
+    run = Run([context.memtap, "-f", "json", TOOL, "-z", "500", "-Z", "500", "--at-once", "-c",
+               context.progs + "/leaks now fork"])
+    out, err, status = run.finish(60 * context.factor)
+    # By its size: a process that lives so shortly may have no names.
+    if status != 0 or [sum(row[k] for row in rows(out)) for k in ("bytes", "count")] != [3500, 7]:
+        return shown(f"ended with {status}", out, err)
+    with leaking(context.progs + "/leaks", "wait", "fork") as p:
+        mapped(p, "libc.so.6", context.factor)
+        run = watch(context, p, "-z", "500", "-Z", "500", "--at-once")
+        p.stdin.write("\n")
+        go(p, "child")
+        p.stdin.write("\n")
+        p.stdin.flush()
+        out, err, status = run.finish(60 * context.factor)
+    if status != 0 or rows(out):
+        return shown(f"ended with {status}", out, err)
+    return None
+
+
 def becomes(context, command):
     """A shell that waits for a line becomes another program, with an allocator of its own, which
     begins to leak once memleak says that it is attached to that. Looked at are functions that call

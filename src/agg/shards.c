@@ -368,6 +368,12 @@ void shards_use(struct shards *s, u64 hash, u64 size, enum shards_use use)
 	}
 }
 
+void shards_clear(struct shards *s)
+{
+	while (s->n)
+		sample_drop(s, s->heap[s->n]);
+}
+
 void shards_stats(const struct shards *s, struct shards_stats *st)
 {
 	*st = (struct shards_stats){ .uses = s->uses,

@@ -46,6 +46,8 @@ u64 shards_threshold(const struct shards *s);
  * are to be passed to shards_skip.
  */
 void shards_use(struct shards *s, u64 hash, u64 size, enum shards_use use);
+/* SHARDS_DROP of all keys. */
+void shards_clear(struct shards *s);
 /* So many counting uses of keys that are not watched. */
 void shards_skip(struct shards *s, u64 uses);
 

@@ -12,7 +12,7 @@
 
 struct cachesize_options {
 	const char *size, *key, *get, *get_key, *evict, *limit, *overhead, *alloc, *svg;
-	const char *command, *format, *output;
+	const char *command, *format, *output, *via;
 	u32 entries, samples, duration, pid;
 	bool json, quiet, verbose, script, help;
 	/* Made of the above: */

@@ -77,6 +77,18 @@ static void store(struct cachesize_server *w, const struct command *c)
 	shards_use(w->sizing->shards, hash_of(w, c), taken(w, c), SHARDS_PUT);
 }
 
+/* Of Redis' databases one may go on; clients mostly have one. */
+static bool empties(const char *verb)
+{
+	static const char *const verbs[] = { "flush_all", "flush", "flushq", "FLUSHALL",
+		                             "FLUSHDB" };
+
+	for (u32 i = 0; i < ARRAY_SIZE(verbs); i++)
+		if (strcmp(verb, verbs[i]) == 0)
+			return true;
+	return false;
+}
+
 static void on_command(void *ctx, const struct command *c, const struct client *from)
 {
 	struct cachesize_server *w = ctx;
@@ -89,6 +101,8 @@ static void on_command(void *ctx, const struct command *c, const struct client *
 		look_up(w, c);
 	else if (effect == STORE)
 		store(w, c);
+	else if (c->op == OP_OTHER && empties(c->verb))
+		shards_clear(w->sizing->shards);
 	else if (effect != NOTHING)
 		shards_use(w->sizing->shards, hash_of(w, c), 0,
 		           effect == DROP ? SHARDS_DROP : SHARDS_PUT);

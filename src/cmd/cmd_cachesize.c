@@ -47,6 +47,8 @@ static const struct opt rows[] = {
 	  "whose rounding (what the process has, else glibc)" },
 	{ 0, "samples", "N", OPT_NUMBER, TO(samples), "keys watched at most (16384)" },
 	{ 0, "svg", "FILE", OPT_TEXT, TO(svg), "draw the hits by size of the cache" },
+	{ 0, "via", "syscalls|ssl", OPT_CHOICE, TO(via),
+	  "how a server is watched: ssl, one that speaks TLS (syscalls)" },
 	{ 'd', "duration", "SECONDS", OPT_NUMBER, TO(duration), "end after so long" },
 	{ 'c', "cmd", "COMMAND", OPT_TEXT, TO(command),
 	  "start COMMAND once all probes are attached, end with it" },
@@ -370,12 +372,17 @@ static int run(const struct cachesize_options *o, const struct buf *script)
 {
 	struct world_linux_options machine = { 0 };
 	struct world *world = world_linux_new(&machine);
+	struct world_option via = { "via", o->via };
 	struct child *child = NULL;
 	struct err e = { 0 };
 	struct job j;
 	int code;
 
 	world->pid = (s32)o->pid;
+	if (o->via) {
+		world->options = &via;
+		world->n_options = 1;
+	}
 	job_init(&j, world);
 	if (!job_packed(&j, "cachesize", str_of(buf_text(script)), &e) ||
 	    (o->command && !(child = child_start(o->command, &e))))
@@ -424,6 +431,10 @@ static bool check(struct cachesize_options *o, const struct opt_rest *rest, stru
 		err_set(e, rest->n ? "one probe, please: '%s' is another" : "no probe is named",
 		        rest->n ? rest->v[1] : "");
 		return err_hint(e, "memtap cachesize 'uprobe:./server:insert' --size arg2");
+	}
+	if (o->via) {
+		err_set(e, "--via is for memcached and redis");
+		return err_hint(e, "a program of your own is watched by the probe that you name");
 	}
 	o->put = rest->v[0];
 	if (!o->size) {

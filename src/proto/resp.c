@@ -142,6 +142,8 @@ static const struct verb verbs[] = {
 	VERB("XLEN", OP_READ, ONE),
 	VERB("XRANGE", OP_READ, ONE),
 	VERB("XREVRANGE", OP_READ, ONE),
+	VERB("FLUSHALL", OP_OTHER, .first = 0),
+	VERB("FLUSHDB", OP_OTHER, .first = 0),
 	/* After these the server talks unasked. */
 	{ .name = "SUBSCRIBE", .op = OP_OTHER, .shape = SHAPE_STREAM },
 	{ .name = "PSUBSCRIBE", .op = OP_OTHER, .shape = SHAPE_STREAM },

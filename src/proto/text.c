@@ -51,7 +51,7 @@ static const struct verb verbs[] = {
 	{ .name = "shutdown", .op = OP_OTHER, .shape = SHAPE_SILENT },
 	{ .name = "watch", .op = OP_OTHER, .shape = SHAPE_STREAM },
 };
-/* What the server does not know either: it says ERROR. */
+/* Whatever else is answered by a line; mostly what the server does not know either: ERROR. */
 static const struct verb unknown = { .name = "other", .op = OP_OTHER, .shape = SHAPE_LINE };
 
 static const struct verb *verb_find(struct str word)
@@ -152,6 +152,15 @@ static void push_key(struct proto *c, struct pending p, struct str line)
 		c->storing = 1;
 }
 
+/* "flush_all SECONDS" does nothing now. */
+static bool is_for_later(const struct verb *verb, struct str line)
+{
+	u64 seconds;
+
+	return strcmp(verb->name, "flush_all") == 0 && conn_number(conn_word(&line), &seconds) &&
+	       seconds;
+}
+
 static void request_line(struct proto *c, struct str line)
 {
 	struct str word = conn_word(&line);
@@ -175,6 +184,8 @@ static void request_line(struct proto *c, struct str line)
 		c->stream = true;
 		break;
 	default:
+		if (is_for_later(p.verb, line))
+			p.verb = &unknown;
 		if (conn_push(c, &p, (struct str){ 0 }) &&
 		    (p.verb->shape == SHAPE_SILENT || is_noreply(line)))
 			conn_unasked(c);

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """memtap cachesize memcached|redis on Debian's servers as they are, against what they say."""
+import contextlib
 import re
+import ssl
 import subprocess
+import tempfile
 
 from run.scenarios import Skip, shown
-from run.scenarios_caches import Server, ended, load, tool
+from run.scenarios_caches import Server, ended, load, talk, tool
 from run.scenarios_cachesize import data_of, fill, hits_at
 
 
@@ -148,7 +151,9 @@ def test_cachesize_servers_ask(context):
     with Talk(context, "memcached") as s:
         for args, said in ((("redis", "-p", str(s.pid)), f"process {s.pid} is a memcached"),
                            (("memcached", "--size", "arg2"), "--size is for a program of your own"),
-                           (("memcached", "--limit", "x"), "'x' is no number of bytes")):
+                           (("memcached", "--limit", "x"), "'x' is no number of bytes"),
+                           (("uprobe:x:y", "--size", "arg2", "--via", "ssl"),
+                            "--via is for memcached and redis")):
             err = refused(*args)
             if said not in err:
                 return f"{args}: {err}"
@@ -164,3 +169,75 @@ def test_cachesize_servers_ask(context):
         if status or not re.search(line, out, re.M):
             return shown(f"status {status}, no line {line}", out, err)
     return None
+
+
+# Two keys, each put in and found; all are thrown out, looked for in vain, and one is put in and
+# found again: seven lookups, of which in a cache of any size three are hits.
+EMPTIED = {
+    "memcached": ((b"set a 0 0 3\r\nxyz\r\nset b 0 0 3\r\nxyz\r\n", b"STORED\r\nSTORED\r\n"),
+                  (b"get a b\r\n", b"VALUE a 0 3\r\nxyz\r\nVALUE b 0 3\r\nxyz\r\nEND\r\n"),
+                  (b"flush_all\r\n", b"OK\r\n"),
+                  (b"get a b\r\nget a b\r\n", b"END\r\nEND\r\n"),
+                  (b"set a 0 0 3\r\nxyz\r\n", b"STORED\r\n"),
+                  (b"flush_all 1000\r\n", b"OK\r\n"),
+                  (b"get a\r\n", b"VALUE a 0 3\r\nxyz\r\nEND\r\n")),
+    "redis": ((b"SET a xyz\r\nSET b xyz\r\n", b"+OK\r\n+OK\r\n"),
+              (b"MGET a b\r\n", b"*2\r\n$3\r\nxyz\r\n$3\r\nxyz\r\n"),
+              (b"FLUSHALL\r\n", b"+OK\r\n"),
+              (b"MGET a b\r\nMGET a b\r\n", b"*2\r\n$-1\r\n$-1\r\n" * 2),
+              (b"SET a xyz\r\n", b"+OK\r\n"),
+              (b"GET a\r\n", b"$3\r\nxyz\r\n")),
+}
+
+
+def as_resp(lines):
+    """Each line, a command for people, as clients send it."""
+    return b"".join(b"*%d\r\n" % len(line.split()) + b"".join(
+        b"$%d\r\n%s\r\n" % (len(word), word) for word in line.split())
+        for line in lines.split(b"\r\n") if line)
+
+
+@contextlib.contextmanager
+def connected(server, tls):
+    with server.connect() as plain:
+        if not tls:
+            yield plain
+            return
+        trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE
+        with trust.wrap_socket(plain) as c:
+            yield c
+
+
+def emptied(context, preset, *options, tls=None):
+    said = EMPTIED[preset]
+    if preset == "redis":
+        said = [(as_resp(lines), answer) for lines, answer in said]
+    with Server(context, {"redis": "redis-server"}.get(preset, preset), tls=tls) as s:
+        def work():
+            with connected(s, tls) as c:
+                talk(c, *said)
+
+        data, _, out, err = watched(context, s, preset, work, *options)
+    problems = wrong_counts(data, (7, 3, 3))
+    if data["curve"]["most"] != round(3 / 7, 4):
+        problems.append(f"curve: {data['curve']}")
+    return shown("\n".join(problems), out, err) if problems else None
+
+
+def test_cachesize_after_flush_all(context):
+    return emptied(context, "memcached")
+
+
+def test_cachesize_after_flushall(context):
+    return emptied(context, "redis")
+
+
+def test_cachesize_ssl_memcached(context):
+    with tempfile.TemporaryDirectory() as d:
+        return emptied(context, "memcached", "--via", "ssl", tls=d)
+
+
+def test_cachesize_ssl_redis(context):
+    with tempfile.TemporaryDirectory() as d:
+        return emptied(context, "redis", "--via", "ssl", tls=d)

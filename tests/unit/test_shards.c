@@ -308,6 +308,34 @@ static void test_uses(void **state)
 	shards_free(NULL);
 }
 
+static void test_clear(void **state)
+{
+	struct shards_options o = { .samples = 64 };
+	struct err e = { 0 };
+	struct shards *s = shards_new(&o, &e);
+	struct shards_stats st;
+	u64 random = 7;
+
+	(void)state;
+	assert_non_null(s);
+	shards_clear(s);
+	for (u32 round = 0; round < 3; round++) {
+		for (u32 i = 0; i < 50; i++)
+			shards_use(s, random_next(&random), 100, SHARDS_PUT);
+		shards_use(s, 5, 100, SHARDS_GET);
+		shards_use(s, 5, 100, SHARDS_GET);
+		shards_clear(s);
+		shards_stats(s, &st);
+		assert_int_equal(st.keys, 0);
+	}
+	/* Of six uses, three were of a key used before and not cleared since. */
+	assert_int_equal(st.uses, 6);
+	assert_float_equal(shards_hits_most(s), 0.5, 1e-9);
+	assert_float_equal(shards_hits(s, 1), 0.5, 1e-9);
+	assert_float_equal(shards_hits_bytes(s, 100), 0.5, 1e-9);
+	shards_free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -318,6 +346,7 @@ int main(void)
 		cmocka_unit_test(test_sinks),
 		cmocka_unit_test(test_skip),
 		cmocka_unit_test(test_uses),
+		cmocka_unit_test(test_clear),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

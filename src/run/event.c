@@ -322,6 +322,8 @@ static void do_follow(struct events *ev, const struct urecord *r, const u8 *reco
 	u32 files = 0, failed = 0;
 	u64 pid, when, now;
 
+	if (unit_map(ev->unit, UMAP_FAMILY) < 0)
+		return; /* all processes are looked at */
 	memcpy(&pid, record + r->args[0].off, sizeof(pid));
 	memcpy(&when, record + r->args[1].off, sizeof(when));
 	if (!live_follow(ev->live, (s32)pid, &is_new, &e)) {

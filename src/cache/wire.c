@@ -32,6 +32,9 @@ struct link {
 	u64 captured, values, keys,
 		events; /* since it was judged last; values: bytes that may be cut */
 	bool heads_only, needs_all;
+	u32 chunk;       /* of a list that comes in several events: the next one, 0 for none */
+	bool list_asked; /* ... whether it is of requests */
+	u64 left;        /* ... and bytes of it that have not come */
 };
 
 #define TABLE (1u << 14)
@@ -51,6 +54,7 @@ struct wire *wire_new(const struct wire_options *o)
 	if (!w)
 		abort();
 	w->o = *o;
+	w->protocol = o->protocol;
 	return w;
 }
 
@@ -171,7 +175,7 @@ static void feed(struct link *l, const struct wire_event *e, const u8 *p, size_t
 
 static void feed_pieces(struct link *l, const struct wire_event *e)
 {
-	u64 left = e->total;
+	u64 left = e->chunk ? l->left : e->total;
 	u32 off = 0;
 
 	while (left && e->n - off >= 8) {
@@ -180,14 +184,28 @@ static void feed_pieces(struct link *l, const struct wire_event *e)
 		memcpy(&length, e->bytes + off, 4);
 		memcpy(&kept, e->bytes + off + 4, 4);
 		off += 8;
-		if (length > left || kept > length || kept > e->n - off)
+		if (kept > length || kept > e->n - off)
 			break;
-		feed(l, e, e->bytes + off, kept, length);
+		length = (u32)MIN(length, left);
+		feed(l, e, e->bytes + off, MIN(kept, length), length);
 		left -= length;
 		off += MIN(ROUND_UP(kept, 8u), e->n - off);
 	}
-	if (left)
+	l->left = left;
+	if (left && !e->more)
 		feed(l, e, e->bytes, 0, left);
+}
+
+/* False when it is not the event that comes next: those behind a lost one are no use. */
+static bool check_chunk(struct link *l, const struct wire_event *e)
+{
+	bool next = e->chunk == l->chunk;
+
+	if (!next)
+		((l->chunk ? l->list_asked : e->asked) ? proto_lose : proto_lose_replies)(l->proto);
+	l->chunk = e->more && (next || !e->chunk) ? e->chunk + 1 : 0;
+	l->list_asked = e->asked;
+	return next || !e->chunk;
 }
 
 /* Did this piece start where the last one ended? The end of what a client sends takes a number, too,
@@ -203,6 +221,14 @@ static void check_place(struct wire *w, struct link *l, const struct wire_event 
 	}
 	l->placed[e->asked] = e->placed;
 	l->at[e->asked] = e->at;
+}
+
+static void take(struct link *l, const struct wire_event *e)
+{
+	if (e->pieces)
+		feed_pieces(l, e);
+	else
+		feed(l, e, e->bytes, MIN(e->n, e->total), e->total);
 }
 
 static void set_heads_only(struct wire *w, struct link *l, bool yes)
@@ -244,11 +270,10 @@ void wire_event(struct wire *w, const struct wire_event *e)
 	if (!l)
 		l = add(w, e);
 	l->events++;
-	check_place(w, l, e);
-	if (e->pieces)
-		feed_pieces(l, e);
-	else
-		feed(l, e, e->bytes, MIN(e->n, e->total), e->total);
+	if (!e->chunk)
+		check_place(w, l, e);
+	if (check_chunk(l, e))
+		take(l, e);
 	if (proto_protocol(l->proto) != PROTOCOL_AUTO)
 		w->protocol = proto_protocol(l->proto);
 	judge(w, l, take_losses(w, l));

@@ -21,6 +21,10 @@ struct wire_event {
 	u64 conn;    /* which connection: never that of another that is open */
 	bool asked;  /* read by the server; else written */
 	bool pieces; /* `bytes` is a list of pieces, see wire.c */
+	/* Pieces only: their list came in several events, of which this is number `chunk`; all have the
+	 * `at` and `total` of the whole. */
+	u32 chunk;
+	bool more;   /* another one follows */
 	bool placed; /* `at` is known */
 	u32 at;      /* place in the stream behind the last byte, modulo 2^32 */
 	u64 time;    /* nanoseconds */

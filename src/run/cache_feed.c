@@ -17,7 +17,9 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "cache/item.h"
 
+#define TAKEN_STEP (1u << 20)
 #define LOOK_EVERY 50000000ull /* ns between two looks for a server that is gone */
 
 enum {
@@ -35,11 +37,15 @@ enum {
 	ITEM,
 	KEY,
 	FOUND,
+	CHUNK,
+	MORE,
+	SENT,
 };
 
-static const char *const field_names[FEED_FIELDS] = { "asked",   "pieces", "conn", "at",   "time",
-	                                              "total",   "family", "port", "from", "bytes",
-	                                              "command", "item",   "key",  "found" };
+static const char *const field_names[FEED_FIELDS] = { "asked",   "pieces", "conn", "at",    "time",
+	                                              "total",   "family", "port", "from",  "bytes",
+	                                              "command", "item",   "key",  "found", "chunk",
+	                                              "more",    "sent" };
 
 static void on_command(void *ctx, const struct command *c, const struct client *from)
 {
@@ -60,6 +66,23 @@ static void on_heads_only(void *ctx, u64 conn, bool yes)
 		view_map_delete(&f->of, "@heads_only", &conn);
 }
 
+/* Redis' answers may begin anywhere in the pieces of a writev. */
+static void want_whole(struct cache_feed *f)
+{
+	u64 yes = 1;
+
+	if (!f->whole && wire_protocol(f->wire) == PROTOCOL_RESP)
+		f->whole = view_map_set(&f->of, "@whole", NULL, &yes);
+}
+
+/* Of a program by another name, its connections tell. */
+static enum protocol protocol_of(const struct server *s)
+{
+	const struct item_kind *kind = item_of(s->name);
+
+	return kind && kind == item_find("redis") ? PROTOCOL_RESP : PROTOCOL_AUTO;
+}
+
 bool cache_feed_open(struct cache_feed *f, const struct view_of *v, u32 pid,
                      cache_command_cb *command, void *ctx, struct err *e)
 {
@@ -74,7 +97,9 @@ bool cache_feed_open(struct cache_feed *f, const struct view_of *v, u32 pid,
 	if (f->fd < 0)
 		return err_sys(e, errno, "can not watch process %u", pid);
 	probed_read(&f->arena, v->unit, &f->probed);
+	o.protocol = protocol_of(&f->server);
 	f->wire = wire_new(&o);
+	want_whole(f);
 	return true;
 }
 
@@ -130,6 +155,15 @@ static void read_client(const struct feed_record *k, const u8 *bytes, struct cli
 		memcpy(c->address, bytes + from->off + 8, 16);
 }
 
+/* The probes leave out answers when too much was sent that is not taken. */
+static void tell_taken(struct cache_feed *f, u64 sent)
+{
+	if (sent - f->taken < TAKEN_STEP)
+		return;
+	f->taken = sent;
+	view_map_set(&f->of, "@taken", NULL, &sent);
+}
+
 static void take_bytes(struct cache_feed *f, const struct feed_record *k, const u8 *bytes)
 {
 	struct wire_event e = { 0 };
@@ -140,11 +174,15 @@ static void take_bytes(struct cache_feed *f, const struct feed_record *k, const 
 	e.at = (u32)word(k, AT, bytes);
 	e.time = word(k, TIME, bytes);
 	e.total = word(k, TOTAL, bytes);
+	e.chunk = (u32)word(k, CHUNK, bytes);
+	e.more = word(k, MORE, bytes);
 	read_client(k, bytes, &e.from);
 	e.placed = k->fields[AT] && (e.from.family == AF_INET || e.from.family == AF_INET6);
 	e.bytes = bytes + k->fields[BYTES]->off + 8;
 	e.n = (u32)word(k, BYTES, bytes);
 	wire_event(f->wire, &e);
+	want_whole(f);
+	tell_taken(f, word(k, SENT, bytes));
 }
 
 /* The item that a probe of memcached tells the size of: with a line's end behind the value, -1 for

@@ -4,7 +4,8 @@
  * follows the server when it is started again.
  *
  * A script's records are known by the names of their fields (see tools/lib/capture.bt):
- *   asked, pieces, conn, at, time, total, family, port, from, bytes   what one call moved
+ *   sent, asked, pieces, conn, at, time, total, chunk, more, family, port, from, bytes
+ *                                                                     what one call moved
  *   command, item, time, family, port, from, key                      a command, by a static probe:
  *                                                                     `command` is the probe
  *   found, time, key                                                  the server looked for a key
@@ -17,7 +18,7 @@
 #include "run/servers.h"
 #include "run/view.h"
 
-#define FEED_FIELDS 14u
+#define FEED_FIELDS 17u
 
 /* Where the fields of one kind of record are. */
 struct feed_record {
@@ -35,6 +36,8 @@ struct cache_feed {
 	struct arena arena;
 	struct server server;
 	struct probed probed; /* the files that probes are in, when it is not system calls */
+	u64 taken;            /* bytes sent so far, as the probes know them to be taken */
+	bool whole;           /* the probes know that all bytes of answers are wanted */
 	int fd;     /* readable when the server has ended; -1: it has, and is looked for */
 	u64 lost;   /* events lost, by the last count */
 	u64 look;   /* CLOCK_MONOTONIC nanoseconds at which to look for it again */

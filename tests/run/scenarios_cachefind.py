@@ -82,7 +82,7 @@ def test_mctop_finds_the_servers(context):
             with Server(context, "redis-server", apart=apart) as b:
                 two = run_in(apart, context, "mctop")
     name = re.search(r"^[\d:]+ memcached (\d+): 0 calls/s", one.stdout, re.M)
-    if one.returncode or not name or one.stderr != "Attached 2 probes\n":
+    if one.returncode or not name or one.stderr != "Attached 3 probes\n":
         return shown(f"one: status {one.returncode}", one.stdout, one.stderr)
     if redis.returncode != 1 or "no redis server listens here" not in redis.stderr:
         return shown(f"of one kind: status {redis.returncode}", redis.stdout, redis.stderr)

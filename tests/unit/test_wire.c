@@ -241,6 +241,49 @@ static void sockets_without_places(void **state)
 	assert_told(&s, w, "2:get a? 2:get b- ");
 }
 
+/* A list that came in three events, of which each has the place and the length of the whole. */
+static void chunk(struct wire *w, u32 number, bool more, const char *text)
+{
+	u8 bytes[64] = { (u8)strlen(text), 0, 0, 0, (u8)strlen(text) };
+	struct wire_event e = { .conn = 1,
+		                .pieces = true,
+		                .chunk = number,
+		                .more = more,
+		                .total = 37,
+		                .bytes = bytes,
+		                .n = (u32)(8 + strlen(text)),
+		                .from = { .port = 1 } };
+
+	memcpy(bytes + 8, text, strlen(text));
+	wire_event(w, &e);
+}
+
+static void lists_in_several_events(void **state)
+{
+	struct seen s;
+	struct wire *w = make(&s);
+
+	(void)state;
+	moved(w, 1, true, "get a b c\r\n");
+	chunk(w, 0, true, "VALUE a 0 1\r\nx\r\n");
+	chunk(w, 1, true, "VALUE c 0 1\r\nx\r\n");
+	chunk(w, 2, false, "END\r\n");
+	assert_int_equal(unseen(w), 0);
+	moved(w, 1, true, "get a b\r\n");
+	chunk(w, 0, true, "VALUE a 0 1\r\nx\r\n");
+	chunk(w, 2, false, "END\r\n"); /* number 1 was lost */
+	assert_int_equal(unseen(w), 1);
+	moved(w, 1, true, "get d\r\n");
+	chunk(w, 0, true, "VALUE d 0 1\r\nx\r\n"); /* the others were lost */
+	moved(w, 1, true, "get e\r\n");
+	moved(w, 1, false, "END\r\n");
+	moved(w, 1, true, "get f\r\n");
+	moved(w, 1, false, "END\r\n");
+	assert_int_equal(lost(w), 0);
+	assert_told(&s, w,
+	            "1:get a+ 1:get b- 1:get c+ 1:get a+ 1:get b? 1:get d+ 1:get e- 1:get f- ");
+}
+
 static void silent_ones_go_first(void **state)
 {
 	struct seen s;
@@ -369,6 +412,7 @@ int main(void)
 		cmocka_unit_test(broken_pieces),
 		cmocka_unit_test(a_gap_is_seen),
 		cmocka_unit_test(sockets_without_places),
+		cmocka_unit_test(lists_in_several_events),
 		cmocka_unit_test(silent_ones_go_first),
 		cmocka_unit_test(values_are_not_wanted),
 		cmocka_unit_test(freed_it_calls_nobody),

@@ -97,6 +97,9 @@ READY := $(if $(SETUP),setup)
 ifndef SAN
 SMALL := $(filter src/cmd/% src/ui/%,$(SRC))
 SMALL := $(filter-out src/cmd/c_% src/cmd/cmd_btf_%,$(SMALL))
+# So does attaching, where the kernel takes the time, and finding what a script names.
+SMALL += $(filter src/kern/attach_% src/kern/kern_attach.c src/kern/features.c,$(SRC))
+SMALL += $(filter src/lang/targets_% src/run/world_linux.c,$(SRC))
 $(SMALL:src/%.c=$(BUILD)/obj/%.o): OPT += -Os
 endif
 

@@ -9,7 +9,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 static attach_fn *const attach_fns[] = {
@@ -97,31 +96,6 @@ bool attach_halving(struct attach *a, const u32 *sites, u32 n, attach_many_fn *f
 	       attach_halving(a, sites + n / 2, n - n / 2, fn, e);
 }
 
-/* Two descriptors a site and CPU can be more than the usual soft limit of 1024, and thousands of
- * sites more than the hard one, which root may raise. */
-static void raise_open_files(u32 n_sites)
-{
-	struct rlimit r, more = { 1024 + 4 * (rlim_t)n_sites, 1024 + 4 * (rlim_t)n_sites };
-
-	if (getrlimit(RLIMIT_NOFILE, &r) < 0)
-		return;
-	if (r.rlim_max < more.rlim_max && setrlimit(RLIMIT_NOFILE, &more) == 0)
-		return;
-	if (r.rlim_cur < r.rlim_max) {
-		r.rlim_cur = r.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &r);
-	}
-}
-
-static u32 count_sites(const struct unit *u)
-{
-	u32 n = 0;
-
-	for (u32 i = 0; i < u->progs.n; i++)
-		n += u->progs.v[i].n_sites;
-	return n;
-}
-
 static void count_failed(struct attach *a)
 {
 	char text[64];
@@ -150,8 +124,6 @@ bool live_attach(struct live *l, u32 *attached, live_warn_fn *warn, void *ctx, s
 	u32 refused = 0;
 
 	*attached = 0;
-	if (count_sites(l->unit) > 100)
-		raise_open_files(count_sites(l->unit));
 	for (u32 i = 0; i < l->unit->progs.n; i++) {
 		const struct uprog *p = &l->unit->progs.v[i];
 		struct attach a = { .l = l, .prog = p, .prog_index = i, .warn = warn, .ctx = ctx };

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -99,12 +100,40 @@ static int libbpf_says(enum libbpf_print_level level, const char *fmt, va_list a
 	return 0;
 }
 
+/* Sites that may have a program and a link of their own. */
+static u32 count_sites(const struct unit *u)
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i < u->progs.n; i++)
+		n += u->progs.v[i].n_sites;
+	return n;
+}
+
+/* A site's descriptors on each CPU can be more than the usual soft limit of 1024, and those of
+ * thousands more than the hard one, which root may raise. */
+static void raise_open_files(const struct unit *u)
+{
+	rlim_t want = 256 + 4 * (rlim_t)count_sites(u);
+	struct rlimit r, more = { want, want };
+
+	if (getrlimit(RLIMIT_NOFILE, &r) < 0 || r.rlim_cur >= want)
+		return;
+	if (r.rlim_max < want && setrlimit(RLIMIT_NOFILE, &more) == 0)
+		return;
+	if (r.rlim_cur < r.rlim_max) {
+		r.rlim_cur = r.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &r);
+	}
+}
+
 struct live *live_load(const struct unit *u, const struct live_options *o, struct err *e)
 {
 	struct live *l;
 
 	libbpf_sink = o->libbpf_log;
 	libbpf_set_print(libbpf_sink ? libbpf_says : NULL);
+	raise_open_files(u);
 	l = live_new(u, o);
 	if (!load_all(l, o, e)) {
 		live_free(l);

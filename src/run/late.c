@@ -172,7 +172,7 @@ static struct probe *expand(struct look *k, struct world *w)
 	return parse_script(s, &d) && targets_expand(s, &c, w, &d) ? s->probes : NULL;
 }
 
-static void attach(struct look *k, u32 prog, const struct variant *v, u32 *failed)
+static void attach(struct look *k, u32 prog, struct variant *v, u32 *failed)
 {
 	struct err e = { 0 };
 
@@ -181,6 +181,8 @@ static void attach(struct look *k, u32 prog, const struct variant *v, u32 *faile
 
 		if (f)
 			f->has_site = true;
+		/* Its own name is not among the unit's. */
+		v->sites.v[i].cookie = k->late->unit->progs.v[prog].sites[0].cookie;
 	}
 	/* A process that has ended meanwhile needs no probes. */
 	if (v->sites.n &&

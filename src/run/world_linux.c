@@ -53,6 +53,8 @@ struct world_linux {
 	VEC(struct dwarf_file *) dwarf_list;
 	VEC(struct elf *) elf_list;
 	struct features features;
+	struct buf functions; /* available_filter_functions as read */
+	bool has_functions;
 };
 
 static struct world_linux *linux_of(struct world *w)
@@ -392,10 +394,9 @@ static bool world_process_files(struct world *w, s32 pid, bool (*cb)(void *ctx, 
 typedef bool function_cb(void *ctx, const char *name, const char *module);
 
 /* Lines "name" and "name [module]" of available_filter_functions. */
-static void each_filter_line(struct world_linux *l, const struct buf *b, struct str glob,
-                             function_cb *cb, void *ctx)
+static void each_filter_line(struct world_linux *l, struct str glob, function_cb *cb, void *ctx)
 {
-	struct str rest = { buf_text(b), (u32)b->n };
+	struct str rest = { buf_text(&l->functions), (u32)l->functions.n };
 
 	while (rest.p && rest.n) {
 		struct str line = str_cut(rest, '\n', &rest), module;
@@ -413,23 +414,30 @@ static void each_filter_line(struct world_linux *l, const struct buf *b, struct 
 	}
 }
 
-static bool filter_functions(struct world_linux *l, struct str glob, function_cb *cb, void *ctx,
-                             struct err *e)
+/* The list is 2 MB that the kernel writes anew for each reader: it is kept. */
+static bool need_functions(struct world_linux *l, struct err *e)
 {
 	const char *path = l->o.functions;
-	struct buf b = { 0 };
-	bool ok;
 
+	if (l->has_functions)
+		return true;
 	if (!path) {
 		if (!need_tracefs(l, e))
 			return false;
 		path = arena_printf(&l->arena, "%s/available_filter_functions", l->tracefs.dir);
 	}
-	ok = file_read(path, &b, FUNCTIONS_MAX, e);
-	if (ok)
-		each_filter_line(l, &b, glob, cb, ctx);
-	buf_free(&b);
-	return ok;
+	buf_reset(&l->functions);
+	l->has_functions = file_read(path, &l->functions, FUNCTIONS_MAX, e);
+	return l->has_functions;
+}
+
+static bool filter_functions(struct world_linux *l, struct str glob, function_cb *cb, void *ctx,
+                             struct err *e)
+{
+	if (!need_functions(l, e))
+		return false;
+	each_filter_line(l, glob, cb, ctx);
+	return true;
 }
 
 struct btf_functions {
@@ -655,6 +663,7 @@ void world_linux_free(struct world *w)
 	hmap_free(&l->elfs);
 	hmap_free(&l->paths);
 	hmap_free(&l->dwarfs);
+	buf_free(&l->functions);
 	arena_free(&l->arena);
 	free(l);
 }

@@ -20,6 +20,12 @@ static bool is_return(const struct uprog *p)
 	return p->kind == ATTACH_URETPROBE;
 }
 
+/* The file that is opened. */
+static const char *site_file(const struct usite *s)
+{
+	return s->zip ? s->zip : s->path;
+}
+
 static bool uprobe_error(const struct usite *s, int code, struct err *e)
 {
 	switch (code) {
@@ -27,7 +33,7 @@ static bool uprobe_error(const struct usite *s, int code, struct err *e)
 	case EACCES:
 		return sys_refused(e, code, "the kernel does not let this user place user probes");
 	case ENOENT:
-		return err_set(e, "there is no file %s", s->path);
+		return err_set(e, "there is no file %s", site_file(s));
 	case ESRCH:
 		return err_set(e, "there is no process %d", s->pid);
 	case ENOTSUP:
@@ -35,14 +41,15 @@ static bool uprobe_error(const struct usite *s, int code, struct err *e)
 	case EIO:
 		return err_set(e,
 		               "the kernel can not put a probe on the instruction at 0x%llx of %s",
-		               (unsigned long long)s->offset, s->path);
+		               (unsigned long long)s->offset, site_file(s));
 	case EINVAL:
 		return err_set(e, "offset 0x%llx of %s is no place for a probe",
-		               (unsigned long long)s->offset, s->path);
+		               (unsigned long long)s->offset, site_file(s));
 	case EBADF:
-		return err_set(e, "%s is not a regular file", s->path);
+		return err_set(e, "%s is not a regular file", site_file(s));
 	default:
-		return err_sys(e, code, "%s at 0x%llx", s->path, (unsigned long long)s->offset);
+		return err_sys(e, code, "%s at 0x%llx", site_file(s),
+		               (unsigned long long)s->offset);
 	}
 }
 
@@ -53,7 +60,7 @@ static bool link_many(struct attach *a, const u32 *sites, u32 n, struct err *e)
 	const struct usite *first = &a->prog->sites[sites[0]];
 	u64 *words = calloc(n, 3 * sizeof(u64));
 	u64 *offsets = words, *ref_ctrs = words + n, *cookies = words + 2 * n;
-	struct sys_uprobe_multi m = { .path = first->path,
+	struct sys_uprobe_multi m = { .path = site_file(first),
 		                      .offsets = offsets,
 		                      .cookies = cookies,
 		                      .n = n,
@@ -123,7 +130,7 @@ static bool attach_one(struct attach *a, u32 site, struct err *e)
 		.size = sizeof(attr),
 		.type = (u32)a->l->uprobe_type,
 		.config = s->ref_ctr << REF_CTR_SHIFT | is_return(a->prog),
-		.uprobe_path = (uintptr_t)s->path,
+		.uprobe_path = (uintptr_t)site_file(s),
 		.probe_offset = s->offset,
 	};
 	s32 pid = s->pid > 0 ? s->pid : -1;

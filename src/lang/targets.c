@@ -623,6 +623,7 @@ bool targets_expand(struct script *s, const struct config *c, struct world *w, s
 	check_limit(&t, over);
 	if (d->n_errors == errors && !w->exact_sites && !w->only_checks)
 		targets_site(&t);
+	targets_archives(&t);
 	found = t.n_sites > 0 || t.n_unchecked > 0;
 	if (!found && d->n_errors == errors)
 		diag_error(d, s->probes ? s->probes->loc : (struct loc){ 0, 0 },

@@ -116,6 +116,8 @@ bool targets_number(struct targets *t, u32 i, u64 *n);
 bool targets_reads_registers(struct probe *p);
 /* Moves probes on functions to instructions that cost less. After all is expanded. */
 void targets_site(struct targets *t);
+/* Makes offsets in files that lie in archives offsets in the archives. After targets_site. */
+void targets_archives(struct targets *t);
 
 /* uprobe:PATH@FILE:LINE[:COLUMN] */
 bool targets_is_line(const struct targets *t);

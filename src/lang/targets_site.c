@@ -215,3 +215,27 @@ void targets_site(struct targets *t)
 	each_site(t, ATTACH_UPROBE, add_path, &paths);
 	hmap_free(&paths);
 }
+
+/* ---- archives ------------------------------------------------------------------------------- */
+
+static void to_archive(struct targets *t, struct probe *p, struct usite *s, void *ctx)
+{
+	const char *member = elf_in_archive(s->path);
+	struct err ignored;
+	struct elf *f = member ? t->world->ops->elf(t->world, s->path, &ignored) : NULL;
+
+	(void)p;
+	(void)ctx;
+	if (!f)
+		return;
+	s->zip = arena_strndup(t->arena, s->path, (size_t)(member - s->path));
+	s->offset += elf_base(f);
+	s->ref_ctr += s->ref_ctr ? elf_base(f) : 0;
+}
+
+void targets_archives(struct targets *t)
+{
+	each_site(t, ATTACH_UPROBE, to_archive, NULL);
+	each_site(t, ATTACH_URETPROBE, to_archive, NULL);
+	each_site(t, ATTACH_USDT, to_archive, NULL);
+}

@@ -17,9 +17,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "base/file.h"
+#include "read/zip.h"
 
 #define UNPACKED_MAX (256u << 20) /* bytes of a compressed section */
 #define ZLIB_RATIO   1100u        /* no stream unpacks to more (zlib's manual: 1032) */
@@ -29,6 +31,7 @@ struct elf {
 	const char *path;
 	struct file_map map; /* n is 0 when the memory is borrowed */
 	Elf *elf;
+	u64 base; /* where it starts in its file: above 0 in an archive */
 	u16 type; /* ET_* */
 	VEC(struct elf_segment) segments;
 };
@@ -133,11 +136,34 @@ struct elf *elf_open_memory(const void *p, size_t n, const char *path, struct er
 	return NULL;
 }
 
+const char *elf_in_archive(const char *path)
+{
+	const char *mark = strstr(path, ZIP_SEPARATOR);
+
+	/* A directory's name may end in '!' too. */
+	return mark && access(path, F_OK) != 0 ? mark : NULL;
+}
+
+static bool open_in_archive(struct elf *f, const char *mark, struct err *e)
+{
+	const char *archive = arena_strndup(&f->arena, f->path, (size_t)(mark - f->path));
+	size_t off, size;
+
+	if (!file_map(archive, &f->map, e))
+		return false;
+	if (!zip_find(f->map.p, f->map.n, str_of(mark + strlen(ZIP_SEPARATOR)), &off, &size, e))
+		return err_wrap(e, "%s", archive);
+	f->base = off;
+	return start(f, f->map.p + off, size, e);
+}
+
 struct elf *elf_open(const char *path, struct err *e)
 {
 	struct elf *f = elf_new(path);
+	const char *mark = elf_in_archive(f->path);
 
-	if (file_map(path, &f->map, e) && start(f, f->map.p, f->map.n, e))
+	if (mark ? open_in_archive(f, mark, e)
+	         : file_map(path, &f->map, e) && start(f, f->map.p, f->map.n, e))
 		return f;
 	elf_close(f);
 	return NULL;
@@ -156,6 +182,11 @@ void elf_close(struct elf *f)
 const char *elf_path(const struct elf *f)
 {
 	return f->path;
+}
+
+u64 elf_base(const struct elf *f)
+{
+	return f->base;
 }
 
 bool elf_is_pie(const struct elf *f)

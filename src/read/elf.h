@@ -23,12 +23,17 @@ struct elf_sym {
 	bool is_func;
 };
 
-/* NULL and *e for a missing, truncated or foreign file. */
+/* NULL and *e for a missing, truncated or foreign file. "archive!/member" is a file that is stored in a
+ * zip archive. */
 struct elf *elf_open(const char *path, struct err *e);
 /* Borrows the memory; `path` is only the name used in messages. */
 struct elf *elf_open_memory(const void *p, size_t n, const char *path, struct err *e);
 void elf_close(struct elf *f);
 const char *elf_path(const struct elf *f);
+/* The "!/member" of a path into an archive, NULL in other paths. */
+const char *elf_in_archive(const char *path);
+/* Bytes of the archive before it, 0 outside of archives: offsets count from there. */
+u64 elf_base(const struct elf *f);
 
 /* All defined symbols of .symtab, then .dynsym (duplicates possible); cb false stops. */
 void elf_each(struct elf *f, bool (*cb)(void *ctx, const struct elf_sym *s), void *ctx);

@@ -357,11 +357,17 @@ static const char *world_resolve(struct world *w, const char *name, struct err *
 	void **known = hmap_find(&l->paths, name, strlen(name));
 	const char *path, *key;
 
+	const char *member = elf_in_archive(name), *file = name;
+
 	if (known)
 		return *known;
-	path = process_resolve(&l->resolver, w->pid, name, e);
+	if (member)
+		file = arena_strndup(&l->arena, name, (size_t)(member - name));
+	path = process_resolve(&l->resolver, w->pid, file, e);
 	if (!path)
 		return NULL;
+	if (member)
+		path = arena_printf(&l->arena, "%s%s", path, member);
 	key = arena_strdup(&l->arena, name);
 	hmap_put(&l->paths, key, strlen(key), (void *)path);
 	return path;

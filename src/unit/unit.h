@@ -160,6 +160,7 @@ enum attach_kind {
 struct usite {
 	const char *name;   /* full probe name as printed by `probe` */
 	const char *path;   /* UPROBE, URETPROBE, USDT: file to open; ITER: where to pin, or NULL */
+	const char *zip;    /* ... the archive it lies in, which is opened then, else NULL */
 	u64 offset;         /* ... file offset of the instruction; KPROBE: offset in the function,
 			      without event: the address; WATCHPOINT: address */
 	u64 size;           /* UPROBE on a function by its name: its bytes, else 0 */

@@ -83,8 +83,9 @@ static bool is_known(u8 opcode)
 	return opcode < ARRAY_SIZE(opcodes) && opcodes[opcode].verb.name;
 }
 
-static bool starts(const char *p, size_t n)
+static bool starts(const char *p, size_t n, bool sure)
 {
+	(void)sure;
 	return n > 1 && (u8)p[0] == 0x80 && is_known((u8)p[1]);
 }
 

@@ -236,6 +236,13 @@ void conn_deafen(struct proto *c)
 	feed_reset(&c->out);
 }
 
+void conn_stream(struct proto *c)
+{
+	conn_deafen(c);
+	c->deaf = false;
+	c->stream = true;
+}
+
 void conn_lose(struct proto *c)
 {
 	conn_deafen(c);
@@ -262,9 +269,9 @@ static bool find_start(struct proto *c, const char *p, size_t n)
 	static const enum protocol order[] = { PROTOCOL_BINARY, PROTOCOL_RESP, PROTOCOL_TEXT };
 
 	if (c->told != PROTOCOL_AUTO)
-		return parsers[c->told]->starts(p, n);
+		return parsers[c->told]->starts(p, n, true);
 	for (u32 i = 0; i < ARRAY_SIZE(order); i++) {
-		if (parsers[order[i]]->starts(p, n)) {
+		if (parsers[order[i]]->starts(p, n, c->protocol == order[i])) {
 			c->protocol = order[i];
 			return true;
 		}

@@ -28,6 +28,8 @@ enum verb_shape {
 	SHAPE_STREAM,     /* anything; from here on the server talks unasked */
 	SHAPE_PACKET,     /* binary protocol */
 	SHAPE_ARGS,       /* RESP: keys at first, first + step, ... up to last */
+	SHAPE_SUBSCRIBE, /* RESP3: answered by a push; RESP2: from here on the server talks unasked */
+	SHAPE_UNSUBSCRIBE, /* RESP3: answered by a push */
 };
 
 struct verb {
@@ -76,6 +78,7 @@ struct resp_reply {
 	u32 depth;            /* open arrays */
 	u64 left[RESP_DEPTH]; /* elements to come in each of them */
 	bool unasked;         /* a push or attributes: it answers nothing */
+	bool kind;            /* what comes next says which kind of push it is */
 	bool by_key;          /* the outermost array answers key by key */
 	bool by_key_done;     /* ... and has answered the last one */
 };
@@ -121,6 +124,8 @@ void conn_settle_quiet(struct proto *c);
 void conn_answer_all(struct proto *c, enum outcome outcome);
 /* The youngest of the queue was asked without wanting an answer: tells and forgets it. */
 void conn_unasked(struct proto *c);
+/* From here on the server talks unasked. */
+void conn_stream(struct proto *c);
 /* The place in the replies is lost: what waits is told without an answer. */
 void conn_deafen(struct proto *c);
 /* The place in the requests is lost, and with it that in the replies. */
@@ -137,8 +142,9 @@ bool conn_number(struct str s, u64 *v);
 struct parser {
 	size_t (*request)(struct proto *c, const char *p, size_t n);
 	size_t (*reply)(struct proto *c, const char *p, size_t n);
-	/* Can a request begin with these bytes? Looks at no more than the first word. */
-	bool (*starts)(const char *p, size_t n);
+	/* Can a request begin with these bytes? Looks at no more than the first word. `sure`: the
+	 * connection speaks this protocol. */
+	bool (*starts)(const char *p, size_t n, bool sure);
 	/* What a quiet command was told when no answer came. */
 	enum outcome (*untold)(const struct pending *p);
 };

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * RESP2 and RESP3, the protocol of Redis and its relatives ("Redis serialization protocol
- * specification"). A request is an array of strings, rarely a line of words; a reply is one value,
- * which may be an array of values. Replies come in the order of the requests, pushes (>) between
- * them answer nothing.
+ * specification"). A request is an array of strings, or a line of words as typed by hand; a reply is
+ * one value, which may be an array of values. Replies come in the order of the requests, pushes (>)
+ * between them answer nothing, but for those that RESP3 has in place of an answer to SUBSCRIBE.
  *
  * The idea: a request is taken argument by argument, so that a long value is passed over by its
  * length and only keys are looked at. Which arguments are keys, verbs say (a table; the numbers
  * are those that COMMAND INFO gives). The reply to MGET answers key by key, all others at once.
  *
  * Does not know what happened inside MULTI: commands are told as they are queued, without outcome.
+ * Streamed strings and arrays, which Redis does not send, are not understood.
  */
+#include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "proto/conn.h"
@@ -144,10 +147,13 @@ static const struct verb verbs[] = {
 	VERB("XREVRANGE", OP_READ, ONE),
 	VERB("FLUSHALL", OP_OTHER, .first = 0),
 	VERB("FLUSHDB", OP_OTHER, .first = 0),
+	{ .name = "SUBSCRIBE", .op = OP_OTHER, .shape = SHAPE_SUBSCRIBE },
+	{ .name = "PSUBSCRIBE", .op = OP_OTHER, .shape = SHAPE_SUBSCRIBE },
+	{ .name = "SSUBSCRIBE", .op = OP_OTHER, .shape = SHAPE_SUBSCRIBE },
+	{ .name = "UNSUBSCRIBE", .op = OP_OTHER, .shape = SHAPE_UNSUBSCRIBE },
+	{ .name = "PUNSUBSCRIBE", .op = OP_OTHER, .shape = SHAPE_UNSUBSCRIBE },
+	{ .name = "SUNSUBSCRIBE", .op = OP_OTHER, .shape = SHAPE_UNSUBSCRIBE },
 	/* After these the server talks unasked. */
-	{ .name = "SUBSCRIBE", .op = OP_OTHER, .shape = SHAPE_STREAM },
-	{ .name = "PSUBSCRIBE", .op = OP_OTHER, .shape = SHAPE_STREAM },
-	{ .name = "SSUBSCRIBE", .op = OP_OTHER, .shape = SHAPE_STREAM },
 	{ .name = "MONITOR", .op = OP_OTHER, .shape = SHAPE_STREAM },
 	{ .name = "SYNC", .op = OP_OTHER, .shape = SHAPE_STREAM },
 	{ .name = "PSYNC", .op = OP_OTHER, .shape = SHAPE_STREAM },
@@ -167,9 +173,37 @@ static const struct verb *verb_find(struct str word)
 	return &other;
 }
 
-static bool starts(const char *p, size_t n)
+/* A line of words begins with a verb, of which little may have come yet. Where the protocol is not
+ * known, capitals tell it from memcached's. */
+static bool starts_line(const char *p, size_t n, bool sure)
 {
-	return n > 1 && p[0] == '*' && p[1] >= '1' && p[1] <= '9';
+	static const char *const others[] = {
+		"PING",   "INFO",   "HELLO",   "AUTH",    "SELECT",  "QUIT",     "ECHO",
+		"CONFIG", "CLIENT", "COMMAND", "DBSIZE",  "FLUSHDB", "FLUSHALL", "KEYS",
+		"SCAN",   "MULTI",  "EXEC",    "DISCARD", "CLUSTER", "LASTSAVE"
+	};
+	size_t k = 0;
+
+	while (k < n && ((p[k] >= 'A' && p[k] <= 'Z') || (sure && p[k] >= 'a' && p[k] <= 'z')))
+		k++;
+	if (!k || k > VERB_MAX || (k < n && !strchr(" \t\r\n", p[k])))
+		return false;
+	if (k < n && verb_find((struct str){ p, (u32)k }) != &other)
+		return true;
+	for (u32 i = 0; k == n && i < ARRAY_SIZE(verbs); i++)
+		if (strncasecmp(verbs[i].name, p, k) == 0)
+			return true;
+	for (u32 i = 0; i < ARRAY_SIZE(others); i++)
+		if (strncasecmp(others[i], p, k) == 0 && (k == n || !others[i][k]))
+			return true;
+	return false;
+}
+
+static bool starts(const char *p, size_t n, bool sure)
+{
+	if (n > 1 && p[0] == '*')
+		return p[1] >= '1' && p[1] <= '9';
+	return starts_line(p, n, sure);
 }
 
 static enum outcome untold(const struct pending *p)
@@ -225,7 +259,6 @@ static bool argument(struct proto *c, struct str p, u64 size)
 
 	if (i == 0) {
 		r->verb = verb_find(p);
-		c->stream |= r->verb->shape == SHAPE_STREAM;
 	} else if (is_key(r->verb, i, r->n)) {
 		key.op = r->verb->op;
 		if (!conn_push(c, &key, p))
@@ -271,15 +304,102 @@ static size_t request_string(struct proto *c, const char *p, size_t n)
 	return took;
 }
 
+/* A word of a line. */
+struct word {
+	char p[PROTO_KEY_MAX];
+	u32 n;    /* bytes in p */
+	u64 size; /* all of them */
+	bool wrong;
+};
+
+static void word_add(struct word *w, char c)
+{
+	if (w->n < sizeof(w->p))
+		w->p[w->n++] = c;
+	w->size++;
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r') || !c;
+}
+
+/* "\xNN", "\n" and so on in double quotes; returns the bytes that it took. */
+static u32 word_escape(struct word *w, struct str s)
+{
+	static const char letters[] = "nrtba", bytes[] = "\n\r\t\b\a";
+	const char *at;
+
+	if (s.n >= 4 && s.p[1] == 'x' && isxdigit((u8)s.p[2]) && isxdigit((u8)s.p[3])) {
+		const char hex[] = { s.p[2], s.p[3], 0 };
+
+		word_add(w, (char)strtoul(hex, NULL, 16));
+		return 4;
+	}
+	at = s.p[1] ? strchr(letters, s.p[1]) : NULL;
+	word_add(w, at ? bytes[at - letters] : s.p[1]);
+	return 2;
+}
+
+/* Behind an opening quote; returns the bytes up to and with the closing one. */
+static u32 word_quoted(struct word *w, struct str s, char quote)
+{
+	u32 i = 0;
+
+	while (i < s.n && s.p[i] != quote) {
+		bool escape = s.p[i] == '\\' && i + 1 < s.n;
+
+		if (escape && quote == '"') {
+			i += word_escape(w, (struct str){ s.p + i, s.n - i });
+		} else {
+			i += escape && s.p[i + 1] == quote;
+			word_add(w, s.p[i++]);
+		}
+	}
+	w->wrong |= i >= s.n || (i + 1 < s.n && !is_blank(s.p[i + 1]));
+	return MIN(i + 1, s.n);
+}
+
+/* Cuts the next word off the line, as Redis does it. False at its end. */
+static bool word_next(struct str *line, struct word *w)
+{
+	u32 i = 0;
+
+	w->n = 0;
+	w->size = 0;
+	while (i < line->n && is_blank(line->p[i]))
+		i++;
+	if (i == line->n)
+		return false;
+	while (i < line->n && !is_blank(line->p[i])) {
+		char c = line->p[i++];
+
+		if (c == '"' || c == '\'')
+			i += word_quoted(w, (struct str){ line->p + i, line->n - i }, c);
+		else
+			word_add(w, c);
+	}
+	line->p += i;
+	line->n -= i;
+	return true;
+}
+
 /* A line of words, as typed by hand. */
 static void request_inline(struct proto *c, struct str line)
 {
-	struct str words = line, word;
+	struct pending refused = { .verb = &other, .op = OP_OTHER, .first = true, .last = true };
+	struct word w = { .wrong = false };
+	struct str words = line;
 
-	while (conn_word(&words).n)
+	while (word_next(&words, &w))
 		c->args.n++;
-	while ((word = conn_word(&line)).n) {
-		if (!argument(c, word, word.n))
+	if (w.wrong) {
+		c->args.n = 0;
+		conn_push(c, &refused, (struct str){ 0 });
+		return;
+	}
+	while (word_next(&line, &w)) {
+		if (!argument(c, (struct str){ w.p, w.n }, w.size))
 			return;
 	}
 	request_end(c);
@@ -289,16 +409,18 @@ static size_t request(struct proto *c, const char *p, size_t n)
 {
 	struct str line;
 	size_t took;
+	bool none;
 
 	if (c->args.n)
 		return request_string(c, p, n);
 	took = conn_line(p, n, &line);
 	if (!took || !line.n)
 		return took;
+	none = line.n > 1 && line.p[1] == '-'; /* as *0: Redis passes over it */
 	if (line.p[0] != '*')
 		request_inline(c, line);
-	else if (!conn_number((struct str){ line.p + 1, line.n - 1 }, &c->args.n) ||
-	         c->args.n > (1u << 20))
+	else if (!none && (!conn_number((struct str){ line.p + 1, line.n - 1 }, &c->args.n) ||
+	                   c->args.n > (1u << 20)))
 		conn_lose(c);
 	return took;
 }
@@ -339,7 +461,7 @@ static enum outcome outcome_of(const struct pending *p, const struct value *v)
 static void answer(struct proto *c, const struct value *v)
 {
 	const struct pending *p = conn_head(c);
-	bool sized = p->op == OP_GET && v->sized && !v->null;
+	bool sized = p->op == OP_GET && v->sized && !v->null && v->type != '!';
 
 	conn_answer(c, outcome_of(p, v), sized, v->n);
 }
@@ -403,8 +525,13 @@ static void array_begin(struct proto *c, const struct value *v)
 		conn_deafen(c);
 		return;
 	}
+	if (!r->depth && v->type == '*' && c->n && conn_head(c)->verb->shape == SHAPE_SUBSCRIBE) {
+		conn_stream(c);
+		return;
+	}
 	if (!r->depth) {
 		r->unasked = v->type == '>' || v->type == '|';
+		r->kind = v->type == '>';
 		r->by_key = !r->unasked && c->n && conn_head(c)->op == OP_GET &&
 		            conn_head(c)->verb->last < 0;
 	} else if (v->type == '|') {
@@ -425,8 +552,11 @@ static bool value_read(struct str line, struct value *v)
 		return true;
 	case '-':
 	case ',':
-	case '#':
 	case '(':
+		return true;
+	case '#':
+		v->number = true;
+		v->n = str_is(rest, "t");
 		return true;
 	case '_':
 		v->null = true;
@@ -454,18 +584,46 @@ static bool value_read(struct str line, struct value *v)
 	return v->null || conn_number(rest, &v->n);
 }
 
+/* A push of that kind, such as "subscribe" or "message"; the former are answers. */
+static void push_kind(struct proto *c, struct str kind)
+{
+	const struct pending *p = conn_head(c);
+
+	if (p && (p->verb->shape == SHAPE_SUBSCRIBE || p->verb->shape == SHAPE_UNSUBSCRIBE) &&
+	    kind.n >= 9 && memcmp(kind.p + kind.n - 9, "subscribe", 9) == 0)
+		conn_answer(c, OUTCOME_UNKNOWN, false, 0);
+}
+
+static bool is_stream(const struct proto *c)
+{
+	return c->n && !c->reply.depth && conn_head(c)->verb->shape == SHAPE_STREAM;
+}
+
 static size_t reply(struct proto *c, const char *p, size_t n)
 {
 	struct str line;
 	struct value v;
 	size_t took = conn_line(p, n, &line);
 
+	if (is_stream(c)) {
+		conn_stream(c);
+		return n;
+	}
 	if (!took)
 		return 0;
 	if (!value_read(line, &v)) {
 		conn_deafen(c);
 		return n;
 	}
+	if (c->reply.kind) {
+		if (v.sized && v.n <= VERB_MAX && n - took < v.n)
+			return 0;
+		if (v.sized && v.n <= VERB_MAX)
+			push_kind(c, (struct str){ p + took, (u32)v.n });
+		c->reply.kind = false;
+	}
+	if ((v.type == '|' || v.type == '>') && !v.n)
+		return took; /* nothing, before what is meant */
 	if (v.sized && !v.null)
 		c->out.skip = v.n + 2;
 	if (is_many(v.type) && !v.null && v.n)

@@ -63,11 +63,12 @@ static const struct verb *verb_find(struct str word)
 	return NULL;
 }
 
-static bool starts(const char *p, size_t n)
+static bool starts(const char *p, size_t n, bool sure)
 {
 	struct str line = { p, (u32)MIN(n, 32u) };
 	u32 i = 0;
 
+	(void)sure;
 	while (i < line.n && p[i] != ' ' && p[i] != '\r' && p[i] != '\n')
 		i++;
 	line.n = i;

@@ -351,6 +351,64 @@ def test_mcsnoop_lines(context):
     return None
 
 
+def resp(*words):
+    """A command as clients write it."""
+    return b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(w), w) for w in words)
+
+
+def commandstats(s):
+    """{"GET": calls, ...} of the commands that have a key, by the server itself."""
+    with s.connect() as c:
+        c.sendall(b"INFO commandstats\r\nPING end\r\n")
+        text = b""
+        while not text.endswith(b"$3\r\nend\r\n"):
+            text += c.recv(65536)
+    stats = re.findall(r"cmdstat_([a-z]+):calls=(\d+)", text.decode())
+    keyless = {"info", "ping", "echo", "hello", "debug", "subscribe", "unsubscribe", "publish"}
+    return {name.upper(): int(n) for name, n in stats if name not in keyless}
+
+
+def test_mcsnoop_resp3(context):
+    """Lines typed by hand, and every type of reply that Redis has, with pushes between them: each
+    command with a key is told as often as the server counts it, with what became of it."""
+    if context.in_vm:
+        raise Skip("the parser is the same there")
+    types = (b"string integer double null array set map attrib push verbatim true false "
+             b"bignum").split()
+    said = [b"SET \"a b\" 'x\\'y'\r\n", resp(b"HELLO", b"3"), b"get \"a b\"\r\n",
+            resp(b"CLIENT", b"TRACKING", b"ON"), b"GET none\r\n", b"\r\nMGET none \"a b\"\r\n",
+            b"SET none 1\r\n", resp(b"HSET", b"h", b"f", b"v"), b"HGETALL h\r\n",
+            b"SADD s 1 2\r\nSMEMBERS s\r\n", resp(b"ZADD", b"z", b"1.5", b"m"),
+            b"ZSCORE z m\r\nZSCORE z none\r\n", resp(b"SUBSCRIBE", b"c", b"d"),
+            b"PUBLISH c hello\r\n", b"GET h\r\n", resp(b"UNSUBSCRIBE", b"c")]
+    said += [resp(b"DEBUG", b"PROTOCOL", t) + resp(b"INCR", b"n") for t in types]
+    expected = [("SET", "a b", "hit", 3), ("get", "a b", "hit", 3), ("GET", "none", "miss", None),
+                ("MGET", "none", "miss", None), ("MGET", "a b", "hit", 3),
+                ("SET", "none", "hit", 1), ("HSET", "h", "hit", None),
+                ("HGETALL", "h", "hit", None),
+                ("SADD", "s", "hit", None), ("SMEMBERS", "s", "hit", None),
+                ("ZADD", "z", "hit", None), ("ZSCORE", "z", "hit", None),
+                ("ZSCORE", "z", "miss", None), ("GET", "h", "error", None)]
+    expected = [(verb.upper(), *more) for verb, *more in expected]
+    expected += [("INCR", "n", "hit", None)] * len(types)
+    with Server(context, "redis-server", options=("--enable-debug-command", "yes")) as s, \
+            s.connect() as c, \
+            tool(context, "mcsnoop", "-p", str(s.pid), "--json", "--key", "?*") as run:
+        for turn in said + [b"ECHO the-end\r\n"]:
+            c.sendall(turn)
+        got = b""
+        while not got.endswith(b"$7\r\nthe-end\r\n"):
+            got += c.recv(65536)
+        out, err, _ = ended(context, run)
+        stats = commandstats(s)
+    told = [json.loads(line) for line in out.splitlines()]
+    told = [(n["command"], n["key"], n["outcome"], n["size"]) for n in told]
+    counted = {v: sum(t[0] == v for t in told) // (2 if v == "MGET" else 1) for v in stats}
+    if told != expected or "missing" in err or counted != stats:
+        return shown(f"{told}\n{counted}\n{stats}\n{got}", out, err)
+    return None
+
+
 def test_mcsnoop_filters(context):
     """A client behind a unix socket; each filter leaves one or two lines of six."""
     if context.in_vm:

@@ -227,8 +227,66 @@ static void test_resp(void **state)
 	     "get a hit 1\n");
 	resp("*2\r\n$5\r\nSCARD\r\n$1\r\ns\r\n*3\r\n$6\r\nGETBIT\r\n$1\r\ns\r\n$1\r\n1\r\n",
 	     ":0\r\n:0\r\n", "read s miss\nread s ?\n");
+	/* Before RESP3 there are only messages from there on, in RESP3 between answers. */
 	resp("*2\r\n$9\r\nSUBSCRIBE\r\n$1\r\nc\r\n", "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n",
-	     "");
+	     "other ?!\n");
+	resp("SUBSCRIBE c d\r\nGET a\r\nUNSUBSCRIBE c\r\nGET b\r\n",
+	     ">3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n>3\r\n$9\r\nsubscribe\r\n$1\r\nd\r\n:2\r\n"
+	     ">3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$1\r\nm\r\n_\r\n"
+	     ">3\r\n$11\r\nunsubscribe\r\n$1\r\nc\r\n:1\r\n$1\r\nx\r\n",
+	     "other ?\nget a miss\nother ?\nget b hit 1\n");
+}
+
+/* Every type of reply, and nothing where nothing is said. */
+static void test_resp3(void **state)
+{
+	(void)state;
+	resp("HGETALL h\r\nSMEMBERS s\r\nZSCORE z m\r\nHGET h f\r\nEXISTS k\r\nINFO\r\nINCR n\r\n",
+	     "%2\r\n+a\r\n#t\r\n+b\r\n%1\r\n:1\r\n_\r\n~2\r\n:1\r\n,-inf\r\n,1.5\r\n_\r\n#f\r\n"
+	     "=7\r\ntxt:a\r\n\r\n(3492890328409238509324850943850943825024385\r\n",
+	     "read h hit\nread s hit\nread z hit\nread h miss\nread k miss\nother ?\nincr n hit\n");
+	resp("HGETALL h\r\nSMEMBERS s\r\nGET a\r\nGET b\r\n",
+	     "%0\r\n~0\r\n>0\r\n|0\r\n!9\r\nWRONGTYPE\r\n$1\r\nx\r\n",
+	     "read h miss\nread s miss\nget a error\nget b hit 1\n");
+	resp("MGET a b\r\nGET c\r\n",
+	     "|1\r\n+x\r\n*2\r\n:1\r\n:2\r\n*2\r\n|1\r\n+ttl\r\n:3\r\n$1\r\nx\r\n|0\r\n_\r\n"
+	     ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\na\r\n$2\r\nyy\r\n",
+	     "get a hit 1\n+get b miss\nget c hit 2\n");
+}
+
+/* As typed by hand. */
+static void test_resp_inline(void **state)
+{
+	(void)state;
+	resp("get  a \r\n\r\n \t\r\nPING\nSET \"b \\x41\\n\" 'it\\'s'\r\n*0\r\n*-1\r\nMGET \"\" "
+	     "c\r\n",
+	     "$-1\r\n+PONG\r\n+OK\r\n*2\r\n$-1\r\n$1\r\nx\r\n",
+	     "get a miss\nother ?\nset b A\n hit 4\nget miss\n+get c hit 1\n");
+	resp("GET \"a\r\nGET 'a'b\r\nGET a\"b\"\r\n", "-ERR unbalanced\r\n-ERR\r\n$-1\r\n",
+	     "other error\nother error\nget ab miss\n");
+}
+
+/* The first byte of a line starts it; capitals do where nobody said what is spoken. */
+static void test_resp_inline_start(void **state)
+{
+	static const char line[] = "GET a\r\n";
+	struct buf got = { 0 };
+
+	(void)state;
+	for (u32 i = 0; i < 2; i++) {
+		struct proto *c = proto_new(i ? PROTOCOL_RESP : PROTOCOL_AUTO, tell, &got);
+
+		proto_request(c, "hello world\r\n", 13, 13, 1); /* no verb with an argument of it */
+		proto_lose(c);
+		for (u32 k = 0; k < sizeof(line) - 1; k++)
+			proto_request(c, line + k, 1, 1, 2);
+		proto_reply(c, "$-1\r\n", 5, 5, 3);
+		assert_int_equal(proto_protocol(c), PROTOCOL_RESP);
+		assert_int_equal(proto_lost(c), 0);
+		proto_free(c);
+	}
+	assert_string_equal(buf_text(&got), "get a miss\nother ?!\nget a miss\n");
+	buf_free(&got);
 }
 
 /* Values need not be captured. */
@@ -492,12 +550,21 @@ static void test_ops(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_classic),         cmocka_unit_test(test_meta),
-		cmocka_unit_test(test_binary),          cmocka_unit_test(test_resp),
-		cmocka_unit_test(test_values_left_out), cmocka_unit_test(test_lost_and_found),
-		cmocka_unit_test(test_reply_cut),       cmocka_unit_test(test_long),
-		cmocka_unit_test(test_pipeline),        cmocka_unit_test(test_real_memcached),
-		cmocka_unit_test(test_real_redis),      cmocka_unit_test(test_ops),
+		cmocka_unit_test(test_classic),
+		cmocka_unit_test(test_meta),
+		cmocka_unit_test(test_binary),
+		cmocka_unit_test(test_resp),
+		cmocka_unit_test(test_values_left_out),
+		cmocka_unit_test(test_resp3),
+		cmocka_unit_test(test_resp_inline),
+		cmocka_unit_test(test_resp_inline_start),
+		cmocka_unit_test(test_lost_and_found),
+		cmocka_unit_test(test_reply_cut),
+		cmocka_unit_test(test_long),
+		cmocka_unit_test(test_pipeline),
+		cmocka_unit_test(test_real_memcached),
+		cmocka_unit_test(test_real_redis),
+		cmocka_unit_test(test_ops),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@ import signal
 import socket
 import ssl
 import subprocess
+import sys
 import tempfile
 
 from lib import machine
@@ -441,6 +442,63 @@ def test_demo_cache(context):
     if p.returncode or not head or not re.search(r"^key:0 +\d+ ", p.stdout, re.M):
         return shown(f"status {p.returncode}", p.stdout, p.stderr)
     return "the server is still there" if os.path.exists("/proc/" + head[1]) else None
+
+
+# A server that answers each request by other system calls than the one before: reads of both kinds
+# by one piece and by two, and writes.
+EVERY_CALL = """
+import os, socket, sys
+s = socket.socket(socket.AF_INET6)
+s.bind(("::1", 0))
+s.listen()
+print(s.getsockname()[1], flush=True)
+c = s.accept()[0]
+stored = b"STORED\\r\\n"
+
+def pieces(read):
+    room = [bytearray(9), bytearray(4096)]
+    read(room)
+
+pairs = [(lambda: os.read(c.fileno(), 4096), lambda b: os.write(c.fileno(), b)),
+         (lambda: c.recv(4096), c.send),
+         (lambda: c.recv(4096), lambda b: c.sendto(b, s.getsockname())),
+         (lambda: c.recvmsg(4096), lambda b: c.sendmsg([b])),
+         (lambda: pieces(c.recvmsg_into), lambda b: c.sendmsg([b[:3], b[3:]])),
+         (lambda: pieces(lambda room: os.readv(c.fileno(), room)),
+          lambda b: os.writev(c.fileno(), [b[:1], b[1:5], b[5:]])),
+         (lambda: (c.recv(4096, socket.MSG_PEEK), c.recv(4096)), c.send)]
+for read, write in pairs:
+    read()
+    write(stored)
+c.recv(1)
+"""
+
+
+def test_mcsnoop_every_system_call(context):
+    """Those a server may read and write by, on a socket of IPv6; what is only peeked at is no
+    request."""
+    if context.in_vm:
+        raise Skip("which calls there are is no matter of the kernel's version: on the host")
+    with subprocess.Popen([sys.executable, "-c", EVERY_CALL], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True) as server, \
+            contextlib.ExitStack() as stack:
+        stack.callback(server.kill)
+        port = server.stdout.readline()
+        if not port:
+            raise Skip("no IPv6 here")
+        c = stack.enter_context(socket.create_connection(("::1", int(port))))
+        run = stack.enter_context(tool(context, "mcsnoop", "-p", str(server.pid), "-n", "7",
+                                       "--json"))
+        for i in range(7):
+            talk(c, (b"set key%d 0 0 %d\r\n%s\r\n" % (i, 10 + i, b"x" * (10 + i)), b"STORED\r\n"))
+        client = "[::1]:%d" % c.getsockname()[1]
+        out, err, status = run.finish(30 * context.factor)
+    lines = [json.loads(line) for line in out.splitlines()]
+    told = [(n["command"], n["key"], n["outcome"], n["size"]) for n in lines]
+    if status or told != [("set", f"key{i}", "hit", 10 + i) for i in range(7)] or \
+            {n["client"] for n in lines} != {client} or not all(n["us"] > 0 for n in lines):
+        return shown(f"status {status}, {told}", out, err)
+    return None
 
 
 # ---- other ways than system calls ------------------------------------------------------------

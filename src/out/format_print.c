@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "out/value.h"
+#include "unit/flags.h"
 
 /* What an integer directive prints: sign or prefix, zeros, digits. */
 struct number {
@@ -140,6 +141,15 @@ static void print_string(struct buf *b, const struct out *o, const struct format
 	buf_free(&text);
 }
 
+static void print_gfp(struct buf *b, const struct format_part *part, u64 word)
+{
+	struct buf text = { 0 };
+
+	flags_print(&text, flags_gfp, word);
+	pad(b, part, (struct str){ buf_text(&text), (u32)text.n });
+	buf_free(&text);
+}
+
 static void print_directive(struct buf *b, const struct out *o, const struct format_part *part,
                             const struct field *arg, const void *record)
 {
@@ -149,6 +159,9 @@ static void print_directive(struct buf *b, const struct out *o, const struct for
 		print_string(b, o, part, &v);
 	else if (part->conv == 'r')
 		print_hex(b, part, &v);
+	else if (part->conv == 'g')
+		print_gfp(b, part,
+		          number_cut(value_word(&v), number_bytes(part, arg->type), false));
 	else if (part->conv == 'c')
 		print_char(b, part, value_word(&v));
 	else if (part->conv == 'p')

@@ -17,4 +17,8 @@ const char *flags_check(const char *words);
  * when that leaves nothing. `words` has passed flags_check(). */
 void flags_print(struct buf *b, const char *words, u64 n);
 
+/* The kernel's GFP flags, for %gr: those of Linux 6.4 and later, and the one bit that older kernels
+ * have besides. */
+extern const char flags_gfp[];
+
 #endif

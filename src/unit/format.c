@@ -71,9 +71,11 @@ static const char *read_conversion(const char **p, struct format_part *part)
 {
 	if (!**p)
 		return "format string ends within a directive";
-	if (!strchr("diuxXocpsr", **p))
+	if (!strchr("diuxXocpsrg", **p) || (**p == 'g' && (*p)[1] != 'r'))
 		return "unknown conversion in format string";
 	part->conv = *(*p)++;
+	if (part->conv == 'g')
+		part->sub = *(*p)++;
 	if (part->conv == 'r' && (**p == 'x' || **p == 'h'))
 		part->sub = *(*p)++;
 	return NULL;

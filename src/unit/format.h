@@ -17,8 +17,8 @@ struct format_part {
 	u32 width;       /* 0 none; at most 4096 */
 	s32 precision;   /* -1 none */
 	u8 bytes;        /* integer width asked for: 1 hh, 2 h, 8 l ll j z t, 4 without */
-	char conv;       /* d i u x X o c p s r, '%' is folded into literals of its own part */
-	char sub;        /* after r: 'x' or 'h', else 0 */
+	char conv;       /* d i u x X o c p s r g, '%' is folded into literals of its own part */
+	char sub;        /* after r: 'x' or 'h'; after g: 'r'; else 0 */
 	struct str text; /* the directive as written, for messages */
 };
 

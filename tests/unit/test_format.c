@@ -32,6 +32,12 @@ static void test_parts(void **state)
 	assert_true(part.conv == 'r' && part.sub == 'x');
 	assert_false(format_next(&p, &part, &problem));
 	assert_null(problem);
+	p = "%9gr";
+	assert_true(format_next(&p, &part, &problem));
+	assert_true(part.conv == 'g' && part.width == 9 && !*p);
+	p = "%g";
+	assert_false(format_next(&p, &part, &problem));
+	assert_non_null(problem);
 }
 
 static void test_lengths(void **state)

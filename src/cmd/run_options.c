@@ -170,7 +170,9 @@ static bool take_features(struct run_options *o, struct err *e)
 			o->without.asked |= FEATURE_UPROBE_MULTI;
 		else if (str_is(word, "loop"))
 			o->without.asked |= FEATURE_LOOP;
-		else if (!str_is(word, "kprobe_session")) /* not used in any case */
+		else if (str_is(word, "kprobe_session"))
+			o->without.asked |= FEATURE_KPROBE_SESSION;
+		else
 			return err_set(e,
 			               "--no-feature takes some of kprobe_multi, kprobe_session, "
 			               "loop, uprobe_multi, not '%.*s'",

@@ -618,6 +618,23 @@ static void copy_settings(struct unit *u, const struct script *s, const struct c
 	u->view = c->view ? arena_strdup(&u->arena, c->view) : NULL;
 }
 
+/* Entry and return of a function may be one program (kern/session.c), which asks what it is. */
+static u32 session_kfunc(const struct unit *u, const struct world *w)
+{
+	bool entry = false, at_return = false;
+	struct err ignored = { 0 };
+	const struct btf *b;
+
+	for (u32 i = 0; i < u->progs.n; i++) {
+		entry |= u->progs.v[i].kind == ATTACH_KPROBE;
+		at_return |= u->progs.v[i].kind == ATTACH_KRETPROBE;
+	}
+	if (!entry || !at_return || !w->ops->btf)
+		return 0;
+	b = w->ops->btf((struct world *)w, &ignored);
+	return b ? btf_find(b, BTF_KIND_FUNC, "bpf_session_is_return") : 0;
+}
+
 bool gen_script(struct unit *u, const struct script *s, const struct config *c,
                 const struct world *w, struct diags *d)
 {
@@ -636,6 +653,7 @@ bool gen_script(struct unit *u, const struct script *s, const struct config *c,
 		}
 	}
 	size_internal_maps(&g);
+	u->session_kfunc = session_kfunc(u, w);
 	hmap_free(&g.probe_numbers);
 	arena_free(&g.work);
 	return ok;

@@ -48,7 +48,7 @@ static bool link_many(struct attach *a, const u32 *sites, u32 n, struct err *e)
 	const char **names = calloc(n, sizeof(*names));
 	u64 *addresses = calloc(n, sizeof(*addresses));
 	u64 *cookies = calloc(n, sizeof(*cookies));
-	int link;
+	int link, prog = kern_prog_fd(a->l, a->prog_index, 0);
 
 	if (!names || !addresses || !cookies)
 		abort();
@@ -64,7 +64,11 @@ static bool link_many(struct attach *a, const u32 *sites, u32 n, struct err *e)
 	else
 		o.kprobe_multi.syms = names;
 	o.kprobe_multi.cookies = (const __u64 *)cookies;
-	link = bpf_link_create(kern_prog_fd(a->l, a->prog_index, 0), 0, BPF_TRACE_KPROBE_MULTI, &o);
+	if (a->l->progs[a->prog_index].partner >= 0)
+		link = sys_link_kprobe_session(prog, by_address ? NULL : names, addresses, cookies,
+		                               n);
+	else
+		link = bpf_link_create(prog, 0, BPF_TRACE_KPROBE_MULTI, &o);
 	free(names);
 	free(addresses);
 	free(cookies);
@@ -110,6 +114,11 @@ static bool attach_one(struct attach *a, u32 site, struct err *e)
 
 bool attach_kprobe(struct attach *a, struct err *e)
 {
+	if (session_attached(a->l, a->prog_index, &a->done))
+		return true;
+	a->done.how = "kprobe_session link";
+	if (a->l->progs[a->prog_index].partner >= 0)
+		return attach_multi(a, e);
 	a->done.how = "kprobe_multi link";
 	if (kern_prog_kprobe_multi(a->l, a->prog))
 		return attach_multi(a, e);

@@ -69,6 +69,24 @@ static bool features_kprobe_multi(void)
 	return r >= 0 || (r != -EOPNOTSUPP && r != -EINVAL);
 }
 
+/* As above; a kernel that does not know sessions says EINVAL. */
+static bool features_kprobe_session(void)
+{
+	const char *symbol = "memtap: no such function";
+	int prog, r;
+
+	if (!features_kprobe())
+		return false;
+	prog = load_nothing(BPF_PROG_TYPE_KPROBE, MT_BPF_TRACE_KPROBE_SESSION);
+	if (prog < 0)
+		return false;
+	r = sys_link_kprobe_session(prog, &symbol, NULL, NULL, 1);
+	if (r >= 0)
+		close(r);
+	close(prog);
+	return r >= 0 || (r != -EOPNOTSUPP && r != -EINVAL);
+}
+
 static bool features_btf(void)
 {
 	return access("/sys/kernel/btf/vmlinux", R_OK) == 0;
@@ -145,6 +163,8 @@ void features_probe(struct features *f, u32 wanted)
 		{ FEATURE_KPROBE, offsetof(struct features, kprobe), features_kprobe },
 		{ FEATURE_KPROBE_MULTI, offsetof(struct features, kprobe_multi),
 		  features_kprobe_multi },
+		{ FEATURE_KPROBE_SESSION, offsetof(struct features, kprobe_session),
+		  features_kprobe_session },
 		{ FEATURE_FENTRY, offsetof(struct features, fentry), features_fentry },
 		{ FEATURE_UPROBE_MULTI, offsetof(struct features, uprobe_multi),
 		  features_uprobe_multi },

@@ -30,6 +30,7 @@ struct loaded {
 	const char
 		*refused; /* why a site that may be missing has no program (its descriptor is -1) */
 	struct live_attached attached;
+	s32 partner; /* the program at the other end of a session, -1 none */
 };
 
 /* Memory for unwind tables. */
@@ -83,6 +84,17 @@ int kern_prog_fd(const struct live *l, u32 i, u32 site);
 /* True when all sites of the program share one multi link (and it is loaded for that). */
 bool kern_prog_uprobe_multi(const struct live *l, const struct uprog *p);
 bool kern_prog_kprobe_multi(const struct live *l, const struct uprog *p);
+
+/* The instructions of a program with its maps' descriptors in them, to be freed. */
+struct bpf_insn *kern_prog_insns(const struct live *l, const struct uprog *p);
+
+/* ---- session.c: entry and return of functions in one ---- */
+/* Finds the pairs, before programs are loaded. */
+void session_pair(struct live *l);
+/* True when program i is loaded as one of a pair. */
+bool session_load(struct live *l, u32 i);
+/* True when program i was attached with its partner: then *done is of both. */
+bool session_attached(const struct live *l, u32 i, struct live_attached *done);
 
 /* ---- verifier.c: the kernel's complaint in words of the script ---- */
 void verifier_explain(const struct unit *u, const struct uprog *p, const char *log, struct err *e);
@@ -147,6 +159,9 @@ struct sys_uprobe_multi {
 };
 /* A link, or -errno. */
 int sys_link_uprobe_multi(int prog, const struct sys_uprobe_multi *m);
+/* Functions by their names, or by their addresses (names NULL), entry and return: a link, or -errno. */
+int sys_link_kprobe_session(int prog, const char *const *names, const u64 *addresses,
+                            const u64 *cookies, u32 n);
 /* name NULL for a BTF tracepoint; cookie 0 for none. A link, or -errno. */
 int sys_raw_tracepoint(int prog, const char *name, u64 cookie);
 /* The number in /sys/bus/event_source/devices/NAME/type, 0 when there is none. */

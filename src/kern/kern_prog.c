@@ -78,7 +78,7 @@ static u32 attach_type(const struct live *l, const struct uprog *p)
 }
 
 /* A copy of the instructions with map numbers replaced by descriptors. */
-static struct bpf_insn *relocate(struct live *l, const struct uprog *p)
+struct bpf_insn *kern_prog_insns(const struct live *l, const struct uprog *p)
 {
 	struct bpf_insn *insns = malloc((p->n_insns + 1) * sizeof(*insns));
 
@@ -277,10 +277,14 @@ bool kern_prog_load(struct live *l, u32 i, const struct live_options *o, struct 
 {
 	const struct uprog *p = &l->unit->progs.v[i];
 	struct loaded *loaded = &l->progs[i];
-	struct bpf_insn *insns = relocate(l, p);
-	struct load ld = { .live = l, .prog = p, .insns = insns };
 	u32 n = prog_kinds[p->kind].per_site ? p->n_sites : 1;
+	struct load ld = { .live = l, .prog = p };
+	struct bpf_insn *insns;
 	bool ok = true;
+
+	if (session_load(l, i))
+		return true;
+	ld.insns = insns = kern_prog_insns(l, p);
 
 	loaded->fds = arena_array(&l->arena, int, n);
 	for (u32 j = 0; ok && j < n; j++) {

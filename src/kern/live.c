@@ -29,6 +29,8 @@ static void ask_features(struct live *l)
 		if (p->kind == ATTACH_UPROBE || p->kind == ATTACH_URETPROBE ||
 		    p->kind == ATTACH_USDT)
 			wanted |= FEATURE_UPROBE_MULTI;
+		if (p->kind == ATTACH_KRETPROBE && l->unit->session_kfunc)
+			wanted |= FEATURE_KPROBE_SESSION;
 		if (p->n_sites < 2)
 			continue;
 		if (p->kind == ATTACH_KPROBE || p->kind == ATTACH_KRETPROBE)
@@ -81,6 +83,7 @@ static bool load_all(struct live *l, const struct live_options *o, struct err *e
 	for (u32 i = 0; i < l->unit->maps.n; i++)
 		if (!kern_map_create(l, i, e))
 			return false;
+	session_pair(l);
 	for (u32 i = 0; i < l->unit->progs.n; i++)
 		if (!kern_prog_load(l, i, o, e))
 			return false;

@@ -74,6 +74,7 @@ void offers_each(void (*cb)(void *ctx, const char *group, const char *name, bool
 	cb(ctx, "features", "btf", f.btf);
 	cb(ctx, "features", "kprobe", f.kprobe);
 	cb(ctx, "features", "kprobe_multi", f.kprobe_multi);
+	cb(ctx, "features", "kprobe_session", f.kprobe_session);
 	cb(ctx, "features", "fentry", f.fentry);
 	cb(ctx, "features", "uprobe_multi", f.uprobe_multi);
 	cb(ctx, "features", "rawtp_cookie", f.rawtp_cookie);

@@ -34,6 +34,13 @@ struct attr_uprobe_multi {
 	u32 cnt, multi_flags, pid, pad;
 };
 
+/* The same, kprobe_multi. */
+struct attr_kprobe_multi {
+	u32 prog_fd, target_fd, attach_type, flags;
+	u32 multi_flags, cnt;
+	u64 syms, addrs, cookies;
+};
+
 /* union bpf_attr, BPF_RAW_TRACEPOINT_OPEN; cookie since Linux 6.10. */
 struct attr_raw_tracepoint {
 	u64 name;
@@ -107,6 +114,21 @@ int sys_link_uprobe_multi(int prog, const struct sys_uprobe_multi *m)
 		.cnt = m->n,
 		.multi_flags = m->is_return ? MT_BPF_LINK_UPROBE_MULTI_RETURN : 0,
 		.pid = (u32)m->pid,
+	};
+
+	return sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr));
+}
+
+int sys_link_kprobe_session(int prog, const char *const *names, const u64 *addresses,
+                            const u64 *cookies, u32 n)
+{
+	struct attr_kprobe_multi attr = {
+		.prog_fd = (u32)prog,
+		.attach_type = MT_BPF_TRACE_KPROBE_SESSION,
+		.cnt = n,
+		.syms = (uintptr_t)names,
+		.addrs = names ? 0 : (uintptr_t)addresses,
+		.cookies = (uintptr_t)cookies,
 	};
 
 	return sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr));

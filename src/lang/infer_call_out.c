@@ -55,7 +55,7 @@ static void drop_items(struct infer *in, struct node *record)
 	struct node **at = &record->tuple.items;
 	u32 n = 0;
 
-	for (u32 i = 0; i < record->tuple.n; i++) {
+	for (u32 i = 0; *at; i++) {
 		if (is_absent(*at)) {
 			*at = (*at)->next;
 			continue;

@@ -18,19 +18,21 @@ enum feature {
 	FEATURE_RAWTP_COOKIE = 1 << 5,
 	FEATURE_UPROBE_NOP5 = 1 << 6,
 	FEATURE_LOOP = 1 << 7,
-	FEATURES_ALL = (1 << 8) - 1,
+	FEATURE_KPROBE_SESSION = 1 << 8,
+	FEATURES_ALL = (1 << 9) - 1,
 };
 
 struct features {
-	u32 asked;         /* FEATURE_* whose answers are below */
-	bool btf;          /* /sys/kernel/btf/vmlinux can be read */
-	bool kprobe;       /* perf kprobe events exist */
-	bool kprobe_multi; /* 5.18 with CONFIG_FPROBE */
-	bool fentry;       /* fentry programs load */
-	bool uprobe_multi; /* 6.6 */
-	bool rawtp_cookie; /* bpf_get_attach_cookie in raw tracepoints (6.10) */
-	bool loop;         /* bpf_loop() (5.17) */
-	bool uprobe_nop5;  /* user probes on a 5-byte nop need no trap (6.18) */
+	u32 asked;           /* FEATURE_* whose answers are below */
+	bool btf;            /* /sys/kernel/btf/vmlinux can be read */
+	bool kprobe;         /* perf kprobe events exist */
+	bool kprobe_multi;   /* 5.18 with CONFIG_FPROBE */
+	bool kprobe_session; /* entry and return of kernel functions on one link (6.10) */
+	bool fentry;         /* fentry programs load */
+	bool uprobe_multi;   /* 6.6 */
+	bool rawtp_cookie;   /* bpf_get_attach_cookie in raw tracepoints (6.10) */
+	bool loop;           /* bpf_loop() (5.17) */
+	bool uprobe_nop5;    /* user probes on a 5-byte nop need no trap (6.18) */
 };
 
 #endif

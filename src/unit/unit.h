@@ -253,8 +253,9 @@ struct unit {
 	u32 max_cat_bytes; /* of a file that cat() prints */
 	const char
 		*only_lines; /* records of printf() whose text holds this are printed; NULL all */
-	u32 max_lines;       /* of those, then it ends; 0 never */
-	bool mangled;        /* names of C++ and Rust functions as the linker sees them */
+	u32 session_kfunc; /* bpf_session_is_return() in the kernel's BTF; 0: unknown, or not needed */
+	u32 max_lines;     /* of those, then it ends; 0 never */
+	bool mangled;      /* names of C++ and Rust functions as the linker sees them */
 	bool lenient_probes; /* missing_probes = warn or ignore: all may be refused */
 	bool silent_probes;  /* missing_probes = ignore: without a warning */
 	enum stack_mode stack_mode;

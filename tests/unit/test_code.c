@@ -5,10 +5,12 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
 #include "bpf/dis.h"
+#include "bpf/session.h"
 
 /* All instructions of c as text, joined by "; ". */
 static const char *text_of(const struct code *c, struct buf *b)
@@ -151,12 +153,61 @@ static void test_locations(void **state)
 	arena_free(&a);
 }
 
+/* What is run at a return is behind what is run at the entry, and reached by the one jump. */
+static void test_session(void **state)
+{
+	const struct bpf_insn entry[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = R0, .imm = 1 },
+		{ .code = BPF_JMP | BPF_JA, .off = 0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	const struct bpf_insn at_return[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = R0, .imm = 2 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	struct bpf_insn *all, *jump;
+	u32 n = 0;
+
+	(void)state;
+	all = session_join(entry, ARRAY_SIZE(entry), at_return, ARRAY_SIZE(at_return), 77, &n);
+	assert_non_null(all);
+	assert_true(n > ARRAY_SIZE(entry) + ARRAY_SIZE(at_return));
+	jump = all + n - ARRAY_SIZE(entry) - ARRAY_SIZE(at_return) - 1;
+	assert_int_equal(jump->code, BPF_JMP | BPF_JSET | BPF_K);
+	assert_int_equal(jump->dst_reg, R0);
+	assert_memory_equal(jump + 1, entry, sizeof(entry));
+	assert_memory_equal(jump + 1 + jump->off, at_return, sizeof(at_return));
+	assert_ptr_equal(jump + 1 + jump->off + ARRAY_SIZE(at_return), all + n);
+	assert_int_equal(all[1].imm, 77);
+	assert_int_equal(all[1].src_reg, BPF_PSEUDO_KFUNC_CALL);
+	free(all);
+}
+
+/* A jump reaches 32,767 instructions. */
+static void test_long_session(void **state)
+{
+	struct bpf_insn exit = { .code = BPF_JMP | BPF_EXIT },
+			*entry = calloc(32768, sizeof(*entry));
+	u32 n = 0;
+	struct bpf_insn *all;
+
+	(void)state;
+	assert_non_null(entry);
+	assert_null(session_join(entry, 32768, &exit, 1, 77, &n));
+	all = session_join(entry, 32767, &exit, 1, 77, &n);
+	assert_non_null(all);
+	assert_int_equal(all[n - 32769].off, 32767);
+	free(all);
+	free(entry);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_constructors), cmocka_unit_test(test_constants),
 		cmocka_unit_test(test_labels),       cmocka_unit_test(test_long_jump),
-		cmocka_unit_test(test_locations),
+		cmocka_unit_test(test_locations),    cmocka_unit_test(test_session),
+		cmocka_unit_test(test_long_session),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

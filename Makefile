@@ -94,10 +94,12 @@ SETUP += vm
 endif
 READY := $(if $(SETUP),setup)
 
-# Commands and screens wait for people: there, less to read at a start counts for more than speed.
-# What dumps all of a kernel's types does not.
+# Commands and screens wait for people, and so does what explains, formats and draws: there, less
+# to read at a start counts for more than speed. What dumps all of a kernel's types does not.
 ifndef SAN
-SMALL := $(filter src/cmd/% src/ui/%,$(SRC))
+SMALL := $(filter src/cmd/% src/ui/% src/lang/event_% src/lang/fmt.c src/lang/ast_print.c \
+         src/lang/targets_event.c src/out/flame% src/kern/offers.c src/kern/verifier.c \
+         src/bpf/dis.c src/unit/unit_dump.c,$(SRC))
 SMALL := $(filter-out src/cmd/c_% src/cmd/cmd_btf_%,$(SMALL))
 # So does attaching, where the kernel takes the time, and finding what a script names.
 SMALL += $(filter src/kern/attach_% src/kern/kern_attach.c src/kern/features.c,$(SRC))

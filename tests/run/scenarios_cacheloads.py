@@ -61,11 +61,11 @@ def test_mctop_under_memslap(context):
     require("cmd:memcslap")
     return agrees(context, "memcached", [
         [*MEMSLAP, "-e", "200", "-t", "get"],
-        [*MEMSLAP, "-e", "20", "-t", "mget"],
+        [*MEMSLAP, "-e", "100", "-t", "mget"],
         [*MEMSLAP, "-e", "200", "-t", "set", "-R"],
         [*MEMSLAP, "-e", "200", "-t", "set", "-n"],
         [*MEMSLAP, "-e", "200", "-t", "get", "-b"],
-        [*MEMSLAP, "-e", "20", "-t", "mget", "-b"]], 500)
+        [*MEMSLAP, "-e", "100", "-t", "mget", "-b"]], 500)
 
 
 def test_mctop_under_memaslap_by_usdt(context):

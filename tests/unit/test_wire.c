@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -63,8 +64,8 @@ static void moved(struct wire *w, u32 conn, bool asked, const char *text)
 static void assert_told(struct seen *s, struct wire *w, const char *expected)
 {
 	assert_string_equal(buf_text(&s->text), expected);
+	wire_free(w); /* tells what waits still */
 	buf_free(&s->text);
-	wire_free(w);
 }
 
 static u64 unseen(const struct wire *w)
@@ -254,7 +255,7 @@ static void chunk(struct wire *w, u32 number, bool more, const char *text)
 		                .n = (u32)(8 + strlen(text)),
 		                .from = { .port = 1 } };
 
-	memcpy(bytes + 8, text, strlen(text));
+	snprintf((char *)bytes + 8, sizeof(bytes) - 8, "%s", text);
 	wire_event(w, &e);
 }
 
@@ -349,8 +350,8 @@ static void values_are_not_wanted(void **state)
 	for (u32 i = 0; i < 40; i++)
 		store(w, 4000, 4000);
 	assert_int_equal(s.heads_on, 1);
-	buf_free(&s.text);
 	wire_free(w);
+	buf_free(&s.text);
 }
 
 /* Who captured may be gone before it. */
@@ -377,8 +378,8 @@ static void small_keys_are_wanted_whole(void **state)
 	for (u32 i = 0; i < 2000; i++)
 		store(w, 100, 4000);
 	assert_int_equal(s.heads_on, 0);
-	buf_free(&s.text);
 	wire_free(w);
+	buf_free(&s.text);
 }
 
 /* A list: its parts are small, so nothing in it can be left out. */
@@ -399,8 +400,8 @@ static void lists_are_wanted_whole(void **state)
 	assert_int_equal(lost(w), 0);
 	assert_int_equal(s.heads_on, 0);
 	buf_free(&list);
-	buf_free(&s.text);
 	wire_free(w);
+	buf_free(&s.text);
 }
 
 int main(void)

@@ -166,7 +166,7 @@ static void print_curve(struct buf *b, const struct sizing *s)
 	buf_puts(b, st.uses == 1 ? " use of " : " uses of ");
 	buf_puts(b, st.rate < 1 ? "about " : "");
 	sizing_print_count(b, st.keys_all);
-	buf_puts(b, st.keys_all < 1.5 ? " key" : " keys");
+	buf_puts(b, st.keys_all >= 0.5 && st.keys_all < 1.5 ? " key" : " keys");
 	if (st.rate < 1)
 		buf_printf(b, ", of which %.2g %% were watched", st.rate * 100);
 	if (!n) {

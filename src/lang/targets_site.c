@@ -7,6 +7,7 @@
  *
  * All sites of one file are looked at together, for what may jump into them takes a pass over all of
  * the file's code. Only sites whose first instruction is dear are looked at, so usually nothing is.
+ * Go's functions may run their first instructions twice; their probes go behind these (read/site_go.c).
  */
 #include "lang/targets.h"
 
@@ -125,6 +126,17 @@ static bool need_decoder(struct targets *t, struct work *w)
 	return w->decoder;
 }
 
+/* Not for the cost, but so that calls count once. */
+static bool move_in_go(struct usite *s, const struct site_code *c, u64 entry)
+{
+	u64 at = entry - c->vaddr;
+
+	s->moved = site_go_start(c->p + at, MIN(c->n - at, s->size));
+	s->offset += s->moved;
+	s->once = s->moved;
+	return s->moved;
+}
+
 static void propose(struct targets *t, struct probe *p, struct usite *s, void *ctx)
 {
 	struct work *w = ctx;
@@ -132,8 +144,11 @@ static void propose(struct targets *t, struct probe *p, struct usite *s, void *c
 	struct site_code c;
 
 	if (!s->size || strcmp(s->path, w->returns.path) != 0 ||
-	    !elf_vaddr(w->elf, s->offset, &site.entry) || !code_at(w->elf, site.entry, &c) ||
-	    site_is_cheap(&site, &c, nop5(t, w, &site, &c)))
+	    !elf_vaddr(w->elf, s->offset, &site.entry) || !code_at(w->elf, site.entry, &c))
+		return;
+	if (!targets_reads_registers(p) && move_in_go(s, &c, site.entry))
+		return;
+	if (site_is_cheap(&site, &c, nop5(t, w, &site, &c)))
 		return;
 	if (targets_reads_registers(p))
 		s->stays = "the script reads registers that may change";

@@ -449,8 +449,10 @@ static void note_sites(struct session *s)
 			if (site->moved)
 				buf_printf(&b,
 				           "%s: %u bytes behind the function's start, where "
-				           "a probe costs less",
-				           site->name, site->moved);
+				           "%s",
+				           site->name, site->moved,
+				           site->once ? "each call of Go passes once"
+				                      : "a probe costs less");
 			else if (site->stays)
 				buf_printf(&b,
 				           "%s: on the function's start, where a probe is "

@@ -165,6 +165,7 @@ struct usite {
 			      without event: the address; WATCHPOINT: address */
 	u64 size;           /* UPROBE on a function by its name: its bytes, else 0 */
 	u32 moved;          /* ... bytes that offset lies behind the function's start */
+	bool once;          /* ... because a call may pass the start twice, as Go's do */
 	const char *stays;  /* ... why a probe on a dear instruction was not moved, or NULL */
 	u64 ref_ctr;        /* USDT: file offset of the semaphore, 0 none */
 	const char *event;  /* TRACEPOINT "group:name"; RAWTP name; KPROBE, FENTRY... function;

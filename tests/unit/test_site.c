@@ -111,6 +111,40 @@ static void test_moves(void **state)
 	assert_int_equal(MOVED_NOP5("\x85\xff\x0f\x1f\x44\0\0\x55\xc3"), 2);
 }
 
+#define GO(bytes) site_go_start((const u8 *)(bytes), sizeof(bytes) - 1)
+
+static void test_go(void **state)
+{
+	static const char huge[] =
+		"\x49\x89\xe4\x49\x81\xec\xb8\x1b\0\0\x0f\x82\x0a\0\0\0\x4d\x3b\x66"
+		"\x10\x76\x04\x48\x83\xec\x38\xe8\0\0\0\0\xe9\xdc\xff\xff\xff";
+
+	(void)state;
+	/* cmp 16(%r14),%rsp; jbe +2; push %rbp; ret; call; jmp back */
+	assert_int_equal(GO("\x49\x3b\x66\x10\x76\x02\x55\xc3\xe8\0\0\0\0\xeb\xf1"), 6);
+	/* lea -0x20(%rsp),%r12; cmp 16(%r14),%r12; jbe +5; sub $0x38,%rsp; ret; call; jmp back */
+	assert_int_equal(
+		GO("\x4c\x8d\x64\x24\xe0\x4d\x3b\x66\x10\x76\x05\x48\x83\xec\x38\xc3\xe8\0\0\0"
+	           "\0\xeb\xe9"),
+		11);
+	/* mov %rsp,%r12; sub $0x1bb8,%r12; jb; cmp; jbe +4; sub $0x38,%rsp; call; jmp back */
+	assert_int_equal(GO(huge), 22);
+	for (u32 n = 0; n < sizeof(huge) - 1; n++) { /* cut anywhere, it has no jump back */
+		u8 *cut = malloc(n + 1);
+
+		memcpy(cut, huge, n);
+		assert_int_equal(site_go_start(cut, n), 0);
+		free(cut);
+	}
+	/* A frame of 128 bytes: add $-128,%rsp */
+	assert_int_equal(GO("\x49\x3b\x66\x10\x76\x04\x48\x83\xc4\x80\xe8\0\0\0\0\xeb\xef"), 6);
+	/* No jump back to the entry; one branch backwards; another register; no frame. */
+	assert_int_equal(GO("\x49\x3b\x66\x10\x76\x02\x55\xc3\xe8\0\0\0\0\xeb\xf2"), 0);
+	assert_int_equal(GO("\x49\x3b\x66\x10\x76\xfa\x55\xc3\xe8\0\0\0\0\xeb\xf1"), 0);
+	assert_int_equal(GO("\x49\x3b\x67\x10\x76\x02\x55\xc3\xe8\0\0\0\0\xeb\xf1"), 0);
+	assert_int_equal(GO("\x49\x3b\x66\x10\x76\x02\x90\xc3\xe8\0\0\0\0\xeb\xf1"), 0);
+}
+
 static void test_stays(void **state)
 {
 	(void)state;
@@ -258,13 +292,10 @@ static void test_symbols_and_neighbours(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cheap),
-		cmocka_unit_test(test_moves),
-		cmocka_unit_test(test_stays),
-		cmocka_unit_test(test_function_cut),
-		cmocka_unit_test(test_far_jumps),
-		cmocka_unit_test(test_near_jumps),
-		cmocka_unit_test(test_symbols_and_neighbours),
+		cmocka_unit_test(test_cheap),        cmocka_unit_test(test_moves),
+		cmocka_unit_test(test_go),           cmocka_unit_test(test_stays),
+		cmocka_unit_test(test_function_cut), cmocka_unit_test(test_far_jumps),
+		cmocka_unit_test(test_near_jumps),   cmocka_unit_test(test_symbols_and_neighbours),
 	};
 
 	return cmocka_run_group_tests(tests, open_decoder, close_decoder);

@@ -24,8 +24,9 @@
 static bool read_params(struct infer *in, struct lexer *l, struct c_macro *c)
 {
 	struct node **tail = &c->m.params;
-	struct token t = lex_next(l);
+	struct token t;
 
+	lex_next(l); /* '(' */
 	for (t = lex_next(l); t.kind == TOKEN_NAME; t = lex_next(l)) {
 		struct node *n = ast_node(in->arena, NODE_IDENT, t.loc);
 

@@ -137,7 +137,7 @@ static const struct node *argument(const struct use *u, enum node_kind kind, str
 {
 	const struct node *arg = u->args;
 
-	for (const struct node *p = u->macro->params; p; p = p->next, arg = arg->next)
+	for (const struct node *p = u->macro->params; p && arg; p = p->next, arg = arg->next)
 		if (p->kind == kind && str_eq(param_name(p), name))
 			return arg;
 	return NULL;

@@ -251,8 +251,25 @@ static void print_json(struct buf *b, const char *comma, const char *name, u64 s
 	buf_putc(b, '}');
 }
 
-void cache_check_end(struct cache_check *c, const struct server *s, const struct hot_totals *t,
-                     u64 lost, bool json, struct buf *b)
+static void print_missed(struct buf *b, const struct report_of *r, bool json)
+{
+	if (json) {
+		buf_printf(b,
+		           "\"lost_events\":%" PRIu64 ",\"lost_commands\":%" PRIu64
+		           ",\"unseen_replies\":%" PRIu64 "}\n",
+		           r->lost_events, r->lost_commands, r->unseen_replies);
+		return;
+	}
+	buf_printf(b, "%" PRIu64 " events lost", r->lost_events);
+	if (r->lost_commands)
+		buf_printf(b, ", at least %" PRIu64 " commands lost", r->lost_commands);
+	if (r->unseen_replies)
+		buf_printf(b, ", %" PRIu64 " replies not seen", r->unseen_replies);
+	buf_puts(b, "\n");
+}
+
+void cache_check_end(struct cache_check *c, const struct server *s, const struct report_of *r,
+                     bool json, struct buf *b)
 {
 	u64 after[CACHE_CHECKS] = { 0 };
 	const struct counter *of;
@@ -269,7 +286,7 @@ void cache_check_end(struct cache_check *c, const struct server *s, const struct
 	if (json)
 		buf_puts(b, "{\"check\":{");
 	for (u32 i = 0; i < n; i++) {
-		u64 server = after[i] - c->before[i], own = ours(t, &of[i]);
+		u64 server = after[i] - c->before[i], own = ours(hot_totals(r->hot), &of[i]);
 
 		differ += server != own;
 		if (json)
@@ -278,9 +295,8 @@ void cache_check_end(struct cache_check *c, const struct server *s, const struct
 			print_text(b, of[i].name, server, own);
 	}
 	if (json)
-		buf_printf(b, "},\"equal\":%s,\"lost_events\":%" PRIu64 "}\n",
-		           differ ? "false" : "true", lost);
+		buf_printf(b, "},\"equal\":%s,", differ ? "false" : "true");
 	else
-		buf_printf(b, "check: %s, %" PRIu64 " events lost\n",
-		           differ ? "not equal" : "equal", lost);
+		buf_printf(b, "check: %s, ", differ ? "not equal" : "equal");
+	print_missed(b, r, json);
 }

@@ -6,6 +6,7 @@
 #define CMD_CACHE_CHECK_H
 
 #include "cache/hot.h"
+#include "cache/report.h"
 #include "run/servers.h"
 
 #define CACHE_CHECKS 16u
@@ -18,8 +19,9 @@ struct cache_check {
 
 /* Asks the server for its counters over loopback. */
 bool cache_check_begin(struct cache_check *c, const struct server *s, struct err *e);
-/* Asks again, and adds a line for what differs, or one that says that nothing does. */
-void cache_check_end(struct cache_check *c, const struct server *s, const struct hot_totals *t,
-                     u64 lost, bool json, struct buf *b);
+/* Asks again, and adds a line for what differs, or one that says that nothing does. `r` has what was
+ * counted, and what was missed, which explains a difference. */
+void cache_check_end(struct cache_check *c, const struct server *s, const struct report_of *r,
+                     bool json, struct buf *b);
 
 #endif

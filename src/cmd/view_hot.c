@@ -370,9 +370,11 @@ static bool end(void *ctx, const struct view_of *of, struct err *e)
 	v->feed.of = *of;
 	if (!v->on_screen && !v->alerted && (!v->o.count || v->printed < v->o.count))
 		print_interval(v);
-	if (v->o.check)
-		cache_check_end(&v->check, &v->feed.server, hot_totals(v->hot),
-		                cache_feed_lost(&v->feed, of), v->form == REPORT_JSON, of->out);
+	if (v->o.check) {
+		struct report_of r = make_report(v, NULL, 0);
+
+		cache_check_end(&v->check, &v->feed.server, &r, v->form == REPORT_JSON, of->out);
+	}
 	return v->dump < 0 || write_dump(v, e);
 }
 

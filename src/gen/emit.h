@@ -102,6 +102,11 @@ void frame_release(struct gen *g, struct mark m);
 struct mem frame_alloc(struct gen *g, u32 size);
 /* dst = address of m. */
 void mem_addr(struct gen *g, struct mem m, enum reg dst);
+/* Takes from the verifier what it knows of the value at m. For what a callback changes and reads:
+ * before Linux 6.7 the verifier follows a callback once, and leaves out what can not come true in or
+ * after exactly one round; later it goes round after round until it finds nothing new, which with a
+ * counter is never. Uses r0 to r5. */
+void mem_forget(struct gen *g, struct mem m, u32 size);
 struct mem mem_at(struct mem m, s32 off);
 /* Load and store of 1, 2, 4, 8 bytes; the store may use r5 for the base, the load only dst. */
 void mem_load(struct gen *g, u32 size, enum reg dst, struct mem m);

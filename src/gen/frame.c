@@ -89,6 +89,17 @@ void mem_addr(struct gen *g, struct mem m, enum reg dst)
 		code_alu_imm(&g->c, BPF_ADD, dst, m.off);
 }
 
+/* The kernel copies it onto itself. Other memory than the stack it does not follow. */
+void mem_forget(struct gen *g, struct mem m, u32 size)
+{
+	if (m.base != MEM_STACK)
+		return;
+	mem_addr(g, m, R1);
+	code_const(&g->c, R2, size);
+	code_mov(&g->c, R3, R1);
+	code_call(&g->c, BPF_FUNC_probe_read_kernel);
+}
+
 void mem_load(struct gen *g, u32 size, enum reg dst, struct mem m)
 {
 	code_load(&g->c, size, dst, base_reg(g, m, dst), m.off);

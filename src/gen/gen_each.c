@@ -9,6 +9,9 @@
  * The address of the frame is passed along, so variables are the same memory in both; the
  * callback uses no stack of its own. Its r6 is the context again, kept in the frame meanwhile.
  * It returns 1 to end the loop; when the whole program is to end, a word in the frame says so.
+ *
+ * What the verifier knows of variables that the body changes is taken from it before the loop and
+ * behind it (mem_forget()).
  */
 #include "gen/emit.h"
 
@@ -50,8 +53,45 @@ static struct each *each_add(struct gen *g, const struct node *n)
 	return e;
 }
 
+/* The variable that a node changes, NULL none. */
+static const struct node *changed_by(const struct node *n)
+{
+	switch (n->kind) {
+	case NODE_ASSIGN:
+		return n->assign.to;
+	case NODE_LET:
+		return n->let.var;
+	case NODE_FOR_RANGE:
+		return n->range.var;
+	case NODE_FOR_MAP:
+		return n->each.var;
+	case NODE_UNARY:
+		return n->unary.op >= OP_PREINC ? n->unary.e : NULL;
+	default:
+		return NULL;
+	}
+}
+
+static bool find_changed(void *ctx, struct node *n)
+{
+	const struct node *to = changed_by(n);
+	bool *changed = ctx;
+
+	if (to && to->kind == NODE_VAR)
+		changed[to->var.sym->index] = true;
+	return true;
+}
+
+static void forget_changed(struct gen *g, const bool *changed)
+{
+	for (u32 i = 0; i < g->v->vars.n; i++)
+		if (changed[i])
+			mem_forget(g, g->vars[i], type_slot(g->v->vars.v[i]->type));
+}
+
 void gen_each(struct gen *g, const struct node *n)
 {
+	bool *changed = arena_array(&g->u->arena, bool, g->v->vars.n);
 	struct each *e = each_add(g, n);
 
 	e->ctx = frame_pointer(g);
@@ -60,7 +100,11 @@ void gen_each(struct gen *g, const struct node *n)
 	e->depth = g->loop_depth + 1;
 	code_store(&g->c, 8, g->frame, e->ctx, CTX);
 	mem_store_const(g, e->done, 0);
+	ast_walk(n->each.body, find_changed, changed);
+	forget_changed(g, changed);
 	call_for_each(g, n->each.map->map.sym->index, e->start);
+	forget_changed(g, changed);
+	mem_forget(g, e->done, 8);
 	mem_load(g, 8, R0, e->done);
 	code_if_imm(&g->c, BPF_JNE, R0, 0, g->exit_label);
 }

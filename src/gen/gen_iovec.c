@@ -70,6 +70,7 @@ static void take_length(struct gen *g, const struct pieces *p)
 static void next_place(struct gen *g, const struct pieces *p, u32 full)
 {
 	mem_load(g, 8, R4, p->dst);
+	code_alu_imm(&g->c, BPF_AND, R4, -8); /* it is; the verifier wants to know */
 	code_if_imm(&g->c, BPF_JGT, R4, (s32)(p->room - p->each - 8), full);
 	mem_addr(g, mem_at(p->dst, 8), R1);
 	code_alu(&g->c, BPF_ADD, R1, R4);
@@ -183,6 +184,8 @@ void gen_iovec(struct gen *g, const struct node *n, const struct type *t, struct
 	mem_store_imm(g, 8, dst, 0);
 	mem_store_const(g, p->kept, 0);
 	mem_zero(g, p->iov, 0, 16);
+	mem_forget(g, dst, 8);
+	mem_forget(g, p->left, 8);
 	temp_load(g, pieces, R1);
 	call_loop(g, gen_callback(g, copy_piece, p, R2));
 	frame_release(g, m);

@@ -43,8 +43,9 @@ static struct str find_comment(struct str text)
 		str_cut(text, '\n', &text);
 	if (!str_starts(text, "/*"))
 		return none;
+	text = (struct str){ text.p + 2, text.n - 2 };
 	end = memmem(text.p, text.n, "*/", 2);
-	return end ? (struct str){ text.p + 2, (u32)(end - text.p) - 2 } : none;
+	return end ? (struct str){ text.p, (u32)(end - text.p) } : none;
 }
 
 /* "COMPACTION TIMES: ..." has a title of capitals, which is returned. */

@@ -494,8 +494,8 @@ static bool fmt_declaration(struct fmt *f)
 	return false;
 }
 
-/* The end of the attach point at the position: a blank, ',' or '{' outside of quotes; a '/' only
- * before the first ':'. */
+/* The end of the attach point at the position: a blank, ',', '{' or '||' outside of quotes; a '/'
+ * only before the first ':'. */
 static u32 attach_end(const struct fmt *f)
 {
 	bool quoted = false, parts = false;
@@ -504,7 +504,8 @@ static u32 attach_end(const struct fmt *f)
 	for (char c; (c = fmt_char(f, pos)) != 0; pos++) {
 		quoted ^= c == '"';
 		parts |= c == ':';
-		if (c == '\n' || (!quoted && strchr(" \t\r\v\f,{", c)) || (c == '/' && !parts))
+		if (c == '\n' || (!quoted && strchr(" \t\r\v\f,{", c)) || (c == '/' && !parts) ||
+		    (!quoted && c == '|' && fmt_char(f, pos + 1) == '|'))
 			break;
 	}
 	return pos;

@@ -319,7 +319,10 @@ bool gen_iter_pinned(const struct gen *g);
 bool gen_iter_print(struct gen *g, const struct node *n);
 
 /* ---- gen_each.c ---- */
+/* A loop over a map, or over numbers when gen_each_takes() it. */
 void gen_each(struct gen *g, const struct node *n);
+/* True of a loop over so many numbers that it is to be a callback. */
+bool gen_each_takes(const struct gen *g, const struct node *n);
 /* r0 = number of a map's elements. */
 void gen_each_count(struct gen *g, const struct node *map);
 /* Label of a function that the kernel calls with the frame's address in register `frame`; its code,

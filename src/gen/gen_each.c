@@ -12,11 +12,16 @@
  *
  * What the verifier knows of variables that the body changes is taken from it before the loop and
  * behind it (mem_forget()).
+ *
+ * for ($i : 0..100) is made in the same way (bpf_loop, Linux 5.17): the verifier walks a loop of the
+ * program round by round, but a callback only until it knows nothing new.
  */
 #include "gen/emit.h"
 
-#define GO_ON 0
-#define STOP  1
+#define GO_ON      0
+#define STOP       1
+#define ROUNDS_FEW 16u    /* fewer are followed one by one */
+#define ROUNDS_MAX 65536u /* more than an event should take: cut and counted as other loops are */
 
 /* A loop whose body waits to be compiled. */
 struct each {
@@ -89,6 +94,20 @@ static void forget_changed(struct gen *g, const bool *changed)
 			mem_forget(g, g->vars[i], type_slot(g->v->vars.v[i]->type));
 }
 
+static void call_rounds(struct gen *g, const struct node *n, u32 callback)
+{
+	code_const(&g->c, R1, n->range.to->integer.value - n->range.from->integer.value);
+	code_func(&g->c, R2, callback);
+	code_mov(&g->c, R3, g->frame);
+	code_const(&g->c, R4, 0);
+	code_call(&g->c, BPF_FUNC_loop);
+}
+
+static const struct node *body_of(const struct node *n)
+{
+	return n->kind == NODE_FOR_RANGE ? n->range.body : n->each.body;
+}
+
 void gen_each(struct gen *g, const struct node *n)
 {
 	bool *changed = arena_array(&g->u->arena, bool, g->v->vars.n);
@@ -100,13 +119,29 @@ void gen_each(struct gen *g, const struct node *n)
 	e->depth = g->loop_depth + 1;
 	code_store(&g->c, 8, g->frame, e->ctx, CTX);
 	mem_store_const(g, e->done, 0);
-	ast_walk(n->each.body, find_changed, changed);
+	ast_walk((struct node *)body_of(n), find_changed, changed);
 	forget_changed(g, changed);
-	call_for_each(g, n->each.map->map.sym->index, e->start);
+	if (n->kind == NODE_FOR_RANGE)
+		call_rounds(g, n, e->start);
+	else
+		call_for_each(g, n->each.map->map.sym->index, e->start);
 	forget_changed(g, changed);
 	mem_forget(g, e->done, 8);
 	mem_load(g, 8, R0, e->done);
 	code_if_imm(&g->c, BPF_JNE, R0, 0, g->exit_label);
+}
+
+bool gen_each_takes(const struct gen *g, const struct node *n)
+{
+	struct world *w = (struct world *)g->w;
+	u64 from, to;
+
+	if (n->range.from->kind != NODE_INT || n->range.to->kind != NODE_INT || g->frame != R10)
+		return false;
+	from = n->range.from->integer.value;
+	to = n->range.to->integer.value;
+	return to <= ROUNDS_MAX && from <= to && to - from >= ROUNDS_FEW &&
+	       w->ops->features(w, FEATURE_LOOP)->loop;
 }
 
 /* The kernel counts the calls. */
@@ -137,6 +172,14 @@ static void store_pair(struct gen *g, const struct node *n)
 	frame_release(g, m);
 }
 
+/* $i = the round's number; r1 is how many came before. */
+static void store_round(struct gen *g, const struct node *n)
+{
+	if (n->range.from->integer.value)
+		code_alu_imm(&g->c, BPF_ADD, R1, (s32)n->range.from->integer.value);
+	mem_store(g, 8, g->vars[n->range.var->var.sym->index], R1);
+}
+
 static void leave(struct gen *g, s32 result)
 {
 	code_const(&g->c, R0, (u64)(s64)result);
@@ -145,6 +188,8 @@ static void leave(struct gen *g, s32 result)
 
 static void callback(struct gen *g, const struct each *e)
 {
+	bool range = e->node->kind == NODE_FOR_RANGE;
+
 	g->frame = R9;
 	g->scratch = R0;
 	g->used = e->used;
@@ -154,10 +199,13 @@ static void callback(struct gen *g, const struct each *e)
 	g->break_label = code_label(&g->c);
 	g->continue_label = code_label(&g->c);
 	g->c.loc = e->node->loc.off;
-	code_mov(&g->c, R9, R4);
+	code_mov(&g->c, R9, range ? R2 : R4);
 	code_load(&g->c, 8, CTX, R9, e->ctx);
-	store_pair(g, e->node);
-	gen_block(g, e->node->each.body);
+	if (range)
+		store_round(g, e->node);
+	else
+		store_pair(g, e->node);
+	gen_block(g, body_of(e->node));
 	code_bind(&g->c, g->continue_label);
 	leave(g, GO_ON);
 	code_bind(&g->c, g->exit_label);

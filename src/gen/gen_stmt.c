@@ -164,9 +164,15 @@ static void while_(struct gen *g, const struct node *n)
 /* for ($i : a..b): b is computed once; $i is a copy, changing it does not change the loop. */
 static void for_range(struct gen *g, const struct node *n)
 {
-	struct mem at = frame_alloc(g, 8), to = frame_alloc(g, 8);
+	struct mem at, to;
 	struct loop l;
 
+	if (gen_each_takes(g, n)) {
+		gen_each(g, n);
+		return;
+	}
+	at = frame_alloc(g, 8);
+	to = frame_alloc(g, 8);
 	if (n->range.from->kind == NODE_INT)
 		mem_store_const(g, at, n->range.from->integer.value);
 	else

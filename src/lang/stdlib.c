@@ -68,8 +68,8 @@ static const struct {
 	          " let $root = curtask.fs.root.dentry;"
 	          " let $top = (uint64)curtask.fs.root.mnt - offsetof(struct mount, mnt);"
 	          " let $m = (struct mount *)kptr($v);"
-	          " let $s = \"\"; let $n = 0; let $up = 0;"
-	          " while ($n++ < 128 && !($d == $root && $v == $top)) {"
+	          " let $s = \"\"; let $up = 0;"
+	          " for ($n : 0..128) { if ($d == $root && $v == $top) { break; }"
 	          " if ($d == $m.mnt.mnt_root) {"
 	          " $up = (uint64)$m.mnt_parent; if ($up == $v) { break; }"
 	          " $d = $m.mnt_mountpoint; $v = $up; $m = (struct mount *)kptr($v); }"
@@ -120,8 +120,8 @@ static const struct {
 	  " else { $name = \"[anon]\"; } $name }" },
 	{ "cgroup_name", "macro cgroup_name(c) {"
 	                 " let $c = (struct cgroup *)kptr((uint64)(c));"
-	                 " let $up = (uint64)$c.self.parent; let $s = \"\"; let $n = 0;"
-	                 " while ($n++ < 32 && $up) {"
+	                 " let $up = (uint64)$c.self.parent; let $s = \"\";"
+	                 " for ($n : 0..32) { if (!$up) { break; }"
 	                 " $s = str_concat(\"/\", str_concat(str($c.kn.name), $s));"
 	                 " $c = (struct cgroup *)kptr($up); $up = (uint64)$c.self.parent; }"
 	                 " $s == \"\" ? \"/\" : $s }" },

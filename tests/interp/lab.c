@@ -15,31 +15,38 @@
 #include "out/out.h"
 #include "run/world_linux.h"
 
-static const struct features all_features = {
-	.asked = FEATURES_ALL, /* loop is not among them: dumps stay short */
-	.btf = true,
-	.kprobe = true,
-	.kprobe_multi = true,
-	.fentry = true,
-	.uprobe_multi = true,
-	.rawtp_cookie = true,
-};
+#define ALL_BUT_LOOP                                                                               \
+	.asked = FEATURES_ALL, .btf = true, .kprobe = true, .kprobe_multi = true, .fentry = true,  \
+	.uprobe_multi = true, .rawtp_cookie = true
 
-void lab_init(struct lab *l)
+/* Without, dumps stay short. */
+static const struct features no_loop = { ALL_BUT_LOOP }, with_loop = { ALL_BUT_LOOP, .loop = true };
+
+static void init(struct lab *l, const struct features *features)
 {
-	static const struct world_linux_options options = {
+	const struct world_linux_options options = {
 		.root = "tests/data/world",
 		.path = "/usr/bin",
 		.tracefs = "tests/data/world/tracing",
 		.btf = "tests/data/world/none.btf",
 		.kallsyms = "tests/data/world/kallsyms",
-		.features = &all_features,
+		.features = features,
 	};
 
 	*l = (struct lab){ .world = world_linux_new(&options) };
 	l->world->n_cpus = 1;
 	l->world->unsafe = true;
 	l->world->nested_pid_ns = false;
+}
+
+void lab_init(struct lab *l)
+{
+	init(l, &no_loop);
+}
+
+void lab_init_loop(struct lab *l)
+{
+	init(l, &with_loop);
 }
 
 static void discard(struct lab *l)

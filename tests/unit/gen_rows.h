@@ -15,13 +15,13 @@ struct row {
 };
 
 /* Runs the script; reports what differs and counts it. */
-static u32 wrong(const char *script, const char *want)
+static u32 wrong_in(void (*init)(struct lab *l), const char *script, const char *want)
 {
 	struct lab l;
 	const char *got;
 	u32 n = 0;
 
-	lab_init(&l);
+	init(&l);
 	got = lab_begin(&l, script);
 	if (!got || strcmp(got, want) != 0) {
 		print_error("script: %s\nwanted: %s\n%s%s\n", script, want,
@@ -32,12 +32,12 @@ static u32 wrong(const char *script, const char *want)
 	return n;
 }
 
-static void run_rows(const struct row *rows, size_t n)
+static void run_rows(void (*init)(struct lab *l), const struct row *rows, size_t n)
 {
 	u32 bad = 0;
 
 	for (size_t i = 0; i < n; i++)
-		bad += wrong(rows[i].script, rows[i].want);
+		bad += wrong_in(init, rows[i].script, rows[i].want);
 	if (bad)
 		fail_msg("%u of %zu scripts are wrong", bad, n);
 }
@@ -46,7 +46,7 @@ static void run_rows(const struct row *rows, size_t n)
 	static void test_##name(void **state)                                                      \
 	{                                                                                          \
 		(void)state;                                                                       \
-		run_rows(name, ARRAY_SIZE(name));                                                  \
+		run_rows(lab_init, name, ARRAY_SIZE(name));                                        \
 	}
 
 #endif

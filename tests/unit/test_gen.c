@@ -16,6 +16,11 @@
 
 #include "gen_rows.h"
 
+static u32 wrong(const char *script, const char *want)
+{
+	return wrong_in(lab_init, script, want);
+}
+
 /* "1 + 2" becomes "$n0 + $n1", with the assignments in *setup. */
 static void numbers_to_variables(const char *expr, struct buf *setup, struct buf *body)
 {

@@ -44,6 +44,37 @@ static const struct row branches[] = {
 };
 RUN_ROWS(branches)
 
+/* Ranges so long that they are callbacks where the kernel can call them (gen_each.c). */
+static const struct row rounds[] = {
+	{ "BEGIN { $n = 0; for ($i : 3..40) { if ($i % 2) { continue; } if ($i == 20) { break; } "
+	  "$n += $i; @last = $i; } print($n); }",
+	  "88\n@last: 18\n" },
+	{ "BEGIN { for ($i : 0..100) { if ($i == 50) { print($i); return; } } print(0); }",
+	  "50\n" },
+	{ "BEGIN { $s = \"\"; $t = (0, \"a\"); for ($i : 0..20) { if ($i % 5 == 0) { "
+	  "$s = str_concat($s, \"x\"); $t = ($i, $s); } } print($t); }",
+	  "(15, xxxx)\n" },
+	{ "BEGIN { $n = 0; for ($i : 0..20) { for ($j : 0..20) { if ($j > $i) { break; } $n++; } } "
+	  "print($n); }",
+	  "210\n" },
+	{ "BEGIN { @a[1] = 1; @a[2] = 2; $n = 0; for ($kv : @a) { for ($i : 0..16) { "
+	  "$n += $kv.1; } } print($n); clear(@a); }",
+	  "48\n" },
+	{ "BEGIN { @a[1] = 1; @a[2] = 2; $n = 0; for ($i : 0..16) { for ($kv : @a) { "
+	  "$n += $kv.1; } } print($n); clear(@a); }",
+	  "48\n" },
+	{ "BEGIN { $f = 0; for ($i : 0..16) { if ($i > 90) { $f = 1; } } print($f); }", "0\n" },
+	{ "BEGIN { print(100 - { $n = 0; for ($i : 0..16) { $n++; } $n } * 2); }", "68\n" },
+	{ "BEGIN { for ($i : 16..0) { print($i); } for ($i : 0..5000) { @n++; } }", "@n: 5000\n" },
+};
+
+static void test_rounds(void **state)
+{
+	(void)state;
+	run_rows(lab_init, rounds, ARRAY_SIZE(rounds));
+	run_rows(lab_init_loop, rounds, ARRAY_SIZE(rounds));
+}
+
 /* Whose variable it is. */
 static const struct row scopes[] = {
 	{ "BEGIN { if (1) { $x = 1; } print($x); }", "1\n" },
@@ -91,9 +122,8 @@ RUN_ROWS(macros)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_blocks),
-		cmocka_unit_test(test_branches),
-		cmocka_unit_test(test_scopes),
+		cmocka_unit_test(test_blocks), cmocka_unit_test(test_branches),
+		cmocka_unit_test(test_rounds), cmocka_unit_test(test_scopes),
 		cmocka_unit_test(test_macros),
 	};
 

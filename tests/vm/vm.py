@@ -21,6 +21,9 @@ from concurrent.futures import ThreadPoolExecutor
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 VIRTIOFSD = "/usr/lib/qemu/virtiofsd"
+# One thread for both processors: with one for each, a processor may go on for ever in what it
+# translated of a tracepoint's branch while the other was changing it.
+ACCELERATOR = "tcg,thread=single"
 FACTOR = 6          # emulation, against the limits of the host
 MACHINES = 2        # side by side, each with a part of the tests: one uses about one processor
 SERIES = "6.1"
@@ -63,7 +66,7 @@ class Machine:
             f.write(f"export MEMTAP_CACHE={shlex.quote(cache)}\n{shlex.join(command)}\n")
         line = f"{KERNEL_LINE} memtap.guest={HERE}/guest memtap.command={directory}/command"
         self.qemu = subprocess.Popen(
-            ["qemu-system-x86_64", "-M", "pc", "-accel", "tcg,thread=multi", "-cpu", "max",
+            ["qemu-system-x86_64", "-M", "pc", "-accel", ACCELERATOR, "-cpu", "max",
              "-smp", "2", "-m", memory, "-nodefaults", "-display", "none", "-no-reboot",
              "-object", f"memory-backend-memfd,id=mem,size={memory},share=on",
              "-numa", "node,memdev=mem",

@@ -129,7 +129,8 @@ static void test_read_to(void **state)
 
 	(void)state;
 	memset(bytes, 'a', sizeof(bytes));
-	memcpy(bytes + 100, "stop", 4);
+	snprintf(bytes + 100, 5, "stop");
+	bytes[104] = 'a';
 	path = file_with(bytes, sizeof(bytes));
 	assert_true(file_read_to(path, "stop", &b, sizeof(bytes), &e));
 	assert_true(b.n >= 104 && b.n < sizeof(bytes));

@@ -10,6 +10,7 @@ from run.scenarios import Skip, require, shown
 from run.scenarios_caches import Server, ended, tool, with_probes
 
 # Debian calls memaslap memcaslap, and memslap memcslap. Each run opens connections and closes them.
+# Their keys come from the clock: runs of the same second ask for the same ones.
 MEMASLAP = ["memcaslap", "-T", "1", "-c", "4", "-x", "1000"]
 MEMSLAP = ["memcslap", "-c", "2"]
 
@@ -52,7 +53,7 @@ def test_mctop_under_memaslap(context):
         [*MEMASLAP, "-X", "3000"],
         [*MEMASLAP, "-o", "0.3", "-v", "0.2", "-e", "0.1"],
         [*MEMASLAP, "-X", "100", "-B"],
-        [*MEMASLAP, "-X", "100", "-B", "-d", "4"]], 200)
+        [*MEMASLAP, "-X", "100", "-B", "-d", "4"]], 50)
 
 
 def test_mctop_under_memslap(context):
@@ -65,7 +66,7 @@ def test_mctop_under_memslap(context):
         [*MEMSLAP, "-e", "200", "-t", "set", "-R"],
         [*MEMSLAP, "-e", "200", "-t", "set", "-n"],
         [*MEMSLAP, "-e", "200", "-t", "get", "-b"],
-        [*MEMSLAP, "-e", "100", "-t", "mget", "-b"]], 500)
+        [*MEMSLAP, "-e", "100", "-t", "mget", "-b"]], 100)
 
 
 def test_mctop_under_memaslap_by_usdt(context):
@@ -73,7 +74,7 @@ def test_mctop_under_memaslap_by_usdt(context):
     return agrees(context, "memcached", [
         [*MEMASLAP, "-X", "100"],
         [*MEMASLAP, "-X", "100", "-d", "5"],
-        [*MEMASLAP, "-X", "100", "-B"]], 100, "--via", "usdt", program=with_probes())
+        [*MEMASLAP, "-X", "100", "-B"]], 30, "--via", "usdt", program=with_probes())
 
 
 def benchmark(*options):

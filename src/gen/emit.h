@@ -329,6 +329,11 @@ void gen_each_count(struct gen *g, const struct node *map);
  * made by `emit` behind the program, ends by itself and uses r0-r5. */
 u32 gen_callback(struct gen *g, void (*emit)(struct gen *g, const void *what), const void *what,
                  enum reg frame);
+/* Calls the function at that label, or at that of gen_callback(), r1 times at most (bpf_loop()). */
+void gen_call_loop(struct gen *g, u32 callback);
+/* A callback's end: the loop goes on, or ends. */
+void gen_go_on(struct gen *g);
+void gen_stop(struct gen *g);
 /* The callbacks of all loops, behind the program. */
 void gen_each_callbacks(struct gen *g);
 

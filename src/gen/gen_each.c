@@ -18,8 +18,6 @@
  */
 #include "gen/emit.h"
 
-#define GO_ON      0
-#define STOP       1
 #define ROUNDS_FEW 16u    /* fewer are followed one by one */
 #define ROUNDS_MAX 65536u /* more than an event should take: cut and counted as other loops are */
 
@@ -94,16 +92,15 @@ static void forget_changed(struct gen *g, const bool *changed)
 			mem_forget(g, g->vars[i], type_slot(g->v->vars.v[i]->type));
 }
 
-static void call_rounds(struct gen *g, const struct node *n, u32 callback)
+void gen_call_loop(struct gen *g, u32 callback)
 {
-	code_const(&g->c, R1, n->range.to->integer.value - n->range.from->integer.value);
 	code_func(&g->c, R2, callback);
 	code_mov(&g->c, R3, g->frame);
 	code_const(&g->c, R4, 0);
 	code_call(&g->c, BPF_FUNC_loop);
 }
 
-static const struct node *body_of(const struct node *n)
+static struct node *body_of(const struct node *n)
 {
 	return n->kind == NODE_FOR_RANGE ? n->range.body : n->each.body;
 }
@@ -119,12 +116,14 @@ void gen_each(struct gen *g, const struct node *n)
 	e->depth = g->loop_depth + 1;
 	code_store(&g->c, 8, g->frame, e->ctx, CTX);
 	mem_store_const(g, e->done, 0);
-	ast_walk((struct node *)body_of(n), find_changed, changed);
+	ast_walk(body_of(n), find_changed, changed);
 	forget_changed(g, changed);
-	if (n->kind == NODE_FOR_RANGE)
-		call_rounds(g, n, e->start);
-	else
+	if (n->kind == NODE_FOR_RANGE) {
+		code_const(&g->c, R1, n->range.to->integer.value - n->range.from->integer.value);
+		gen_call_loop(g, e->start);
+	} else {
 		call_for_each(g, n->each.map->map.sym->index, e->start);
+	}
 	forget_changed(g, changed);
 	mem_forget(g, e->done, 8);
 	mem_load(g, 8, R0, e->done);
@@ -180,10 +179,20 @@ static void store_round(struct gen *g, const struct node *n)
 	mem_store(g, 8, g->vars[n->range.var->var.sym->index], R1);
 }
 
-static void leave(struct gen *g, s32 result)
+static void leave(struct gen *g, u64 result)
 {
-	code_const(&g->c, R0, (u64)(s64)result);
+	code_const(&g->c, R0, result);
 	code_exit(&g->c);
+}
+
+void gen_go_on(struct gen *g)
+{
+	leave(g, 0);
+}
+
+void gen_stop(struct gen *g)
+{
+	leave(g, 1);
 }
 
 static void callback(struct gen *g, const struct each *e)
@@ -207,11 +216,11 @@ static void callback(struct gen *g, const struct each *e)
 		store_pair(g, e->node);
 	gen_block(g, body_of(e->node));
 	code_bind(&g->c, g->continue_label);
-	leave(g, GO_ON);
+	gen_go_on(g);
 	code_bind(&g->c, g->exit_label);
 	mem_store_const(g, e->done, 1);
 	code_bind(&g->c, g->break_label);
-	leave(g, STOP);
+	gen_stop(g);
 }
 
 u32 gen_callback(struct gen *g, void (*emit)(struct gen *g, const void *what), const void *what,
@@ -248,6 +257,6 @@ void gen_each_callbacks(struct gen *g)
 		else if (e->node)
 			callback(g, e);
 		else
-			leave(g, GO_ON);
+			gen_go_on(g);
 	}
 }

@@ -13,8 +13,6 @@
 #include "gen/emit.h"
 
 #define PIECES_MAX 1024 /* UIO_MAXIOV: the kernel takes no more */
-#define GO_ON      0
-#define STOP       1
 
 /* Words of the frame, and the `struct iovec` that was read last. */
 struct pieces {
@@ -22,12 +20,6 @@ struct pieces {
 	u32 room, each;
 	struct loc loc;
 };
-
-static void leave(struct gen *g, s32 result)
-{
-	code_const(&g->c, R0, (u64)(s64)result);
-	code_exit(&g->c);
-}
 
 /* r2 = the smaller of r2 and r3. */
 static void at_most(struct gen *g)
@@ -120,9 +112,9 @@ static void copy_piece(struct gen *g, const void *what)
 	code_bind(&g->c, fine);
 	grow(g, p);
 	code_bind(&g->c, on);
-	leave(g, GO_ON);
+	gen_go_on(g);
 	code_bind(&g->c, end);
-	leave(g, STOP);
+	gen_stop(g);
 }
 
 /* Calls copy_piece for each of the r1 pieces. */
@@ -133,10 +125,7 @@ static void call_loop(struct gen *g, u32 callback)
 	code_if_imm(&g->c, BPF_JLE, R1, PIECES_MAX, ok);
 	code_const(&g->c, R1, PIECES_MAX);
 	code_bind(&g->c, ok);
-	code_func(&g->c, R2, callback);
-	code_mov(&g->c, R3, g->frame);
-	code_const(&g->c, R4, 0);
-	code_call(&g->c, BPF_FUNC_loop);
+	gen_call_loop(g, callback);
 }
 
 /* The callback does not know where a pointer rests. */

@@ -9,8 +9,6 @@
 #include "gen/emit.h"
 
 #define FOLLOWED_MAX 16384u /* comparisons of a search that is a loop of the program */
-#define GO_ON        0
-#define STOP         1
 
 static u32 room_of(const struct type *t)
 {
@@ -55,12 +53,6 @@ struct search {
 
 enum state { FITS, DIFFERS, TEXT_ENDS };
 
-static void leave(struct gen *g, s32 result)
-{
-	code_const(&g->c, R0, (u64)(s64)result);
-	code_exit(&g->c);
-}
-
 /* r = the byte of m at the offset in `at`; jumps to `out` when that is not below its size. */
 static void byte_at(struct gen *g, struct mem m, u32 size, enum reg at, enum reg r, u32 out)
 {
@@ -73,7 +65,7 @@ static void byte_at(struct gen *g, struct mem m, u32 size, enum reg at, enum reg
 static void leave_with(struct gen *g, const struct search *s, enum state state)
 {
 	mem_store_imm(g, 8, s->state, (s32)state);
-	leave(g, STOP);
+	gen_stop(g);
 }
 
 /* The inner callback: is byte r1 of the part the one at start + r1 of the text? */
@@ -90,22 +82,13 @@ static void compare_byte(struct gen *g, const void *what)
 	byte_at(g, s->text, s->text_size, R2, R3, end);
 	code_if_imm(c, BPF_JEQ, R3, 0, end);
 	code_if(c, BPF_JNE, R3, R4, differs);
-	leave(g, GO_ON);
+	gen_go_on(g);
 	code_bind(c, fits);
-	leave(g, STOP);
+	gen_stop(g);
 	code_bind(c, end);
 	leave_with(g, s, TEXT_ENDS);
 	code_bind(c, differs);
 	leave_with(g, s, DIFFERS);
-}
-
-static void call_loop(struct gen *g, u32 rounds, u32 callback)
-{
-	code_const(&g->c, R1, rounds);
-	code_func(&g->c, R2, callback);
-	code_mov(&g->c, R3, g->frame);
-	code_const(&g->c, R4, 0);
-	code_call(&g->c, BPF_FUNC_loop);
 }
 
 /* The callback: does the part stand at start r1? */
@@ -117,16 +100,17 @@ static void try_start(struct gen *g, const void *what)
 
 	mem_store(g, 8, s->start, R1);
 	mem_store_imm(g, 8, s->state, FITS);
-	call_loop(g, s->part_size, gen_callback(g, compare_byte, s, R2));
+	code_const(c, R1, s->part_size);
+	gen_call_loop(g, gen_callback(g, compare_byte, s, R2));
 	mem_load(g, 8, R0, s->state);
 	code_if_imm(c, BPF_JEQ, R0, DIFFERS, on);
 	code_if_imm(c, BPF_JEQ, R0, TEXT_ENDS, end);
 	mem_load(g, 8, R0, s->start);
 	mem_store(g, 8, s->found, R0);
 	code_bind(c, end);
-	leave(g, STOP);
+	gen_stop(g);
 	code_bind(c, on);
-	leave(g, GO_ON);
+	gen_go_on(g);
 }
 
 static void find_any(struct gen *g, const struct node *text, const struct node *part)
@@ -143,7 +127,8 @@ static void find_any(struct gen *g, const struct node *text, const struct node *
 	mem_store_imm(g, 8, s->start, 0);
 	mem_store_imm(g, 8, s->state, FITS);
 	mem_store_imm(g, 8, s->found, -1);
-	call_loop(g, s->text_size, gen_callback(g, try_start, s, R2));
+	code_const(&g->c, R1, s->text_size);
+	gen_call_loop(g, gen_callback(g, try_start, s, R2));
 	mem_load(g, 8, R0, s->found);
 }
 

@@ -777,10 +777,7 @@ void gen_unwind(struct gen *g, u32 limit, u32 unknown)
 		mem_store_imm(g, 8, state(g, cleared[i]), 0);
 	mem_store_imm(g, 8, state(g, ST_LIMIT), (s32)limit);
 	code_const(c, R1, limit + MOST_RETURNS); /* a corrected frame takes two steps */
-	code_func(c, R2, g->unwind.step);
-	code_mov(c, R3, g->frame);
-	code_const(c, R4, 0);
-	code_call(c, BPF_FUNC_loop);
+	gen_call_loop(g, g->unwind.step);
 	account(g);
 }
 

@@ -42,12 +42,12 @@ void report_number(struct buf *b, double n)
 		buf_printf(b, "%.0f", n);
 }
 
-/* Of the calls of which it is known whether there was something, those where there was. */
 static double seconds_of(u64 ns)
 {
 	return (double)ns / 1e9;
 }
 
+/* Of the calls of which it is known whether there was something, those where there was. */
 static double hit_share(u64 hits, u64 misses)
 {
 	return hits + misses ? (double)hits * 100 / (double)(hits + misses) : NAN;

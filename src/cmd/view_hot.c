@@ -166,6 +166,7 @@ static bool start(void *ctx, const struct view_of *of, struct err *e)
 static struct report_of make_report(struct hot_view *v, struct hot_row *rows, u32 n)
 {
 	struct hot_query q = { .by = v->sort, .n = n };
+	u64 lost = cache_feed_lost(&v->feed, &v->feed.of); /* gives up what it may have hit */
 	struct wire_stats s;
 
 	wire_stats(v->feed.wire, &s);
@@ -176,7 +177,7 @@ static struct report_of make_report(struct hot_view *v, struct hot_row *rows, u3
 		                   .clock = now_ns(CLOCK_MONOTONIC),
 		                   .server = v->feed.server.name,
 		                   .pid = v->feed.server.pid,
-		                   .lost_events = cache_feed_lost(&v->feed, &v->feed.of),
+		                   .lost_events = lost,
 		                   .lost_commands = s.lost,
 		                   .unseen_replies = s.unseen };
 }

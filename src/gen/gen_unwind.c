@@ -633,10 +633,9 @@ static void user_registers(struct gen *g, struct mem to, u32 none)
 {
 	static const s32 regs[] = { PT_IP, PT_SP, PT_BP };
 	struct code *c = &g->c;
-	enum attach_kind kind = g->v->kind;
 	enum reg from = R0;
 
-	if (kind == ATTACH_UPROBE || kind == ATTACH_URETPROBE || kind == ATTACH_USDT) {
+	if (attach_kind_is_user(g->v->kind)) {
 		from = CTX;
 	} else {
 		code_call(c, BPF_FUNC_get_current_task_btf);

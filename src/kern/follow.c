@@ -14,11 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool of_user(const struct uprog *p)
-{
-	return p->kind == ATTACH_UPROBE || p->kind == ATTACH_URETPROBE || p->kind == ATTACH_USDT;
-}
-
 /* What another process does not have is no failure of the script. */
 static void no_warning(void *ctx, struct loc loc, const char *text)
 {
@@ -75,7 +70,8 @@ bool live_follow(struct live *l, s32 pid, bool *is_new, struct err *e)
 	for (u32 i = 0; i < l->unit->progs.n; i++) {
 		const struct uprog *p = &l->unit->progs.v[i];
 
-		if (of_user(p) && p->n_sites && p->sites[0].pid > 0 && p->sites[0].pid != pid &&
+		if (attach_kind_is_user(p->kind) && p->n_sites && p->sites[0].pid > 0 &&
+		    p->sites[0].pid != pid &&
 		    !live_follow_sites(l, pid, i, p->sites, p->n_sites, e))
 			return false;
 	}

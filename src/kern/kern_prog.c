@@ -52,8 +52,7 @@ static const struct prog_kind prog_kinds[] = {
 
 bool kern_prog_uprobe_multi(const struct live *l, const struct uprog *p)
 {
-	return l->features.uprobe_multi &&
-	       (p->kind == ATTACH_UPROBE || p->kind == ATTACH_URETPROBE || p->kind == ATTACH_USDT);
+	return l->features.uprobe_multi && attach_kind_is_user(p->kind);
 }
 
 /* The multi link takes whole functions of the core kernel only. */

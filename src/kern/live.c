@@ -26,8 +26,7 @@ static void ask_features(struct live *l)
 	for (u32 i = 0; i < l->unit->progs.n; i++) {
 		const struct uprog *p = &l->unit->progs.v[i];
 
-		if (p->kind == ATTACH_UPROBE || p->kind == ATTACH_URETPROBE ||
-		    p->kind == ATTACH_USDT)
+		if (attach_kind_is_user(p->kind))
 			wanted |= FEATURE_UPROBE_MULTI;
 		if (p->kind == ATTACH_KRETPROBE && l->unit->session_kfunc)
 			wanted |= FEATURE_KPROBE_SESSION;

@@ -36,9 +36,7 @@ const struct type *infer_set_string(struct infer *in, struct node *n, const char
 
 bool infer_is_user(const struct infer *in)
 {
-	enum attach_kind k = in->variant->kind;
-
-	return k == ATTACH_UPROBE || k == ATTACH_URETPROBE || k == ATTACH_USDT;
+	return attach_kind_is_user(in->variant->kind);
 }
 
 enum space infer_space(const struct infer *in)

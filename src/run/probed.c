@@ -23,11 +23,6 @@ static bool has(const struct probed *p, const struct stat *s)
 	return false;
 }
 
-static bool is_in_file(enum attach_kind kind)
-{
-	return kind == ATTACH_UPROBE || kind == ATTACH_URETPROBE || kind == ATTACH_USDT;
-}
-
 void probed_read(struct arena *a, const struct unit *u, struct probed *p)
 {
 	VEC(struct stat) files = { 0 };
@@ -36,7 +31,7 @@ void probed_read(struct arena *a, const struct unit *u, struct probed *p)
 	for (u32 i = 0; i < u->progs.n; i++) {
 		const struct uprog *prog = &u->progs.v[i];
 
-		for (u32 k = 0; is_in_file(prog->kind) && k < prog->n_sites; k++) {
+		for (u32 k = 0; attach_kind_is_user(prog->kind) && k < prog->n_sites; k++) {
 			struct stat s;
 
 			if (strcmp(prog->sites[k].path, last) == 0)

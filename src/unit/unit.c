@@ -40,6 +40,11 @@ s32 unit_map(const struct unit *u, enum umap_role role)
 	return -1;
 }
 
+bool attach_kind_is_user(enum attach_kind kind)
+{
+	return kind == ATTACH_UPROBE || kind == ATTACH_URETPROBE || kind == ATTACH_USDT;
+}
+
 const char *attach_kind_name(enum attach_kind kind)
 {
 	static const char *const names[] = {

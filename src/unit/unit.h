@@ -275,6 +275,8 @@ void unit_print(struct buf *b, const struct unit *u);
 /* One program as text (`-d bpf`), source lines as comments. */
 void unit_print_prog(struct buf *b, const struct unit *u, const struct uprog *p);
 const char *attach_kind_name(enum attach_kind kind); /* "uprobe", "tracepoint", ... */
+/* True of uprobe, uretprobe and usdt: probes in files of programs. */
+bool attach_kind_is_user(enum attach_kind kind);
 /* The file that an offset of the source is in. */
 const char *unit_file(const struct unit *u, u32 off);
 /* Line and column (both from 1) of a byte offset in the source. */

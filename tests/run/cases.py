@@ -26,6 +26,9 @@ following lines that start with a tab. '#' starts a comment line.
   SERIAL      not beside other cases
   HOST        not in the virtual machine, with the reason
 
+What a program of -c prints comes on the same stdout, between any two lines of memtap's: where it
+prints, each line is asked for by itself, or by a pattern that lets others stand between (?s).
+
 {{MEMTAP}} {{BUILD}} {{TESTS}} {{PROGS}} {{EXAMPLES}} {{PID}} {{TMP}} {{MEMCACHED}} are replaced in
 all texts.
 """

@@ -238,6 +238,8 @@ bool gen_uarg_part(struct gen *g, const struct node *n, u32 size);
 /* The key of a map expression in memory; without key a zero u32. */
 struct mem gen_key(struct gen *g, const struct node *map);
 void gen_map_value(struct gen *g, const struct node *n);
+/* r0 = address of the value, 0 when there is none. */
+void gen_map_find(struct gen *g, const struct node *n);
 void gen_map_store(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
                    bool pad);
 void gen_map_assign(struct gen *g, const struct node *n);

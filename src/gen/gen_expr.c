@@ -447,12 +447,26 @@ static void step_var(struct gen *g, const struct node *n)
 		code_alu_imm(&g->c, BPF_ADD, R0, -by);
 }
 
+/* The address of a variable or of a map's value. It is to be a number for the kernel's checker, which
+ * would follow what is added to a pointer; negated twice it is one. */
+static void address_of(struct gen *g, const struct node *e)
+{
+	if (e->kind == NODE_MAP)
+		gen_map_find(g, e);
+	else
+		mem_addr(g, g->vars[e->var.sym->index], R0);
+	code_alu_imm(&g->c, BPF_NEG, R0, 0);
+	code_alu_imm(&g->c, BPF_NEG, R0, 0);
+}
+
 static void unary(struct gen *g, const struct node *n)
 {
 	const struct node *e = n->unary.e;
 
 	if (n->unary.op == OP_DEREF) {
 		gen_deref(g, n);
+	} else if (n->unary.op == OP_ADDR) {
+		address_of(g, e);
 	} else if (n->unary.op == OP_NOT) {
 		truth_value(g, n);
 	} else if (is_step(n->unary.op)) {

@@ -163,6 +163,14 @@ void gen_map_reach_counter(struct gen *g, const struct node *map, struct mem key
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
+void gen_map_find(struct gen *g, const struct node *n)
+{
+	if (is_direct(n))
+		code_map_value(&g->c, R0, map_index(n), 0);
+	else
+		lookup(g, n, gen_key(g, n));
+}
+
 void gen_map_value(struct gen *g, const struct node *n)
 {
 	u32 absent;

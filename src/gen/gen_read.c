@@ -49,7 +49,7 @@ static void call_by_space(struct gen *g, enum space space, u32 user, u32 kernel)
  */
 static bool can_sleep(const struct gen *g, enum space space)
 {
-	return space != SPACE_KERNEL && attach_kind_is_user(g->v->kind);
+	return space != SPACE_KERNEL && space != SPACE_OWN && attach_kind_is_user(g->v->kind);
 }
 
 /* r2 = bytes to read, at most max; the verifier wants to see the bound each time. */

@@ -64,7 +64,8 @@ enum op {
 	OP_EQ, OP_NE, OP_LT, OP_LE, OP_GT, OP_GE,
 	OP_LAND, OP_LOR,
 	/* unary */
-	OP_NEG, OP_NOT /* ! */, OP_COMPL /* ~ */, OP_DEREF /* *p */, OP_COMPTIME,
+	OP_NEG, OP_NOT /* ! */, OP_COMPL /* ~ */, OP_DEREF /* *p */, OP_ADDR /* &$v, &@m */,
+	OP_COMPTIME,
 	OP_PREINC, OP_PREDEC, OP_POSTINC, OP_POSTDEC,
 };
 

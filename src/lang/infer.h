@@ -109,6 +109,8 @@ const struct type *infer_expr(struct infer *in, struct node *n);
 const struct type *infer_value(struct infer *in, struct node *n);
 /* A value that can be stored or printed: a struct has all its fields then. */
 const struct type *infer_storable(struct infer *in, struct node *n);
+/* A typed node whose parts are wanted: a pointer to a tuple becomes the tuple. Its type. */
+const struct type *infer_pointed(struct infer *in, struct node *n);
 /* A value that must be an integer, for what `what` says ("the count of unroll"). */
 const struct type *infer_integer(struct infer *in, struct node *n, const char *what);
 /* The same for an argument of a function. */

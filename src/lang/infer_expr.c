@@ -147,6 +147,11 @@ static const struct type *tuple_comparison(struct infer *in, const struct node *
 	return &type_bool;
 }
 
+static bool is_stack(const struct type *t)
+{
+	return t->kind == TYPE_KSTACK || t->kind == TYPE_USTACK || t->kind == TYPE_STACK;
+}
+
 static const struct type *comparison(struct infer *in, struct node *n)
 {
 	const struct type *l = n->binary.left->type, *r = n->binary.right->type;
@@ -167,6 +172,8 @@ static const struct type *comparison(struct infer *in, struct node *n)
 			return &type_bool;
 		return infer_error(in, n->loc, "arrays can be compared with == and != only");
 	}
+	if (is_stack(l) && is_stack(r) && l->kind == r->kind && equality)
+		return &type_bool;
 	if (type_eq(l, r))
 		return infer_error(in, n->loc, "values of type '%s' can not be compared",
 		                   type_name(in->arena, l));
@@ -259,6 +266,34 @@ static const struct type *step(struct infer *in, struct node *n)
 	return t;
 }
 
+/* &$v, &@m, &@m[k]: where the value rests. */
+static const struct type *address_of(struct infer *in, struct node *n)
+{
+	struct node *e = n->unary.e;
+	const struct type *t;
+
+	if (e->kind != NODE_VAR && e->kind != NODE_MAP)
+		return infer_error(in, n->loc, "'&' gives the address of a variable or map only");
+	t = e->kind == NODE_MAP ? infer_map_read(in, e, true) : infer_expr(in, e);
+	if (!t)
+		return NULL;
+	if (type_is_agg(t))
+		return infer_error(in, n->loc, "%s holds %s: it has no address", e->map.sym->name,
+		                   type_name(in->arena, t));
+	return type_ptr(in->arena, t, e->kind == NODE_MAP ? SPACE_KERNEL : SPACE_OWN);
+}
+
+/* *&$v is $v */
+static const struct type *take_operand(struct node *n)
+{
+	const struct node *e = n->unary.e->unary.e;
+	struct node *next = n->next;
+
+	*n = *e;
+	n->next = next;
+	return n->type;
+}
+
 static const struct type *deref(struct infer *in, struct node *n)
 {
 	const struct type *t;
@@ -267,6 +302,8 @@ static const struct type *deref(struct infer *in, struct node *n)
 	t = infer_value(in, n->unary.e);
 	if (!t)
 		return NULL;
+	if (n->unary.e->kind == NODE_UNARY && n->unary.e->unary.op == OP_ADDR)
+		return take_operand(n);
 	if (t->kind == TYPE_INT) { /* an address without a type: a word */
 		t = type_ptr(in->arena, &type_u64, infer_space(in));
 		wrap_cast(in, n->unary.e, t, 1);
@@ -288,6 +325,8 @@ static const struct type *unary(struct infer *in, struct node *n)
 	switch (n->unary.op) {
 	case OP_DEREF:
 		return deref(in, n);
+	case OP_ADDR:
+		return address_of(in, n);
 	case OP_COMPTIME:
 		return infer_comptime(in, n);
 	case OP_PREINC:
@@ -401,12 +440,29 @@ static const struct type *tuple(struct infer *in, struct node *n)
 	return known ? type_record(in->arena, types, names, i) : NULL;
 }
 
+const struct type *infer_pointed(struct infer *in, struct node *n)
+{
+	struct node *inner;
+
+	if (n->type->kind != TYPE_PTR || n->type->elem->kind != TYPE_TUPLE)
+		return n->type;
+	inner = arena_new(in->arena, struct node);
+	*inner = *n;
+	inner->next = NULL;
+	n->kind = NODE_UNARY;
+	n->unary.op = OP_DEREF;
+	n->unary.e = inner;
+	n->type = inner->type->elem;
+	return n->type;
+}
+
 static const struct type *tuple_at(struct infer *in, struct node *n)
 {
 	const struct type *t = infer_value(in, n->tuple_at.e);
 
 	if (!t)
 		return NULL;
+	t = infer_pointed(in, n->tuple_at.e);
 	if (t->kind != TYPE_TUPLE)
 		return infer_error(in, n->loc, "'%s' is not a tuple", type_name(in->arena, t));
 	if (n->tuple_at.i >= t->n_fields)

@@ -396,6 +396,7 @@ const struct type *infer_field(struct infer *in, struct node *n)
 		return NULL;
 	if (t->kind == TYPE_ARGS)
 		return args_field(in, n);
+	t = infer_pointed(in, n->field.e);
 	if (t->kind == TYPE_PTR && t->elem->kind == TYPE_STRUCT)
 		return struct_field(in, n, t->elem);
 	if (t->kind == TYPE_STRUCT)

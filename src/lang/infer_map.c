@@ -139,6 +139,22 @@ static bool key_mismatch(struct infer *in, const struct map_info *m, const struc
 	return false;
 }
 
+/* The address of a variable names nothing once the program has ended. */
+static bool outlives(struct infer *in, const struct map_info *m, const struct type *t,
+                     struct loc loc)
+{
+	if (t->kind == TYPE_PTR && t->space == SPACE_OWN) {
+		infer_error(in, loc, "%s would outlive the variable whose address this is",
+		            m->sym->name);
+		infer_hint(in, "keep the value itself, or the address of a map's value");
+		return true;
+	}
+	for (u32 i = 0; t->kind == TYPE_TUPLE && i < t->n_fields; i++)
+		if (outlives(in, m, t->fields[i].type, loc))
+			return true;
+	return false;
+}
+
 static bool merge_key(struct infer *in, struct map_info *m, const struct type *t, struct loc loc)
 {
 	const struct type *key = m->sym->key;
@@ -151,6 +167,8 @@ static bool merge_key(struct infer *in, struct map_info *m, const struct type *t
 		return false;
 	}
 	m->keyed = true;
+	if (outlives(in, m, t, loc))
+		return false;
 	t = infer_rest(in, t);
 	if (key) {
 		const struct type *merged = infer_unify(in, key, t);
@@ -333,7 +351,7 @@ void infer_map_assign(struct infer *in, struct node *map, const struct node *val
 
 	m->assigned = true;
 	m->sym->many_at_once |= in->loops && in->variant->kind == ATTACH_INTERVAL;
-	if (!shape || !type) {
+	if (!shape || !type || outlives(in, m, type, loc)) {
 		map->type = m->sym->value;
 		return;
 	}

@@ -314,7 +314,9 @@ static void stmt_let(struct infer *in, struct node *n)
 	if (e)
 		infer_storable(in, e);
 	if (n->let.has_type)
-		as = infer_type_name(in, &n->let.as, infer_space(in));
+		as = infer_type_name(in, &n->let.as,
+		                     e && e->type && e->type->kind == TYPE_PTR ? e->type->space
+		                                                               : infer_space(in));
 	if (as)
 		as = infer_complete(in, as);
 	b = var_declare(in, n->let.var);

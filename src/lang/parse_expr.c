@@ -765,6 +765,8 @@ static enum op prefix_op(enum token_kind kind)
 		return OP_COMPL;
 	case TOKEN_MUL:
 		return OP_DEREF;
+	case TOKEN_AND:
+		return OP_ADDR;
 	case TOKEN_INC:
 		return OP_PREINC;
 	case TOKEN_DEC:
@@ -784,16 +786,12 @@ static struct node *parse_prefixed(struct parser *p, enum op op)
 	return e ? unary_node(p, op, e, parse_span(start, p->last)) : NULL;
 }
 
-/* unary: ('-' | '!' | '~' | '*' | '++' | '--') unary | cast | postfix */
+/* unary: ('-' | '!' | '~' | '*' | '&' | '++' | '--') unary | cast | postfix */
 static struct node *parse_unary(struct parser *p)
 {
 	enum op op = prefix_op(p->tok.kind);
 	struct node *n;
 
-	if (p->tok.kind == TOKEN_AND) {
-		diag_error(p->d, p->tok.loc, "syntax: '&' (the address of) is not supported");
-		return NULL;
-	}
 	if (!parse_enter(p))
 		return NULL;
 	if (op != OP_NONE)

@@ -61,7 +61,12 @@ enum type_kind {
 enum series_kind { SERIES_LAST, SERIES_AVG, SERIES_MAX, SERIES_MIN, SERIES_SUM };
 
 /* Which memory a pointer points into. NONE: decided at run time by the address itself. */
-enum space { SPACE_NONE, SPACE_USER, SPACE_KERNEL };
+enum space {
+	SPACE_NONE,
+	SPACE_USER,
+	SPACE_KERNEL,
+	SPACE_OWN, /* a variable of the program itself: kernel memory, gone when the program ends */
+};
 
 enum stack_mode { STACK_BPFTRACE, STACK_PERF, STACK_RAW, STACK_BUILD_ID };
 /* How the frames of a user stack are found. */

@@ -62,8 +62,8 @@ struct needs {
 struct unwind_places {
 	bool made, used;
 	struct mem state;
-	s32 keys, pid, proc; /* frame words */
-	u32 step;            /* label of the callback */
+	s32 pid, proc; /* frame words */
+	u32 step;      /* label of the callback */
 };
 
 struct gen {

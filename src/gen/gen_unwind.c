@@ -37,7 +37,9 @@ enum {
 	ST_PAIR = 80,      /* two words just read */
 	ST_RETURNS = 96,   /* the replaced return address that is next, 0: not looked for yet */
 	ST_INSTANCE = 104, /* ... as read */
-	ST_FRAMES = ST_INSTANCE + UNWIND_INSTANCE_MAX,
+	ST_RUN_END = ST_INSTANCE + UNWIND_INSTANCE_MAX, /* of the search: see search() */
+	ST_KEYS = ST_RUN_END + 8,                       /* of a chunk: the shelf's, its own */
+	ST_FRAMES = ST_KEYS + 8,
 	ST_END = ST_FRAMES + sizeof(struct ustack_value),
 };
 
@@ -47,7 +49,8 @@ enum {
 	FLAG_UNKNOWN = 4, /* an address was in no span */
 };
 
-#define MOST_RETURNS 64 /* the kernel replaces no more: MAX_URETPROBE_DEPTH */
+#define MOST_RETURNS    64 /* the kernel replaces no more: MAX_URETPROBE_DEPTH */
+#define RETURNS_NO_MORE 1  /* in ST_RETURNS, where else an address is */
 
 #define PT_BP 32
 #define PT_IP 128
@@ -56,9 +59,7 @@ enum {
 
 #define USER_CS 0x33 /* 64-bit code: __USER_CS */
 
-/* Registers of the callback. */
-#define FRAME R9
-#define ST    R8
+#define ST R8 /* the callback's register with the state's address */
 
 /* ---- where things are ---- */
 
@@ -69,7 +70,6 @@ struct unwind_places gen_unwind_reserve(struct gen *g)
 
 	g->found.unwind = true;
 	p.state = frame_alloc(g, ST_END);
-	p.keys = frame_pointer(g);
 	p.pid = frame_pointer(g);
 	p.proc = frame_pointer(g);
 	p.step = code_label(&g->c);
@@ -137,35 +137,38 @@ struct step {
 		enough, whole, cut, again;
 };
 
+/* r2 = address of a key of chunk(). */
+static void chunk_key(struct code *c, s32 which)
+{
+	code_mov(c, R2, ST);
+	code_alu_imm(c, BPF_ADD, R2, ST_KEYS + which);
+}
+
 /* r0 = address of the chunk that the reference in r1 names; leaves to `fail`. */
 static void chunk(struct step *s, u32 fail)
 {
 	struct code *c = s->c;
 	struct gen *g = s->g;
 	u32 shelf = code_label(c), got = code_label(c);
-	s32 keys = g->unwind.keys;
 
 	code_mov(c, R2, R1);
 	code_alu_imm(c, BPF_AND, R2, 0xffff);
-	code_store(c, 4, FRAME, keys, R2);
+	code_store(c, 4, ST, ST_KEYS, R2);
 	code_alu_imm(c, BPF_RSH, R1, UNWIND_REF_CHUNK);
 	code_alu_imm(c, BPF_AND, R1, 0xffff);
-	code_store(c, 4, FRAME, keys + 4, R1);
+	code_store(c, 4, ST, ST_KEYS + 4, R1);
 	code_if_imm(c, BPF_JNE, R2, 0, shelf);
 	code_map(c, R1, gen_map_of(g, UMAP_CHUNKS));
-	code_mov(c, R2, FRAME);
-	code_alu_imm(c, BPF_ADD, R2, keys + 4);
+	chunk_key(c, 4);
 	code_call(c, BPF_FUNC_map_lookup_elem);
 	code_goto(c, got);
 	code_bind(c, shelf);
 	code_map(c, R1, gen_map_of(g, UMAP_SHELVES));
-	code_mov(c, R2, FRAME);
-	code_alu_imm(c, BPF_ADD, R2, keys);
+	chunk_key(c, 0);
 	code_call(c, BPF_FUNC_map_lookup_elem);
 	code_if_imm(c, BPF_JEQ, R0, 0, fail);
 	code_mov(c, R1, R0);
-	code_mov(c, R2, FRAME);
-	code_alu_imm(c, BPF_ADD, R2, keys + 4);
+	chunk_key(c, 4);
 	code_call(c, BPF_FUNC_map_lookup_elem);
 	code_bind(c, got);
 	code_if_imm(c, BPF_JEQ, R0, 0, fail);
@@ -174,35 +177,38 @@ static void chunk(struct step *s, u32 fail)
 /*
  * r2 = address of the last entry of a sorted run whose key is not above r7. The reference is in
  * r1, its chunk at r6; `size` bytes an entry, the key at its start in `width` bytes.
+ *
+ * The run's end is read from memory every time: of a register the verifier would learn something
+ * in each comparison, and go on with every combination of what it has learnt.
  */
 static void search(struct step *s, u32 entries, u32 size, u32 width)
 {
 	struct code *c = s->c;
-	s32 shift = __builtin_ctz(size), mask = (s32)entries - 1;
+	s32 shift = __builtin_ctz(size), mask = (s32)((entries - 1) * size);
 
-	code_mov(c, R3, R1);
-	code_alu_imm(c, BPF_RSH, R3, UNWIND_REF_N);
 	code_mov(c, R2, R1);
+	code_alu_imm(c, BPF_RSH, R1, UNWIND_REF_N);
+	code_alu_imm(c, BPF_LSH, R1, shift);
 	code_alu_imm(c, BPF_RSH, R2, UNWIND_REF_FIRST);
+	code_alu_imm(c, BPF_LSH, R2, shift);
 	code_alu_imm(c, BPF_AND, R2, mask);
-	code_alu(c, BPF_ADD, R3, R2);
+	code_alu(c, BPF_ADD, R1, R2);
+	code_store(c, 8, ST, ST_RUN_END, R1);
 	for (u32 half = entries / 2; half; half /= 2) {
 		u32 stay = code_label(c);
 
 		code_mov(c, R4, R2);
-		code_alu_imm(c, BPF_ADD, R4, (s32)half);
+		code_alu_imm(c, BPF_ADD, R4, (s32)(half * size));
+		code_load(c, 8, R3, ST, ST_RUN_END);
 		code_if(c, BPF_JGE, R4, R3, stay);
 		code_alu_imm(c, BPF_AND, R4, mask);
 		code_mov(c, R5, R4);
-		code_alu_imm(c, BPF_LSH, R5, shift);
 		code_alu(c, BPF_ADD, R5, R6);
 		code_load(c, width, R5, R5, 0);
 		code_if(c, BPF_JGT, R5, R7, stay);
 		code_mov(c, R2, R4);
 		code_bind(c, stay);
 	}
-	code_alu_imm(c, BPF_AND, R2, mask);
-	code_alu_imm(c, BPF_LSH, R2, shift);
 	code_alu(c, BPF_ADD, R2, R6);
 }
 
@@ -459,47 +465,45 @@ static void special_rules(struct step *s)
 
 /* ---- without a row ---- */
 
-/* Starts the walk over replaced return addresses: the latest is the innermost frame's. */
-static void first_return(struct step *s, const struct returns *r)
+/* r3 = the replacement to look at; leaves when there is none. The latest is the innermost frame's. */
+static void next_return(struct step *s, const struct returns *r)
 {
 	struct code *c = s->c;
+	u32 have = code_label(c);
 
+	code_load(c, 8, R3, ST, ST_RETURNS);
+	code_if_imm(c, BPF_JEQ, R3, RETURNS_NO_MORE, s->by_fp);
+	code_if_imm(c, BPF_JNE, R3, 0, have);
 	code_call(c, BPF_FUNC_get_current_task);
+	code_mov(c, R3, R0);
 	for (u32 i = 0; i < 2; i++) {
-		code_mov(c, R3, R0);
-		if (i)
-			code_load(c, 8, R3, ST, ST_RETURNS);
 		code_alu_imm(c, BPF_ADD, R3, i ? r->instances : r->utask);
 		code_mov(c, R1, ST);
 		code_alu_imm(c, BPF_ADD, R1, ST_RETURNS);
 		code_const(c, R2, 8);
 		code_call(c, BPF_FUNC_probe_read_kernel);
-		code_load(c, 8, R1, ST, ST_RETURNS);
-		code_if_imm(c, BPF_JEQ, R1, 0, s->by_fp);
+		code_load(c, 8, R3, ST, ST_RETURNS);
+		code_if_imm(c, BPF_JEQ, R3, 0, s->by_fp);
 	}
+	code_bind(c, have);
 }
 
 /*
  * The return address was read just below the stack pointer that we have now. If the kernel has
- * replaced what was there, the frame is corrected and tried again.
+ * replaced what was there, the frame is corrected and tried again. One replacement a step: those
+ * passed over belong to frames further down.
  */
 static void replaced_return(struct step *s)
 {
 	struct returns r = find_returns(s->g);
 	struct code *c = s->c;
-	u32 walk = code_label(c), next = code_label(c);
+	u32 passed = code_label(c), more = code_label(c);
 
 	if (!r.known)
 		return;
 	code_load(c, 8, R1, ST, ST_BACK);
 	code_if_imm(c, BPF_JEQ, R1, 0, s->by_fp);
-	code_load(c, 8, R1, ST, ST_RETURNS);
-	code_const(c, R7, 0);
-	code_if_imm(c, BPF_JNE, R1, 0, walk);
-	first_return(s, &r);
-	code_bind(c, walk);
-	code_load(c, 8, R3, ST, ST_RETURNS);
-	code_if_imm(c, BPF_JEQ, R3, 0, s->by_fp);
+	next_return(s, &r);
 	code_alu_imm(c, BPF_ADD, R3, r.from);
 	code_mov(c, R1, ST);
 	code_alu_imm(c, BPF_ADD, R1, ST_INSTANCE);
@@ -508,21 +512,20 @@ static void replaced_return(struct step *s)
 	code_load(c, 8, R1, ST, ST_INSTANCE + r.stack);
 	code_alu_imm(c, BPF_ADD, R1, 8);
 	code_load(c, 8, R2, ST, ST_SP);
-	code_if(c, BPF_JNE, R1, R2, next);
+	code_if(c, BPF_JGT, R1, R2, s->by_fp); /* it and those behind it are further up */
+	code_if(c, BPF_JNE, R1, R2, passed);
 	code_load(c, 8, R1, ST, ST_INSTANCE + r.original);
 	code_store(c, 8, ST, ST_PC, R1);
+	code_bind(c, passed);
 	code_load(c, 8, R1, ST, ST_INSTANCE + r.next);
+	code_if_imm(c, BPF_JNE, R1, 0, more);
+	code_const(c, R1, RETURNS_NO_MORE);
+	code_bind(c, more);
 	code_store(c, 8, ST, ST_RETURNS, R1);
 	code_load(c, 8, R1, ST, ST_FRAMES);
 	code_alu_imm(c, BPF_SUB, R1, 1);
 	code_store(c, 8, ST, ST_FRAMES, R1);
 	code_goto(c, s->again);
-	code_bind(c, next);
-	code_if(c, BPF_JGT, R1, R2, s->by_fp); /* the list's next ones are further up */
-	code_load(c, 8, R1, ST, ST_INSTANCE + r.next);
-	code_store(c, 8, ST, ST_RETURNS, R1);
-	code_alu_imm(c, BPF_ADD, R7, 1);
-	code_if_imm(c, BPF_JLT, R7, MOST_RETURNS, walk);
 }
 
 /* A frame pointer points to the caller's, the return address is behind it; 0 is the outermost. */
@@ -557,8 +560,7 @@ void gen_unwind_step(struct gen *g)
 	for (size_t i = 0; i < ARRAY_SIZE(labels); i++)
 		*labels[i] = code_label(s.c);
 	code_func_start(s.c, g->unwind.step);
-	code_mov(s.c, FRAME, R2);
-	code_load(s.c, 8, ST, FRAME, SCRATCH_HOME);
+	code_load(s.c, 8, ST, R2, SCRATCH_HOME);
 	code_alu_imm(s.c, BPF_ADD, ST, g->unwind.state.off);
 	note_frame(&s);
 	find_span(&s);
@@ -775,7 +777,7 @@ void gen_unwind(struct gen *g, u32 limit, u32 unknown)
 	for (u32 i = 0; i < ARRAY_SIZE(cleared); i++)
 		mem_store_imm(g, 8, state(g, cleared[i]), 0);
 	mem_store_imm(g, 8, state(g, ST_LIMIT), (s32)limit);
-	code_const(c, R1, limit + MOST_RETURNS); /* a corrected frame takes two steps */
+	code_const(c, R1, limit + MOST_RETURNS); /* a replaced return address takes a step */
 	gen_call_loop(g, g->unwind.step);
 	account(g);
 }

@@ -335,14 +335,19 @@ static bool sum_rows(void *ctx, const void *key, const void *cells)
 	return true;
 }
 
-static void hit_many(u64 n)
+/* How many calls that were. */
+static u64 hit_many(u64 n)
 {
+	u64 calls = 0;
+
 	for (u64 i = 0; i < n; i++)
-		for (u64 j = 0; j <= i % 3; j++)
+		for (u64 j = 0; j <= i % 3; j++, calls++)
 			((void (*)(void))(uintptr_t)(test_many + 2 * i))();
+	return calls;
 }
 
-static void check_many(const struct features *f, u32 n, double limit_ms)
+/* Returns the milliseconds that the end of all took. */
+static double check_many(const struct features *f, u32 n)
 {
 	struct unit *u = new_unit(0);
 	struct usite *sites = arena_array(&u->arena, struct usite, n);
@@ -351,6 +356,7 @@ static void check_many(const struct features *f, u32 n, double limit_ms)
 	struct code c = count_by_cookie(u);
 	struct live *l;
 	double t0, t1, t2;
+	u64 calls;
 
 	for (u32 i = 0; i < n; i++)
 		sites[i] = (struct usite){ .name = "many",
@@ -362,19 +368,33 @@ static void check_many(const struct features *f, u32 n, double limit_ms)
 	t0 = now_ms();
 	assert_int_equal(attach(l), n);
 	t1 = now_ms();
-	hit_many(n);
+	calls = hit_many(n);
 	assert_true(live_map_each(l, COUNT_MAP, sum_rows, &sums, &e));
 	assert_int_equal(sums.n, n);
-	assert_int_equal(sums.total, 2 * n);
+	assert_int_equal(sums.total, calls);
 	t2 = now_ms();
 	live_detach(l);
-	print_message("  %u uprobes: attach %.1f ms, detach %.1f ms\n", n, t1 - t0, now_ms() - t2);
-	assert_true(now_ms() - t2 < limit_ms);
+	t2 = now_ms() - t2;
+	print_message("  %u uprobes: attach %.1f ms, detach %.1f ms\n", n, t1 - t0, t2);
 	hit_many(n);
 	sums = (struct sums){ 0 };
 	assert_true(live_map_each(l, COUNT_MAP, sum_rows, &sums, &e));
-	assert_int_equal(sums.total, 2 * n);
+	assert_int_equal(sums.total, calls);
 	done(l, u);
+	return t2;
+}
+
+/* Do they end together? One after the other they would take so many times as long as one alone; on
+ * a machine with other work a few measurements may be off. */
+static void check_end_together(const struct features *f, u32 n)
+{
+	for (u32 i = 0; i < 10; i++) {
+		double one = check_many(f, 1), all = check_many(f, n);
+
+		if (all < one * n * 0.6)
+			return;
+	}
+	fail_msg("%u probes end one by one", n);
 }
 
 static void test_many_uprobes(void **state)
@@ -388,17 +408,16 @@ static void test_many_uprobes(void **state)
 		print_message("SKIP: no uprobe_multi in this kernel\n");
 		skip();
 	}
-	check_many(&f, 300, 2000);
+	check_end_together(&f, 300);
 }
 
-/* Nine closes in turn would take more than 600 ms. */
 static void test_many_uprobes_without_multi(void **state)
 {
 	struct features none = { .asked = FEATURES_ALL };
 
 	(void)state;
 	need_root();
-	check_many(&none, 9, 500);
+	check_end_together(&none, 9);
 }
 
 static void count_warning(void *ctx, struct loc loc, const char *text)
@@ -555,17 +574,25 @@ static void test_timers(void **state)
 	struct usite interval = { .name = "interval:ms:5", .period = 5000000 };
 	struct usite profile = { .name = "profile:hz:200", .period = 5000000 };
 	struct code a = count_code(u, 0), b = count_code(u, 1);
+	u64 ticks = 0, samples = 0, most;
 	struct live *l;
+	double start;
 
 	(void)state;
 	need_root();
 	add_prog(u, ATTACH_INTERVAL, &a, &interval, 1);
 	add_prog(u, ATTACH_PROFILE, &b, &profile, 1);
 	l = load(u, NULL);
+	start = now_ms();
 	attach(l);
-	usleep(100000);
-	assert_in_range(word(l, 0), 5, 40);
-	assert_in_range(word(l, 1), 5, 40 * (u64)sysconf(_SC_NPROCESSORS_ONLN));
+	while ((ticks < 5 || samples < 5) && now_ms() - start < 60000) {
+		usleep(5000);
+		ticks = word(l, 0);
+		samples = word(l, 1);
+	}
+	most = (u64)((now_ms() - start) / 5) + 1;
+	assert_in_range(ticks, 5, most);
+	assert_in_range(samples, 5, most * (u64)sysconf(_SC_NPROCESSORS_ONLN));
 	done(l, u);
 }
 

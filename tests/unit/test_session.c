@@ -22,6 +22,8 @@
 #include "bpf/code.h"
 #include "run/session.h"
 
+#define PIPE_BYTES 4096
+
 /* ---- children ---- */
 
 static void test_child_words(void **state)
@@ -511,24 +513,84 @@ static void test_process_ends(void **state)
 	waitpid(pid, NULL, 0);
 }
 
+/* Has a process a signal that it has not taken yet? */
+static bool has_pending(pid_t pid)
+{
+	char line[256], path[64];
+	u64 set = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (strncmp(line, "ShdPnd:", 7) == 0)
+			set = strtoull(line + 7, NULL, 16);
+	if (f)
+		fclose(f);
+	return set != 0;
+}
+
+/*
+ * Sends it, and once it was taken once more, as timeout(1) does. The session can not have ended by
+ * then: it has to write, into a full pipe that is emptied afterwards.
+ */
+static pid_t start_sender(int signal, int from)
+{
+	pid_t self = getpid(), pid = fork();
+	char filler[PIPE_BYTES];
+
+	if (pid == 0) {
+		kill(self, signal);
+		while (has_pending(self))
+			;
+		kill(self, signal);
+		_exit(read(from, filler, sizeof(filler)) != sizeof(filler));
+	}
+	return pid;
+}
+
+static void fill_pipe(int ends[2])
+{
+	static const char filler[PIPE_BYTES];
+
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(fcntl(ends[1], F_SETPIPE_SZ, PIPE_BYTES), PIPE_BYTES);
+	assert_int_equal(write(ends[1], filler, PIPE_BYTES), PIPE_BYTES);
+}
+
+/* Both signals are the session's: the first ends it, the second is no longer there behind it. */
 static void check_signal(int signal)
 {
+	static const char wanted[] = "hello\n\n\n@x: 0\n";
 	struct session_options o = { .quiet = true };
 	struct unit *u = new_unit();
-	pid_t self = getpid(), pid;
+	struct timespec none = { 0 };
+	char got[100] = "";
+	struct err e = { 0 };
+	int ends[2], status;
+	sigset_t set;
+	pid_t pid;
 
 	need_root();
-	pid = fork();
-	if (pid == 0) {
-		usleep(50000);
-		kill(self, signal);
-		kill(self, signal); /* as timeout(1) does */
-		_exit(0);
-	}
+	/* One that comes before the session begins, or after it, waits. */
+	sigemptyset(&set);
+	sigaddset(&set, signal);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	fill_pipe(ends);
+	o.output_fd = ends[1];
+	pid = start_sender(signal, ends[0]);
 	add_sender(u, ATTACH_INTERVAL, nothing, &tick);
 	add_sender(u, ATTACH_END, hello, NULL);
-	check(run_with(u, &o, NULL), 0, "hello\n\n\n@x: 0\n", "");
-	waitpid(pid, NULL, 0);
+	assert_int_equal(session_run(u, &o, NULL, &e), 0);
+	waitpid(pid, &status, 0);
+	assert_int_equal(status, 0);
+	assert_int_equal(read(ends[0], got, sizeof(got) - 1), strlen(wanted));
+	assert_string_equal(got, wanted);
+	assert_int_equal(sigtimedwait(&set, NULL, &none), -1);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	close(ends[0]);
+	close(ends[1]);
+	unit_free(u);
 }
 
 static void test_signals(void **state)

@@ -257,6 +257,8 @@ void gen_map_reach_counter(struct gen *g, const struct node *map, struct mem key
 void gen_agg_assign(struct gen *g, const struct node *map, const struct node *call);
 /* r0 = the value an aggregation reads as, its CPUs' cells added up. */
 void gen_agg_value(struct gen *g, const struct map_sym *sym, struct mem key, struct loc loc);
+/* Nothing counted under the key, on all CPUs. */
+void gen_agg_clear(struct gen *g, const struct map_sym *sym, struct mem key);
 
 /* ---- gen_stack.c ---- */
 /* Stores the words of a stack value. */

@@ -384,30 +384,58 @@ static void finish_value(struct gen *g, const struct type *t, struct mem acc)
 	code_bind(c, done);
 }
 
+/* A loop over the cells that the CPUs have of one key. */
+struct cells {
+	struct mem cpu;
+	u32 top, next;
+};
+
+/* r0 = address of a cell. */
+static struct cells cells_begin(struct gen *g, const struct map_sym *sym, struct mem key)
+{
+	struct code *c = &g->c;
+	struct cells all = { frame_alloc(g, 8), code_label(c), code_label(c) };
+
+	mem_store_const(g, all.cpu, 0);
+	code_bind(c, all.top);
+	code_map(c, R1, sym->index);
+	mem_addr(g, key, R2);
+	mem_load(g, 8, R3, all.cpu);
+	code_call(c, BPF_FUNC_map_lookup_percpu_elem);
+	code_if_imm(c, BPF_JEQ, R0, 0, all.next);
+	return all;
+}
+
+static void cells_end(struct gen *g, struct cells all)
+{
+	code_bind(&g->c, all.next);
+	mem_load(g, 8, R1, all.cpu);
+	code_alu_imm(&g->c, BPF_ADD, R1, 1);
+	mem_store(g, 8, all.cpu, R1);
+	code_if_imm(&g->c, BPF_JLT, R1, (s32)g->w->n_cpus, all.top);
+}
+
+void gen_agg_clear(struct gen *g, const struct map_sym *sym, struct mem key)
+{
+	struct cells all = cells_begin(g, sym, key);
+
+	mem_zero(g, mem_behind(g, R0), 0, type_cell(sym->value));
+	cells_end(g, all);
+}
+
 void gen_agg_value(struct gen *g, const struct map_sym *sym, struct mem key, struct loc loc)
 {
 	const struct type *t = sym->value;
-	struct code *c = &g->c;
-	u32 top = code_label(c), next = code_label(c);
-	struct mem acc = frame_alloc(g, 16), cpu = frame_alloc(g, 8);
+	struct mem acc = frame_alloc(g, 16);
+	struct cells all;
 
 	if (t->kind == TYPE_HIST || t->kind == TYPE_LHIST) {
 		gen_error(g, loc, "a histogram can not be read as a number");
 		return;
 	}
 	mem_zero(g, acc, 0, 16);
-	mem_store_const(g, cpu, 0);
-	code_bind(c, top);
-	code_map(c, R1, sym->index);
-	mem_addr(g, key, R2);
-	mem_load(g, 8, R3, cpu);
-	code_call(c, BPF_FUNC_map_lookup_percpu_elem);
-	code_if_imm(c, BPF_JEQ, R0, 0, next);
+	all = cells_begin(g, sym, key);
 	merge_cell(g, t, acc);
-	code_bind(c, next);
-	mem_load(g, 8, R1, cpu);
-	code_alu_imm(c, BPF_ADD, R1, 1);
-	mem_store(g, 8, cpu, R1);
-	code_if_imm(c, BPF_JLT, R1, (s32)g->w->n_cpus, top);
+	cells_end(g, all);
 	finish_value(g, t, acc);
 }

@@ -156,19 +156,25 @@ static void call_len(struct gen *g, const struct node *n)
 		gen_stack_len(g, gen_place(g, a));
 }
 
+/* r0 = address of the bytes that a is or points to; returns their space. */
+static enum space source_address(struct gen *g, const struct node *a)
+{
+	if (type_is_scalar(a->type)) {
+		gen_value(g, a);
+		return gen_space(g, a);
+	}
+	if (gen_is_foreign(a))
+		return gen_address(g, a);
+	mem_addr(g, gen_part(g, a), R0);
+	return SPACE_KERNEL;
+}
+
 /* Six bytes in memory order in the low bytes of r0. */
 static void call_macaddr(struct gen *g, const struct node *n)
 {
-	const struct node *a = n->call.args;
 	struct mem slot = frame_alloc(g, 8);
-	enum space space;
+	enum space space = source_address(g, n->call.args);
 
-	if (type_is_scalar(a->type)) {
-		gen_value(g, a);
-		space = gen_space(g, a);
-	} else {
-		space = gen_address(g, a);
-	}
 	code_mov(&g->c, R3, R0);
 	mem_store_imm(g, 8, slot, 0);
 	gen_probe_read(g, space, 6, slot, n->loc);
@@ -188,23 +194,6 @@ static void call_loadavg(struct gen *g, const struct node *n)
 }
 
 /* ---- results in memory ---------------------------------------------------------------------- */
-
-/* r0 = address of what str() or buf() reads; returns its space. */
-static enum space source_address(struct gen *g, const struct node *a)
-{
-	if (type_is_scalar(a->type)) {
-		gen_value(g, a);
-		return gen_space(g, a);
-	}
-	return gen_address(g, a);
-}
-
-/* r0 = address of a string of ours. */
-static enum space own_address(struct gen *g, const struct node *a)
-{
-	mem_addr(g, gen_place(g, a), R0);
-	return SPACE_KERNEL;
-}
 
 /* The length argument, at most `max`, kept in a temp. */
 static struct temp clamped_length(struct gen *g, const struct node *len, u32 max)
@@ -242,7 +231,7 @@ static void store_str(struct gen *g, const struct node *n, const struct type *t,
 	}
 	if (len && len->kind != NODE_INT)
 		length = clamped_length(g, len, size - 1);
-	space = own ? own_address(g, from) : source_address(g, from);
+	space = source_address(g, from);
 	if (pad || dst.base == MEM_STACK) {
 		address = temp_save(g, R0);
 		mem_zero(g, dst, 0, type_slot(t));
@@ -269,10 +258,7 @@ void gen_buf(struct gen *g, const struct node *n, const struct type *t, struct m
 		code_const(&g->c, R0, max);
 		length = temp_save(g, R0);
 	}
-	if (from->type->kind == TYPE_STR && !gen_is_foreign(from))
-		space = own_address(g, from);
-	else
-		space = source_address(g, from);
+	space = source_address(g, from);
 	address = temp_save(g, R0);
 	if (pad || dst.base == MEM_STACK)
 		mem_zero(g, dst, 8, type_slot(t));

@@ -362,6 +362,11 @@ void gen_map_delete(struct gen *g, const struct node *map, const struct node *ke
 		code_const(&g->c, R0, 1);
 		return;
 	}
+	if (!map->map.sym->key) { /* elements of an array stay */
+		gen_agg_clear(g, map->map.sym, gen_key(g, map));
+		code_const(&g->c, R0, 1);
+		return;
+	}
 	missing = code_label(&g->c);
 	done = code_label(&g->c);
 	if (key) {

@@ -95,9 +95,12 @@ void gen_convert(struct gen *g, struct mem dst, const struct type *dt, struct me
 	if (dt->kind == TYPE_STR && st->kind == TYPE_STR) {
 		convert_string(g, dst, dt, src, st, pad, true);
 	} else if (dt->kind == TYPE_TUPLE && st->kind == TYPE_TUPLE) {
-		for (u32 i = 0; i < dt->n_fields && i < st->n_fields; i++)
+		for (u32 i = 0; i < dt->n_fields && i < st->n_fields; i++) {
+			const struct field *from = &st->fields[type_part(st, dt, i)];
+
 			gen_convert(g, mem_at(dst, (s32)dt->fields[i].off), dt->fields[i].type,
-			            mem_at(src, (s32)st->fields[i].off), st->fields[i].type, pad);
+			            mem_at(src, (s32)from->off), from->type, pad);
+		}
 	} else {
 		u32 size = MIN(type_slot(dt), type_slot(st));
 
@@ -111,8 +114,11 @@ static void store_tuple(struct gen *g, const struct node *n, const struct type *
 {
 	const struct node *item = n->tuple.items;
 
-	for (u32 i = 0; i < t->n_fields && item; i++, item = item->next)
-		gen_store(g, item, t->fields[i].type, mem_at(dst, (s32)t->fields[i].off), pad);
+	for (u32 i = 0; i < t->n_fields && item; i++, item = item->next) {
+		const struct field *f = &t->fields[type_part(t, n->type, i)];
+
+		gen_store(g, item, f->type, mem_at(dst, (s32)f->off), pad);
+	}
 }
 
 static void store_ternary(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
@@ -290,6 +296,7 @@ struct mem gen_place(struct gen *g, const struct node *n)
 		return mem_at(gen_place(g, n->tuple_at.e),
 		              (s32)n->tuple_at.e->type->fields[n->tuple_at.i].off);
 	m = frame_alloc(g, type_slot(n->type));
-	gen_store(g, n, n->type, m, n->type->kind == TYPE_TUPLE); /* it may be compared */
+	/* It may be compared. */
+	gen_store(g, n, n->type, m, n->type->kind == TYPE_TUPLE || n->type->kind == TYPE_BUF);
 	return m;
 }

@@ -82,10 +82,12 @@ static void match_values(struct gen *g, struct mem a, const struct type *at, str
 	u32 n = MIN(at->size, bt->size);
 
 	if (at->kind == TYPE_TUPLE) {
-		for (u32 i = 0; i < at->n_fields; i++)
+		for (u32 i = 0; i < at->n_fields; i++) {
+			const struct field *other = &bt->fields[type_part(bt, at, i)];
+
 			match_values(g, mem_at(a, (s32)at->fields[i].off), at->fields[i].type,
-			             mem_at(b, (s32)bt->fields[i].off), bt->fields[i].type, 0,
-			             differ);
+			             mem_at(b, (s32)other->off), other->type, 0, differ);
+		}
 	} else if (at->kind == TYPE_STR) {
 		match_bytes(g, a, b, limit ? MIN(limit, n) : n, differ);
 	} else {

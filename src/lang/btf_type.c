@@ -84,8 +84,6 @@ static const struct type *convert_enum(struct arena *a, struct btf *b, const str
 	t->kind = TYPE_INT;
 	t->size = r->info.size == 8 ? 8 : 4;
 	t->is_signed = r->info.kind_flag;
-	if (!r->info.name[0] && !r->typedef_name)
-		return type_int(t->size, t->is_signed);
 	for (u32 i = 0; i < n; i++) {
 		struct btf_enumerator found;
 
@@ -95,7 +93,12 @@ static const struct type *convert_enum(struct arena *a, struct btf *b, const str
 		v[t->n_enums++].value = found.value;
 	}
 	t->enums = v;
-	t->name = r->info.name[0] ? arena_printf(a, "enum %s", r->info.name) : r->typedef_name;
+	if (r->info.name[0])
+		t->name = arena_printf(a, "enum %s", r->info.name);
+	else if (r->typedef_name)
+		t->name = r->typedef_name;
+	else if (t->n_enums) /* others without a name are other types */
+		t->name = arena_printf(a, "enum { %s }", v[0].name);
 	return t;
 }
 

@@ -182,6 +182,16 @@ static void walk_until_stable(struct infer *in, struct variant_vars *vars)
 	}
 }
 
+static void warn_unused_maps(struct infer *in)
+{
+	for (const struct map_decl *d = in->script->map_decls; d; d = d->next) {
+		void **slot = hmap_find(&in->maps, d->name.p, d->name.n);
+
+		if (slot && !((struct map_info *)*slot)->listed)
+			infer_warn(in, d->loc, "Unused map: %.*s", STR_ARG(d->name));
+	}
+}
+
 bool infer_script(struct script *s, const struct config *c, struct world *w, struct diags *d)
 {
 	struct infer in = {
@@ -205,6 +215,7 @@ bool infer_script(struct script *s, const struct config *c, struct world *w, str
 	walk_until_stable(&in, vars);
 	in.final = true;
 	walk_script(&in, vars);
+	warn_unused_maps(&in);
 	hmap_free(&in.maps);
 	hmap_free(&in.c_types);
 	hmap_free(&in.c_consts);

@@ -378,10 +378,12 @@ static void enumerator(struct cdef *c, struct type *t, struct str name, s64 valu
 	struct enumerator *all = (struct enumerator *)t->enums;
 
 	all[t->n_enums++] = (struct enumerator){ infer_text(c->in, name), value };
+	if (!t->name) /* others without a name are other types */
+		t->name = arena_printf(c->in->arena, "enum { %s }", all[0].name);
 	t->is_signed |= value < 0;
 	if (value > UINT32_MAX || value < INT32_MIN)
 		t->size = 8;
-	infer_cdef_set_const(c->in, name, value, t->name ? t : NULL);
+	infer_cdef_set_const(c->in, name, value, t);
 }
 
 static bool enumerators(struct cdef *c, struct type *t)
@@ -424,7 +426,7 @@ static const struct type *enumeration(struct cdef *c)
 		return NULL;
 	if (t->name)
 		remember(c->in, t->name, t);
-	return t->name ? t : type_int(t->size, t->is_signed);
+	return t;
 }
 
 static bool is_integer_word(struct str s)

@@ -129,14 +129,15 @@ static const struct type *tuple_comparison(struct infer *in, const struct node *
 		                   "Type mismatch for '%s': comparing a tuple of %u with one of %u",
 		                   op_text(n->binary.op), l->n_fields, r->n_fields);
 	for (u32 i = 0; i < l->n_fields; i++) {
-		const struct type *a = l->fields[i].type, *b = r->fields[i].type;
+		const struct type *a = l->fields[i].type, *b;
+		u32 k = type_part(r, l, i);
 
-		if (type_is_record(l) && strcmp(l->fields[i].name, r->fields[i].name) != 0)
+		if (k == r->n_fields)
 			return infer_error(in, n->loc,
-			                   "Type mismatch for '%s': part %u is called '%s' on the "
-			                   "left and '%s' on the right",
-			                   op_text(n->binary.op), i, l->fields[i].name,
-			                   r->fields[i].name);
+			                   "Type mismatch for '%s': '%s' on the left is not on the "
+			                   "right",
+			                   op_text(n->binary.op), l->fields[i].name);
+		b = r->fields[k].type;
 		if (!infer_unify(in, a, b))
 			return infer_error(in, n->loc,
 			                   "Type mismatch for '%s': part %u is '%s' on the left "
@@ -172,7 +173,7 @@ static const struct type *comparison(struct infer *in, struct node *n)
 			return &type_bool;
 		return infer_error(in, n->loc, "arrays can be compared with == and != only");
 	}
-	if (is_stack(l) && is_stack(r) && l->kind == r->kind && equality)
+	if (l->kind == r->kind && (is_stack(l) || l->kind == TYPE_BUF) && equality)
 		return &type_bool;
 	if (type_eq(l, r))
 		return infer_error(in, n->loc, "values of type '%s' can not be compared",

@@ -238,6 +238,14 @@ static u64 narrow(u64 v, const struct type *t)
 	return t->is_signed ? (u64)((s64)(v << shift) >> shift) : v << shift >> shift;
 }
 
+static struct node *zero(struct infer *in, struct loc loc)
+{
+	struct node *n = ast_node(in->arena, NODE_INT, loc);
+
+	infer_set_int(n, 0, &type_s64);
+	return n;
+}
+
 static const struct type *cast_scalar(struct infer *in, struct node *n, const struct type *to)
 {
 	const struct node *e = n->cast.e;
@@ -248,6 +256,25 @@ static const struct type *cast_scalar(struct infer *in, struct node *n, const st
 	if (e->kind == NODE_INT && to->kind != TYPE_PTR)
 		return infer_set_int(n, narrow(e->integer.value, to), to);
 	return to;
+}
+
+/* (bool)"text": whether there is any, which its first letter tells. */
+static const struct type *cast_text(struct infer *in, struct node *n)
+{
+	struct node *e = n->cast.e, *first, *next = n->next;
+
+	if (e->kind == NODE_STRING)
+		return infer_set_int(n, e->string.n > 0, &type_bool);
+	first = ast_node(in->arena, NODE_INDEX, n->loc);
+	first->index.e = e;
+	first->index.i = zero(in, n->loc);
+	first->type = &type_s8;
+	n->kind = NODE_BINARY;
+	n->binary.op = OP_NE;
+	n->binary.left = first;
+	n->binary.right = zero(in, n->loc);
+	n->next = next;
+	return &type_bool;
 }
 
 /* Bytes of a value as it lies in memory. */
@@ -305,6 +332,8 @@ const struct type *infer_cast(struct infer *in, struct node *n)
 	to = infer_type_name(in, &n->cast.to, pointer ? from->space : infer_space(in));
 	if (!from || !to)
 		return to && to->kind == TYPE_ARRAY && !to->count ? NULL : to;
+	if (to->kind == TYPE_BOOL && from->kind == TYPE_STR)
+		return cast_text(in, n);
 	if (type_is_scalar(to))
 		return from->kind == TYPE_ARRAY ? cast_bytes(in, n, to) : cast_scalar(in, n, to);
 	if (to->kind == TYPE_ARRAY)

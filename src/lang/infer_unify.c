@@ -47,12 +47,13 @@ static const struct type *unify_tuple(struct infer *in, const struct type *a, co
 
 	if (a->n_fields != b->n_fields || type_is_record(a) != type_is_record(b))
 		return NULL;
-	for (u32 i = 0; type_is_record(a) && i < a->n_fields; i++)
-		if (strcmp(a->fields[i].name, b->fields[i].name) != 0)
-			return NULL;
 	types = arena_array(in->arena, const struct type *, a->n_fields);
 	for (u32 i = 0; i < a->n_fields; i++) {
-		types[i] = infer_unify(in, a->fields[i].type, b->fields[i].type);
+		u32 k = type_part(b, a, i);
+
+		if (k == b->n_fields)
+			return NULL;
+		types[i] = infer_unify(in, a->fields[i].type, b->fields[k].type);
 		if (!types[i])
 			return NULL;
 	}

@@ -283,6 +283,15 @@ static void replace(struct expander *x, struct node *n, struct macro *m, u32 dep
 	n->next = next;
 }
 
+/* The name alone of a macro of the script that takes nothing. */
+static bool is_bare_use(const struct script *s, struct str name)
+{
+	for (const struct macro *m = s->macros; m; m = m->next)
+		if (!m->library && !m->n_params && str_eq(m->name, name))
+			return true;
+	return false;
+}
+
 static void expand(struct expander *x, struct node *n, u32 depth)
 {
 	struct macro *m;
@@ -292,6 +301,13 @@ static void expand(struct expander *x, struct node *n, u32 depth)
 	if (depth > DEPTH_MAX) {
 		give_up(x, n->loc, "macros in macros are nested too deeply here");
 		return;
+	}
+	if (n->kind == NODE_IDENT && is_bare_use(x->script, n->string)) {
+		struct node *call = ast_node(x->script->arena, NODE_CALL, n->loc);
+
+		call->call.name = n->string;
+		call->next = n->next;
+		*n = *call;
 	}
 	m = n->kind == NODE_CALL ? find(x, n) : NULL;
 	if (m)

@@ -242,6 +242,16 @@ static bool fields_eq(const struct type *a, const struct type *b)
 	return true;
 }
 
+u32 type_part(const struct type *t, const struct type *of, u32 i)
+{
+	if (!type_is_record(of))
+		return i;
+	for (u32 k = 0; k < t->n_fields; k++)
+		if (text_eq(t->fields[k].name, of->fields[i].name))
+			return k;
+	return t->n_fields;
+}
+
 /* Debug information describes a struct again in each file that uses it: there the name counts. */
 static bool struct_eq(const struct type *a, const struct type *b)
 {

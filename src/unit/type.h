@@ -142,6 +142,8 @@ const struct type *type_record(struct arena *a, const struct type *const *types,
 const struct type *type_retuple(struct arena *a, const struct type *like,
                                 const struct type *const *types);
 bool type_is_record(const struct type *t);
+/* The part of t that part i of `of` is: of records that of the same name. t->n_fields: none. */
+u32 type_part(const struct type *t, const struct type *of, u32 i);
 /* A type that needs no more than its kind (KSYM, USYM, PROBE, COUNT, ...). */
 const struct type *type_plain(struct arena *a, enum type_kind kind);
 const struct type *type_stack(struct arena *a, enum type_kind kind, enum stack_mode mode,

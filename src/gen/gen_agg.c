@@ -19,11 +19,18 @@
 #define SLOT_VALUE 8
 #define SLOT_COUNT 16
 
-/* r2 += log2 of `r`, which is not 0. Uses r3 and changes r. */
-static void add_log2(struct gen *g, enum reg r)
+/*
+ * r2 = first + log2 of `r`, which is not 0. Uses r3 and changes r. The sum starts from a 0 of which
+ * the verifier knows nothing, and loses its ranges in the end: else it would follow each of the 64
+ * results through the rest of the program.
+ */
+static void log2_from(struct gen *g, enum reg r, s32 first)
 {
 	struct code *c = &g->c;
 
+	code_mov(c, R2, r);
+	code_alu(c, BPF_XOR, R2, R2);
+	code_alu_imm(c, BPF_ADD, R2, first);
 	for (u32 shift = 32; shift; shift /= 2) {
 		u32 skip = code_label(c);
 
@@ -39,6 +46,7 @@ static void add_log2(struct gen *g, enum reg r)
 		code_alu_imm(c, BPF_ADD, R2, (s32)shift);
 		code_bind(c, skip);
 	}
+	code_alu_imm(c, BPF_AND, R2, 127);
 }
 
 /* r0 = bucket_hist_index(r0) of whole powers of two. Uses r2 and r3. */
@@ -53,8 +61,7 @@ static void hist_index_powers(struct gen *g, bool is_signed)
 	}
 	code_const(c, R2, 1);
 	code_if_imm(c, BPF_JEQ, R0, 0, done);
-	code_const(c, R2, 2);
-	add_log2(g, R0);
+	log2_from(g, R0, 2);
 	code_bind(c, done);
 	code_mov(c, R0, R2);
 }
@@ -77,9 +84,7 @@ static void hist_index(struct gen *g, const struct type *t)
 		code_if_imm(c, BPF_JSLT, R0, 0, negative);
 	code_if_imm(c, BPF_JLT, R0, subs, low);
 	code_mov(c, R1, R0);
-	code_const(c, R2, 0);
-	add_log2(g, R1);
-	code_alu_imm(c, BPF_SUB, R2, (s32)t->bits);
+	log2_from(g, R1, -(s32)t->bits);
 	code_alu(c, BPF_RSH, R0, R2);
 	code_alu_imm(c, BPF_ADD, R2, 1);
 	code_alu_imm(c, BPF_LSH, R2, (s32)t->bits);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Kernel functions by breakpoint: kprobe, kretprobe. Many functions of one program share a
- * kprobe_multi link where the kernel has it (5.18, CONFIG_FPROBE), by their addresses: for names
- * it goes through all of its symbols each time, before 6.3 without those of modules. Otherwise each
- * is a perf event of the "kprobe" source.
+ * kprobe_multi link where the kernel has it (5.18, CONFIG_FPROBE), by their names, or by addresses
+ * where the script's targets have them. Otherwise each is a perf event of the "kprobe" source.
  */
 #include "kern/kern.h"
 
-#include <bpf/bpf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "bpf/uapi.h"
 
 static bool is_return(const struct uprog *p)
 {
@@ -43,12 +43,20 @@ static bool kprobe_error(const struct usite *s, int code, struct err *e)
 /* All of them have an address, or none has. */
 static bool link_many(struct attach *a, const u32 *sites, u32 n, struct err *e)
 {
-	LIBBPF_OPTS(bpf_link_create_opts, o);
 	bool by_address = a->prog->sites[sites[0]].address;
+	bool is_session = a->l->progs[a->prog_index].partner >= 0;
 	const char **names = calloc(n, sizeof(*names));
 	u64 *addresses = calloc(n, sizeof(*addresses));
 	u64 *cookies = calloc(n, sizeof(*cookies));
-	int link, prog = kern_prog_fd(a->l, a->prog_index, 0);
+	struct sys_kprobe_multi m = {
+		.attach_type = is_session ? MT_BPF_TRACE_KPROBE_SESSION : BPF_TRACE_KPROBE_MULTI,
+		.names = by_address ? NULL : names,
+		.addresses = by_address ? addresses : NULL,
+		.cookies = cookies,
+		.n = n,
+		.is_return = !is_session && is_return(a->prog),
+	};
+	int link;
 
 	if (!names || !addresses || !cookies)
 		abort();
@@ -57,18 +65,7 @@ static bool link_many(struct attach *a, const u32 *sites, u32 n, struct err *e)
 		addresses[i] = a->prog->sites[sites[i]].address;
 		cookies[i] = a->prog->sites[sites[i]].cookie;
 	}
-	o.kprobe_multi.flags = is_return(a->prog) ? BPF_F_KPROBE_MULTI_RETURN : 0;
-	o.kprobe_multi.cnt = n;
-	if (by_address)
-		o.kprobe_multi.addrs = (const unsigned long *)addresses;
-	else
-		o.kprobe_multi.syms = names;
-	o.kprobe_multi.cookies = (const __u64 *)cookies;
-	if (a->l->progs[a->prog_index].partner >= 0)
-		link = sys_link_kprobe_session(prog, by_address ? NULL : names, addresses, cookies,
-		                               n);
-	else
-		link = bpf_link_create(prog, 0, BPF_TRACE_KPROBE_MULTI, &o);
+	link = sys_link_kprobe_multi(kern_prog_fd(a->l, a->prog_index, 0), &m);
 	free(names);
 	free(addresses);
 	free(cookies);

@@ -159,9 +159,16 @@ struct sys_uprobe_multi {
 };
 /* A link, or -errno. */
 int sys_link_uprobe_multi(int prog, const struct sys_uprobe_multi *m);
-/* Functions by their names, or by their addresses (names NULL), entry and return: a link, or -errno. */
-int sys_link_kprobe_session(int prog, const char *const *names, const u64 *addresses,
-                            const u64 *cookies, u32 n);
+/* Functions of the kernel, by names or by addresses: the other is NULL. */
+struct sys_kprobe_multi {
+	u32 attach_type; /* that the program was loaded for */
+	const char *const *names;
+	const u64 *addresses, *cookies; /* cookies may be NULL */
+	u32 n;
+	bool is_return;
+};
+/* A link, or -errno. */
+int sys_link_kprobe_multi(int prog, const struct sys_kprobe_multi *m);
 /* name NULL for a BTF tracepoint; cookie 0 for none. A link, or -errno. */
 int sys_raw_tracepoint(int prog, const char *name, u64 cookie);
 /* The number in /sys/bus/event_source/devices/NAME/type, 0 when there is none. */

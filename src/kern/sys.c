@@ -119,16 +119,16 @@ int sys_link_uprobe_multi(int prog, const struct sys_uprobe_multi *m)
 	return sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr));
 }
 
-int sys_link_kprobe_session(int prog, const char *const *names, const u64 *addresses,
-                            const u64 *cookies, u32 n)
+int sys_link_kprobe_multi(int prog, const struct sys_kprobe_multi *m)
 {
 	struct attr_kprobe_multi attr = {
 		.prog_fd = (u32)prog,
-		.attach_type = MT_BPF_TRACE_KPROBE_SESSION,
-		.cnt = n,
-		.syms = (uintptr_t)names,
-		.addrs = names ? 0 : (uintptr_t)addresses,
-		.cookies = (uintptr_t)cookies,
+		.attach_type = m->attach_type,
+		.multi_flags = m->is_return ? BPF_F_KPROBE_MULTI_RETURN : 0,
+		.cnt = m->n,
+		.syms = (uintptr_t)m->names,
+		.addrs = (uintptr_t)m->addresses,
+		.cookies = (uintptr_t)m->cookies,
 	};
 
 	return sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr));

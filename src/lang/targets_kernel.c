@@ -17,6 +17,10 @@
 
 /* ---- kprobe, kretprobe ------------------------------------------------------------------------ */
 
+/* Linux 6.3: a link for many finds functions of modules by their names. Making the table of all
+ * symbols for us takes the kernel longer than looking through it. */
+#define NAMES_OF_MODULES 0x060300u
+
 struct found {
 	struct targets *t;
 	const char *module; /* wanted, NULL any */
@@ -24,8 +28,7 @@ struct found {
 	/* The same name can be listed more than once, for static functions of several files; the
 	 * kernel places a probe by name, so twice the same name would be twice the same place. */
 	struct hmap seen;
-	/* Name to address, when a pattern may stand for many: a link for many finds names slowly, and
-	 * those of modules not on every kernel. */
+	/* Name to address, when a pattern may stand for many and the kernel does not find all names. */
 	struct hmap addresses;
 	struct near near;
 };
@@ -142,7 +145,7 @@ void targets_kprobe(struct targets *t)
 		diag_error(t->diags, targets_loc(t, part), "a kretprobe takes no offset");
 		return;
 	}
-	if (glob_is(str_of(name)) && !f.offset)
+	if (glob_is(str_of(name)) && !f.offset && t->world->kernel_version < NAMES_OF_MODULES)
 		t->world->ops->symbols(t->world, str_of(name), note_address, &f);
 	if (!t->world->ops->functions(t->world, str_of(name), function_add, &f, &e))
 		targets_failed(t, part, &e);

@@ -13,7 +13,8 @@
 #include "run/world_linux.h"
 
 struct options {
-	const char *program, *btf, *format, *include_dir, *include_file;
+	const char *program, *btf, *format;
+	struct opt_rest include_dirs, include_files;
 	bool no_warnings, quiet, help;
 };
 
@@ -26,8 +27,8 @@ static const struct opt rows[] = {
 	  "errors as text on standard error, or as JSON lines on standard output" },
 	{ 'q', "quiet", NULL, OPT_FLAG, TO(quiet), "print nothing: the exit code tells" },
 	{ 0, "no-warnings", NULL, OPT_FLAG, TO(no_warnings), "do not print warnings" },
-	{ 'I', NULL, "DIR", OPT_TEXT, TO(include_dir), "accepted: no headers are read" },
-	{ 0, "include", "FILE", OPT_TEXT, TO(include_file), "accepted: no headers are read" },
+	{ 'I', NULL, "DIR", OPT_LIST, TO(include_dirs), "look for the files of #include here too" },
+	{ 0, "include", "FILE", OPT_LIST, TO(include_files), "begin with #include \"FILE\"" },
 	{ 'h', "help", NULL, OPT_FLAG, TO(help), "print this" },
 };
 
@@ -147,6 +148,7 @@ static bool check_one(const struct options *o, const char *path)
 	w->only_checks = true;
 	w->no_args = true;
 	job_init(&j, w);
+	job_headers(&j, &o->include_dirs, &o->include_files);
 	ok = path ? source_read(&j.source, &j.arena, path, &e)
 	          : source_set(&j.source, &j.arena, "stdin", str_of(o->program), &e);
 	if (ok) {

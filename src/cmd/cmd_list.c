@@ -28,24 +28,25 @@ struct kind {
 	u32 parts;     /* fewer are filled up with '*' */
 	bool searched; /* by patterns without a kind */
 	bool counters;
+	bool any_group; /* one part that is a pattern is complete: "tracepoint:*name*" */
 };
 
 static const struct kind kinds[] = {
-	{ "software", "s", 1, true, true },
-	{ "hardware", "h", 1, true, true },
-	{ "tracepoint", "t", 2, true, false },
-	{ "rawtracepoint", "rt", 1, false, false },
-	{ "btftracepoint", "tp_btf", 1, false, false },
-	{ "kprobe", "k", 1, true, false },
-	{ "kretprobe", "kr", 1, false, false },
-	{ "fentry", "f", 1, true, false },
-	{ "kfunc", "kfunc", 1, false, false },
-	{ "fexit", "fr", 1, false, false },
-	{ "kretfunc", "kretfunc", 1, false, false },
-	{ "uprobe", "u", 2, false, false },
-	{ "uretprobe", "ur", 2, false, false },
-	{ "usdt", "U", 2, false, false },
-	{ "iter", "it", 1, false, false },
+	{ "software", "s", 1, true, true, false },
+	{ "hardware", "h", 1, true, true, false },
+	{ "tracepoint", "t", 2, true, false, true },
+	{ "rawtracepoint", "rt", 1, false, false, false },
+	{ "btftracepoint", "tp_btf", 1, false, false, false },
+	{ "kprobe", "k", 1, true, false, false },
+	{ "kretprobe", "kr", 1, false, false, false },
+	{ "fentry", "f", 1, true, false, false },
+	{ "kfunc", "kfunc", 1, false, false, false },
+	{ "fexit", "fr", 1, false, false, false },
+	{ "kretfunc", "kretfunc", 1, false, false, false },
+	{ "uprobe", "u", 2, false, false, false },
+	{ "uretprobe", "ur", 2, false, false, false },
+	{ "usdt", "U", 2, false, false, false },
+	{ "iter", "it", 1, false, false, false },
 };
 
 static const struct kind *kind_find(struct str name)
@@ -250,6 +251,8 @@ static bool list_kind(struct list *l, const struct kind *k, const char *rest, bo
 		parts += *p == ':';
 	if (parts && rest[strlen(rest) - 1] == ':')
 		buf_putc(&pattern, '*');
+	if (k->any_group && glob_is(str_of(rest)))
+		parts = k->parts;
 	for (; parts < k->parts; parts++)
 		buf_puts(&pattern, ":*");
 	ok = expand(l, buf_text(&pattern), complain);

@@ -409,6 +409,7 @@ static int run_script(struct run_options *o, struct opt_rest *rest)
 	int code = 1;
 
 	job_init(&j, NULL);
+	job_headers(&j, &o->include_dirs, &o->include_files);
 	if (!read_source(&j, o, rest, &e))
 		code = fail(&e);
 	else if (job_compile(&j, STAGE_TREE, false))

@@ -27,6 +27,11 @@ void job_free(struct job *j)
 	arena_free(&j->arena);
 }
 
+void job_headers(struct job *j, const struct opt_rest *dirs, const struct opt_rest *files)
+{
+	j->script.headers = (struct headers){ dirs->v, files->v, dirs->n, files->n };
+}
+
 bool job_packed(struct job *j, const char *name, struct str text, struct err *e)
 {
 	j->script.is_packed = true;

@@ -5,6 +5,7 @@
 #ifndef CMD_JOB_H
 #define CMD_JOB_H
 
+#include "base/opt.h"
 #include "lang/lang.h"
 
 enum stage {
@@ -29,6 +30,8 @@ struct job {
 
 void job_init(struct job *j, struct world *w);
 void job_free(struct job *j);
+/* -I and --include; the lists are kept. */
+void job_headers(struct job *j, const struct opt_rest *dirs, const struct opt_rest *files);
 /* The source is a text of the program itself: what it imports is looked for there only. */
 bool job_packed(struct job *j, const char *name, struct str text, struct err *e);
 /* Compiles as far as `last`, from where it was left. False when there are errors in j->diags. `helper_errors` is -k. */

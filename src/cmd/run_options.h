@@ -9,7 +9,8 @@
 
 struct run_options {
 	const char *program, *command, *format, *output, *dump, *buffering;
-	const char *include_dir, *include_file, *no_feature, *mode, *probe_filter;
+	const char *no_feature, *mode, *probe_filter;
+	struct opt_rest include_dirs, include_files;
 	const char *functions, *emit_elf;
 	const char *emit_llvm, *aot;
 	const char *folded, *flame, *flame_title, *flame_map;

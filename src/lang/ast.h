@@ -260,7 +260,14 @@ struct macro {
 /* struct/union/enum definitions and #define, as raw text for a later stage. */
 struct c_def {
 	struct loc loc;
+	bool included; /* an #include whose file stands behind it */
 	struct c_def *next;
+};
+
+/* Where the files of #include are looked for, and those that are included before all else. */
+struct headers {
+	const char **dirs, **files;
+	u32 n_dirs, n_files;
 };
 
 /* An option of the script, from its getopt() calls. */
@@ -284,6 +291,7 @@ struct script {
 	/* The text of a file that is a part of the program, in the arena, by its path there; .p is NULL
 	 * when there is none. NULL: there are none. */
 	struct str (*library)(struct arena *a, const char *path);
+	struct headers headers;
 	struct probe *probes;
 	struct config_item *config;
 	struct map_decl *map_decls;

@@ -52,6 +52,16 @@ void diag_warn(struct diags *d, struct loc loc, const char *fmt, ...)
 	vec_add(d->arena, &d->list, row);
 }
 
+void diag_drop_warnings(struct diags *d, u32 from)
+{
+	u32 kept = 0;
+
+	for (u32 i = 0; i < d->list.n; i++)
+		if (d->list.v[i].level == DIAG_ERROR || d->list.v[i].loc.off < from)
+			d->list.v[kept++] = d->list.v[i];
+	d->list.n = kept;
+}
+
 void diag_hint(struct diags *d, const char *fmt, ...)
 {
 	va_list ap;

@@ -182,6 +182,23 @@ bool import_add(import_list *list, const struct script *s, struct str path, stru
 	return add_file(list, s, real, loc, d);
 }
 
+const char *import_header(const struct script *s, struct str name, bool quoted, u32 off)
+{
+	const char *path = arena_strndup(s->arena, name.p, name.n), *real = NULL;
+
+	if (in_packed(s, (struct loc){ .off = off }))
+		return NULL;
+	if (*path == '/')
+		return resolve(s, path);
+	if (quoted)
+		real = resolve(s, beside(s, source_name(s->source, off), path));
+	if (!real && quoted)
+		real = resolve(s, path);
+	for (u32 i = 0; !real && i < s->headers.n_dirs; i++)
+		real = resolve(s, arena_printf(s->arena, "%s/%s", s->headers.dirs[i], path));
+	return real;
+}
+
 bool import_take(struct script *s, const struct import *file, struct diags *d)
 {
 	struct source *to = s->source;

@@ -222,5 +222,8 @@ bool infer_script(struct script *s, const struct config *c, struct world *w, str
 	hmap_free(&in.c_macros);
 	hmap_free(&in.c_bodies);
 	hmap_free(&in.complete);
+	/* What a header holds that is not understood matters to who misses it. */
+	if (d->n_errors == errors && s->source->headers)
+		diag_drop_warnings(d, s->source->headers);
 	return d->n_errors == errors;
 }

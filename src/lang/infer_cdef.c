@@ -17,6 +17,8 @@
 #define DEPTH_MAX       16u
 #define ENUMERATORS_MAX 512u
 #define SIZE_LIMIT      (1u << 30)
+#define ALIGN_MOST      16u /* of any type that is not told otherwise */
+#define ALIGN_LIMIT     4096u
 
 struct cdef {
 	struct infer *in;
@@ -64,30 +66,55 @@ static bool expect(struct cdef *c, enum token_kind kind)
 	return accept(c, kind) || fail(c, token_name(kind));
 }
 
-/* __attribute__((...)) anywhere: only "packed" means something. */
-static bool attributes(struct cdef *c)
+static bool number(struct cdef *c, s64 *value)
 {
-	bool packed = false;
+	return infer_cexpr(c->in, &c->lex, &c->tok, c->end, false, value) || fail(c, "a number");
+}
 
+/* What __attribute__((...)) says; others than these mean nothing for the layout. */
+struct attributes {
+	bool packed;
+	u32 align; /* aligned(n), 0 none */
+};
+
+/* aligned, with or without (n). */
+static void aligned(struct cdef *c, struct attributes *a)
+{
+	s64 n = ALIGN_MOST;
+
+	advance(c);
+	if (accept(c, TOKEN_LPAREN) && (!number(c, &n) || !expect(c, TOKEN_RPAREN)))
+		return;
+	if (n < 1 || n > ALIGN_LIMIT || (n & (n - 1)))
+		fail(c, "an alignment");
+	else
+		a->align = MAX(a->align, (u32)n);
+}
+
+static void attributes(struct cdef *c, struct attributes *a)
+{
 	while (at_word(c, "__attribute__")) {
 		u32 open = 0;
 
 		advance(c);
 		do {
+			if (at_word(c, "aligned") || at_word(c, "__aligned__")) {
+				aligned(c, a);
+				continue;
+			}
 			open += at(c, TOKEN_LPAREN);
 			open -= at(c, TOKEN_RPAREN) && open;
-			packed |= at_word(c, "packed") || at_word(c, "__packed__");
+			a->packed |= at_word(c, "packed") || at_word(c, "__packed__");
 			advance(c);
 		} while (open && !at(c, TOKEN_END));
 	}
-	return packed;
 }
 
 /* ---- layout --------------------------------------------------------------------------------- */
 
 static u32 align_of(const struct type *t)
 {
-	u32 align = 1;
+	u32 align = MAX(t->align, 1u);
 
 	switch (t->kind) {
 	case TYPE_STR:
@@ -96,7 +123,7 @@ static u32 align_of(const struct type *t)
 		return align_of(t->elem);
 	case TYPE_STRUCT:
 		if (t->packed)
-			return 1;
+			return align;
 		for (u32 i = 0; i < t->n_fields; i++)
 			align = MAX(align, align_of(t->fields[i].type));
 		return t->n_fields ? align : 8;
@@ -111,12 +138,24 @@ static u32 size_of(const struct type *t)
 	return t->kind == TYPE_STR ? t->count : t->size;
 }
 
-typedef VEC(struct field) members;
+struct member {
+	struct field f;
+	u32 align; /* at least, 0: as its type says */
+};
 
-/* Places member f at bit position *bit of a struct; moves *bit behind it. */
-static void place(struct field *f, u64 *bit, bool packed)
+typedef VEC(struct member) members;
+typedef VEC(struct field) fields;
+
+static u32 member_align(const struct member *m, bool packed)
 {
-	u64 unit = (u64)size_of(f->type) * 8, align = packed ? 8 : (u64)align_of(f->type) * 8;
+	return MAX(packed ? 1u : align_of(m->f.type), m->align);
+}
+
+/* Places a member at bit position *bit of a struct; moves *bit behind it. */
+static void place(struct member *m, u64 *bit, bool packed)
+{
+	struct field *f = &m->f;
+	u64 unit = (u64)size_of(f->type) * 8, align = (u64)member_align(m, packed) * 8;
 
 	if (f->bit_size) {
 		if (!packed && *bit / unit != (*bit + f->bit_size - 1) / unit)
@@ -131,7 +170,7 @@ static void place(struct field *f, u64 *bit, bool packed)
 	*bit += unit;
 }
 
-static void lift(struct arena *a, const struct field *inner, members *out)
+static void lift(struct arena *a, const struct field *inner, fields *out)
 {
 	for (u32 i = 0; i < inner->type->n_fields; i++) {
 		struct field f = inner->type->fields[i];
@@ -141,21 +180,22 @@ static void lift(struct arena *a, const struct field *inner, members *out)
 	}
 }
 
-static void lay_out(struct cdef *c, struct type *t, members *m, bool is_union, bool packed)
+static void lay_out(struct cdef *c, struct type *t, members *m, bool is_union,
+                    const struct attributes *said)
 {
 	struct arena *a = c->in->arena;
+	u32 align = MAX(said->align, 1u);
 	u64 bit = 0, size = 0;
-	members out = { 0 };
-	u32 align = 1;
+	fields out = { 0 };
 
 	for (u32 i = 0; i < m->n; i++) {
-		struct field *f = &m->v[i];
+		struct field *f = &m->v[i].f;
 
 		if (is_union)
 			bit = 0;
-		place(f, &bit, packed);
+		place(&m->v[i], &bit, said->packed);
 		size = MAX(size, bit);
-		align = MAX(align, packed ? 1 : align_of(f->type));
+		align = MAX(align, member_align(&m->v[i], said->packed));
 		if (f->name)
 			vec_add(a, &out, *f);
 		else
@@ -167,7 +207,8 @@ static void lay_out(struct cdef *c, struct type *t, members *m, bool is_union, b
 		return;
 	}
 	t->size = (u32)size;
-	t->packed = packed;
+	t->packed = said->packed;
+	t->align = (u16)align;
 	t->fields = out.v;
 	t->n_fields = out.n;
 }
@@ -215,11 +256,6 @@ void infer_cdef_set_const(struct infer *in, struct str name, s64 value, const st
 
 static const struct type *type_spec(struct cdef *c);
 
-static bool number(struct cdef *c, s64 *value)
-{
-	return infer_cexpr(c->in, &c->lex, &c->tok, c->end, false, value) || fail(c, "a number");
-}
-
 /* [ N ]... behind a name, outermost first. One row of characters is a string. */
 static const struct type *array_suffix(struct cdef *c, const struct type *t, bool outermost)
 {
@@ -264,8 +300,10 @@ static bool function_pointer(struct cdef *c, struct field *f)
 }
 
 /* declarator: '*'... name ['[' n ']']... [':' bits] | function pointer */
-static bool declarator(struct cdef *c, const struct type *t, struct field *f)
+static bool declarator(struct cdef *c, const struct type *t, struct member *m)
 {
+	struct attributes said = { .align = m->align };
+	struct field *f = &m->f;
 	u32 stars = 0;
 
 	*f = (struct field){ .type = t };
@@ -293,28 +331,36 @@ static bool declarator(struct cdef *c, const struct type *t, struct field *f)
 			return fail(c, "a number of bits") != NULL;
 		f->bit_size = (u8)bits;
 	}
-	attributes(c);
+	attributes(c, &said);
+	m->align = said.align;
 	return f->type != NULL;
 }
 
 static bool member(struct cdef *c, members *m)
 {
-	const struct type *t = type_spec(c);
-	struct field f;
+	struct attributes said = { 0 };
+	const struct type *t;
 
+	attributes(c, &said);
+	t = type_spec(c);
 	if (!t)
 		return false;
+	attributes(c, &said);
 	if (at(c, TOKEN_SEMI) && t->kind == TYPE_STRUCT) {
-		f = (struct field){ .type = t };
-		vec_add(c->in->arena, m, f);
+		struct member all = { .f.type = t, .align = said.align };
+
+		vec_add(c->in->arena, m, all);
 		return expect(c, TOKEN_SEMI);
 	}
 	do {
-		if (!declarator(c, t, &f))
+		struct member one = { .align = said.align };
+
+		if (!declarator(c, t, &one))
 			return false;
-		if (f.type->kind == TYPE_NONE || (f.type->kind == TYPE_STRUCT && !f.type->size))
+		if (one.f.type->kind == TYPE_NONE ||
+		    (one.f.type->kind == TYPE_STRUCT && !one.f.type->size))
 			return fail(c, "a complete type") != NULL;
-		vec_add(c->in->arena, m, f);
+		vec_add(c->in->arena, m, one);
 	} while (accept(c, TOKEN_COMMA));
 	return expect(c, TOKEN_SEMI);
 }
@@ -340,13 +386,14 @@ static struct type *record_named(struct cdef *c, const char *name)
 /* record: ('struct' | 'union') [name] ['{' member... '}'] */
 static const struct type *record(struct cdef *c)
 {
-	bool is_union = at_word(c, "union"), packed;
+	bool is_union = at_word(c, "union");
 	const char *word = is_union ? "union" : "struct";
+	struct attributes said = { 0 };
 	members m = { 0 };
 	struct type *t;
 
 	advance(c);
-	packed = attributes(c);
+	attributes(c, &said);
 	if (at(c, TOKEN_NAME)) {
 		t = record_named(c,
 		                 arena_printf(c->in->arena, "%s %.*s", word, STR_ARG(c->tok.text)));
@@ -367,8 +414,8 @@ static const struct type *record(struct cdef *c)
 	c->depth--;
 	if (c->problem || !expect(c, TOKEN_RBRACE))
 		return NULL;
-	packed |= attributes(c);
-	lay_out(c, t, &m, is_union, packed);
+	attributes(c, &said);
+	lay_out(c, t, &m, is_union, &said);
 	return c->problem ? NULL : t;
 }
 
@@ -495,8 +542,8 @@ void infer_cdef_read(struct infer *in, struct loc loc)
 {
 	struct cdef c = { .in = in, .end = loc.off + loc.len };
 	const struct type *t;
+	struct member name = { 0 };
 	bool alias;
-	struct field f;
 
 	c.lex = (struct lexer){ .source = in->script->source, .arena = in->arena, .pos = loc.off };
 	advance(&c);
@@ -504,8 +551,8 @@ void infer_cdef_read(struct infer *in, struct loc loc)
 	if (alias)
 		advance(&c);
 	t = type_spec(&c);
-	if (alias && t && declarator(&c, t, &f))
-		remember(in, f.name, f.type);
+	if (alias && t && declarator(&c, t, &name))
+		remember(in, name.f.name, name.f.type);
 	if (c.problem)
 		diag_warn(in->diags, at(&c, TOKEN_END) ? loc : c.tok.loc,
 		          "this definition is left out: expected %s", c.problem);

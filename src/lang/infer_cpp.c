@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Lines that begin with '#' in a script, as far as they matter without a C compiler: constants,
- * texts, and conditions around definitions. Included headers are not read: types come from BTF,
- * integer macros from a table (constants.c).
+ * texts, and conditions around definitions. Included files were put into the list by the parser
+ * (parse_include.c); for headers of the system, types come from BTF and integer macros from a
+ * table (constants.c).
  */
 #include "lang/infer.h"
 
@@ -11,8 +12,10 @@
 #define CONDITIONS_MAX 32u
 
 struct condition {
-	bool active; /* this branch counts */
-	bool taken;  /* this or an earlier branch counted */
+	bool active;     /* this branch counts */
+	bool taken;      /* this or an earlier branch counted */
+	struct loc line; /* where it begins */
+	u32 from;        /* and this branch of it */
 };
 
 /* A #define that could not be computed yet. */
@@ -65,21 +68,25 @@ const char *infer_cpp_string(struct infer *in, struct str name)
 	return slot ? *slot : NULL;
 }
 
-static bool is_true(struct cpp *c, struct lexer l, u32 end)
-{
-	s64 value;
-
-	return constant(c, l, end, true, &value) && value;
-}
-
 static bool active(const struct cpp *c)
 {
 	return !c->n || c->stack[c->n - 1].active;
 }
 
+static bool is_true(struct cpp *c, struct lexer l, u32 end, struct loc line)
+{
+	s64 value;
+
+	if (constant(c, l, end, true, &value))
+		return value != 0;
+	diag_warn(c->in->diags, line, "this is no constant expression: it is taken to be false");
+	return false;
+}
+
 static void open_condition(struct cpp *c, bool holds, struct loc loc)
 {
 	bool now = active(c) && holds;
+	struct condition *top = &c->stack[c->n];
 
 	if (c->n == CONDITIONS_MAX) {
 		infer_error_now(c->in, loc, "conditions are nested more than %u levels deep",
@@ -87,16 +94,64 @@ static void open_condition(struct cpp *c, bool holds, struct loc loc)
 		return;
 	}
 	/* In a branch that does not count none inside does. */
-	c->stack[c->n].taken = now || !active(c);
-	c->stack[c->n++].active = now;
+	*top = (struct condition){ now, now || !active(c), loc, loc.off + loc.len };
+	c->n++;
 }
 
-static void other_branch(struct cpp *c, bool holds)
+/* As in bpftrace, conditions are about definitions: who wants to leave a probe out is told. */
+static void end_branch(struct cpp *c, u32 at)
+{
+	const struct condition *top = &c->stack[c->n - 1];
+
+	if (top->active || (c->n > 1 && !c->stack[c->n - 2].active))
+		return;
+	for (const struct probe *p = c->in->script->probes; p; p = p->next) {
+		if (p->loc.off < top->from || p->loc.off >= at)
+			continue;
+		diag_warn(c->in->diags, p->loc, "conditions have no effect on probes");
+		diag_hint(c->in->diags,
+		          "write a predicate: /has_probe(\"...\")/, or || between the "
+		          "probes to choose from");
+	}
+}
+
+/* #elif, #else or #endif: true when there is a condition it belongs to. */
+static bool branch_ends(struct cpp *c, struct token word)
+{
+	if (!c->n) {
+		infer_error_now(c->in, word.loc, "#%.*s without an #if", STR_ARG(word.text));
+		return false;
+	}
+	end_branch(c, word.loc.off);
+	return true;
+}
+
+static void other_branch(struct cpp *c, bool holds, struct loc line)
 {
 	struct condition *top = &c->stack[c->n - 1];
 
 	top->active = !top->taken && holds;
 	top->taken |= top->active;
+	top->from = line.off + line.len;
+}
+
+static void no_directive(struct cpp *c, struct token word)
+{
+	static const char *const ignored[] = { "pragma", "line", "ident", "include" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
+		if (str_is(word.text, ignored[i]))
+			return;
+	infer_error_now(c->in, word.loc, "'#%.*s' is no line of the C preprocessor",
+	                STR_ARG(word.text));
+}
+
+/* #error and #warning: the rest of the line. */
+static struct str message(struct lexer l, u32 end)
+{
+	struct str text = { l.source->text + l.pos, end - l.pos };
+
+	return str_trim(text, STR_BLANKS);
 }
 
 /* NAME alone, NAME expression, NAME "text". What uses names that come later is tried again; what is
@@ -136,7 +191,8 @@ static void undefine(struct cpp *c, struct lexer l, u32 end)
 		diag_warn(c->in->diags, name.loc, "#undef has no effect");
 }
 
-/* Headers are not read; one of the user's own may hold what the script needs. */
+/* The definitions of a header that is there come next. Those of the system are not looked for; one
+ * of the user's own may hold what the script needs. */
 static void include(struct cpp *c, struct lexer l, u32 end)
 {
 	struct token name = next_on_line(&l, end);
@@ -144,10 +200,10 @@ static void include(struct cpp *c, struct lexer l, u32 end)
 	if (name.kind != TOKEN_STRING)
 		return;
 	diag_warn(c->in->diags, name.loc,
-	          "\"%.*s\" is not read: types come from BTF and debug "
-	          "information",
+	          "there is no file \"%.*s\" here; types come from BTF and debug information",
 	          STR_ARG(name.text));
-	diag_hint(c->in->diags, "copy the definitions the script needs into it");
+	diag_hint(c->in->diags, "say where it is with -I DIR, or copy the definitions the script "
+	                        "needs into it");
 }
 
 static void again(struct cpp *c)
@@ -163,8 +219,27 @@ static void again(struct cpp *c)
 	}
 }
 
-static void hash_line(struct cpp *c, struct loc loc)
+static bool is_branch(struct str word)
 {
+	return str_is(word, "elif") || str_is(word, "else") || str_is(word, "endif");
+}
+
+/* The line that ends a branch. */
+static void other_line(struct cpp *c, struct token word, struct lexer l, u32 end, struct loc line)
+{
+	if (!branch_ends(c, word))
+		return;
+	if (str_is(word.text, "endif"))
+		c->n--;
+	else if (str_is(word.text, "else"))
+		other_branch(c, true, line);
+	else
+		other_branch(c, !c->stack[c->n - 1].taken && is_true(c, l, end, line), line);
+}
+
+static void hash_line(struct cpp *c, const struct c_def *d)
+{
+	struct loc loc = d->loc;
 	struct lexer l = { .source = c->in->script->source,
 		           .arena = c->in->arena,
 		           .pos = loc.off + 1 };
@@ -180,22 +255,23 @@ static void hash_line(struct cpp *c, struct loc loc)
 	else if (str_is(word.text, "ifndef"))
 		open_condition(c, !infer_cdef_defined(c->in, name.text), loc);
 	else if (str_is(word.text, "if"))
-		open_condition(c, is_true(c, l, end), loc);
-	else if (str_is(word.text, "elif") && c->n)
-		other_branch(c, is_true(c, l, end));
-	else if (str_is(word.text, "else") && c->n)
-		other_branch(c, true);
-	else if (str_is(word.text, "endif") && c->n)
-		c->n--;
-	else if (str_is(word.text, "define") && active(c))
+		open_condition(c, active(c) && is_true(c, l, end, loc), loc);
+	else if (is_branch(word.text))
+		other_line(c, word, l, end, loc);
+	else if (!active(c))
+		return;
+	else if (str_is(word.text, "define"))
 		define(c, l, end);
-	else if (str_is(word.text, "undef") && active(c))
+	else if (str_is(word.text, "undef"))
 		undefine(c, l, end);
-	else if (str_is(word.text, "include") && active(c))
+	else if (str_is(word.text, "include") && !d->included)
 		include(c, l, end);
-	else if (str_is(word.text, "error") && active(c))
-		infer_error_now(c->in, loc, "%.*s", (int)(end - l.pos),
-		                l.source->text + l.pos + (l.pos < end));
+	else if (str_is(word.text, "error"))
+		infer_error_now(c->in, loc, "%.*s", STR_ARG(message(l, end)));
+	else if (str_is(word.text, "warning"))
+		diag_warn(c->in->diags, loc, "%.*s", STR_ARG(message(l, end)));
+	else
+		no_directive(c, word);
 }
 
 void infer_definitions(struct infer *in)
@@ -204,9 +280,11 @@ void infer_definitions(struct infer *in)
 
 	for (const struct c_def *d = in->script->c_defs; d; d = d->next) {
 		if (in->script->source->text[d->loc.off] == '#')
-			hash_line(&c, d->loc);
+			hash_line(&c, d);
 		else if (active(&c))
 			infer_cdef_read(in, d->loc);
 	}
+	if (c.n)
+		infer_error_now(in, c.stack[c.n - 1].line, "this condition has no #endif");
 	again(&c);
 }

@@ -411,7 +411,7 @@ void lex_skip_definition_end(struct lexer *l)
 	struct token t = lex_next(&ahead);
 	u32 open = 0;
 
-	if (t.kind == TOKEN_NAME && str_is(t.text, "__attribute__")) {
+	while (t.kind == TOKEN_NAME && str_is(t.text, "__attribute__")) {
 		do {
 			t = lex_next(&ahead);
 			open += t.kind == TOKEN_LPAREN;

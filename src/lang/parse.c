@@ -175,13 +175,13 @@ static bool at_word(const struct parser *p, const char *word)
 	       !lex_is_name(char_at(p, p->lex.pos + n));
 }
 
-static bool at_definition(const struct parser *p)
+bool parse_at_definition(const struct parser *p)
 {
 	return char_at(p, p->lex.pos) == '#' || at_word(p, "struct") || at_word(p, "union") ||
 	       at_word(p, "enum") || at_word(p, "typedef");
 }
 
-static bool parse_definition(struct parser *p, struct c_def ***tail)
+bool parse_definition(struct parser *p, struct c_def ***tail)
 {
 	struct c_def *def = arena_new(p->script->arena, struct c_def);
 	u32 start = p->lex.pos;
@@ -377,7 +377,7 @@ static void parse_element(struct parser *p, struct tails *t)
 	u32 start = p->lex.pos;
 
 	p->depth = 0;
-	if (at_definition(p)) {
+	if (parse_at_definition(p)) {
 		parse_definition(p, &t->defs);
 	} else if (at_declaration(p, "config", TOKEN_SET)) {
 		if (!parse_config(p))
@@ -439,6 +439,8 @@ bool parse_script(struct script *s, struct diags *d)
 			p.lex.pos = s->source->imports.v[s->source->imports.n - 1].off;
 			parse_elements(&p, &t);
 		}
+	if (s->follow_imports && !parse_failed(&p))
+		parse_includes(&p);
 	if (!s->probes && !parse_failed(&p) && (s->follow_imports || !p.has_imports))
 		diag_error(d, (struct loc){ own, 0 }, "No probes to attach");
 	return !parse_failed(&p) && macro_expand(s, d);

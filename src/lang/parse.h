@@ -59,6 +59,14 @@ struct node *parse_node(struct parser *p, enum node_kind kind, struct loc loc);
 /* Makes a list by appending to *tail. */
 void parse_append(struct node ***tail, struct node *n);
 
+/* parse.c: a '#' line, a struct, union or enum, or a typedef, kept as text */
+bool parse_at_definition(const struct parser *p);
+bool parse_definition(struct parser *p, struct c_def ***tail);
+
+/* parse_include.c. Puts the definitions of the files that #include lines name behind these lines.
+ * An error only for a file that is there and can not be read. */
+void parse_includes(struct parser *p);
+
 /* parse_expr.c */
 struct node *parse_expr(struct parser *p);
 struct node *parse_var(struct parser *p); /* $name */

@@ -17,6 +17,7 @@ struct source {
 	const char *text; /* NUL-terminated copy in the arena */
 	u32 n;            /* at most SOURCE_MAX */
 	VEC(struct usource) imports; /* files whose text is behind the script's own */
+	u32 headers;                 /* from here on it is text of #include; 0 there is none */
 };
 
 #define SOURCE_MAX (16u << 20)
@@ -50,6 +51,8 @@ struct diags {
 /* Adds an error and returns false. */
 bool diag_error(struct diags *d, struct loc loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void diag_warn(struct diags *d, struct loc loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* Takes back the warnings about what lies at `from` or behind. */
+void diag_drop_warnings(struct diags *d, u32 from);
 /* Hint for the diagnostic added last. */
 void diag_hint(struct diags *d, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /*

@@ -346,7 +346,7 @@ static const char *expand_part(struct targets *t, u32 i)
 static bool expand_parts(struct targets *t)
 {
 	t->n_parts = t->attach->parts.n;
-	t->parts = arena_array(t->arena, const char *, t->n_parts + 1);
+	t->parts = arena_array(t->arena, const char *, t->n_parts + 1); /* any_group adds one */
 	for (u32 i = 0; i < t->n_parts; i++) {
 		t->parts[i] = expand_part(t, i);
 		if (!t->parts[i])
@@ -378,6 +378,17 @@ bool targets_is_kind(struct str name)
 	       p->kind != ATTACH_ITER;
 }
 
+/* tracepoint:*name* is one of any group. */
+static void any_group(struct targets *t)
+{
+	if (t->provider->kind != ATTACH_TRACEPOINT || t->n_parts != 1 ||
+	    !glob_is(str_of(t->parts[0])))
+		return;
+	t->parts[1] = t->parts[0];
+	t->parts[0] = "*";
+	t->n_parts = 2;
+}
+
 static void expand_attach(struct targets *t)
 {
 	const struct provider *p = provider_find(t->attach->provider);
@@ -399,6 +410,7 @@ static void expand_attach(struct targets *t)
 	/* A trailing ':' as in "software:faults:" gives an empty last part. */
 	if (t->n_parts > p->min_parts && !t->parts[t->n_parts - 1][0])
 		t->n_parts--;
+	any_group(t);
 	if (t->n_parts < p->min_parts || t->n_parts > p->max_parts) {
 		wrong_parts(t);
 		return;

@@ -101,6 +101,7 @@ struct type {
 	bool bounded; /* STR: cut strings are impossible (literal, comm), no ".." is added */
 	bool percpu;  /* PTR from percpu_kaddr */
 	bool packed;  /* STRUCT of the script: members are not aligned */
+	u16 align;    /* STRUCT of the script: it is aligned by this many bytes; 0 unknown */
 	enum space space;
 	const struct type *elem;
 	u32 count;

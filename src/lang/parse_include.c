@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * #include "file.h": the definitions of headers of the user's own.
+ *
+ * The one idea: a header's text is put behind the script's, as an imported file's is, and its
+ * definitions into the script's list behind the line that includes it, so that conditions and
+ * names mean what they mean to a C preprocessor. Each file is taken once. Whether a condition
+ * leaves the line out is not known yet; then it leaves out the definitions too (infer_cpp.c).
+ *
+ * Of a header only definitions of types and lines that begin with '#' are read: functions and
+ * variables are passed over. Headers of the system are not looked for: types come from BTF.
+ */
+#include "lang/parse.h"
+
+#include <string.h>
+
+#define INCLUDES_MAX 256u
+
+/* The name in an #include line. */
+static bool header_name(const struct parser *p, struct loc line, struct str *name, bool *quoted)
+{
+	const char *c = p->script->source->text + line.off + 1, *end = c + line.len - 1, *close;
+
+	while (c < end && (*c == ' ' || *c == '\t'))
+		c++;
+	if (!str_starts((struct str){ c, (u32)(end - c) }, "include"))
+		return false;
+	c += strlen("include");
+	while (c < end && (*c == ' ' || *c == '\t'))
+		c++;
+	if (c == end || (*c != '"' && *c != '<'))
+		return false;
+	*quoted = *c++ == '"';
+	close = memchr(c, *quoted ? '"' : '>', (size_t)(end - c));
+	if (close)
+		*name = (struct str){ c, (u32)(close - c) };
+	return close && close > c;
+}
+
+/* What is no definition of a type: up to its ';', the '}' of its body or a line that begins with
+ * '#'. `extern "C" {`, and the '}' of that, on their own. */
+static void skip_declaration(struct parser *p)
+{
+	u32 open = 0, n = 0, comment;
+	bool linkage = false, line_end = false;
+
+	for (;; n++) {
+		struct token t;
+
+		if (!lex_skip_blanks(&p->lex, &line_end, &comment) ||
+		    (!open && p->lex.pos < p->lex.source->n &&
+		     p->lex.source->text[p->lex.pos] == '#'))
+			return;
+		t = lex_next(&p->lex);
+		linkage = (!n && str_is(t.text, "extern")) || (linkage && n < 3);
+		if (t.kind == TOKEN_END || (t.kind == TOKEN_SEMI && !open) ||
+		    (t.kind == TOKEN_LBRACE && linkage && n == 2) ||
+		    (t.kind == TOKEN_RBRACE && open <= 1))
+			return;
+		open += t.kind == TOKEN_LBRACE;
+		open -= t.kind == TOKEN_RBRACE;
+	}
+}
+
+/* All definitions from `off` to the source's end. */
+static struct c_def *header_definitions(struct parser *p, u32 off, struct c_def ***tail)
+{
+	struct c_def *list = NULL;
+	bool line_end = false;
+	u32 comment;
+
+	*tail = &list;
+	p->lex.pos = off;
+	while (lex_skip_blanks(&p->lex, &line_end, &comment) && p->lex.pos < p->lex.source->n) {
+		if (!parse_at_definition(p))
+			skip_declaration(p);
+		else if (!parse_definition(p, tail))
+			break;
+	}
+	return list;
+}
+
+static void splice(struct c_def **at, struct c_def *list, struct c_def **tail)
+{
+	if (!list)
+		return;
+	*tail = *at;
+	*at = list;
+}
+
+/* The file of one line, when there is one that was not taken yet. */
+static void include(struct parser *p, struct c_def *line)
+{
+	struct script *s = p->script;
+	struct import file = { .loc = line->loc };
+	struct c_def *list, **tail;
+	struct str name;
+	bool quoted;
+
+	if (!header_name(p, line->loc, &name, &quoted))
+		return;
+	file.path = import_header(s, name, quoted, line->loc.off);
+	line->included = file.path != NULL;
+	if (!file.path)
+		return;
+	for (u32 i = 0; i < s->source->imports.n; i++)
+		if (strcmp(s->source->imports.v[i].name, file.path) == 0)
+			return;
+	if (s->source->imports.n == INCLUDES_MAX) {
+		diag_error(p->d, line->loc, "more than %u files are included", INCLUDES_MAX);
+		return;
+	}
+	if (!import_take(s, &file, p->d))
+		return;
+	list = header_definitions(p, s->source->imports.v[s->source->imports.n - 1].off, &tail);
+	splice(&line->next, list, tail);
+}
+
+/* Those of the command line, as lines of a text before the script's own. */
+static void command_line(struct parser *p)
+{
+	const struct headers *h = &p->script->headers;
+	struct c_def *list, **tail;
+	struct buf lines = { 0 };
+
+	if (!h->n_files)
+		return;
+	for (u32 i = 0; i < h->n_files; i++)
+		buf_printf(&lines, "#include \"%s\"\n", h->files[i]);
+	list = header_definitions(p,
+	                          source_append(p->script->source, p->script->arena, "--include",
+	                                        str_of(buf_text(&lines))),
+	                          &tail);
+	splice(&p->script->c_defs, list, tail);
+	buf_free(&lines);
+}
+
+void parse_includes(struct parser *p)
+{
+	u32 from = p->script->source->n + 1;
+
+	command_line(p);
+	/* What a file includes stands behind it in the list, and is come to next. */
+	for (struct c_def *d = p->script->c_defs; d && !parse_failed(p); d = d->next)
+		if (p->script->source->text[d->loc.off] == '#')
+			include(p, d);
+	if (p->script->source->n >= from)
+		p->script->source->headers = from;
+}

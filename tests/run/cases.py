@@ -10,7 +10,8 @@ following lines that start with a tab. '#' starts a comment line.
   SCRIPT      the script, given as a file
   ARGS        options behind it, as a shell would split them
   RUN         instead of PROG: a shell command
-  BEFORE      a command running meanwhile; {{PID}} is its process
+  BEFORE      a command running meanwhile; {{PID}} is its process, which sleeps or reads its
+              standard input when the case begins
   AFTER       a shell command to run once the probes are attached
   SIGNAL      then send memtap this signal, e.g. INT
   STDIN       text for memtap's standard input
@@ -118,6 +119,24 @@ def skip_if_impossible(case, context):
             raise Skip(reason)
 
 
+# Where a program waits of its own accord: pause, nanosleep, clock_nanosleep, read of descriptor 0.
+RESTS = re.compile(r"(34|35|230|0 0x0) ")
+
+
+def settles(pid, seconds):
+    """Waits until a process is past its loader and rests; False when it does not."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            with open(f"/proc/{pid}/syscall") as f:
+                if RESTS.match(f.read()):
+                    return True
+        except OSError:
+            return False
+        time.sleep(0.005)
+    return False
+
+
 class Run:
     """One memtap process, its output collected while it runs."""
 
@@ -208,7 +227,8 @@ def run_case(case, context):
                 before = subprocess.Popen(shlex.split(fill(case["BEFORE"], context.names(0, tmp))),
                                           stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                                           stderr=subprocess.DEVNULL)
-                time.sleep(0.1 * context.factor)
+                if not settles(before.pid, timeout):
+                    return "the command of BEFORE does not come to rest"
             names = context.names(before.pid if before else 0, tmp)
             argv, shell = command(case, context, names, tmp)
             env = dict(fill(e, names).split("=", 1) for e in case.get("ENV", []))

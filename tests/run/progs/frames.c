@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Stacks of every sort, in a program built without frame pointers: each ends in leaf(). */
+/*
+ * Stacks of every sort, in a program built without frame pointers: each ends in leaf(). With "fork",
+ * "exec" and "loop" they go on until nothing has the name any more that the program was run by.
+ */
 #include <alloca.h>
 #include <dlfcn.h>
 #include <pthread.h>
@@ -136,13 +139,13 @@ static KEEP int by_dlopen(void)
 	return walk != NULL;
 }
 
-static KEEP int by_fork(void)
+static KEEP int by_fork(const char *name)
 {
 	int status = 1;
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		for (int i = 0; i < 3000; i++) {
+		while (access(name, F_OK) == 0) {
 			deep(3);
 			usleep(1000);
 		}
@@ -169,13 +172,13 @@ int main(int argc, char **argv)
 	const char *what = argc > 1 ? argv[1] : "";
 
 	if (strcmp(what, "fork") == 0)
-		return by_fork();
+		return by_fork(argv[0]);
 	if (strcmp(what, "dlopen") == 0)
 		return by_dlopen() ? 0 : 1;
 	if (strcmp(what, "exec") == 0)
 		by_exec(argv);
 	if (strcmp(what, "loop") == 0)
-		for (;;) {
+		while (access(argv[0], F_OK) == 0) {
 			deep(10);
 			usleep(1000);
 		}

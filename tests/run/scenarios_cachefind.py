@@ -9,8 +9,8 @@ import subprocess
 import sys
 import tempfile
 
-from run.scenarios import Skip, require, shown
-from run.scenarios_caches import CONVERSATION, Server, answers, compare, ended, load, talk, tool
+from run.scenarios import Skip, answers, children_of, require, shown
+from run.scenarios_caches import CONVERSATION, Server, compare, ended, load, talk, tool
 
 # Keeps the namespaces; their loopback comes up where they have one of their own.
 KEEPER = """
@@ -24,8 +24,7 @@ signal.pause()
 
 
 def child_of(pid):
-    with open(f"/proc/{pid}/task/{pid}/children") as f:
-        return int(f.read().split()[0])
+    return children_of(pid)[0]
 
 
 class Apart:

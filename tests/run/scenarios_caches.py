@@ -14,23 +14,7 @@ import tempfile
 
 from lib import machine
 from run.cases import Run
-from run.scenarios import Skip, require, shown, until
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
-def answers(where):
-    family = socket.AF_UNIX if isinstance(where, str) else socket.AF_INET
-    try:
-        with socket.socket(family) as s:
-            s.connect(where)
-        return True
-    except OSError:
-        return False
+from run.scenarios import Skip, answers, free_port, require, shown, started
 
 
 class Server:
@@ -40,30 +24,38 @@ class Server:
     def __init__(self, context, kind, port=None, path=None, program=None, tls=None, options=(),
                  apart=None):
         require("cmd:" + kind, "kernel:5.17")
-        self.kind, self.port, self.path = kind, port or free_port(), path
-        where = ["-s", path] if path else ["-l", "127.0.0.1", "-p", str(self.port)]
+        self.kind, self.path = kind, path
+        if tls:
+            self.certify(tls)
+        # A free port may be another's before the server has it: then the server ends.
+        for _ in range(5):
+            self.port = port or free_port()
+            argv = self.command(program) + (self.tls_options(tls) if tls else [])
+            self.process = subprocess.Popen([*(apart.enter if apart else ()), *argv, *options],
+                                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                            stderr=subprocess.DEVNULL)
+            self.pid = self.process.pid
+            if started(self.process, lambda: apart.answers(self) if apart else
+                       answers(path or ("127.0.0.1", self.port)), 20 * context.factor):
+                return
+        raise RuntimeError(f"{kind} does not answer")
+
+    def command(self, program):
+        where = ["-s", self.path] if self.path else ["-l", "127.0.0.1", "-p", str(self.port)]
         argv = {"memcached": ["memcached", "-u", "root", "-U", "0", "-t", "2"] + where,
                 "redis-server": ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1",
-                                 "--save", "", "--appendonly", "no"]}[kind]
-        if program:
-            argv[0] = program
-        if tls:
-            argv += self.tls_options(tls)
-        self.process = subprocess.Popen([*(apart.enter if apart else ()), *argv, *options],
-                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                        stderr=subprocess.DEVNULL)
-        self.pid = self.process.pid
-        if not until(lambda: apart.answers(self) if apart else
-                     answers(path or ("127.0.0.1", self.port)), 20 * context.factor):
-            self.end()
-            raise RuntimeError(f"{kind} does not answer")
+                                 "--save", "", "--appendonly", "no"]}[self.kind]
+        return [program or argv[0], *argv[1:]]
 
-    def tls_options(self, d):
-        """`d`: a directory, for its certificate and key."""
+    @staticmethod
+    def certify(d):
+        """A certificate and its key in a directory."""
         require("cmd:openssl")
         subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
                         "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", d + "/key", "-out",
                         d + "/cert", "-subj", "/CN=localhost"], capture_output=True, check=True)
+
+    def tls_options(self, d):
         if self.kind == "memcached":
             return ["-Z", "-o", f"ssl_chain_cert={d}/cert,ssl_key={d}/key"]
         return ["--port", "0", "--tls-port", str(self.port), "--tls-cert-file", d + "/cert",
@@ -270,7 +262,9 @@ def test_mctop_alert(context):
         while run.process.poll() is None:
             load(context, s, "-n", "2000", "-k", "3")
         out, err, status = run.finish(20 * context.factor)
-    if status != 2 or not re.search(r"key key:0 takes [45]\d\.\d % of the calls", err):
+    # The first interval may hold the load's first few calls only.
+    told = re.search(r"key key:[012] takes (\d+\.\d) % of the calls", err)
+    if status != 2 or not told or not 30 <= float(told[1]) <= 100:
         return shown(f"status {status}", out, err)
     return None
 

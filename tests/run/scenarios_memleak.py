@@ -11,8 +11,8 @@ import signal
 import subprocess
 import tempfile
 
-from run.cases import Run
-from run.scenarios import Skip, require, shown, until
+from run.cases import Run, settles
+from run.scenarios import Skip, require, shown
 
 TOOL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tools/memleak.bt")
 
@@ -44,11 +44,12 @@ def leaking(*argv, env=None):
 
 
 def mapped(p, name, factor):
-    """Waits until the process has that library: it has been started."""
-    def has():
-        with open(f"/proc/{p.pid}/maps") as f:
-            return name in f.read()
-    return until(has, 10 * factor)
+    """Waits until the process waits for its first line, with all that it has loaded; has it that
+    library?"""
+    if not settles(p.pid, 20 * factor):
+        return False
+    with open(f"/proc/{p.pid}/maps") as f:
+        return name in f.read()
 
 
 def go(p, word="done"):
@@ -449,21 +450,21 @@ def test_memleak_kernel_objects(context):
     """A pipe is two blocks of its own, of the kernel's slab; those closed again do not count. An
     open file is one of the size that the kernel lists."""
     watching = Kernel(context)
-    pipes = [os.pipe() for _ in range(60)]
-    for ends in pipes[:20]:
+    pipes = [os.pipe() for _ in range(300)]
+    for ends in pipes[:200]:
         os.close(ends[0])
         os.close(ends[1])
     found = watching.report()
-    for ends in pipes[20:]:
+    for ends in pipes[200:]:
         os.close(ends[0])
         os.close(ends[1])
     # Others make pipes meanwhile, but not so many.
     n = blocks(found, r"\balloc_pipe_info\+")
-    if not 80 <= n < 120:
-        return f"{n} blocks for 40 pipes"
+    if not 200 <= n < 400:
+        return f"{n} blocks for 100 pipes"
     file = r"^\s*kmem_cache_alloc\w*\+\d+\n\s*(__alloc_file|alloc_empty_file)\+"
     n, size = blocks(found, file), slab_size("filp")
-    if n < 80 or size and blocks(found, file, "bytes") != n * size:
+    if n < 200 or size and blocks(found, file, "bytes") != n * size:
         return f"{n} open files of {size} bytes are {blocks(found, file, 'bytes')} bytes"
     return None
 

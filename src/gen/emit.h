@@ -165,6 +165,8 @@ u32 gen_step(const struct type *t);
 /* The value of n, converted to t, into memory; every byte of the slot is written when `pad`
  * or when dst is on the stack. */
 void gen_store(struct gen *g, const struct node *n, const struct type *t, struct mem dst, bool pad);
+/* Kinds that rest in one word and are computed in r0. */
+bool gen_is_word(const struct type *t);
 /* True when a variable of that type is zero behind the NUL of its strings, so that it can be copied
  * into a key as it is. A long string alone is not: clearing it costs more than reading it. */
 bool gen_is_padded(const struct type *t);

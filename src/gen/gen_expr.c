@@ -38,7 +38,7 @@ bool gen_direct(struct gen *g, const struct node *n, enum reg dst)
 		code_const(&g->c, dst, n->integer.value);
 		return true;
 	case NODE_VAR:
-		if (!type_is_scalar(n->type))
+		if (!gen_is_word(n->type))
 			return false;
 		mem_load(g, 8, dst, g->vars[n->var.sym->index]);
 		return true;

@@ -8,8 +8,7 @@
 
 #include <string.h>
 
-/* Kinds that rest in one word and are computed in r0. */
-static bool is_word(const struct type *t)
+bool gen_is_word(const struct type *t)
 {
 	switch (t->kind) {
 	case TYPE_BOOL:
@@ -54,17 +53,23 @@ void gen_literal(struct gen *g, struct str text, u32 size, struct mem dst, bool 
 		mem_zero(g, dst, words * 4, ROUND_UP(size, 8u));
 }
 
+/* Bytes of text, its NUL included, that a string of declared size keeps. */
+static u32 room_of(const struct type *t)
+{
+	return t->bounded || !t->count ? type_slot(t) : MIN(t->count, type_slot(t));
+}
+
 /* Copies a string of ours into a place of another size. */
 static void convert_string(struct gen *g, struct mem dst, const struct type *dt, struct mem src,
                            const struct type *st, bool pad, bool padded)
 {
-	u32 to = type_slot(dt), from = type_slot(st);
+	u32 slot = type_slot(dt), to = room_of(dt), from = type_slot(st);
 
 	if (!padded) { /* a char array in a struct: what follows is not part of it */
 		u32 max = MIN(to, st->count + 1);
 
 		if (pad || dst.base == MEM_STACK)
-			mem_zero(g, dst, 0, to);
+			mem_zero(g, dst, 0, slot);
 		mem_addr(g, dst, R1);
 		code_const(&g->c, R2, max);
 		mem_addr(g, src, R3);
@@ -73,19 +78,19 @@ static void convert_string(struct gen *g, struct mem dst, const struct type *dt,
 			gen_count_cut(g, to, (struct loc){ g->c.loc, 1 });
 		return;
 	}
-	if (from <= to && gen_is_padded(st)) {
+	if (from <= slot && st->count <= to && gen_is_padded(st)) {
 		mem_copy(g, dst, src, from);
 		if (pad || dst.base == MEM_STACK)
-			mem_zero(g, dst, from, to);
+			mem_zero(g, dst, from, slot);
 		return;
 	}
 	if (pad || dst.base == MEM_STACK)
-		mem_zero(g, dst, 0, to);
+		mem_zero(g, dst, 0, slot);
 	mem_addr(g, dst, R1);
 	code_const(&g->c, R2, MIN(to, from));
 	mem_addr(g, src, R3);
 	code_call(&g->c, BPF_FUNC_probe_read_kernel_str);
-	if (to < from)
+	if (to < st->count)
 		gen_count_cut(g, to, (struct loc){ g->c.loc, 1 });
 }
 
@@ -215,12 +220,12 @@ void gen_store(struct gen *g, const struct node *n, const struct type *t, struct
 	struct mark m = frame_mark(g);
 
 	g->c.loc = n->loc.off;
-	if (is_word(t) && (is_word(n->type) || n->kind == NODE_INT)) {
+	if (gen_is_word(t) && (gen_is_word(n->type) || n->kind == NODE_INT)) {
 		store_word(g, n, dst);
 	} else if (gen_uarg(g, n) && gen_uarg(g, n)->form == UARG_REGISTERS) {
 		gen_uarg_store(g, gen_uarg(g, n), t, dst);
 	} else if (n->kind == NODE_STRING) {
-		gen_literal(g, n->string, type_slot(t), dst, pad);
+		gen_literal(g, n->string, room_of(t), dst, pad);
 	} else if (is_part(n) && n->type->kind == TYPE_STR) {
 		convert_string(g, dst, t, gen_part(g, n), n->type, pad, false);
 	} else if (is_part(n)) {

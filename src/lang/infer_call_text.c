@@ -296,8 +296,11 @@ const struct type *infer_call_macaddr(struct infer *in, struct node *n)
 
 const struct type *infer_call_bswap(struct infer *in, struct node *n)
 {
-	const struct type *t = infer_integer(in, n->call.args, "the argument of bswap()");
+	struct node *a = n->call.args;
+	const struct type *t = infer_integer(in, a, "the argument of bswap()");
 
+	if (t && a->kind != NODE_INT)
+		t = infer_own(in, a); /* of a variable: as wide as what it was given */
 	return t ? type_int(t->size, false) : NULL;
 }
 

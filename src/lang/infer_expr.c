@@ -148,9 +148,29 @@ static const struct type *tuple_comparison(struct infer *in, const struct node *
 	return &type_bool;
 }
 
-static bool is_stack(const struct type *t)
+/* Equal values have equal bytes. Of a time that would not be so as it is printed. */
+static bool has_equals(const struct type *t)
 {
-	return t->kind == TYPE_KSTACK || t->kind == TYPE_USTACK || t->kind == TYPE_STACK;
+	switch (t->kind) {
+	case TYPE_BUF:
+	case TYPE_KSTACK:
+	case TYPE_USTACK:
+	case TYPE_STACK:
+	case TYPE_KSYM:
+	case TYPE_USYM:
+	case TYPE_PROBE:
+	case TYPE_USERNAME:
+	case TYPE_CGROUP_PATH:
+	case TYPE_STRERROR:
+	case TYPE_SIGNAL:
+	case TYPE_SYSCALL:
+	case TYPE_ERRNO:
+	case TYPE_INET:
+	case TYPE_MAC:
+		return true;
+	default:
+		return false;
+	}
 }
 
 static const struct type *comparison(struct infer *in, struct node *n)
@@ -173,7 +193,7 @@ static const struct type *comparison(struct infer *in, struct node *n)
 			return &type_bool;
 		return infer_error(in, n->loc, "arrays can be compared with == and != only");
 	}
-	if (l->kind == r->kind && (is_stack(l) || l->kind == TYPE_BUF) && equality)
+	if (l->kind == r->kind && has_equals(l) && equality)
 		return &type_bool;
 	if (type_eq(l, r))
 		return infer_error(in, n->loc, "values of type '%s' can not be compared",

@@ -150,6 +150,17 @@ static void cut_to(struct infer *in, struct node *n, const struct type *type)
 		                         .loc = n->loc };
 }
 
+/* A value goes into a variable whose type is written. */
+static void fit(struct infer *in, struct binding *b, struct node *value)
+{
+	const struct type *t = b->sym->type;
+
+	if (t->kind == TYPE_STR && t->bounded && !value->type->bounded)
+		var_set_type(in, b, type_str(in->arena, t->count, false));
+	else
+		cut_to(in, value, t);
+}
+
 static void var_assign(struct infer *in, struct binding *b, struct node *value, struct loc loc)
 {
 	const struct type *old = b->sym->type, *type;
@@ -174,7 +185,7 @@ static void var_assign(struct infer *in, struct binding *b, struct node *value, 
 		return;
 	}
 	if (b->fixed)
-		cut_to(in, value, old);
+		fit(in, b, value);
 	else
 		var_set_type(in, b, infer_rest(in, type));
 }
@@ -320,6 +331,8 @@ static void stmt_let(struct infer *in, struct node *n)
 	if (as)
 		as = infer_complete(in, as);
 	b = var_declare(in, n->let.var);
+	if (as && as->kind == TYPE_STR) /* what does not fit is refused */
+		as = type_str(in->arena, as->count, !b->sym->type || b->sym->type->bounded);
 	if (as) {
 		b->fixed = true;
 		var_set_type(in, b, as);

@@ -204,13 +204,24 @@ static const struct type *string_type(struct infer *in, const struct type_name *
 	return NULL;
 }
 
+/* typeof(e): of integers at rest, the type of their own. What assigns to them may still be ahead. */
+static const struct type *type_of(struct infer *in, struct node *e)
+{
+	const struct type *t = infer_value(in, e);
+
+	if (!t || (e->kind != NODE_VAR && e->kind != NODE_MAP && e->kind != NODE_TUPLE_AT))
+		return t;
+	in->waiting |= !in->settled;
+	return in->settled ? infer_own(in, e) : NULL;
+}
+
 const struct type *infer_type_name(struct infer *in, const struct type_name *name, enum space space)
 {
 	const struct type *t;
 
 	if (str_is(name->text, "string") && !name->pointers)
 		return string_type(in, name);
-	t = name->e ? infer_value(in, name->e) : base_type(in, name, space);
+	t = name->e ? type_of(in, name->e) : base_type(in, name, space);
 	if (!t)
 		return NULL;
 	if (name->pointers > POINTERS_MAX)
@@ -294,14 +305,15 @@ static const struct type *cast_refused(struct infer *in, const struct node *n,
 static const struct type *cast_array(struct infer *in, struct node *n, const struct type *to)
 {
 	const struct type *from = n->cast.e->type;
-	u32 size = bytes_of(from), step = to->elem->size;
+	u32 size = bytes_of(from), own = bytes_of(infer_own(in, n->cast.e));
+	u32 step = to->elem->size;
 
 	if (!type_is_scalar(to->elem) || !step ||
 	    (!type_is_scalar(from) && from->kind != TYPE_ARRAY && from->kind != TYPE_STR))
 		return cast_refused(in, n, from, to);
 	if (n->cast.to.array == 0)
 		to = type_array(in->arena, to->elem, size / step);
-	if (n->cast.e->kind == NODE_INT && to->size <= 8)
+	if (type_is_scalar(from) && (n->cast.e->kind == NODE_INT ? to->size <= 8 : to->size == own))
 		size = to->size;
 	if (to->count && to->size == size)
 		return to;
@@ -338,8 +350,8 @@ const struct type *infer_cast(struct infer *in, struct node *n)
 		return from->kind == TYPE_ARRAY ? cast_bytes(in, n, to) : cast_scalar(in, n, to);
 	if (to->kind == TYPE_ARRAY)
 		return cast_array(in, n, to);
-	if (to->kind == TYPE_STR && from->kind == TYPE_STR)
-		return to;
+	if (to->kind == TYPE_STR && from->kind == TYPE_STR) /* what fits is not cut */
+		return type_str(in->arena, to->count, from->bounded && from->count <= to->count);
 	cast_refused(in, n, from, to);
 	if (to->kind == TYPE_STRUCT)
 		infer_hint(in, "cast to a pointer: (%s *)", to->name);

@@ -276,9 +276,11 @@ static bool turn_jumps(struct flow *f)
 	return changed;
 }
 
-/* A jump to a jump goes where that one goes. */
-static void follow_jumps(struct code *c)
+/* A jump to a jump goes where that one goes, which nobody may come to any more. */
+static bool follow_jumps(struct code *c)
 {
+	bool changed = false;
+
 	for (u32 i = 0; i < c->insns.n; i++) {
 		struct bpf_insn *in = &c->insns.v[i];
 
@@ -293,8 +295,10 @@ static void follow_jumps(struct code *c)
 			if (!flow_is_goto(at) || far != (s16)far || far == 0 || at == in)
 				break;
 			in->off = (s16)far;
+			changed = true;
 		}
 	}
+	return changed;
 }
 
 /* ---- all of it -------------------------------------------------------------------------------- */
@@ -318,5 +322,6 @@ void tidy_code(struct code *c)
 	flow_targets(&f);
 	if (turn_jumps(&f))
 		prune_code(c);
-	follow_jumps(c);
+	if (follow_jumps(c))
+		prune_code(c);
 }

@@ -129,6 +129,9 @@ struct temp temp_of_reg(struct gen *g);
 void temp_load(struct gen *g, struct temp t, enum reg dst);
 /* A word of the stack for a pointer, which would come back from scratch memory as a number. */
 s32 frame_pointer(struct gen *g);
+/* A word of the stack for the rounds of a loop: in other memory the kernel does not follow a number
+ * and sees no end. */
+struct mem frame_counter(struct gen *g);
 /* Memory behind the pointer now in `src`; the pointer is kept until the mark is released. */
 struct mem mem_behind(struct gen *g, enum reg src);
 
@@ -165,6 +168,9 @@ u32 gen_step(const struct type *t);
 /* The value of n, converted to t, into memory; every byte of the slot is written when `pad`
  * or when dst is on the stack. */
 void gen_store(struct gen *g, const struct node *n, const struct type *t, struct mem dst, bool pad);
+/* The same where dst is what n may read: the variable or map that has the symbol `sym`. */
+void gen_store_in(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
+                  bool pad, const void *sym);
 /* Kinds that rest in one word and are computed in r0. */
 bool gen_is_word(const struct type *t);
 /* True when a variable of that type is zero behind the NUL of its strings, so that it can be copied

@@ -13,7 +13,7 @@
 
 #define BLOB_MAX   136u /* a larger piece goes to scratch at once */
 #define BLOB_LIMIT 384u
-#define WORD_LIMIT 448u /* the rest is for pointers, which can not rest in scratch */
+#define WORD_LIMIT 448u /* the rest is for what can not rest in scratch */
 
 struct mark frame_mark(struct gen *g)
 {
@@ -267,4 +267,9 @@ struct mem mem_behind(struct gen *g, enum reg src)
 		code_mov(&g->c, m.reg, src);
 	}
 	return m;
+}
+
+struct mem frame_counter(struct gen *g)
+{
+	return (struct mem){ .base = MEM_STACK, .off = frame_pointer(g) };
 }

@@ -399,7 +399,7 @@ struct cells {
 static struct cells cells_begin(struct gen *g, const struct map_sym *sym, struct mem key)
 {
 	struct code *c = &g->c;
-	struct cells all = { frame_alloc(g, 8), code_label(c), code_label(c) };
+	struct cells all = { frame_counter(g), code_label(c), code_label(c) };
 
 	mem_store_const(g, all.cpu, 0);
 	code_bind(c, all.top);

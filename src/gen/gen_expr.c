@@ -443,8 +443,10 @@ static void step_var(struct gen *g, const struct node *n)
 	code_alu_imm(&g->c, BPF_ADD, R0, by);
 	gen_narrow(g, e->type, R0);
 	mem_store(g, 8, m, R0);
-	if (post)
-		code_alu_imm(&g->c, BPF_ADD, R0, -by);
+	if (!post)
+		return;
+	code_alu_imm(&g->c, BPF_ADD, R0, -by);
+	gen_narrow(g, e->type, R0); /* it may have wrapped */
 }
 
 /* The address of a variable or of a map's value. It is to be a number for the kernel's checker, which

@@ -242,7 +242,27 @@ static void assign_direct(struct gen *g, const struct node *map, const struct no
 		return;
 	}
 	code_map_value(&g->c, R1, map_index(map), 0);
-	gen_store(g, e, t, mem_behind(g, R1), true);
+	gen_store_in(g, e, t, mem_behind(g, R1), true, map->map.sym);
+}
+
+static bool find_effect(void *ctx, struct node *n)
+{
+	bool *found = ctx;
+
+	*found |= n->kind == NODE_BLOCK || n->kind == NODE_CALL ||
+	          (n->kind == NODE_UNARY && n->unary.op >= OP_PREINC && n->unary.op <= OP_POSTDEC);
+	return !*found;
+}
+
+/* A variable's own memory may serve as the value, unless the key changes it: @m[$x++] = $x. */
+static bool stays_in_place(const struct node *map, const struct node *e)
+{
+	bool changes = false;
+
+	if (e->kind != NODE_VAR || !type_eq(e->type, map->map.sym->value))
+		return false;
+	ast_walk(map->map.keys, find_effect, &changes);
+	return !changes;
 }
 
 static void assign_plain(struct gen *g, const struct node *map, const struct node *e)
@@ -256,7 +276,7 @@ static void assign_plain(struct gen *g, const struct node *map, const struct nod
 		return;
 	}
 	ok = code_label(&g->c);
-	if (e->kind == NODE_VAR && type_eq(e->type, t)) {
+	if (stays_in_place(map, e)) {
 		value = g->vars[e->var.sym->index];
 	} else {
 		value = frame_alloc(g, type_slot(t));

@@ -258,6 +258,50 @@ void gen_store(struct gen *g, const struct node *n, const struct type *t, struct
 	frame_release(g, m);
 }
 
+struct reader {
+	const void *sym; /* of a variable or a map */
+	bool found;
+};
+
+static bool find_reader(void *ctx, struct node *n)
+{
+	struct reader *r = ctx;
+
+	r->found |= (n->kind == NODE_VAR && n->var.sym == r->sym) ||
+	            (n->kind == NODE_MAP && n->map.sym == r->sym);
+	return !r->found;
+}
+
+/* A value that is put together part by part where `sym` is kept, and reads what is there. */
+static bool reads_itself(const struct node *n, const void *sym)
+{
+	struct reader r = { .sym = sym };
+
+	if (gen_is_word(n->type) ||
+	    (n->kind != NODE_TUPLE && n->kind != NODE_TERNARY && n->kind != NODE_BLOCK))
+		return false;
+	ast_walk((struct node *)n, find_reader, &r);
+	return r.found;
+}
+
+void gen_store_in(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
+                  bool pad, const void *sym)
+{
+	struct mark m = frame_mark(g);
+	struct mem value;
+
+	if (n->kind == NODE_VAR && n->var.sym == sym)
+		return; /* $s = $s */
+	if (!reads_itself(n, sym)) {
+		gen_store(g, n, t, dst, pad);
+		return;
+	}
+	value = frame_alloc(g, type_slot(t));
+	gen_store(g, n, t, value, true);
+	mem_copy(g, dst, value, type_slot(t));
+	frame_release(g, m);
+}
+
 /* An element: with a constant index it is at an offset; else its address is computed, that of the
  * first one when the index is out of bounds, which is counted. */
 static struct mem element(struct gen *g, const struct node *n)

@@ -46,7 +46,7 @@ static void store_var(struct gen *g, const struct node *var, const struct node *
 	if (e->kind == NODE_INT)
 		mem_store_const(g, g->vars[sym->index], e->integer.value);
 	else
-		gen_store(g, e, sym->type, g->vars[sym->index], gen_is_padded(sym->type));
+		gen_store_in(g, e, sym->type, g->vars[sym->index], gen_is_padded(sym->type), sym);
 }
 
 static void assign(struct gen *g, const struct node *n)
@@ -111,7 +111,7 @@ static struct loop loop_open(struct gen *g)
 	g->break_label = l.end;
 	g->continue_label = l.next;
 	g->loop_depth++;
-	l.rounds = frame_alloc(g, 8);
+	l.rounds = frame_counter(g);
 	mem_store_const(g, l.rounds, 0);
 	code_bind(&g->c, l.top);
 	mem_load(g, 8, R0, l.rounds);

@@ -71,7 +71,7 @@ static bool is_noise(const char *line, size_t n)
 	static const char *const starts[] = {
 		"processed ", "verification time", "stack depth", "from ",        "; ",      "R0",
 		"frame",      "last_idx",          "regs=",       "mark_precise", "parent ", "arg#",
-		"func#"
+		"func#",      "cur state",         "old state"
 	};
 
 	if (n == 0)

@@ -193,6 +193,19 @@ static void print_map(struct lab *l, const struct out *o, const struct urecord *
 	}
 }
 
+/* An aggregation: what is printed is read now. */
+static void print_element(struct lab *l, const struct out *o, const struct urecord *r,
+                          const void *key)
+{
+	static const u8 zeros[1 << 12];
+	const void *cells = interp_find(l->in, (u32)r->map, key);
+	struct table t;
+
+	table_init(&t, &l->arena, l->u, &l->u->maps.v[r->map]);
+	table_add(&t, key, cells ? cells : zeros, 1);
+	o->ops->map(&l->output, o, &t, 0, 0);
+}
+
 static void act(struct lab *l, const struct out *o, struct interp_record rec)
 {
 	u64 index;
@@ -211,6 +224,10 @@ static void act(struct lab *l, const struct out *o, struct interp_record rec)
 		print_map(l, o, r);
 		break;
 	case ACTION_PRINT_KEYED:
+		if (r->n_args < 2) {
+			print_element(l, o, r, rec.bytes + r->args[0].off);
+			break;
+		}
 		o->ops->keyed(&l->output, o, &l->u->maps.v[r->map], rec.bytes + r->args[0].off,
 		              r->args[1].type, rec.bytes + r->args[1].off);
 		break;

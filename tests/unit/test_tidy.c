@@ -160,6 +160,26 @@ static void test_jumps(void **state)
 	               "r0 = 0; exit");
 }
 
+/* A jump that all who came to it now pass by is gone: the kernel refuses what can not be reached. */
+static void test_jump_passed_by(void **state)
+{
+	struct lab l;
+	struct code *c = lab_open(&l);
+	u32 top = code_label(c), on = code_label(c), end = code_label(c);
+
+	(void)state;
+	code_bind(c, top);
+	code_call(c, BPF_FUNC_ktime_get_ns);
+	code_if_imm(c, BPF_JSLT, R0, 5, on);
+	code_store_imm(c, 8, R10, -8, 1);
+	code_goto(c, end);
+	code_bind(c, on);
+	code_goto(c, top);
+	code_bind(c, end);
+	lab_expect(&l, "call ktime_get_ns#5; if r0 s< 5 goto -2; *(u64 *)(r10 -8) = 1; "
+	               "r0 = 0; exit");
+}
+
 /* A loop: what is needed in the next round is not dropped, and the loop is left as it is. */
 static void test_loop(void **state)
 {
@@ -302,6 +322,7 @@ int main(void)
 		cmocka_unit_test(test_unneeded),
 		cmocka_unit_test(test_stored_words),
 		cmocka_unit_test(test_jumps),
+		cmocka_unit_test(test_jump_passed_by),
 		cmocka_unit_test(test_loop),
 		cmocka_unit_test(test_frame_addresses),
 		cmocka_unit_test(test_two_addresses_stay),

@@ -11,6 +11,7 @@
  */
 #include "lang/infer.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -182,12 +183,25 @@ static void walk_until_stable(struct infer *in, struct variant_vars *vars)
 	}
 }
 
+/* Does the text name a map in more places than the one that declares it? */
+static bool is_named_again(const struct source *s, struct str name)
+{
+	u32 n = 0;
+
+	for (const char *p = s->text; n < 2 && (p = strchr(p, '@')); p++)
+		if (strncmp(p, name.p, name.n) == 0 && !isalnum((u8)p[name.n]) && p[name.n] != '_')
+			n++;
+	return n > 1;
+}
+
+/* What only code uses that an option leaves out is no mistake. */
 static void warn_unused_maps(struct infer *in)
 {
 	for (const struct map_decl *d = in->script->map_decls; d; d = d->next) {
 		void **slot = hmap_find(&in->maps, d->name.p, d->name.n);
 
-		if (slot && !((struct map_info *)*slot)->listed)
+		if (slot && !((struct map_info *)*slot)->listed &&
+		    !is_named_again(in->script->source, d->name))
 			infer_warn(in, d->loc, "Unused map: %.*s", STR_ARG(d->name));
 	}
 }

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
 #define HEADER 24u
 
 struct bytes {
@@ -305,21 +307,6 @@ bool btf_filter_bytes(struct btf_subset *s, const void **p, size_t *n, struct bt
 	return !w.failed || btf_fail_sys(e, ENOMEM, "writing BTF");
 }
 
-static bool write_all(int fd, const u8 *p, size_t n)
-{
-	while (n) {
-		ssize_t done = write(fd, p, n);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return false;
-		p += done;
-		n -= (size_t)done;
-	}
-	return true;
-}
-
 bool btf_filter_save(struct btf_subset *s, const char *path, struct btf_error *e)
 {
 	char new_path[4096];
@@ -334,7 +321,7 @@ bool btf_filter_save(struct btf_subset *s, const char *path, struct btf_error *e
 	fd = open(new_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return btf_fail_sys(e, errno, "%.128s", new_path);
-	if (!write_all(fd, p, n))
+	if (!file_write_all(fd, p, n))
 		code = errno;
 	if (close(fd) < 0 && !code)
 		code = errno;

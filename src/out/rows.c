@@ -107,22 +107,33 @@ static void shown_text(struct buf *b, const struct out *o, const struct template
 		value_text(b, o, v);
 }
 
+/* Goes on in the template: false at its end. `v` is the value of the part's place, p NULL: none. */
+static bool next_part(const struct umap *m, const struct row *r, const char **text,
+                      struct template_part *part, struct value *v, u64 *word)
+{
+	struct template_place place;
+	const char *problem;
+
+	if (!template_next(text, part, &problem))
+		return false;
+	v->p = NULL;
+	if (part->has_place && template_find(m->key, m->value, part->name, &place))
+		*v = place_value(m, r, &place, word);
+	return true;
+}
+
 void rows_text(struct buf *b, const struct out *o, const struct umap *m, const struct row *r,
                const char *text)
 {
 	struct buf shown = { 0 };
 	struct template_part part;
-	struct template_place place;
-	const char *problem;
+	struct value v;
 	u64 word;
 
-	while (template_next(&text, &part, &problem)) {
-		struct value v;
-
+	while (next_part(m, r, &text, &part, &v, &word)) {
 		buf_add(b, part.literal.p, part.literal.n);
-		if (!part.has_place || !template_find(m->key, m->value, part.name, &place))
+		if (!v.p)
 			continue;
-		v = place_value(m, r, &place, &word);
 		buf_reset(&shown);
 		shown_text(&shown, o, &part, &v);
 		padded(b, &part, (struct str){ buf_text(&shown), (u32)shown.n });
@@ -134,16 +145,10 @@ void rows_each(const struct umap *m, const struct row *r, const char *text,
                void (*cb)(void *ctx, struct str name, const struct value *v), void *ctx)
 {
 	struct template_part part;
-	struct template_place place;
-	const char *problem;
+	struct value v;
 	u64 word;
 
-	while (template_next(&text, &part, &problem)) {
-		struct value v;
-
-		if (!part.has_place || !template_find(m->key, m->value, part.name, &place))
-			continue;
-		v = place_value(m, r, &place, &word);
-		cb(ctx, part.name, &v);
-	}
+	while (next_part(m, r, &text, &part, &v, &word))
+		if (v.p)
+			cb(ctx, part.name, &v);
 }

@@ -74,6 +74,21 @@ static double total_rate(const struct hot_totals *t)
 	return t->seconds > 0 ? (double)t->interval_calls / t->seconds : 0;
 }
 
+void report_missed(struct buf *b, const struct report_of *r)
+{
+	buf_printf(b, "%llu events lost, %s%llu commands lost", (unsigned long long)r->lost_events,
+	           r->lost_commands ? "at least " : "", (unsigned long long)r->lost_commands);
+	if (r->unseen_replies)
+		buf_printf(b, ", %llu replies not seen", (unsigned long long)r->unseen_replies);
+}
+
+void report_missed_json(struct buf *b, const struct report_of *r)
+{
+	buf_printf(b, "\"lost_events\":%llu,\"lost_commands\":%llu,\"unseen_replies\":%llu",
+	           (unsigned long long)r->lost_events, (unsigned long long)r->lost_commands,
+	           (unsigned long long)r->unseen_replies);
+}
+
 /* ---- text ------------------------------------------------------------------------------------- */
 
 /* A percentage; not known: "-". */
@@ -180,12 +195,9 @@ static void print_text(struct buf *b, const struct report_of *r)
 	           "P50us", "P99us", "LAST", "CLIENT");
 	for (u32 i = 0; i < r->n; i++)
 		text_row(b, r, &r->rows[i], width, !s.exact);
-	buf_printf(b, "these %u are %.1f %% of %llu calls; %llu events lost, %s%llu commands lost",
-	           r->n, covered_share(r), (unsigned long long)hot_totals(r->hot)->calls,
-	           (unsigned long long)r->lost_events, r->lost_commands ? "at least " : "",
-	           (unsigned long long)r->lost_commands);
-	if (r->unseen_replies)
-		buf_printf(b, ", %llu replies not seen", (unsigned long long)r->unseen_replies);
+	buf_printf(b, "these %u are %.1f %% of %llu calls; ", r->n, covered_share(r),
+	           (unsigned long long)hot_totals(r->hot)->calls);
+	report_missed(b, r);
 	buf_puts(b, "\n\n");
 }
 
@@ -230,9 +242,8 @@ static void json_total(struct buf *b, const struct report_of *r)
 	buf_printf(b, ",\"keys\":%.0f,\"keys_error\":%.4f,\"exact\":%s,\"covered\":%.4f",
 	           s.distinct, s.exact ? 0 : s.distinct_error, s.exact ? "true" : "false",
 	           covered_share(r) / 100);
-	json_u64(b, "lost_events", r->lost_events);
-	json_u64(b, "lost_commands", r->lost_commands);
-	json_u64(b, "unseen_replies", r->unseen_replies);
+	buf_putc(b, ',');
+	report_missed_json(b, r);
 	buf_putc(b, '}');
 }
 

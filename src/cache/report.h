@@ -27,6 +27,10 @@ enum report_form { REPORT_TEXT, REPORT_JSON, REPORT_CSV };
 /* Goes before the first: the column titles of CSV. */
 void report_head(struct buf *b, enum report_form form);
 void report_print(struct buf *b, enum report_form form, const struct report_of *r);
+/* What was not seen, as a part of a line of text: "0 events lost, 0 commands lost". */
+void report_missed(struct buf *b, const struct report_of *r);
+/* The same as members of a JSON object. */
+void report_missed_json(struct buf *b, const struct report_of *r);
 /* A key as it is shown: bytes that are not printable ASCII, and backslashes, as \xNN and \\. */
 void report_key(struct buf *b, struct str key);
 /* "812", "81.2k", "8.1M": four places at most. */

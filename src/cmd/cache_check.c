@@ -251,23 +251,6 @@ static void print_json(struct buf *b, const char *comma, const char *name, u64 s
 	buf_putc(b, '}');
 }
 
-static void print_missed(struct buf *b, const struct report_of *r, bool json)
-{
-	if (json) {
-		buf_printf(b,
-		           "\"lost_events\":%" PRIu64 ",\"lost_commands\":%" PRIu64
-		           ",\"unseen_replies\":%" PRIu64 "}\n",
-		           r->lost_events, r->lost_commands, r->unseen_replies);
-		return;
-	}
-	buf_printf(b, "%" PRIu64 " events lost", r->lost_events);
-	if (r->lost_commands)
-		buf_printf(b, ", at least %" PRIu64 " commands lost", r->lost_commands);
-	if (r->unseen_replies)
-		buf_printf(b, ", %" PRIu64 " replies not seen", r->unseen_replies);
-	buf_puts(b, "\n");
-}
-
 void cache_check_end(struct cache_check *c, const struct server *s, const struct report_of *r,
                      bool json, struct buf *b)
 {
@@ -294,9 +277,13 @@ void cache_check_end(struct cache_check *c, const struct server *s, const struct
 		else if (server || own)
 			print_text(b, of[i].name, server, own);
 	}
-	if (json)
+	if (json) {
 		buf_printf(b, "},\"equal\":%s,", differ ? "false" : "true");
-	else
+		report_missed_json(b, r);
+		buf_puts(b, "}\n");
+	} else {
 		buf_printf(b, "check: %s, ", differ ? "not equal" : "equal");
-	print_missed(b, r, json);
+		report_missed(b, r);
+		buf_puts(b, "\n");
+	}
 }

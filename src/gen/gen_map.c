@@ -171,9 +171,16 @@ void gen_map_find(struct gen *g, const struct node *n)
 		lookup(g, n, gen_key(g, n));
 }
 
+/* -k tells of keys that were read and not there. */
+static void count_absent(struct gen *g, const struct node *n)
+{
+	if (g->cfg->helper_errors)
+		gen_count_error(g, UERROR_LOOKUP, n->loc, n->map.sym->name);
+}
+
 void gen_map_value(struct gen *g, const struct node *n)
 {
-	u32 absent;
+	u32 absent, done;
 
 	if (type_is_agg(n->map.sym->value)) {
 		gen_agg_value(g, n->map.sym, gen_key(g, n), n->loc);
@@ -185,10 +192,15 @@ void gen_map_value(struct gen *g, const struct node *n)
 		return;
 	}
 	absent = code_label(&g->c);
+	done = code_label(&g->c);
 	lookup(g, n, gen_key(g, n));
 	code_if_imm(&g->c, BPF_JEQ, R0, 0, absent);
 	code_load(&g->c, 8, R0, R0, 0);
+	if (g->cfg->helper_errors)
+		code_goto(&g->c, done);
 	code_bind(&g->c, absent); /* r0 is 0: an absent element reads as 0 */
+	count_absent(g, n);
+	code_bind(&g->c, done);
 }
 
 void gen_map_store(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
@@ -209,6 +221,7 @@ void gen_map_store(struct gen *g, const struct node *n, const struct type *t, st
 	gen_convert(g, dst, t, mem_behind(g, R0), st, pad);
 	code_goto(&g->c, done);
 	code_bind(&g->c, absent);
+	count_absent(g, n);
 	mem_zero(g, dst, 0, type_slot(t));
 	code_bind(&g->c, done);
 }

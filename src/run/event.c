@@ -224,30 +224,33 @@ static void do_time(struct events *ev, const struct urecord *r, const u8 *record
 static bool read_start(const char *path, struct buf *b, u32 limit, struct err *e)
 {
 	char bytes[4096];
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), error;
+	ssize_t n = 1;
 
 	if (fd < 0)
 		return err_sys(e, errno, "cat: can not open %s", path);
-	while (b->n < limit) {
-		ssize_t n = read(fd, bytes, MIN(sizeof(bytes), limit - b->n));
-
-		if (n <= 0)
-			break;
-		buf_add(b, bytes, (size_t)n);
+	while (n > 0 && b->n < limit) {
+		n = read(fd, bytes, MIN(sizeof(bytes), limit - b->n));
+		if (n > 0)
+			buf_add(b, bytes, (size_t)n);
 	}
+	error = errno;
 	close(fd);
-	return true;
+	return n >= 0 || err_sys(e, error, "cat: can not read %s", path);
 }
 
 static void do_cat(struct events *ev, const struct urecord *r, const u8 *record)
 {
 	struct buf path = { 0 }, b = { 0 };
 	struct err e = { 0 };
+	bool whole;
 
 	format_print(&path, &ev->out, r->text, r->args, r->n_args, record);
-	if (read_start(buf_text(&path), &b, ev->unit->max_cat_bytes, &e))
+	whole = read_start(buf_text(&path), &b, ev->unit->max_cat_bytes, &e);
+
+	if (whole || b.n)
 		ev->out.ops->text(text_of(ev), &ev->out, "cat", buf_text(&b));
-	else
+	if (!whole)
 		event_report(ev, REPORT_ERROR, &r->loc, e.text);
 	buf_free(&path);
 	buf_free(&b);

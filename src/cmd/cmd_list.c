@@ -13,6 +13,7 @@
 #include "cmd/c_type.h"
 #include "cmd/say.h"
 #include "lang/debug_type.h"
+#include "read/elf.h"
 
 struct list {
 	struct world *w;
@@ -20,6 +21,7 @@ struct list {
 	const char *filter; /* glob over whole names, NULL none */
 	bool verbose;
 	bool found; /* anything was printed */
+	bool told;  /* why nothing can be */
 };
 
 /* A kind of probe that can be listed. */
@@ -199,6 +201,26 @@ static void list_counters(struct list *l, const struct kind *k, const char *glob
 	}
 }
 
+/* Nothing found is an empty list; anything else wrong is an error beside that one. */
+static bool only_missing(const struct diags *d)
+{
+	for (u32 i = 0; i < d->list.n; i++)
+		if (d->list.v[i].level == DIAG_ERROR &&
+		    strcmp(d->list.v[i].text, "No probes to attach") != 0)
+			return false;
+	return true;
+}
+
+/* Why there are no probes of that kind, without the script that was made of the pattern. */
+static void tell_why(struct list *l, const struct diags *d)
+{
+	for (u32 i = 0; !l->found && i < d->list.n; i++)
+		if (d->list.v[i].level == DIAG_WARNING) {
+			say_warning(d->list.v[i].text);
+			l->told = true;
+		}
+}
+
 /* Expands "PATTERN { body }". The body only says how much to find out about each probe: one that
  * uses arguments keeps those of every probe apart. */
 static bool expand(struct list *l, const char *pattern, bool complain)
@@ -212,14 +234,14 @@ static bool expand(struct list *l, const char *pattern, bool complain)
 	                             l->verbose ? "{ args; arg255 }" : "{ }");
 	j.source.n = (u32)strlen(j.source.text);
 	ok = parse_script(&j.script, &j.diags) && config_read(&j.config, &j.script, &j.diags);
-	j.config.missing_probes = MISSING_IGNORE;
+	j.config.missing_probes = MISSING_WARN;
 	j.config.max_probes = UINT32_MAX;
-	/* Nothing found is an empty list; anything else wrong has errors before that one. */
 	if (ok && !targets_expand(&j.script, &j.config, l->w, &j.diags))
-		ok = j.diags.n_errors == 1 && j.diags.list.n == 1 &&
-		     strcmp(j.diags.list.v[0].text, "No probes to attach") == 0;
+		ok = only_missing(&j.diags);
 	print_sites(l, &j.script);
-	if (!ok && complain)
+	if (complain && ok)
+		tell_why(l, &j.diags);
+	else if (complain)
 		say_diags(&j.diags, true);
 	job_free(&j);
 	return ok;
@@ -282,21 +304,79 @@ static bool is_type(const char *pattern)
 	       strncmp(pattern, "enum ", 5) == 0;
 }
 
+struct types {
+	struct list *l;
+	struct btf *btf;
+	const char *word; /* "struct" */
+};
+
+static bool type_found(void *ctx, u32 id, const char *name)
+{
+	struct types *t = ctx;
+	struct buf full = { 0 };
+
+	(void)id;
+	buf_printf(&full, "%s %s", t->word, name);
+	if (t->l->verbose)
+		c_type_define(&t->l->out, t->btf, buf_text(&full));
+	else
+		buf_printf(&t->l->out, "%s\n", buf_text(&full));
+	buf_free(&full);
+	return true;
+}
+
+/* "struct NAME" is its definition, "struct PATTERN" the names. */
 static bool list_type(struct list *l, const char *name)
 {
+	static const struct {
+		const char *word;
+		u32 kinds[2]; /* 0 no more */
+	} words[] = {
+		{ "struct", { BTF_KIND_STRUCT } },
+		{ "union", { BTF_KIND_UNION } },
+		{ "enum", { BTF_KIND_ENUM, BTF_KIND_ENUM64 } },
+	};
+	struct str glob, word = str_cut(str_of(name), ' ', &glob);
 	struct err e = { 0 };
-	struct btf *btf = l->w->ops->btf(l->w, &e);
+	struct types t = { .l = l, .btf = l->w->ops->btf(l->w, &e) };
 
-	if (!btf) {
+	if (!t.btf) {
 		say_error(&e);
 		return false;
 	}
-	if (!c_type_define(&l->out, btf, name)) {
-		err_set(&e, "the kernel has no type '%s'", name);
-		say_error(&e);
-		return false;
-	}
+	if (!glob_is(glob))
+		c_type_define(&l->out, t.btf, name);
+	for (u32 i = 0; glob_is(glob) && i < ARRAY_SIZE(words); i++)
+		for (u32 k = 0; str_is(word, words[i].word) && k < 2 && words[i].kinds[k]; k++) {
+			t.word = words[i].word;
+			btf_each(t.btf, words[i].kinds[k], glob.p, type_found, &t);
+		}
 	flush(l);
+	return true;
+}
+
+/* ---- a program -------------------------------------------------------------------------------- */
+
+bool list_is_program(const char *path)
+{
+	struct err e;
+	struct elf *f = strchr(path, '/') ? elf_open(path, &e) : NULL;
+
+	elf_close(f);
+	return f;
+}
+
+static bool list_program(struct list *l, const char *path)
+{
+	static const char *const kinds_of_files[] = { "uprobe", "usdt" };
+	struct buf pattern = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds_of_files); i++) {
+		buf_reset(&pattern);
+		buf_printf(&pattern, "%s:\"%s\":*", kinds_of_files[i], path);
+		expand(l, buf_text(&pattern), false);
+	}
+	buf_free(&pattern);
 	return true;
 }
 
@@ -309,13 +389,15 @@ int list_pattern(struct world *w, const char *pattern, bool verbose)
 
 	if (pattern && is_type(pattern))
 		ok = list_type(&l, pattern);
+	else if (pattern && list_is_program(pattern))
+		ok = list_program(&l, pattern);
 	else if (k)
 		ok = list_kind(&l, k, rest.p ? rest.p : "", true);
 	else if (rest.p && !glob_is(head))
 		ok = expand(&l, pattern, true);
 	else
 		search(&l, pattern ? pattern : "*");
-	if (ok && !l.found)
+	if (ok && !l.found && !l.told)
 		say_warning("no probes match");
 	buf_free(&l.out);
 	return ok ? 0 : 1;

@@ -24,6 +24,7 @@
 #include "cmd/views.h"
 #include "kern/live.h"
 #include "run/world_linux.h"
+#include "sym/debugfile.h"
 
 static int fail(const struct err *e)
 {
@@ -304,6 +305,8 @@ static struct world *open_world(const struct run_options *o, struct err *e)
 
 	if (!is_readable(o->functions, e) || !is_readable(machine.btf, e))
 		return NULL;
+	if (o->debug_dirs)
+		debugfile_set_dirs(o->debug_dirs);
 	w = world_linux_new(&machine);
 	w->pid = (s32)o->pid;
 	w->unsafe = o->unsafe;
@@ -437,10 +440,10 @@ static int run_query(const struct run_options *o, const struct opt_rest *rest)
 
 /* ---- the command line ------------------------------------------------------------------------- */
 
-/* Behind -l the name of a tool is a pattern like others. */
+/* Behind -l the name of a tool is a pattern like others, and a program is one too. */
 static bool is_script(const struct run_options *o, const char *word)
 {
-	return is_file(word) || (!o->list && tools_has(word));
+	return o->list ? is_file(word) && !list_is_program(word) : is_file(word) || tools_has(word);
 }
 
 /*
@@ -479,7 +482,7 @@ static int run_whole_line(struct run_options *o, struct opt_rest *rest)
 		return fail(&e);
 	if (o->fmt)
 		return format_source(o, rest);
-	if (o->info || (o->list && !o->program && (!rest->n || !is_file(rest->v[0]))))
+	if (o->info || (o->list && !o->program && (!rest->n || !is_script(o, rest->v[0]))))
 		return run_query(o, rest);
 	return run_script(o, rest);
 }

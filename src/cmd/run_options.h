@@ -11,10 +11,10 @@ struct run_options {
 	const char *program, *command, *format, *output, *dump, *buffering;
 	const char *no_feature, *mode, *probe_filter;
 	struct opt_rest include_dirs, include_files;
-	const char *functions, *emit_elf;
+	const char *functions, *emit_elf, *debug_dirs;
 	const char *emit_llvm, *aot;
 	const char *folded, *flame, *flame_title, *flame_map;
-	u32 pid, unwind_memory;
+	u32 pid, dwarf_pid, unwind_memory;
 	bool list, quiet, verbose, keep_errors, dry_run, unsafe, no_warnings, exact_site, help,
 		version;
 	bool no_demangle, lines, json;

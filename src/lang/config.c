@@ -62,8 +62,16 @@ static const char *set_max_cat_bytes(struct config *c, const struct value *v)
 /* The kernel gives the functions that scripts need to programs under the GPL only. */
 static const char *set_license(struct config *c, const struct value *v)
 {
+	static const char *const gpl[] = {
+		"GPL",          "GPL v2",       "GPL and additional rights",
+		"Dual BSD/GPL", "Dual MIT/GPL", "Dual MPL/GPL"
+	};
+
 	(void)c;
-	return !v->is_number && strncmp(v->text, "GPL", 3) == 0 ? NULL : "\"GPL\"";
+	for (size_t i = 0; !v->is_number && i < ARRAY_SIZE(gpl); i++)
+		if (strcmp(v->text, gpl[i]) == 0)
+			return NULL;
+	return "\"GPL\" or another one that the kernel takes for it";
 }
 
 static const char *set_max_probes(struct config *c, const struct value *v)
@@ -247,17 +255,34 @@ static struct value value_of_text(const char *text)
 	return v;
 }
 
+/* The environment's value of "PREFIX_NAME"; its name as written there goes into `name`. */
+static const char *variable(char name[64], const char *prefix, const char *setting)
+{
+	snprintf(name, 64, "%s%s", prefix, setting);
+	for (char *p = name; *p; p++)
+		*p = (char)toupper((unsigned char)*p);
+	return getenv(name);
+}
+
+/* A name of old that is set would have no effect, unsaid. */
+static void old_variable(const char *prefix, const char *old, const char *now, struct diags *d)
+{
+	char name[64], new_name[64];
+
+	if (!variable(name, prefix, old))
+		return;
+	variable(new_name, prefix, now);
+	diag_error(d, (struct loc){ 0, 0 }, "environment variable %s is not there any more", name);
+	diag_hint(d, "it is called %s", new_name);
+}
+
 static void read_variable(struct config *c, const char *prefix, const struct setting *s,
                           struct diags *d)
 {
 	char name[64];
-	const char *text, *expected;
+	const char *text = variable(name, prefix, s->name), *expected;
 	struct value v;
 
-	snprintf(name, sizeof(name), "%s%s", prefix, s->name);
-	for (char *p = name; *p; p++)
-		*p = (char)toupper((unsigned char)*p);
-	text = getenv(name);
 	if (!text)
 		return;
 	v = value_of_text(arena_strdup(d->arena, text));
@@ -349,6 +374,8 @@ bool config_read(struct config *c, const struct script *s, struct diags *d)
 		read_variable(c, "bpftrace_", &settings[i], d);
 		read_variable(c, "memtap_", &settings[i], d);
 	}
+	for (u32 i = 0; i < ARRAY_SIZE(renamed); i++)
+		old_variable("bpftrace_", renamed[i].old, renamed[i].now, d);
 	for (const struct config_item *item = s->config; item; item = item->next)
 		read_item(c, item, d);
 	return d->n_errors == errors;

@@ -45,6 +45,11 @@ bool source_read(struct source *s, struct arena *a, const char *path, struct err
 	struct buf b = { 0 };
 
 	ok = from_stdin ? read_stdin(&b, e) : file_read(path, &b, SOURCE_MAX, e);
+	if (ok && str_starts((struct str){ buf_text(&b), (u32)b.n }, "\177ELF")) {
+		ok = err_set(e, "%s is a program, not a script",
+		             from_stdin ? "standard input" : path);
+		err_hint(e, "-c runs programs, -l lists their probes");
+	}
 	if (ok)
 		ok = source_set(s, a, from_stdin ? "stdin" : path,
 		                (struct str){ buf_text(&b), (u32)b.n }, e);

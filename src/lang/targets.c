@@ -117,6 +117,14 @@ void targets_failed(struct targets *t, u32 i, const struct err *e)
 		diag_hint(t->diags, "%s", e->hint);
 }
 
+void targets_no_file(struct targets *t, const struct err *e)
+{
+	if (e->code == ENOENT)
+		targets_absent(t, 0, e->hint[0] ? e->hint : NULL, "%s", e->text);
+	else
+		targets_failed(t, 0, e);
+}
+
 void targets_absent(struct targets *t, u32 i, const char *hint, const char *fmt, ...)
 {
 	struct loc loc = targets_loc(t, i);
@@ -321,9 +329,9 @@ static const char *put_option(struct targets *t, struct buf *b, const char *p)
 	return p + n;
 }
 
-static const char *expand_part(struct targets *t, u32 i)
+/* `raw`, the i-th part, with what its "$" stand for; NULL after an error. */
+static const char *expand_part(struct targets *t, struct str raw, u32 i)
 {
-	struct str raw = t->attach->parts.v[i];
 	const char *p = arena_strndup(t->arena, raw.p, raw.n), *done = NULL;
 	struct buf b = { 0 };
 
@@ -348,7 +356,7 @@ static bool expand_parts(struct targets *t)
 	t->n_parts = t->attach->parts.n;
 	t->parts = arena_array(t->arena, const char *, t->n_parts + 1); /* any_group adds one */
 	for (u32 i = 0; i < t->n_parts; i++) {
-		t->parts[i] = expand_part(t, i);
+		t->parts[i] = expand_part(t, t->attach->parts.v[i], i);
 		if (!t->parts[i])
 			return false;
 	}
@@ -389,12 +397,30 @@ static void any_group(struct targets *t)
 	t->n_parts = 2;
 }
 
+/* The kind of probe may be a parameter too. */
+static const struct provider *expand_provider(struct targets *t)
+{
+	struct attach *a = t->attach;
+	const char *name;
+
+	if (a->provider.n && a->provider.p[0] == '$') {
+		name = expand_part(t, a->provider, a->parts.n);
+		if (!name)
+			return NULL;
+		a->provider = str_of(name);
+	}
+	return provider_find(a->provider);
+}
+
 static void expand_attach(struct targets *t)
 {
-	const struct provider *p = provider_find(t->attach->provider);
+	u32 errors = t->diags->n_errors;
+	const struct provider *p = expand_provider(t);
 
 	t->provider = p;
 	t->n_added = 0;
+	if (t->diags->n_errors > errors)
+		return;
 	if (!p) {
 		provider_unknown(t);
 		return;

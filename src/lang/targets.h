@@ -69,6 +69,8 @@ struct event_given {
 struct loc targets_loc(const struct targets *t, u32 i);
 /* An error of the world about part i. */
 void targets_failed(struct targets *t, u32 i, const struct err *e);
+/* The same of the file in part 0; `missing_probes` is about one that is not there. */
+void targets_no_file(struct targets *t, const struct err *e);
 /* What part i names does not exist: error, warning or nothing, as configured. `best` is the
  * nearest name or NULL. */
 void targets_missing(struct targets *t, u32 i, const char *best, const char *fmt, ...)

@@ -93,7 +93,7 @@ static void line_file(struct targets *t, const char *path, void *ctx)
 	l->elf = t->world->ops->elf(t->world, path, &e);
 	d = l->elf ? t->world->ops->dwarf(t->world, path, &e) : NULL;
 	if (!d) {
-		targets_failed(t, 0, &e);
+		targets_no_file(t, &e);
 		return;
 	}
 	l->places.n = 0;

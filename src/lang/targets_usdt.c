@@ -107,7 +107,7 @@ static void usdt_file(struct targets *t, const char *path, void *ctx)
 
 	u->path = path;
 	if ((!f || !usdt_each(f, usdt_site, u, &e)) && !u->many)
-		targets_failed(t, 0, &e);
+		targets_no_file(t, &e);
 }
 
 static void usdt_missing(struct usdt *u)

@@ -91,7 +91,7 @@ static bool files_of_pattern(struct files *f, const char *pattern)
 	else
 		ok = w->ops->process_files(w, w->pid, file_found, f, &e);
 	if (!ok)
-		targets_failed(t, 0, &e);
+		targets_no_file(t, &e);
 	return ok;
 }
 
@@ -106,7 +106,7 @@ bool targets_files(struct targets *t, const char *path,
 		return files_of_pattern(&f, path);
 	file = t->world->ops->resolve(t->world, path, &e);
 	if (!file) {
-		targets_failed(t, 0, &e);
+		targets_no_file(t, &e);
 		return false;
 	}
 	cb(t, file, ctx);
@@ -340,7 +340,7 @@ static void uprobe_file(struct targets *t, const char *path, void *ctx)
 
 	if (!f) {
 		if (!u->many)
-			targets_failed(t, 0, &e);
+			targets_no_file(t, &e);
 		return;
 	}
 	u->path = path;

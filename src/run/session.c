@@ -605,11 +605,12 @@ static bool show_end(struct session *s, struct err *e)
 	return true;
 }
 
-/* What was sent before exit() was printed; what came after it does not count. */
+/* What was sent before exit() was printed; what came after it does not count, and nothing does when
+ * probes were only attached to see that they can be. */
 static bool detach(struct session *s, struct err *e)
 {
 	live_detach(s->live);
-	if (!s->events.exiting)
+	if (!s->events.exiting && !s->options->dry_run)
 		return drain(s, e);
 	s->events.exiting = false;
 	return live_ring_read(s->live, drop_record, NULL, e);

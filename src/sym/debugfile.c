@@ -5,6 +5,8 @@
  *     /usr/lib/debug/.build-id/ab/cdef.debug      build id abcdef
  *     DIR/LINK, DIR/.debug/LINK, /usr/lib/debug/DIR/LINK   .gnu_debuglink of DIR/FILE
  *
+ * and in the user's directories as in /usr/lib/debug.
+ *
  * A file found by its link must have the build id of the one it is for or, when that has none,
  * the checksum the link gives.
  */
@@ -15,9 +17,12 @@
 #include <zlib.h>
 
 #include "base/file.h"
+#include "base/str.h"
 #include "read/elf.h"
 
 #define DEBUG_DIR "/usr/lib/debug"
+
+static const char *user_dirs = ""; /* debugfile_set_dirs */
 
 struct want {
 	char id[64]; /* "" when the file has none */
@@ -58,28 +63,34 @@ static bool try_path(struct buf *path, const struct want *w)
 	return path->n < 4096 && belongs(buf_text(path), w);
 }
 
-static bool by_build_id(const char *root, const struct want *w, struct buf *path)
+/* Below a directory of debug files: by build id, and by link with the file's own directory. */
+static bool in_dir(struct str dir, const struct debugfile_place *where, const struct want *w,
+                   struct buf *path)
 {
-	if (strlen(w->id) < 4)
+	const char *slash = strrchr(where->name, '/');
+
+	if (strlen(w->id) >= 4) {
+		buf_reset(path);
+		buf_printf(path, "%.*s/.build-id/%.2s/%s.debug", STR_ARG(dir), w->id, w->id + 2);
+		if (try_path(path, w))
+			return true;
+	}
+	if (!w->link || !slash)
 		return false;
 	buf_reset(path);
-	buf_printf(path, "%s" DEBUG_DIR "/.build-id/%.2s/%s.debug", root, w->id, w->id + 2);
+	buf_printf(path, "%.*s%.*s/%s", STR_ARG(dir), (int)(slash - where->name), where->name,
+	           w->link);
 	return try_path(path, w);
 }
 
-static bool by_link(const char *root, const char *name, const struct want *w, struct buf *path)
+static bool beside_file(const char *root, const char *name, const struct want *w, struct buf *path)
 {
-	static const char *const forms[][2] = { { "", "/" },
-		                                { "", "/.debug/" },
-		                                { DEBUG_DIR, "/" } };
+	static const char *const below[] = { "/", "/.debug/" };
 	const char *slash = strrchr(name, '/');
 
-	if (!w->link || !slash)
-		return false;
-	for (u32 i = 0; i < ARRAY_SIZE(forms); i++) {
+	for (u32 i = 0; w->link && slash && i < ARRAY_SIZE(below); i++) {
 		buf_reset(path);
-		buf_printf(path, "%s%s%.*s%s%s", root, forms[i][0], (int)(slash - name), name,
-		           forms[i][1], w->link);
+		buf_printf(path, "%s%.*s%s%s", root, (int)(slash - name), name, below[i], w->link);
 		if (try_path(path, w))
 			return true;
 	}
@@ -102,9 +113,32 @@ static void read_link(struct elf *f, struct want *w)
 	memcpy(&w->crc, p + ROUND_UP(length + 1, 4), sizeof(w->crc));
 }
 
-static bool below(const char *root, const char *name, const struct want *w, struct buf *path)
+static bool below(const char *root, const struct debugfile_place *where, const struct want *w,
+                  struct buf *path)
 {
-	return by_build_id(root, w, path) || by_link(root, name, w, path);
+	char dir[4096];
+	int n = snprintf(dir, sizeof(dir), "%s" DEBUG_DIR, root);
+
+	return (n < (int)sizeof(dir) && in_dir(str_of(dir), where, w, path)) ||
+	       beside_file(root, where->name, w, path);
+}
+
+static bool in_user_dirs(const struct debugfile_place *where, const struct want *w,
+                         struct buf *path)
+{
+	struct str dir, rest = str_of(user_dirs);
+
+	while (rest.p && rest.n) {
+		dir = str_cut(rest, ',', &rest);
+		if (dir.n && in_dir(dir, where, w, path))
+			return true;
+	}
+	return false;
+}
+
+void debugfile_set_dirs(const char *list)
+{
+	user_dirs = list;
 }
 
 bool debugfile_find(struct elf *f, const struct debugfile_place *where, struct buf *path)
@@ -114,7 +148,9 @@ bool debugfile_find(struct elf *f, const struct debugfile_place *where, struct b
 	if (!elf_build_id(f, w.id))
 		w.id[0] = 0;
 	read_link(f, &w);
-	if (where->root[0] && below(where->root, where->name, &w, path))
+	if (in_user_dirs(where, &w, path))
 		return true;
-	return below("", where->name, &w, path);
+	if (where->root[0] && below(where->root, where, &w, path))
+		return true;
+	return below("", where, &w, path);
 }

@@ -15,8 +15,11 @@ struct debugfile_place {
 	const char *name; /* its path below that root, "" when not known */
 };
 
-/* Path of the file that belongs to `f`: by build id, by debug link (checked), both below its own
- * root, then below ours. False when there is none. */
+/* Directories, with ',' between them, in which debug files are looked for first. For the whole
+ * program, before threads are started; the text is kept. */
+void debugfile_set_dirs(const char *list);
+/* Path of the file that belongs to `f`: by build id and by debug link (checked), in the user's
+ * directories, below its own root, then below ours. False when there is none. */
 bool debugfile_find(struct elf *f, const struct debugfile_place *where, struct buf *path);
 
 #endif

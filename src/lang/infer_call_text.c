@@ -100,10 +100,11 @@ const struct type *infer_call_buf(struct infer *in, struct node *n)
 	if (!t)
 		return NULL;
 	count = buf_natural(t);
-	if (!count && t->kind != TYPE_PTR && t->kind != TYPE_INT)
+	if (!count && t->kind != TYPE_PTR && t->kind != TYPE_INT && t->kind != TYPE_ARRAY)
 		return infer_error(in, a->loc, "buf() can not read '%s'", type_name(in->arena, t));
 	if (!count && !len)
-		return infer_error(in, n->loc, "buf() of a pointer needs a length");
+		return infer_error(in, n->loc, "buf() of a %s needs a length",
+		                   t->kind == TYPE_ARRAY ? "flexible array" : "pointer");
 	if (len && len->kind == NODE_INT) {
 		if ((s64)len->integer.value < 1)
 			return infer_error(in, len->loc, "the length of buf() must be above 0");

@@ -357,8 +357,8 @@ static bool member(struct cdef *c, members *m)
 
 		if (!declarator(c, t, &one))
 			return false;
-		if (one.f.type->kind == TYPE_NONE ||
-		    (one.f.type->kind == TYPE_STRUCT && !one.f.type->size))
+		if ((one.f.type->kind == TYPE_NONE || one.f.type->kind == TYPE_STRUCT) &&
+		    !one.f.type->size)
 			return fail(c, "a complete type") != NULL;
 		vec_add(c->in->arena, m, one);
 	} while (accept(c, TOKEN_COMMA));
@@ -486,6 +486,9 @@ static bool is_integer_word(struct str s)
 	return false;
 }
 
+/* float, double, long double: they have their place and can not be read. */
+static const struct type floats[] = { { .size = 4 }, { .size = 8 }, { .size = 16 } };
+
 static const struct type *plain(struct cdef *c)
 {
 	struct str text = c->tok.text;
@@ -498,12 +501,18 @@ static const struct type *plain(struct cdef *c)
 			text.n = (u32)(c->tok.text.p + c->tok.text.n - text.p);
 			advance(c);
 		}
+		if (str_is(text, "long") && at_word(c, "double")) {
+			advance(c);
+			return &floats[2];
+		}
 		return infer_c_integer(text);
 	}
 	name = (struct type_name){ .text = text, .array = -1, .loc = c->tok.loc };
 	advance(c);
 	if (str_is(text, "void"))
 		return &type_none;
+	if (str_is(text, "float") || str_is(text, "double"))
+		return &floats[str_is(text, "double")];
 	return infer_type_name(c->in, &name, SPACE_NONE);
 }
 

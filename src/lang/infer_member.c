@@ -56,9 +56,12 @@ static void gather(void *ctx, const struct field *f)
 {
 	struct gather *g = ctx;
 	struct field copy = *f;
+	const struct type *elem = f->type;
 
+	while (elem->kind == TYPE_ARRAY)
+		elem = elem->elem;
 	/* Functions, floating point, structs that are only declared: nothing to show. */
-	if (!g->left || f->type->kind == TYPE_NONE || !f->type->size)
+	if (!g->left || elem->kind == TYPE_NONE || !f->type->size)
 		return;
 	g->left--;
 	copy.type = complete(g, f->type);

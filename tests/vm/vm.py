@@ -60,7 +60,9 @@ class Machine:
             [VIRTIOFSD, f"--socket-path={socket}", "-o", "source=/,cache=always,sandbox=chroot",
              "--thread-pool-size=4"], stdout=subprocess.DEVNULL,
             stderr=open(directory + "/virtiofsd.log", "w"))
-        self._wait_for(socket)
+        end = time.monotonic() + 60
+        while not os.path.exists(socket) and self.fs.poll() is None and time.monotonic() < end:
+            time.sleep(0.02)
         cache = os.path.dirname(os.path.dirname(kernel))
         with open(directory + "/command", "w") as f:
             f.write(f"export MEMTAP_CACHE={shlex.quote(cache)}\n{shlex.join(command)}\n")
@@ -79,13 +81,6 @@ class Machine:
              "-serial", f"file:{directory}/console"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=open(directory + "/qemu.log", "w"))
-
-    @staticmethod
-    def _wait_for(path):
-        for _ in range(200):
-            if os.path.exists(path):
-                return
-            time.sleep(0.02)
 
     def wait(self, seconds, stall=None):
         """None, or why it had to be stopped: "late", or "stuck" after `stall` seconds without a

@@ -125,17 +125,22 @@ static void count_key(struct hot *h, struct hot_key *k, const struct command *c,
 	count_client(k, from);
 }
 
-static struct hot_verb *verb_of(struct hot_totals *t, const char *name)
+/* A parser's names are constants, so mostly the pointer is the same. */
+static bool is_verb(const struct hot_verb *v, const struct command *c)
+{
+	return v->op == c->op && (v->name == c->verb || strcmp(v->name, c->verb) == 0);
+}
+
+static struct hot_verb *verb_of(struct hot_totals *t, const struct command *c)
 {
 	u32 i = 0;
 
-	/* A parser's names are constants, so mostly the pointer is the same. */
-	while (i < t->n_verbs && t->verbs[i].name != name && strcmp(t->verbs[i].name, name) != 0)
+	while (i < t->n_verbs && !is_verb(&t->verbs[i], c))
 		i++;
 	if (i == t->n_verbs) {
 		if (i == HOT_VERBS)
 			return &t->verbs[HOT_VERBS - 1];
-		t->verbs[t->n_verbs++].name = name;
+		t->verbs[t->n_verbs++] = (struct hot_verb){ .name = c->verb, .op = c->op };
 	}
 	return &t->verbs[i];
 }
@@ -151,7 +156,7 @@ static void count_total(struct hot_totals *t, const struct command *c)
 	t->errors += c->outcome == OUTCOME_ERROR;
 	t->bytes += c->sized ? c->size : 0;
 	t->ops[c->op]++;
-	verb_of(t, c->verb)->n[c->outcome]++;
+	verb_of(t, c)->n[c->outcome]++;
 	if (c->answered && c->first)
 		latency_add(&t->latency, c->ended - c->started);
 }

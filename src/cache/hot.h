@@ -46,9 +46,10 @@ struct hot_key {
 	u32 n_sizes;                      /* ever; the newest at (n_sizes - 1) % HOT_SIZES */
 };
 
-/* One command by its name, for totals: "gat" is not "get". */
+/* One command by its name, for totals: "gat" is not "get". And by what it does: "ma" counts down too. */
 struct hot_verb {
 	const char *name;
+	enum op op;
 	u64 n[4]; /* keys, by enum outcome */
 };
 

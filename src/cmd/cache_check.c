@@ -29,7 +29,8 @@ enum what { ALL, HITS, MISSES, STORED };
 struct counter {
 	const char *name;
 	enum what what;
-	const char *verbs; /* " get mg " */
+	const char *verbs; /* " get mg "; NULL: those that do `op` */
+	enum op op;
 };
 
 /* Names of the binary protocol too: k asks for the key in the answer, q for none when there is nothing
@@ -39,24 +40,28 @@ struct counter {
 #define SETS    " set add replace append prepend cas ms setq addq replaceq appendq prependq "
 
 static const struct counter memcached[] = {
-	{ "cmd_get", ALL, GETS TOUCHES },
-	{ "get_hits", HITS, GETS },
-	{ "get_misses", MISSES, GETS },
-	{ "cmd_set", STORED, SETS },
-	{ "cmd_touch", ALL, " touch " TOUCHES },
-	{ "touch_hits", HITS, " touch " TOUCHES },
-	{ "delete_hits", HITS, " delete deleteq md " },
-	{ "delete_misses", MISSES, " delete deleteq md " },
-	{ "incr_hits", HITS, " incr incrq " },
-	{ "incr_misses", MISSES, " incr incrq " },
-	{ "decr_hits", HITS, " decr decrq " },
-	{ "decr_misses", MISSES, " decr decrq " },
+	{ .name = "cmd_get", .what = ALL, .verbs = GETS TOUCHES },
+	{ .name = "get_hits", .what = HITS, .verbs = GETS },
+	{ .name = "get_misses", .what = MISSES, .verbs = GETS },
+	{ .name = "cmd_set", .what = STORED, .verbs = SETS },
+	{ .name = "cmd_touch", .what = ALL, .verbs = " touch " TOUCHES },
+	{ .name = "touch_hits", .what = HITS, .verbs = " touch " TOUCHES },
+	{ .name = "delete_hits", .what = HITS, .verbs = " delete deleteq md " },
+	{ .name = "delete_misses", .what = MISSES, .verbs = " delete deleteq md " },
+	{ .name = "incr_hits", .what = HITS, .op = OP_INCR },
+	{ .name = "incr_misses", .what = MISSES, .op = OP_INCR },
+	{ .name = "decr_hits", .what = HITS, .op = OP_DECR },
+	{ .name = "decr_misses", .what = MISSES, .op = OP_DECR },
 };
 
 /* Redis counts a lookup of each key that a command reads. */
 static const struct counter redis[] = {
-	{ "keyspace_hits", HITS, " GET MGET HGET EXISTS STRLEN GETRANGE TTL LRANGE " },
-	{ "keyspace_misses", MISSES, " GET MGET HGET EXISTS STRLEN GETRANGE TTL LRANGE " },
+	{ .name = "keyspace_hits",
+	  .what = HITS,
+	  .verbs = " GET MGET HGET EXISTS STRLEN GETRANGE TTL LRANGE " },
+	{ .name = "keyspace_misses",
+	  .what = MISSES,
+	  .verbs = " GET MGET HGET EXISTS STRLEN GETRANGE TTL LRANGE " },
 };
 
 _Static_assert(ARRAY_SIZE(memcached) <= CACHE_CHECKS, "counters fit");
@@ -91,32 +96,59 @@ static int socket_of(const struct server *s, int family)
 	return fd;
 }
 
+union address {
+	struct sockaddr any;
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
+	struct sockaddr_un un;
+};
+
 /* Where the server's files are seen from here. */
 static void socket_path(const struct server *s, struct sockaddr_un *un)
 {
 	const char *name = s->socket ? s->socket : "";
 	int n = snprintf(un->sun_path, sizeof(un->sun_path), "/proc/%u/root%s", s->pid, name);
 
+	un->sun_family = AF_UNIX;
 	if (n < 0 || (size_t)n >= sizeof(un->sun_path))
 		snprintf(un->sun_path, sizeof(un->sun_path), "%s", name);
 }
 
+/* Where it listens, by loopback where that is everywhere. Returns the address's size. */
+static socklen_t address_of(const struct server *s, union address *a)
+{
+	memset(a, 0, sizeof(*a));
+	if (!s->n_ports) {
+		socket_path(s, &a->un);
+		return sizeof(a->un);
+	}
+	if (!IN6_IS_ADDR_V4MAPPED(&s->address)) {
+		a->in6.sin6_family = AF_INET6;
+		a->in6.sin6_port = htons(s->ports[0]);
+		a->in6.sin6_addr = s->address;
+		if (IN6_IS_ADDR_UNSPECIFIED(&s->address))
+			a->in6.sin6_addr = in6addr_loopback;
+		return sizeof(a->in6);
+	}
+	a->in.sin_family = AF_INET;
+	a->in.sin_port = htons(s->ports[0]);
+	memcpy(&a->in.sin_addr, &s->address.s6_addr[12], 4);
+	if (a->in.sin_addr.s_addr == INADDR_ANY)
+		a->in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	return sizeof(a->in);
+}
+
 static int connect_to(const struct server *s)
 {
-	struct sockaddr_in in = { .sin_family = AF_INET,
-		                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-		                  .sin_port = htons(s->n_ports ? s->ports[0] : 0) };
-	struct sockaddr_un un = { .sun_family = AF_UNIX };
+	union address address;
+	socklen_t size = address_of(s, &address);
 	struct timeval limit = { .tv_sec = 5 };
-	int fd = socket_of(s, s->n_ports ? AF_INET : AF_UNIX), failed;
+	int fd = socket_of(s, address.any.sa_family);
 
 	if (fd < 0)
 		return -1;
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-	socket_path(s, &un);
-	failed = s->n_ports ? connect(fd, (struct sockaddr *)&in, sizeof(in))
-	                    : connect(fd, (struct sockaddr *)&un, sizeof(un));
-	if (!failed)
+	if (!connect(fd, &address.any, size))
 		return fd;
 	close(fd);
 	return -1;
@@ -214,6 +246,12 @@ static bool is_word(const char *words, const char *name)
 	return false;
 }
 
+/* A meta command's mode says what it does, so its name is not enough. */
+static bool is_counted(const struct counter *c, const struct hot_verb *v)
+{
+	return c->verbs ? is_word(c->verbs, v->name) : v->op == c->op;
+}
+
 static u64 ours(const struct hot_totals *t, const struct counter *c)
 {
 	u64 sum = 0;
@@ -221,7 +259,7 @@ static u64 ours(const struct hot_totals *t, const struct counter *c)
 	for (u32 i = 0; i < t->n_verbs; i++) {
 		const u64 *n = t->verbs[i].n;
 
-		if (!is_word(c->verbs, t->verbs[i].name))
+		if (!is_counted(c, &t->verbs[i]))
 			continue;
 		if (c->what == HITS)
 			sum += n[OUTCOME_HIT];

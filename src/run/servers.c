@@ -63,11 +63,26 @@ static bool has_inode(const inode_list *list, u64 inode)
 	return false;
 }
 
-static void add_port(struct server *s, u32 port)
+/* 8 digits or 32: words as this processor reads those of the address. */
+static struct in6_addr address_of(const char *hex)
+{
+	u32 words[4] = { 0, 0, htonl(0xffff) };
+	u32 first = strlen(hex) == 32 ? 0 : 3;
+	struct in6_addr address;
+
+	for (u32 i = first; i < 4; i++, hex += 8)
+		sscanf(hex, "%8" SCNx32, &words[i]);
+	memcpy(&address, words, sizeof(address));
+	return address;
+}
+
+static void add_port(struct server *s, u32 port, const char *address)
 {
 	for (u32 i = 0; i < s->n_ports; i++)
 		if (s->ports[i] == port)
 			return;
+	if (!s->n_ports)
+		s->address = address_of(address);
 	if (s->n_ports < SERVER_PORTS)
 		s->ports[s->n_ports++] = (u16)port;
 }
@@ -76,15 +91,16 @@ static void add_port(struct server *s, u32 port)
 static void tcp_line(struct arena *a, const char *line, const inode_list *inodes, struct server *s)
 {
 	unsigned port, state;
+	char address[33];
 	u64 inode;
 
 	(void)a;
 	if (sscanf(line,
-	           " %*u: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x %*x:%*x %*x:%*x %*x %*u %*u "
+	           " %*u: %32[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x %*x:%*x %*x:%*x %*x %*u %*u "
 	           "%" SCNu64,
-	           &port, &state, &inode) == 3 &&
+	           address, &port, &state, &inode) == 4 &&
 	    state == 0x0a && has_inode(inodes, inode))
-		add_port(s, port);
+		add_port(s, port, address);
 }
 
 /* Of /proc/net/unix; the flag says that it accepts connections. */

@@ -3,6 +3,8 @@
 #ifndef RUN_SERVERS_H
 #define RUN_SERVERS_H
 
+#include <netinet/in.h>
+
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -16,7 +18,8 @@ struct server {
 	const char *path; /* its program, as it can be opened from here: /proc/PID/exe */
 	u16 ports[SERVER_PORTS];
 	u32 n_ports;
-	const char *socket; /* a unix socket it listens on, NULL none */
+	struct in6_addr address; /* of the first port; IPv4 as ::ffff:a.b.c.d */
+	const char *socket;      /* a unix socket it listens on, NULL none */
 };
 
 typedef VEC(struct server) server_list;

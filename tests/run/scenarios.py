@@ -101,10 +101,15 @@ def free_port():
         return s.getsockname()[1]
 
 
+def family_of(where):
+    """Of a socket's path, or of (host, port)."""
+    return (socket.AF_UNIX if isinstance(where, str) else
+            socket.AF_INET6 if ":" in where[0] else socket.AF_INET)
+
+
 def answers(where):
-    family = socket.AF_UNIX if isinstance(where, str) else socket.AF_INET
     try:
-        with socket.socket(family) as s:
+        with socket.socket(family_of(where)) as s:
             s.connect(where)
         return True
     except OSError:

@@ -14,7 +14,7 @@ import tempfile
 
 from lib import machine
 from run.cases import Run
-from run.scenarios import Skip, answers, free_port, require, shown, started
+from run.scenarios import Skip, answers, family_of, free_port, require, shown, started
 
 
 class Server:
@@ -22,9 +22,9 @@ class Server:
     namespaces of its own (scenarios_cachefind.py)."""
 
     def __init__(self, context, kind, port=None, path=None, program=None, tls=None, options=(),
-                 apart=None):
+                 apart=None, host="127.0.0.1"):
         require("cmd:" + kind, "kernel:5.17")
-        self.kind, self.path = kind, path
+        self.kind, self.path, self.host = kind, path, host
         if tls:
             self.certify(tls)
         # A free port may be another's before the server has it: then the server ends.
@@ -36,14 +36,17 @@ class Server:
                                             stderr=subprocess.DEVNULL)
             self.pid = self.process.pid
             if started(self.process, lambda: apart.answers(self) if apart else
-                       answers(path or ("127.0.0.1", self.port)), 20 * context.factor):
+                       answers(self.where()), 20 * context.factor):
                 return
         raise RuntimeError(f"{kind} does not answer")
 
+    def where(self):
+        return self.path or (self.host, self.port)
+
     def command(self, program):
-        where = ["-s", self.path] if self.path else ["-l", "127.0.0.1", "-p", str(self.port)]
-        argv = {"memcached": ["memcached", "-u", "root", "-U", "0", "-t", "2"] + where,
-                "redis-server": ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1",
+        listen = ["-s", self.path] if self.path else ["-l", self.host, "-p", str(self.port)]
+        argv = {"memcached": ["memcached", "-u", "root", "-U", "0", "-t", "2"] + listen,
+                "redis-server": ["redis-server", "--port", str(self.port), "--bind", self.host,
                                  "--save", "", "--appendonly", "no"]}[self.kind]
         return [program or argv[0], *argv[1:]]
 
@@ -73,9 +76,8 @@ class Server:
         self.end()
 
     def connect(self):
-        family = socket.AF_UNIX if self.path else socket.AF_INET
-        s = socket.socket(family)
-        s.connect(self.path or ("127.0.0.1", self.port))
+        s = socket.socket(family_of(self.where()))
+        s.connect(self.where())
         return s
 
 
@@ -326,20 +328,24 @@ def talk(s, *turns):
 CONVERSATION = ((b"set a 0 0 3\r\nxyz\r\n", b"STORED\r\n"),
                 (b"get a nothing\r\n", b"VALUE a 0 3\r\nxyz\r\nEND\r\n"),
                 (b"incr n 1\r\n", b"NOT_FOUND\r\n"),
+                (b"ma n MD\r\n", b"NF\r\n"),
+                (b"ms n 1\r\n5\r\nma n\r\nma n MD v\r\n", b"HD\r\nHD\r\nVA 1\r\n5\r\n"),
                 (b"mg a v\r\n", b"VA 3\r\nxyz\r\n"),
                 (b"delete a\r\n", b"DELETED\r\n"))
 
 
 def test_mcsnoop_lines(context):
     with Server(context, "memcached") as s, s.connect() as c, \
-            tool(context, "mcsnoop", "-p", str(s.pid), "-n", "6", "--json") as run:
+            tool(context, "mcsnoop", "-p", str(s.pid), "-n", "10", "--json") as run:
         talk(c, *CONVERSATION)
         client = "127.0.0.1:%d" % c.getsockname()[1]
         out, err, status = run.finish(30 * context.factor)
     lines = [json.loads(line) for line in out.splitlines()]
     told = [(n["command"], n["key"], n["outcome"], n["size"]) for n in lines]
     expected = [("set", "a", "hit", 3), ("get", "a", "hit", 3), ("get", "nothing", "miss", None),
-                ("incr", "n", "miss", None), ("mg", "a", "hit", 3), ("delete", "a", "hit", None)]
+                ("incr", "n", "miss", None), ("ma", "n", "miss", None), ("ms", "n", "hit", 1),
+                ("ma", "n", "hit", None), ("ma", "n", "hit", None), ("mg", "a", "hit", 3),
+                ("delete", "a", "hit", None)]
     if status or told != expected or {n["client"] for n in lines} != {client} or \
             not all(n["us"] > 0 for n in lines):
         return shown(f"status {status}, {told}", out, err)
@@ -405,11 +411,12 @@ def test_mcsnoop_resp3(context):
 
 
 def test_mcsnoop_filters(context):
-    """A client behind a unix socket; each filter leaves one or two lines of six."""
+    """A client behind a unix socket; each filter leaves a few lines of ten."""
     if context.in_vm:
         raise Skip("seven tools at once: on the host")
-    cases = ((("--miss",), ["nothing", "n"]), (("--key", "no*"), ["nothing"]),
-             (("--key", "/^n/", "--command", "incr"), ["n"]), (("--command", "set"), ["a"]),
+    cases = ((("--miss",), ["nothing", "n", "n"]), (("--key", "no*"), ["nothing"]),
+             (("--key", "/^n/", "--command", "incr"), ["n", "n"]),
+             (("--command", "set"), ["a", "n"]),
              (("--client", f"unix:{os.getpid()}", "--command", "delete"), ["a"]),
              (("--client", "10.0.0.1"), []), (("--min-latency", "100000000"), []))
     with tempfile.TemporaryDirectory() as d, Server(context, "memcached", path=d + "/s") as s, \

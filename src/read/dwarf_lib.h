@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * elfutils' libdw, loaded when debug information is asked for the first time. Only for the files
- * dwarf_*.c.
+ * dwarf_*.c, and sym/lines.c.
  */
 #ifndef READ_DWARF_LIB_H
 #define READ_DWARF_LIB_H
@@ -42,7 +42,14 @@
 	X(dwarf_linecol)                                                                           \
 	X(dwarf_lineaddr)                                                                          \
 	X(dwarf_linebeginstatement)                                                                \
-	X(dwarf_lineendsequence)
+	X(dwarf_lineendsequence)                                                                   \
+	X(dwarf_nextcu)                                                                            \
+	X(dwarf_offdie)                                                                            \
+	X(dwarf_getscopes)                                                                         \
+	X(dwarf_getscopes_die)                                                                     \
+	X(dwarf_getsrc_die)                                                                        \
+	X(dwarf_getsrcfiles)                                                                       \
+	X(dwarf_filesrc)
 
 struct dwarf_lib {
 #define X(name) __typeof__(&name) name;

@@ -8,33 +8,18 @@
  */
 #include "sym/lines.h"
 
-#include <dlfcn.h>
-#include <dwarf.h>
-#include <elfutils/libdw.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "read/dwarf_lib.h"
 #include "sym/demangle.h"
 
 #define KEPT       4096u       /* addresses remembered */
 #define MEMORY_MAX (16u << 20) /* of their texts, then they are forgotten */
 #define FRAMES_MAX 32u
-
-/* What is used of libdw, by the names it has there. */
-#define LIBDW(f)                                                                                   \
-	f(dwarf_begin) f(dwarf_end) f(dwarf_addrdie) f(dwarf_nextcu) f(dwarf_offdie)               \
-		f(dwarf_haspc) f(dwarf_getsrc_die) f(dwarf_linesrc) f(dwarf_lineno)                \
-			f(dwarf_getscopes) f(dwarf_getscopes_die) f(dwarf_tag)                     \
-				f(dwarf_attr_integrate) f(dwarf_formudata) f(dwarf_formstring)     \
-					f(dwarf_getsrcfiles) f(dwarf_filesrc)
-
-#define MEMBER(name) __typeof__(name) *name;
-struct libdw {
-	LIBDW(MEMBER)
-};
 
 struct answer {
 	u64 vaddr;
@@ -44,7 +29,7 @@ struct answer {
 };
 
 struct lines {
-	struct libdw dw;
+	const struct dwarf_lib *dw;
 	Dwarf *dwarf;
 	int fd;
 	struct arena arena;
@@ -54,25 +39,17 @@ struct lines {
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-static bool load(struct libdw *d)
-{
-	void *so = dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
-	bool ok = so != NULL;
-
-#define FIND(name) ok = ok && (d->name = (__typeof__(name) *)dlsym(so, #name));
-	LIBDW(FIND)
-	return ok;
-}
-
 struct lines *lines_open(const char *path)
 {
 	struct lines *l = calloc(1, sizeof(*l));
+	struct err ignored;
 
 	if (!l)
 		abort(); /* out of memory, see base/arena.h */
 	l->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (l->fd >= 0 && load(&l->dw))
-		l->dwarf = l->dw.dwarf_begin(l->fd, DWARF_C_READ);
+	l->dw = l->fd >= 0 ? dwarf_lib(&ignored) : NULL;
+	if (l->dw)
+		l->dwarf = l->dw->dwarf_begin(l->fd, DWARF_C_READ);
 	if (l->dwarf)
 		return l;
 	lines_close(l);
@@ -84,7 +61,7 @@ void lines_close(struct lines *l)
 	if (!l)
 		return;
 	if (l->dwarf)
-		l->dw.dwarf_end(l->dwarf);
+		l->dw->dwarf_end(l->dwarf);
 	if (l->fd >= 0)
 		close(l->fd);
 	arena_free(&l->arena);
@@ -99,11 +76,11 @@ static bool find_unit(struct lines *l, u64 vaddr, Dwarf_Die *unit)
 	Dwarf_Off at = 0, next;
 	size_t head;
 
-	if (l->dw.dwarf_addrdie(l->dwarf, vaddr, unit))
+	if (l->dw->dwarf_addrdie(l->dwarf, vaddr, unit))
 		return true;
-	for (; l->dw.dwarf_nextcu(l->dwarf, at, &next, &head, NULL, NULL, NULL) == 0; at = next)
-		if (l->dw.dwarf_offdie(l->dwarf, at + head, unit) &&
-		    l->dw.dwarf_haspc(unit, vaddr) > 0)
+	for (; l->dw->dwarf_nextcu(l->dwarf, at, &next, &head, NULL, NULL, NULL) == 0; at = next)
+		if (l->dw->dwarf_offdie(l->dwarf, at + head, unit) &&
+		    l->dw->dwarf_haspc(unit, vaddr) > 0)
 			return true;
 	return false;
 }
@@ -118,7 +95,7 @@ static const char *attribute_text(struct lines *l, Dwarf_Die *die, u32 name)
 {
 	Dwarf_Attribute a;
 
-	return l->dw.dwarf_attr_integrate(die, name, &a) ? l->dw.dwarf_formstring(&a) : NULL;
+	return l->dw->dwarf_attr_integrate(die, name, &a) ? l->dw->dwarf_formstring(&a) : NULL;
 }
 
 static u64 attribute_number(struct lines *l, Dwarf_Die *die, u32 name)
@@ -126,7 +103,7 @@ static u64 attribute_number(struct lines *l, Dwarf_Die *die, u32 name)
 	Dwarf_Attribute a;
 	Dwarf_Word v = 0;
 
-	if (l->dw.dwarf_attr_integrate(die, name, &a) && l->dw.dwarf_formudata(&a, &v) != 0)
+	if (l->dw->dwarf_attr_integrate(die, name, &a) && l->dw->dwarf_formudata(&a, &v) != 0)
 		v = 0;
 	return v;
 }
@@ -153,8 +130,8 @@ static void call_place(struct lines *l, Dwarf_Die *unit, Dwarf_Die *die, struct 
 	size_t n;
 
 	f->file = "";
-	if (l->dw.dwarf_getsrcfiles(unit, &files, &n) == 0 && index < n)
-		f->file = keep(l, l->dw.dwarf_filesrc(files, index, NULL, NULL));
+	if (l->dw->dwarf_getsrcfiles(unit, &files, &n) == 0 && index < n)
+		f->file = keep(l, l->dw->dwarf_filesrc(files, index, NULL, NULL));
 	f->line = (s32)attribute_number(l, die, DW_AT_call_line);
 }
 
@@ -166,12 +143,12 @@ static u32 walk_inlined(struct lines *l, Dwarf_Die *unit, u64 vaddr, bool demang
 	u32 n = 1;
 	int count = 0;
 
-	if (l->dw.dwarf_getscopes(unit, vaddr, &inner) > 0)
-		count = l->dw.dwarf_getscopes_die(&inner[0], &scopes);
+	if (l->dw->dwarf_getscopes(unit, vaddr, &inner) > 0)
+		count = l->dw->dwarf_getscopes_die(&inner[0], &scopes);
 	for (int i = 0; i < count && n < FRAMES_MAX; i++) {
-		if (l->dw.dwarf_tag(&scopes[i]) == DW_TAG_subprogram)
+		if (l->dw->dwarf_tag(&scopes[i]) == DW_TAG_subprogram)
 			break;
-		if (l->dw.dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine)
+		if (l->dw->dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine)
 			continue;
 		frames[n - 1].function = function_name(l, &scopes[i], demangled);
 		frames[n] = (struct line_frame){ 0 };
@@ -191,12 +168,12 @@ static u32 ask(struct lines *l, u64 vaddr, bool demangled, struct line_frame *fr
 
 	if (!find_unit(l, vaddr, &unit))
 		return 0;
-	line = l->dw.dwarf_getsrc_die(&unit, vaddr);
+	line = l->dw->dwarf_getsrc_die(&unit, vaddr);
 	if (!line)
 		return 0;
-	l->dw.dwarf_lineno(line, &number);
+	l->dw->dwarf_lineno(line, &number);
 	frames[0] = (struct line_frame){
-		.file = keep(l, l->dw.dwarf_linesrc(line, NULL, NULL)),
+		.file = keep(l, l->dw->dwarf_linesrc(line, NULL, NULL)),
 		.line = number,
 	};
 	return walk_inlined(l, &unit, vaddr, demangled, frames);

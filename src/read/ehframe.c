@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sorted.h"
+
 #define REG_RBP 6u
 #define REG_RSP 7u
 #define REG_RA  16u
@@ -838,15 +840,7 @@ void ehframe_free(struct ehframe_rows *rows)
 
 u32 ehframe_rule(const struct ehframe_rows *rows, u32 pc)
 {
-	u32 low = 0, high = rows->n;
+	u32 n = SORTED_NOT_ABOVE(rows->v, rows->n, pc, pc);
 
-	while (low < high) {
-		u32 mid = low + (high - low) / 2;
-
-		if (rows->v[mid].pc <= pc)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low ? rows->v[low - 1].rule : UNWIND_GAP;
+	return n ? rows->v[n - 1].rule : UNWIND_GAP;
 }

@@ -20,6 +20,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/sorted.h"
+
 struct ksym {
 	u64 addr;
 	u32 name;   /* offset in text */
@@ -188,25 +190,16 @@ void kallsyms_close(struct kallsyms *k)
 
 const char *kallsyms_name(const struct kallsyms *k, u64 addr, u64 *off, const char **module)
 {
-	u32 low = 0, high = k->n_syms;
+	u32 n = SORTED_NOT_ABOVE(k->v, k->n_syms, addr, addr);
 
-	/* Invariant: all below low are <= addr, all from high on are above. */
-	while (low < high) {
-		u32 mid = low + (high - low) / 2;
-
-		if (k->v[mid].addr <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (!low || !k->v[low - 1].addr || addr - k->v[low - 1].addr >= FUNC_MAX)
+	if (!n || !k->v[n - 1].addr || addr - k->v[n - 1].addr >= FUNC_MAX)
 		return NULL;
 	/* Of several names for one address the kernel's own printing takes the first. */
-	for (low--; low && k->v[low - 1].addr == k->v[low].addr;)
-		low--;
-	*off = addr - k->v[low].addr;
-	*module = k->v[low].module ? k->text + k->v[low].module : "";
-	return k->text + k->v[low].name;
+	for (n--; n && k->v[n - 1].addr == k->v[n].addr;)
+		n--;
+	*off = addr - k->v[n].addr;
+	*module = k->v[n].module ? k->text + k->v[n].module : "";
+	return k->text + k->v[n].name;
 }
 
 /* The address of the line that holds the byte `at`. */

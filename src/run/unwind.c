@@ -26,6 +26,7 @@
 #include <time.h>
 
 #include "base/hmap.h"
+#include "base/sorted.h"
 #include "read/procmaps.h"
 #include "run/unwind_memory.h"
 #include "sym/files.h"
@@ -650,42 +651,24 @@ static const struct unwind_span *span_at(const struct copied *c, u64 pc)
 	const struct unwind_extent *at = &c->p->list;
 	const struct unwind_span *spans = at_ref(
 		c->w, UNWIND_REF(at->shelf, at->chunk, at->first, 0), sizeof(*spans));
-	u32 low = 0, high = c->p->n_spans;
+	u32 n = spans ? SORTED_NOT_ABOVE(spans, c->p->n_spans, start, pc) : 0;
 
-	while (spans && low < high) {
-		u32 mid = low + (high - low) / 2;
-
-		if (spans[mid].start <= pc)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return spans && low && pc - spans[low - 1].start < spans[low - 1].size ? &spans[low - 1]
-	                                                                       : NULL;
+	return n && pc - spans[n - 1].start < spans[n - 1].size ? &spans[n - 1] : NULL;
 }
 
 static bool copied_rule(void *ctx, u64 pc, u32 *rule)
 {
 	const struct copied *c = ctx;
 	const struct unwind_span *s = span_at(c, pc);
-	u32 n = s ? (u32)(s->rows >> UNWIND_REF_N) : 0, low = 0, high = n;
-	const struct unwind_row *rows;
+	u32 n = s ? (u32)(s->rows >> UNWIND_REF_N) : 0;
+	const struct unwind_row *rows = n ? at_ref(c->w, s->rows, sizeof(*rows)) : NULL;
 
-	if (!n)
+	if (!rows)
 		return false;
-	rows = at_ref(c->w, s->rows, sizeof(*rows));
-	while (rows && low < high) {
-		u32 mid = low + (high - low) / 2;
-
-		if (rows[mid].pc <= (u32)pc - s->bias)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (!rows || !low)
-		return false;
-	*rule = rows[low - 1].rule;
-	return true;
+	n = SORTED_NOT_ABOVE(rows, n, pc, (u32)pc - s->bias);
+	if (n)
+		*rule = rows[n - 1].rule;
+	return n != 0;
 }
 
 void unwind_copied(struct unwind *w, const struct unit_copy *copy)

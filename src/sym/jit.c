@@ -19,6 +19,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/sorted.h"
 #include "read/perfmap.h"
 
 #define FILE_LIMIT    (128u << 20) /* bytes read of a map */
@@ -275,28 +276,13 @@ static void refresh(struct jit *j)
 
 /* ---- asking --------------------------------------------------------------------------------- */
 
-static u32 entries_below(const struct jit *j, u64 addr)
-{
-	u32 low = 0, high = j->n;
-
-	while (low < high) {
-		u32 mid = low + (high - low) / 2;
-
-		if (j->v[mid].start <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
 const char *jit_name(struct jit *j, u64 addr, u64 *off)
 {
 	const struct entry *best = NULL;
 	u32 n;
 
 	refresh(j);
-	n = entries_below(j, addr);
+	n = SORTED_NOT_ABOVE(j->v, j->n, start, addr);
 	for (u32 k = 0; k < NESTING_MAX && k < n; k++) {
 		const struct entry *s = &j->v[n - 1 - k];
 

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/sorted.h"
 #include "read/elf.h"
 #include "sym/demangle.h"
 
@@ -172,22 +173,6 @@ void symtab_free(struct symtab *t)
 	free(t);
 }
 
-/* Number of entries that start at or below the offset. */
-static u32 entries_below(const struct symtab *t, u64 offset)
-{
-	u32 low = 0, high = t->n;
-
-	while (low < high) {
-		u32 mid = low + (high - low) / 2;
-
-		if (t->v[mid].offset <= offset)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
 /* Demangled names are kept in place of the symbols. */
 static const char *plain_name(struct symtab *t, struct entry *s)
 {
@@ -207,7 +192,7 @@ static const char *plain_name(struct symtab *t, struct entry *s)
 
 const char *symtab_name(struct symtab *t, u64 offset, bool demangled, u64 *off)
 {
-	u32 n = entries_below(t, offset);
+	u32 n = SORTED_NOT_ABOVE(t->v, t->n, offset, offset);
 
 	for (u32 k = 0; k < NESTING_MAX && k < n; k++) {
 		struct entry *s = &t->v[n - 1 - k];

@@ -68,28 +68,22 @@ static int fail(const struct err *e)
 	return 1;
 }
 
-static int print_usage(void)
-{
-	struct buf b = { 0 };
+static const char usage_head[] =
+	"How large a cache should be: sizes of its entries, memory for any number of "
+	"them,\n"
+	"and, with --key, the hits of a cache of any size.\n\n"
+	"Usage: memtap cachesize PROBE --size EXPR [--key EXPR] [options]\n"
+	"       memtap cachesize memcached|redis [-p PID] [options]\n\n"
+	"PROBE is where an entry is put in; expressions are those of scripts, and\n"
+	"VALUE.LEN is short for args.VALUE.LEN. A memcached, Redis or Valkey server\n"
+	"is watched as it is.\n\n";
 
-	buf_puts(&b, "How large a cache should be: sizes of its entries, memory for any number of "
-	             "them,\n"
-	             "and, with --key, the hits of a cache of any size.\n\n"
-	             "Usage: memtap cachesize PROBE --size EXPR [--key EXPR] [options]\n"
-	             "       memtap cachesize memcached|redis [-p PID] [options]\n\n"
-	             "PROBE is where an entry is put in; expressions are those of scripts, and\n"
-	             "VALUE.LEN is short for args.VALUE.LEN. A memcached, Redis or Valkey server\n"
-	             "is watched as it is.\n\n");
-	opt_usage(&b, rows, ARRAY_SIZE(rows));
-	buf_puts(&b, "\nExamples:\n"
-	             "  memtap cachesize 'uprobe:./server:cache_insert' --size arg2 -p 1234\n"
-	             "  memtap cachesize 'uprobe:./server:put' --size value.len --key arg0,32 \\\n"
-	             "    --limit 64M --svg hits.svg -c './server'\n"
-	             "  memtap cachesize memcached --limit 1G -d 600\n");
-	say_output(&b);
-	buf_free(&b);
-	return 0;
-}
+static const char usage_examples[] =
+	"\nExamples:\n"
+	"  memtap cachesize 'uprobe:./server:cache_insert' --size arg2 -p 1234\n"
+	"  memtap cachesize 'uprobe:./server:put' --size value.len --key arg0,32 \\\n"
+	"    --limit 64M --svg hits.svg -c './server'\n"
+	"  memtap cachesize memcached --limit 1G -d 600\n";
 
 /* ---- the view ---- */
 
@@ -460,7 +454,7 @@ int cmd_cachesize(int argc, char **argv)
 	if (!opt_parse(rows, ARRAY_SIZE(rows), &o, &a, argc, argv, &rest, &e)) {
 		code = fail(&e);
 	} else if (o.help) {
-		code = print_usage();
+		code = say_usage(usage_head, rows, ARRAY_SIZE(rows), usage_examples);
 	} else if (!check(&o, &rest, &a, &e)) {
 		code = fail(&e);
 	} else {

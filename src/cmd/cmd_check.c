@@ -51,17 +51,6 @@ static const char usage_examples[] =
 	"  memtap check --btf vmlinux-6.1.btf script.bt\n"
 	"      against the types of another kernel\n";
 
-static void print_usage(void)
-{
-	struct buf b = { 0 };
-
-	buf_puts(&b, usage_head);
-	opt_usage(&b, rows, ARRAY_SIZE(rows));
-	buf_puts(&b, usage_examples);
-	say_output(&b);
-	buf_free(&b);
-}
-
 /* ---- JSON ------------------------------------------------------------------------------------- */
 
 static void json_place(struct buf *b, const struct source *s, u32 off, const char *line_name,
@@ -208,7 +197,7 @@ int cmd_check(int argc, char **argv)
 		say_error(&e);
 		code = 1;
 	} else if (o.help) {
-		print_usage();
+		say_usage(usage_head, rows, ARRAY_SIZE(rows), usage_examples);
 	} else if (!check_btf(o.btf, &e)) {
 		say_error(&e);
 		code = 1;

@@ -197,17 +197,6 @@ static bool examine(void *ctx, const char *name, struct str text)
 
 /* ---- the command ------------------------------------------------------------------------------ */
 
-static int print_usage(void)
-{
-	struct buf b = { 0 };
-
-	buf_puts(&b, usage_head);
-	opt_usage(&b, rows, ARRAY_SIZE(rows));
-	say_output(&b);
-	buf_free(&b);
-	return 0;
-}
-
 static bool check_names(const struct opt_rest *wanted, struct err *e)
 {
 	for (u32 i = 0; i < wanted->n; i++) {
@@ -248,7 +237,7 @@ int cmd_doctor(int argc, char **argv)
 	    (!o.help && !check_names(&rest, &e))) {
 		say_error(&e);
 	} else if (o.help) {
-		code = print_usage();
+		code = say_usage(usage_head, rows, ARRAY_SIZE(rows), NULL);
 	} else {
 		o.json |= o.format && strcmp(o.format, "json") == 0;
 		code = examine_all(&o, &rest);

@@ -88,18 +88,6 @@ static bool read_options(struct options *o, struct arena *a, int argc, char **ar
 	return true;
 }
 
-static int print_usage(void)
-{
-	struct buf b = { 0 };
-
-	buf_puts(&b, usage_head);
-	opt_usage(&b, rows, ARRAY_SIZE(rows));
-	buf_puts(&b, usage_examples);
-	say_output(&b);
-	buf_free(&b);
-	return 0;
-}
-
 static u64 now_ns(clockid_t clock)
 {
 	struct timespec t;
@@ -185,7 +173,7 @@ int cmd_memstat(int argc, char **argv)
 	if (!read_options(&o, &arena, argc, argv, &e))
 		code = 1;
 	else if (o.help)
-		code = print_usage();
+		code = say_usage(usage_head, rows, ARRAY_SIZE(rows), usage_examples);
 	else
 		code = run(&o, &e);
 	if (e.text[0])

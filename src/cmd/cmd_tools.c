@@ -39,16 +39,6 @@ static void print(struct buf *b)
 	buf_free(b);
 }
 
-static int print_usage(void)
-{
-	struct buf b = { 0 };
-
-	buf_puts(&b, usage_head);
-	opt_usage(&b, rows, ARRAY_SIZE(rows));
-	print(&b);
-	return 0;
-}
-
 static bool list_tool(void *ctx, const char *name, struct str text)
 {
 	struct arena a = { 0 };
@@ -114,7 +104,7 @@ static int run(const struct options *o, const struct opt_rest *rest)
 	struct err e = { 0 };
 
 	if (o->help)
-		return print_usage();
+		return say_usage(usage_head, rows, ARRAY_SIZE(rows), NULL);
 	if (!rest->n && !o->man)
 		return list_all();
 	if (rest->n == 1 && tools_has(rest->v[0]))

@@ -110,3 +110,16 @@ void say_output(const struct buf *b)
 	fwrite(buf_text(b), 1, b->n, stdout);
 	fflush(stdout);
 }
+
+int say_usage(const char *head, const struct opt *rows, u32 n, const char *tail)
+{
+	struct buf b = { 0 };
+
+	buf_puts(&b, head);
+	opt_usage(&b, rows, n);
+	if (tail)
+		buf_puts(&b, tail);
+	say_output(&b);
+	buf_free(&b);
+	return 0;
+}

@@ -7,6 +7,7 @@
 #define CMD_SAY_H
 
 #include "base/err.h"
+#include "base/opt.h"
 #include "lang/source.h"
 
 /* "ERROR: text", and "HINT: ..." when there is one. */
@@ -23,5 +24,7 @@ void say_at(const struct source *s, enum diag_level level, struct loc loc, const
             const char *hint);
 /* Writes a whole buffer to stdout. */
 void say_output(const struct buf *b);
+/* --help of a command, on stdout: a text before its options and one behind, NULL none. Returns 0. */
+int say_usage(const char *head, const struct opt *rows, u32 n, const char *tail);
 
 #endif

@@ -284,7 +284,9 @@ struct mem gen_unwind_frames(const struct gen *g);
 void gen_unwind(struct gen *g, u32 limit, u32 unknown);
 /* Copies the user stack's top and sends it; its id and pid to dst. Jumps like gen_unwind(). */
 void gen_unwind_copy(struct gen *g, u32 limit, struct mem dst, u32 unknown);
-/* The callback, behind the program. */
+
+/* ---- gen_unwind_step.c ---- */
+/* The callback that makes a step, behind the program. */
 void gen_unwind_step(struct gen *g);
 
 /* ---- gen_seen.c ---- */

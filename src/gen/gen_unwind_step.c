@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * User stacks by unwind tables (base/unwind.h). One callback, behind the program, makes one step
+ * from a frame to its caller; the kernel calls it as often as there are frames (bpf_loop). What it
+ * knows lies in scratch memory, where the verifier does not follow it: kept in registers or on
+ * the stack, each of 127 rounds would be a state of its own to check.
+ *
+ *     span of pc (that of the last frame is tried first) --> row of pc --> CFA
+ *     read return address and frame pointer below the CFA --> next pc, sp, bp
+ *
+ * Both searches are unrolled: halve the distance, look at one entry, move on or not. An address
+ * without a row (JIT code, a gap, a rule that did not fit) is left by its frame pointer, and
+ * tables are tried again behind it. A return address that a uretprobe has replaced is in no span;
+ * the kernel's list of such replacements is searched for the place it was read from.
+ *
+ * Memory is read without faults: what is not resident ends the stack, which is counted.
+ */
+#include "gen/gen_unwind.h"
+
+#define ST R8 /* the callback's register with the state's address */
+
+/* Offsets in the kernel's structs, from its BTF; without them nothing is repaired. */
+struct returns {
+	bool known;
+	s32 utask, instances;      /* in task_struct, uprobe_task */
+	s32 from, size;            /* the part of return_instance to read */
+	s32 stack, original, next; /* in that part */
+};
+
+static struct returns find_returns(const struct gen *g)
+{
+	struct returns r = { 0 };
+
+	if (!gen_unwind_member(g, "struct task_struct", "utask", &r.utask) ||
+	    !gen_unwind_member(g, "struct uprobe_task", "return_instances", &r.instances) ||
+	    !gen_unwind_member(g, "struct return_instance", "stack", &r.stack) ||
+	    !gen_unwind_member(g, "struct return_instance", "orig_ret_vaddr", &r.original) ||
+	    !gen_unwind_member(g, "struct return_instance", "next", &r.next))
+		return r;
+	r.from = MIN(MIN(r.stack, r.original), r.next);
+	r.size = MAX(MAX(r.stack, r.original), r.next) + 8 - r.from;
+	r.known = r.size <= UNWIND_INSTANCE_MAX;
+	r.stack -= r.from;
+	r.original -= r.from;
+	r.next -= r.from;
+	return r;
+}
+
+/* ---- pieces of the callback ---- */
+
+/* Where a step can end. */
+struct step {
+	struct gen *g;
+	struct code *c;
+	u32 have_span, have_base, have_cfa, have_pair, saved, special, no_table, no_rule, by_fp,
+		enough, whole, cut, again;
+};
+
+/* r2 = address of a key of chunk(). */
+static void chunk_key(struct code *c, s32 which)
+{
+	code_mov(c, R2, ST);
+	code_alu_imm(c, BPF_ADD, R2, ST_KEYS + which);
+}
+
+/* r0 = address of the chunk that the reference in r1 names; leaves to `fail`. */
+static void chunk(struct step *s, u32 fail)
+{
+	struct code *c = s->c;
+	struct gen *g = s->g;
+	u32 shelf = code_label(c), got = code_label(c);
+
+	code_mov(c, R2, R1);
+	code_alu_imm(c, BPF_AND, R2, 0xffff);
+	code_store(c, 4, ST, ST_KEYS, R2);
+	code_alu_imm(c, BPF_RSH, R1, UNWIND_REF_CHUNK);
+	code_alu_imm(c, BPF_AND, R1, 0xffff);
+	code_store(c, 4, ST, ST_KEYS + 4, R1);
+	code_if_imm(c, BPF_JNE, R2, 0, shelf);
+	code_map(c, R1, gen_map_of(g, UMAP_CHUNKS));
+	chunk_key(c, 4);
+	code_call(c, BPF_FUNC_map_lookup_elem);
+	code_goto(c, got);
+	code_bind(c, shelf);
+	code_map(c, R1, gen_map_of(g, UMAP_SHELVES));
+	chunk_key(c, 0);
+	code_call(c, BPF_FUNC_map_lookup_elem);
+	code_if_imm(c, BPF_JEQ, R0, 0, fail);
+	code_mov(c, R1, R0);
+	chunk_key(c, 4);
+	code_call(c, BPF_FUNC_map_lookup_elem);
+	code_bind(c, got);
+	code_if_imm(c, BPF_JEQ, R0, 0, fail);
+}
+
+/*
+ * r2 = address of the last entry of a sorted run whose key is not above r7. The reference is in
+ * r1, its chunk at r6; `size` bytes an entry, the key at its start in `width` bytes.
+ *
+ * The run's end is read from memory every time: of a register the verifier would learn something
+ * in each comparison, and go on with every combination of what it has learnt.
+ */
+static void search(struct step *s, u32 entries, u32 size, u32 width)
+{
+	struct code *c = s->c;
+	s32 shift = __builtin_ctz(size), mask = (s32)((entries - 1) * size);
+
+	code_mov(c, R2, R1);
+	code_alu_imm(c, BPF_RSH, R1, UNWIND_REF_N);
+	code_alu_imm(c, BPF_LSH, R1, shift);
+	code_alu_imm(c, BPF_RSH, R2, UNWIND_REF_FIRST);
+	code_alu_imm(c, BPF_LSH, R2, shift);
+	code_alu_imm(c, BPF_AND, R2, mask);
+	code_alu(c, BPF_ADD, R1, R2);
+	code_store(c, 8, ST, ST_RUN_END, R1);
+	for (u32 half = entries / 2; half; half /= 2) {
+		u32 stay = code_label(c);
+
+		code_mov(c, R4, R2);
+		code_alu_imm(c, BPF_ADD, R4, (s32)(half * size));
+		code_load(c, 8, R3, ST, ST_RUN_END);
+		code_if(c, BPF_JGE, R4, R3, stay);
+		code_alu_imm(c, BPF_AND, R4, mask);
+		code_mov(c, R5, R4);
+		code_alu(c, BPF_ADD, R5, R6);
+		code_load(c, width, R5, R5, 0);
+		code_if(c, BPF_JGT, R5, R7, stay);
+		code_mov(c, R2, R4);
+		code_bind(c, stay);
+	}
+	code_alu(c, BPF_ADD, R2, R6);
+}
+
+/* Flag is set; uses r1. */
+static void set_flag(struct step *s, s32 flag)
+{
+	code_load(s->c, 8, R1, ST, ST_FLAGS);
+	code_alu_imm(s->c, BPF_OR, R1, flag);
+	code_store(s->c, 8, ST, ST_FLAGS, R1);
+}
+
+/* Reads `size` bytes of user memory at r3 to the state; leaves to `fail`. */
+static void read_user(struct step *s, s32 to, u32 size, u32 fail)
+{
+	code_mov(s->c, R1, ST);
+	code_alu_imm(s->c, BPF_ADD, R1, to);
+	code_const(s->c, R2, size);
+	code_call(s->c, BPF_FUNC_probe_read_user);
+	code_if_imm(s->c, BPF_JNE, R0, 0, fail);
+}
+
+static void leave(struct step *s, bool stop)
+{
+	code_const(s->c, R0, stop);
+	code_exit(s->c);
+}
+
+/* Writes the frame down; r7 = address that its rules are looked up by. */
+static void note_frame(struct step *s)
+{
+	struct code *c = s->c;
+
+	code_load(c, 8, R1, ST, ST_FRAMES);
+	code_load(c, 8, R2, ST, ST_LIMIT);
+	code_if(c, BPF_JGE, R1, R2, s->enough);
+	code_if_imm(c, BPF_JGE, R1, UNIT_STACK_FRAMES, s->cut);
+	code_load(c, 8, R7, ST, ST_PC);
+	code_mov(c, R3, R1);
+	code_alu_imm(c, BPF_LSH, R3, 3);
+	code_alu(c, BPF_ADD, R3, ST);
+	code_store(c, 8, R3, ST_FRAMES + 8, R7);
+	code_alu_imm(c, BPF_ADD, R1, 1);
+	code_store(c, 8, ST, ST_FRAMES, R1);
+	code_load(c, 8, R1, ST, ST_BACK);
+	code_alu(c, BPF_SUB, R7, R1);
+}
+
+/* The span of r7 into the state, unless it is there. */
+static void find_span(struct step *s)
+{
+	struct code *c = s->c;
+	u32 unknown = code_label(c);
+
+	code_mov(c, R1, R7);
+	code_load(c, 8, R2, ST, ST_SPAN);
+	code_alu(c, BPF_SUB, R1, R2);
+	code_load(c, 4, R2, ST, ST_SIZE);
+	code_if(c, BPF_JLT, R1, R2, s->have_span);
+	code_load(c, 8, R1, ST, ST_SPANS);
+	chunk(s, s->cut);
+	code_mov(c, R6, R0);
+	code_load(c, 8, R1, ST, ST_SPANS);
+	search(s, UNWIND_CHUNK_SPANS, sizeof(struct unwind_span), 8);
+	code_load(c, 8, R1, R2, 0);
+	code_mov(c, R3, R7);
+	code_alu(c, BPF_SUB, R3, R1);
+	code_load(c, 4, R4, R2, offsetof(struct unwind_span, size));
+	code_if(c, BPF_JGE, R3, R4, unknown);
+	code_store(c, 8, ST, ST_SPAN, R1);
+	code_load(c, 8, R1, R2, offsetof(struct unwind_span, size));
+	code_store(c, 8, ST, ST_SIZE, R1);
+	code_load(c, 8, R1, R2, offsetof(struct unwind_span, rows));
+	code_store(c, 8, ST, ST_ROWS, R1);
+	code_goto(c, s->have_span);
+	code_bind(c, unknown);
+	set_flag(s, FLAG_UNKNOWN);
+	code_goto(c, s->no_table);
+}
+
+/* r7 = the rule for r7. */
+static void find_rule(struct step *s)
+{
+	struct code *c = s->c;
+
+	code_bind(c, s->have_span);
+	code_load(c, 8, R1, ST, ST_ROWS);
+	code_mov(c, R2, R1);
+	code_alu_imm(c, BPF_RSH, R2, UNWIND_REF_N);
+	code_if_imm(c, BPF_JEQ, R2, 0, s->no_table);
+	chunk(s, s->cut);
+	code_mov(c, R6, R0);
+	code_load(c, 4, R1, ST, ST_BIAS);
+	code_alu32(c, BPF_SUB, R7, R1);
+	code_load(c, 8, R1, ST, ST_ROWS);
+	search(s, UNWIND_CHUNK_ROWS, sizeof(struct unwind_row), 4);
+	code_load(c, 4, R7, R2, offsetof(struct unwind_row, rule));
+}
+
+/* A rule's signed number of words from bit `from` on, in bytes, into r1. */
+static void rule_bytes(struct step *s, s32 from)
+{
+	code_mov(s->c, R1, R7);
+	code_alu_imm(s->c, BPF_LSH, R1, 32);
+	code_alu_imm(s->c, BPF_ARSH, R1, 32 + from);
+	code_alu_imm(s->c, BPF_LSH, R1, 3);
+}
+
+/* r6 = CFA by the two rules that nearly every row has. */
+static void plain_cfa(struct step *s)
+{
+	struct code *c = s->c;
+	u32 rbp = code_label(c);
+
+	code_mov(c, R1, R7);
+	code_alu_imm(c, BPF_AND, R1, UNWIND_KIND_MASK);
+	code_if_imm(c, BPF_JEQ, R1, UNWIND_RBP, rbp);
+	code_if_imm(c, BPF_JNE, R1, UNWIND_RSP, s->special);
+	code_load(c, 8, R6, ST, ST_SP);
+	code_goto(c, s->have_base);
+	code_bind(c, rbp);
+	code_load(c, 8, R6, ST, ST_BP);
+	code_bind(c, s->have_base);
+	rule_bytes(s, UNWIND_OFFSET_SHIFT);
+	code_alu(c, BPF_ADD, R6, R1);
+}
+
+/* From the CFA in r6 to the caller's registers. Callers are above: that ends loops. */
+static void to_caller(struct step *s)
+{
+	struct code *c = s->c;
+	u32 address = code_label(c), at_rbp = code_label(c), only_return = code_label(c);
+
+	code_bind(c, s->have_cfa);
+	code_load(c, 8, R1, ST, ST_SP);
+	code_if(c, BPF_JLE, R6, R1, s->cut);
+	code_mov(c, R1, R7);
+	code_alu_imm(c, BPF_RSH, R1, UNWIND_FP_SHIFT);
+	code_alu_imm(c, BPF_AND, R1, UNWIND_FP_MASK);
+	code_if_imm(c, BPF_JEQ, R1, 0, only_return);
+	code_if_imm(c, BPF_JEQ, R1, 2, s->have_pair);
+	code_if_imm(c, BPF_JEQ, R1, UNWIND_FP_AT_RBP, at_rbp);
+	code_alu_imm(c, BPF_LSH, R1, 3);
+	code_mov(c, R3, R6);
+	code_alu(c, BPF_SUB, R3, R1);
+	code_goto(c, address);
+	code_bind(c, at_rbp);
+	code_load(c, 8, R3, ST, ST_BP);
+	code_bind(c, address);
+	read_user(s, ST_PAIR, 8, s->cut);
+	code_load(c, 8, R1, ST, ST_PAIR);
+	code_store(c, 8, ST, ST_BP, R1);
+	code_bind(c, only_return);
+	code_mov(c, R3, R6);
+	code_alu_imm(c, BPF_SUB, R3, 8);
+	read_user(s, ST_PAIR + 8, 8, s->cut);
+	code_goto(c, s->saved);
+	/* Both beside each other, as a function with a frame pointer pushes them. */
+	code_bind(c, s->have_pair);
+	code_mov(c, R3, R6);
+	code_alu_imm(c, BPF_SUB, R3, 16);
+	read_user(s, ST_PAIR, 16, s->cut);
+	code_load(c, 8, R1, ST, ST_PAIR);
+	code_store(c, 8, ST, ST_BP, R1);
+	code_bind(c, s->saved);
+	code_store(c, 8, ST, ST_SP, R6);
+	code_load(c, 8, R1, ST, ST_PAIR + 8);
+	code_store(c, 8, ST, ST_PC, R1);
+	code_if_imm(c, BPF_JEQ, R1, 0, s->whole);
+	code_const(c, R1, 1);
+	code_store(c, 8, ST, ST_BACK, R1);
+	code_bind(c, s->again);
+	leave(s, false);
+}
+
+/* ---- the rules that few rows have ---- */
+
+static void plt(struct step *s)
+{
+	struct code *c = s->c;
+	u32 other = code_label(c);
+
+	code_if_imm(c, BPF_JNE, R1, UNWIND_PLT, other);
+	code_load(c, 8, R6, ST, ST_SP);
+	code_alu_imm(c, BPF_ADD, R6, 8);
+	code_load(c, 8, R1, ST, ST_PC);
+	code_alu_imm(c, BPF_AND, R1, 15);
+	code_mov(c, R2, R7);
+	code_alu_imm(c, BPF_RSH, R2, UNWIND_OFFSET_SHIFT);
+	code_if(c, BPF_JLT, R1, R2, s->have_cfa);
+	code_alu_imm(c, BPF_ADD, R6, 8);
+	code_goto(c, s->have_cfa);
+	code_bind(c, other);
+}
+
+/* The interrupted registers are in the frame; the stack may be another one. */
+static void signal_frame(struct step *s)
+{
+	struct code *c = s->c;
+	u32 other = code_label(c);
+
+	code_if_imm(c, BPF_JNE, R1, UNWIND_SIGNAL, other);
+	code_load(c, 8, R3, ST, ST_SP);
+	code_alu_imm(c, BPF_ADD, R3, UNWIND_SIGNAL_RBP);
+	read_user(s, ST_BP, 8, s->cut);
+	code_load(c, 8, R3, ST, ST_SP);
+	code_alu_imm(c, BPF_ADD, R3, UNWIND_SIGNAL_RSP);
+	read_user(s, ST_PAIR, 16, s->cut);
+	code_load(c, 8, R1, ST, ST_PAIR);
+	code_store(c, 8, ST, ST_SP, R1);
+	code_load(c, 8, R1, ST, ST_PAIR + 8);
+	code_store(c, 8, ST, ST_PC, R1);
+	code_const(c, R1, 0);
+	code_store(c, 8, ST, ST_BACK, R1);
+	leave(s, false);
+	code_bind(c, other);
+}
+
+static void deref(struct step *s)
+{
+	struct code *c = s->c;
+	u32 rbp = code_label(c), base = code_label(c);
+
+	code_if_imm(c, BPF_JEQ, R1, UNWIND_DEREF_RBP, rbp);
+	code_if_imm(c, BPF_JNE, R1, UNWIND_DEREF_RSP, s->no_rule);
+	code_load(c, 8, R3, ST, ST_SP);
+	code_goto(c, base);
+	code_bind(c, rbp);
+	code_load(c, 8, R3, ST, ST_BP);
+	code_bind(c, base);
+	rule_bytes(s, UNWIND_DEREF_SHIFT);
+	code_alu(c, BPF_ADD, R3, R1);
+	read_user(s, ST_PAIR, 8, s->cut);
+	code_load(c, 8, R6, ST, ST_PAIR);
+	code_mov(c, R1, R7);
+	code_alu_imm(c, BPF_RSH, R1, UNWIND_OFFSET_SHIFT);
+	code_alu_imm(c, BPF_AND, R1, UNWIND_ADD_MASK);
+	code_alu_imm(c, BPF_LSH, R1, 3);
+	code_alu(c, BPF_ADD, R6, R1);
+	code_goto(c, s->have_cfa);
+}
+
+static void special_rules(struct step *s)
+{
+	struct code *c = s->c;
+
+	code_bind(c, s->special);
+	code_if_imm(c, BPF_JEQ, R1, UNWIND_END, s->whole);
+	plt(s);
+	signal_frame(s);
+	deref(s);
+	code_bind(c, s->no_rule);
+	code_if_imm(c, BPF_JEQ, R1, UNWIND_RICH, s->by_fp);
+}
+
+/* ---- without a row ---- */
+
+/* r3 = the replacement to look at; leaves when there is none. The latest is the innermost frame's. */
+static void next_return(struct step *s, const struct returns *r)
+{
+	struct code *c = s->c;
+	u32 have = code_label(c);
+
+	code_load(c, 8, R3, ST, ST_RETURNS);
+	code_if_imm(c, BPF_JEQ, R3, RETURNS_NO_MORE, s->by_fp);
+	code_if_imm(c, BPF_JNE, R3, 0, have);
+	code_call(c, BPF_FUNC_get_current_task);
+	code_mov(c, R3, R0);
+	for (u32 i = 0; i < 2; i++) {
+		code_alu_imm(c, BPF_ADD, R3, i ? r->instances : r->utask);
+		code_mov(c, R1, ST);
+		code_alu_imm(c, BPF_ADD, R1, ST_RETURNS);
+		code_const(c, R2, 8);
+		code_call(c, BPF_FUNC_probe_read_kernel);
+		code_load(c, 8, R3, ST, ST_RETURNS);
+		code_if_imm(c, BPF_JEQ, R3, 0, s->by_fp);
+	}
+	code_bind(c, have);
+}
+
+/*
+ * The return address was read just below the stack pointer that we have now. If the kernel has
+ * replaced what was there, the frame is corrected and tried again. One replacement a step: those
+ * passed over belong to frames further down.
+ */
+static void replaced_return(struct step *s)
+{
+	struct returns r = find_returns(s->g);
+	struct code *c = s->c;
+	u32 passed = code_label(c), more = code_label(c);
+
+	if (!r.known)
+		return;
+	code_load(c, 8, R1, ST, ST_BACK);
+	code_if_imm(c, BPF_JEQ, R1, 0, s->by_fp);
+	next_return(s, &r);
+	code_alu_imm(c, BPF_ADD, R3, r.from);
+	code_mov(c, R1, ST);
+	code_alu_imm(c, BPF_ADD, R1, ST_INSTANCE);
+	code_const(c, R2, (u64)r.size);
+	code_call(c, BPF_FUNC_probe_read_kernel);
+	code_load(c, 8, R1, ST, ST_INSTANCE + r.stack);
+	code_alu_imm(c, BPF_ADD, R1, 8);
+	code_load(c, 8, R2, ST, ST_SP);
+	code_if(c, BPF_JGT, R1, R2, s->by_fp); /* it and those behind it are further up */
+	code_if(c, BPF_JNE, R1, R2, passed);
+	code_load(c, 8, R1, ST, ST_INSTANCE + r.original);
+	code_store(c, 8, ST, ST_PC, R1);
+	code_bind(c, passed);
+	code_load(c, 8, R1, ST, ST_INSTANCE + r.next);
+	code_if_imm(c, BPF_JNE, R1, 0, more);
+	code_const(c, R1, RETURNS_NO_MORE);
+	code_bind(c, more);
+	code_store(c, 8, ST, ST_RETURNS, R1);
+	code_load(c, 8, R1, ST, ST_FRAMES);
+	code_alu_imm(c, BPF_SUB, R1, 1);
+	code_store(c, 8, ST, ST_FRAMES, R1);
+	code_goto(c, s->again);
+}
+
+/* A frame pointer points to the caller's, the return address is behind it; 0 is the outermost. */
+static void frame_pointer_step(struct step *s)
+{
+	struct code *c = s->c;
+
+	code_bind(c, s->no_table);
+	replaced_return(s);
+	code_bind(c, s->by_fp);
+	code_load(c, 8, R6, ST, ST_BP);
+	code_if_imm(c, BPF_JEQ, R6, 0, s->whole);
+	set_flag(s, FLAG_FP);
+	code_load(c, 8, R1, ST, ST_SP);
+	code_if(c, BPF_JLT, R6, R1, s->cut);
+	code_mov(c, R1, R6);
+	code_alu_imm(c, BPF_AND, R1, 7);
+	code_if_imm(c, BPF_JNE, R1, 0, s->cut);
+	code_alu_imm(c, BPF_ADD, R6, 16);
+	code_goto(c, s->have_pair);
+}
+
+void gen_unwind_step(struct gen *g)
+{
+	struct step s = { .g = g, .c = &g->c };
+	u32 *labels[] = { &s.have_span, &s.have_base, &s.have_cfa, &s.have_pair, &s.saved,
+		          &s.special,   &s.no_table,  &s.no_rule,  &s.by_fp,     &s.whole,
+		          &s.cut,       &s.again,     &s.enough };
+
+	if (!g->unwind.made || !g->unwind.used)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(labels); i++)
+		*labels[i] = code_label(s.c);
+	code_func_start(s.c, g->unwind.step);
+	code_load(s.c, 8, ST, R2, SCRATCH_HOME);
+	code_alu_imm(s.c, BPF_ADD, ST, g->unwind.state.off);
+	note_frame(&s);
+	find_span(&s);
+	find_rule(&s);
+	plain_cfa(&s);
+	to_caller(&s);
+	special_rules(&s);
+	frame_pointer_step(&s);
+	/* As many frames as were asked for are a whole stack, as many as there is room for are not. */
+	code_bind(s.c, s.enough);
+	code_if_imm(s.c, BPF_JEQ, R2, UNIT_STACK_FRAMES, s.cut);
+	code_bind(s.c, s.whole);
+	set_flag(&s, FLAG_WHOLE);
+	code_bind(s.c, s.cut);
+	leave(&s, true);
+}

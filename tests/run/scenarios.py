@@ -376,18 +376,18 @@ def test_kill_9_before_release_leaves_no_command(context):
     """The command waits for the probes; killing memtap in that time must not let it loose."""
     with tempfile.TemporaryDirectory() as d:
         for delay in (0.001, 0.004, 0.01):
+            seconds = f"1{os.getpid():07d}{int(delay * 1000):03d}"
             run = Run([context.memtap, "-e", f"uprobe:{context.progs}/sizes:six {{ @++; }}",
-                       "-c", f"/bin/sleep 1{int(delay * 1000):03d}"])
+                       "-c", f"/bin/sleep {seconds}"])
             time.sleep(delay)
             run.process.kill()
             run.finish(10 * context.factor)
-            wanted = b"/bin/sleep\0001" + b"%03d" % int(delay * 1000)
 
             def waiting():
                 for pid in filter(str.isdigit, os.listdir("/proc")):
                     with contextlib.suppress(OSError):
                         text = open(f"/proc/{pid}/cmdline", "rb").read()
-                        if wanted in text and b"memtap" in text:
+                        if seconds.encode() in text and b"memtap" in text:
                             return True
                 return False
             if not until(lambda: not waiting(), 3 * context.factor):

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -213,16 +214,19 @@ static void reads_notes_within_bounds(void **state)
 /* The same section from this program and from a copy in which it is packed. */
 static void unpacks_sections(void **state)
 {
-	static const char copy[] = "/tmp/memtap-test-elf-packed";
+	char copy[64], command[256];
 	const u8 *plain, *packed;
 	struct elf *f, *g;
 	size_t n, m;
 	u64 addr;
 
 	(void)state;
-	if (system("objcopy --compress-debug-sections=zlib " /* NOLINT(cert-env33-c) */
-	           "--only-keep-debug $(readlink -f /proc/$PPID/exe) "
-	           "/tmp/memtap-test-elf-packed 2>/dev/null") != 0) {
+	snprintf(copy, sizeof(copy), "/tmp/memtap-test-elf-packed-%d", (int)getpid());
+	snprintf(command, sizeof(command),
+	         "objcopy --compress-debug-sections=zlib --only-keep-debug "
+	         "$(readlink -f /proc/%d/exe) %s 2>/dev/null",
+	         (int)getpid(), copy);
+	if (system(command) != 0) { /* NOLINT(cert-env33-c) */
 		print_message("SKIP: there is no objcopy\n");
 		skip();
 	}

@@ -6,8 +6,8 @@
 #include "cmd/cmd_dump.h"
 
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "cmd/say.h"
 #include "kern/live.h"
 #include "run/world_linux.h"
@@ -145,13 +145,10 @@ static bool load(const struct job *j, struct loaded *l, struct err *e)
 		.whole_log = true,
 		.libbpf_log = &l->libbpf,
 	};
-	struct timespec from, to;
-	struct live *live;
+	u64 start = clock_ns(CLOCK_MONOTONIC);
+	struct live *live = live_load(j->unit, &o, e);
 
-	clock_gettime(CLOCK_MONOTONIC, &from);
-	live = live_load(j->unit, &o, e);
-	clock_gettime(CLOCK_MONOTONIC, &to);
-	l->ns = (u64)(to.tv_sec - from.tv_sec) * 1000000000 + (u64)(to.tv_nsec - from.tv_nsec);
+	l->ns = clock_ns(CLOCK_MONOTONIC) - start;
 	live_free(live);
 	return live != NULL;
 }

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/opt.h"
 #include "cmd/memstat.h"
@@ -88,14 +89,6 @@ static bool read_options(struct options *o, struct arena *a, int argc, char **ar
 	return true;
 }
 
-static u64 now_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
-}
-
 /* False when nobody reads any more. */
 static bool write_out(const struct buf *b, struct err *e)
 {
@@ -112,7 +105,7 @@ static bool print_view(const struct options *o, struct memstat *now, const struc
 		.before = before,
 		.seconds = (double)(now->ns - before->ns) / 1e9,
 		.root = "",
-		.boot_to_real = now_ns(CLOCK_REALTIME) - now_ns(CLOCK_BOOTTIME),
+		.boot_to_real = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME),
 		.pss = o->pss,
 	};
 	struct buf b = { 0 };

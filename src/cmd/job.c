@@ -5,8 +5,8 @@
 #include "cmd/job.h"
 
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "cmd/tools.h"
 #include "gen/gen.h"
 
@@ -76,14 +76,6 @@ static bool emit(struct job *j)
 	return gen_script(j->unit, &j->script, &j->config, j->world, &j->diags);
 }
 
-static u64 now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
-}
-
 bool job_compile(struct job *j, enum stage last, bool helper_errors)
 {
 	static bool (*const steps[N_STAGES])(struct job * j) = {
@@ -94,11 +86,11 @@ bool job_compile(struct job *j, enum stage last, bool helper_errors)
 	};
 
 	for (; j->n_done <= (u32)last; j->n_done++) {
-		u64 start = now_ns();
+		u64 start = clock_ns(CLOCK_MONOTONIC);
 
 		if (!steps[j->n_done](j))
 			return false;
-		j->ns[j->n_done] = now_ns() - start;
+		j->ns[j->n_done] = clock_ns(CLOCK_MONOTONIC) - start;
 		j->config.helper_errors = helper_errors;
 	}
 	j->config.helper_errors = helper_errors;

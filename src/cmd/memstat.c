@@ -13,9 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/str.h"
 
@@ -383,12 +383,9 @@ static void read_log(struct memstat *m, const char *root)
 
 void memstat_read(struct memstat *m, const char *root)
 {
-	struct timespec t;
 	struct buf b = { 0 };
 
-	*m = (struct memstat){ 0 };
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	m->ns = (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
+	*m = (struct memstat){ .ns = clock_ns(CLOCK_BOOTTIME) };
 	if (read_file(root, "/proc/vmstat", &b))
 		read_lines(buf_text(&b), event_names, ARRAY_SIZE(event_names), m->events);
 	if (read_file(root, "/proc/meminfo", &b))

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "cache/report.h"
+#include "base/clock.h"
 #include "cmd/cache_view.h"
 #include "out/json.h"
 #include "run/cache_feed.h"
@@ -29,14 +30,6 @@ struct commands_view {
 	bool misses, json;
 	u64 offset; /* from CLOCK_MONOTONIC to the time of day */
 };
-
-static u64 now_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
-}
 
 /* ---- filters ---------------------------------------------------------------------------------- */
 
@@ -218,7 +211,7 @@ static bool start(void *ctx, const struct view_of *of, struct err *e)
 	    !cache_feed_open(&v->feed, of, (u32)v->pid, on_command, v, e))
 		return false;
 	v->view.fd = v->feed.fd;
-	v->offset = now_ns(CLOCK_REALTIME) - now_ns(CLOCK_MONOTONIC);
+	v->offset = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
 	if (!v->json)
 		buf_printf(of->out, "%-15s %-21s %-8s %-5s %8s %9s %s\n", "TIME", "CLIENT",
 		           "COMMAND", "FOUND", "SIZE", "US", "KEY");
@@ -236,7 +229,7 @@ static void tick(void *ctx, const struct view_of *of)
 {
 	struct commands_view *v = ctx;
 
-	cache_feed_tick(&v->feed, of, now_ns(CLOCK_MONOTONIC));
+	cache_feed_tick(&v->feed, of, clock_ns(CLOCK_MONOTONIC));
 	v->view.fd = v->feed.fd;
 }
 

@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/clock.h"
 #include "cache/report.h"
 #include "cmd/cache_check.h"
 #include "cmd/cache_view.h"
@@ -47,14 +47,6 @@ struct hot_view {
 	bool on_screen;
 	struct hot_top top;
 };
-
-static u64 now_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
-}
 
 /* ---- start ------------------------------------------------------------------------------------ */
 
@@ -124,7 +116,7 @@ static bool make_hot(struct hot_view *v, struct err *e)
 		                 .fold = v->o.fold,
 		                 .delimiters = v->o.delimiters,
 		                 .hide = v->o.hide,
-		                 .start = now_ns(CLOCK_MONOTONIC) };
+		                 .start = clock_ns(CLOCK_MONOTONIC) };
 
 	if (getrandom(&o.secret, sizeof(o.secret), 0) != sizeof(o.secret))
 		return err_sys(e, errno, "no random numbers");
@@ -157,7 +149,7 @@ static bool start(void *ctx, const struct view_of *of, struct err *e)
 	if (v->o.check && !cache_check_begin(&v->check, &v->feed.server, e))
 		return false;
 	report_head(of->out, v->form);
-	v->next = now_ns(CLOCK_MONOTONIC) + (v->on_screen ? 0 : v->o.interval * 1000000000);
+	v->next = clock_ns(CLOCK_MONOTONIC) + (v->on_screen ? 0 : v->o.interval * 1000000000);
 	return true;
 }
 
@@ -173,8 +165,8 @@ static struct report_of make_report(struct hot_view *v, struct hot_row *rows, u3
 	return (struct report_of){ .hot = v->hot,
 		                   .rows = rows,
 		                   .n = hot_top(v->hot, &q, rows),
-		                   .time = now_ns(CLOCK_REALTIME),
-		                   .clock = now_ns(CLOCK_MONOTONIC),
+		                   .time = clock_ns(CLOCK_REALTIME),
+		                   .clock = clock_ns(CLOCK_MONOTONIC),
 		                   .server = v->feed.server.name,
 		                   .pid = v->feed.server.pid,
 		                   .lost_events = lost,
@@ -252,7 +244,7 @@ static void print_interval(struct hot_view *v)
 {
 	struct report_of r;
 
-	hot_tick(v->hot, now_ns(CLOCK_MONOTONIC));
+	hot_tick(v->hot, clock_ns(CLOCK_MONOTONIC));
 	r = make_report(v, v->rows, (u32)v->o.rows);
 	report_print(v->feed.of.out, v->form, &r);
 	v->printed++;
@@ -295,7 +287,7 @@ static void follow(struct hot_view *v, const struct view_of *of, u64 now)
 static void tick(void *ctx, const struct view_of *of)
 {
 	struct hot_view *v = ctx;
-	u64 now = now_ns(CLOCK_MONOTONIC);
+	u64 now = clock_ns(CLOCK_MONOTONIC);
 
 	follow(v, of, now);
 	if (now < v->next)

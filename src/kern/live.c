@@ -15,8 +15,9 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 /* Asks the kernel only what this unit's programs depend on. */
 static void ask_features(struct live *l)
@@ -189,17 +190,15 @@ bool live_run(struct live *l, enum attach_kind kind, struct err *e)
 bool live_test(struct live *l, u32 prog, u32 *result, u64 *ns, struct err *e)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, run);
-	struct timespec start, end;
-	int r;
-
 	/* The kernel measures runs of network programs only. */
-	clock_gettime(CLOCK_MONOTONIC, &start);
-	r = bpf_prog_test_run_opts(kern_prog_fd(l, prog, 0), &run);
-	clock_gettime(CLOCK_MONOTONIC, &end);
+	u64 start = clock_ns(CLOCK_MONOTONIC);
+	int r = bpf_prog_test_run_opts(kern_prog_fd(l, prog, 0), &run);
+	u64 end = clock_ns(CLOCK_MONOTONIC);
+
 	if (r < 0)
 		return err_sys(e, -r, "can not run %s", l->unit->progs.v[prog].name);
 	*result = run.retval;
-	*ns = (u64)(end.tv_sec - start.tv_sec) * 1000000000 + (u64)end.tv_nsec - (u64)start.tv_nsec;
+	*ns = end - start;
 	return true;
 }
 

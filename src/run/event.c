@@ -13,9 +13,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "run/shell.h"
 
 #define SYSTEM_LIMIT (1u << 20) /* bytes of output that system() passes on */
@@ -212,11 +212,9 @@ static void do_zero(struct events *ev, const struct urecord *r, const u8 *record
 static void do_time(struct events *ev, const struct urecord *r, const u8 *record)
 {
 	struct buf b = { 0 };
-	struct timespec t;
 
 	(void)record;
-	clock_gettime(CLOCK_REALTIME, &t);
-	value_time(&b, r->text, (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec);
+	value_time(&b, r->text, clock_ns(CLOCK_REALTIME));
 	ev->out.ops->time_(text_of(ev), &ev->out, buf_text(&b));
 	buf_free(&b);
 }
@@ -294,14 +292,6 @@ static void do_unwatch(struct events *ev, const struct urecord *r, const u8 *rec
 	live_unwatch(ev->live, address);
 }
 
-static u64 boot_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
-}
-
 static void note_followed(struct events *ev, s32 pid, bool is_new, u32 files)
 {
 	char text[96];
@@ -335,7 +325,7 @@ static void do_follow(struct events *ev, const struct urecord *r, const u8 *reco
 	}
 	if (ev->late)
 		files = late_look(ev->late, (s32)pid, &failed);
-	now = boot_ns();
+	now = clock_ns(CLOCK_BOOTTIME);
 	if ((is_new && !ev->unit->follow_at_once) || files)
 		sum->longest = MAX(sum->longest, now > when ? now - when : 0);
 	sum->processes += is_new && !ev->unit->follow_at_once;

@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "kern/symbolize.h"
 #include "sym/frames.h"
 
@@ -157,14 +157,6 @@ static void name_loadavg(void *ctx, struct buf *b)
 
 /* ---- all of it ---- */
 
-static u64 now(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
-}
-
 static bool ask_kernel(void *ctx, u64 addr, char text[KSYM_TEXT])
 {
 	struct names *n = ctx;
@@ -193,7 +185,7 @@ void names_init(struct names *n, const struct unit *u, struct live *l,
 		.username = name_user,
 		.cgroup_path = name_cgroup,
 		.loadavg = name_loadavg,
-		.boot_to_real = now(CLOCK_REALTIME) - now(CLOCK_BOOTTIME),
+		.boot_to_real = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME),
 	};
 }
 

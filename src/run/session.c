@@ -20,9 +20,9 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "kern/live.h"
 #include "run/event.h"
 #include "run/names.h"
@@ -62,17 +62,9 @@ struct session {
 	u64 next_check, next_note, note_every;
 };
 
-static u64 now_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
-}
-
 static u64 now_ms(void)
 {
-	return now_ns(CLOCK_MONOTONIC) / 1000000;
+	return clock_ns(CLOCK_MONOTONIC) / 1000000;
 }
 
 static void note(struct session *s, const char *text)
@@ -283,7 +275,7 @@ static void serve_view(struct session *s, bool input)
 		return;
 	if (input)
 		v->input(v->ctx, &of);
-	if (v->when && now_ns(CLOCK_MONOTONIC) >= v->when(v->ctx))
+	if (v->when && clock_ns(CLOCK_MONOTONIC) >= v->when(v->ctx))
 		v->tick(v->ctx, &of);
 	write_batch(s);
 }
@@ -390,7 +382,7 @@ static bool load(struct session *s, struct err *e)
 		unwind_start(s->unwind, s->live);
 		unwind_note(s->unwind, (u32)s->options->pid);
 	}
-	live_data_set(s->live, UDATA_START, now_ns(CLOCK_BOOTTIME));
+	live_data_set(s->live, UDATA_START, clock_ns(CLOCK_BOOTTIME));
 	live_data_set(s->live, UDATA_CPID, s->child ? (u64)child_pid(s->child) : 0);
 	if (unit_map(s->unit, UMAP_FAMILY) >= 0)
 		return live_follow(s->live, target_pid(s), &is_new, e);

@@ -25,6 +25,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/hmap.h"
 #include "base/sorted.h"
 #include "read/procmaps.h"
@@ -103,14 +104,6 @@ struct unwind {
 	u32 n_queue;
 };
 
-static u64 now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (u64)t.tv_sec * 1000000000ull + (u64)t.tv_nsec;
-}
-
 static void *must(void *p)
 {
 	if (!p)
@@ -143,12 +136,13 @@ struct unwind *unwind_new(const struct unit *u, u64 limit)
 
 static void rest(struct unwind *w, struct unwind_extent at)
 {
-	vec_add(&w->arena, &w->resting, ((struct resting){ at, now_ns() + REST_NS }));
+	vec_add(&w->arena, &w->resting,
+	        ((struct resting){ at, clock_ns(CLOCK_MONOTONIC) + REST_NS }));
 }
 
 static void end_rest(struct unwind *w)
 {
-	u64 now = now_ns();
+	u64 now = clock_ns(CLOCK_MONOTONIC);
 	u32 kept = 0;
 
 	for (u32 i = 0; i < w->resting.n; i++) {
@@ -345,7 +339,7 @@ static struct file *file_get(struct unwind *w, u32 pid, const struct procmap *m)
 static void file_read(struct unwind *w, struct file *f)
 {
 	struct err e;
-	u64 start = now_ns();
+	u64 start = clock_ns(CLOCK_MONOTONIC);
 	bool ok;
 
 	if (f->read || f->failed)
@@ -357,7 +351,7 @@ static void file_read(struct unwind *w, struct file *f)
 	f->n_rows = f->table.rows.n;
 	f->n_rich = f->table.rows.n_rich;
 	w->stat.unreadable += !ok;
-	w->stat.ns += now_ns() - start;
+	w->stat.ns += clock_ns(CLOCK_MONOTONIC) - start;
 }
 
 static u32 units_of_rows(u32 rows)
@@ -388,7 +382,7 @@ static bool load_piece(struct unwind *w, struct file *f, u32 from)
 /* The rows of a file into the kernel; false when there is no room. */
 static bool file_load(struct unwind *w, struct file *f, u32 keep)
 {
-	u64 start = now_ns();
+	u64 start = clock_ns(CLOCK_MONOTONIC);
 	u32 from = 0;
 
 	f->used = ++w->clock;
@@ -403,7 +397,7 @@ static bool file_load(struct unwind *w, struct file *f, u32 keep)
 	w->stat.rows += f->n_rows;
 	w->stat.rich += f->n_rich;
 	w->stat.bytes += (u64)f->n_rows * sizeof(struct unwind_row);
-	w->stat.ns += now_ns() - start;
+	w->stat.ns += clock_ns(CLOCK_MONOTONIC) - start;
 	f->loaded = true;
 	ehframe_free(&f->table.rows);
 	if (from == f->n_rows)
@@ -613,7 +607,7 @@ static void note(struct unwind *w, u32 pid)
 	if (p->listed && hash == p->hash) {
 		same_again(w, p);
 		p->pause_ns = MIN(MAX(p->pause_ns * 2, AGAIN_NS), AGAIN_MAX_NS);
-		p->again_ns = now_ns() + p->pause_ns;
+		p->again_ns = clock_ns(CLOCK_MONOTONIC) + p->pause_ns;
 	} else {
 		p->hash = hash;
 		p->pause_ns = 0;
@@ -744,7 +738,7 @@ void unwind_start(struct unwind *w, struct live *l)
 /* When the first process may ask again; 0 never. */
 static u64 next_again(struct unwind *w)
 {
-	u64 next = 0, now = now_ns();
+	u64 next = 0, now = clock_ns(CLOCK_MONOTONIC);
 
 	for (u32 i = 0; i < w->procs.n; i++) {
 		struct process *p = w->procs.v[i];

@@ -20,9 +20,9 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "read/procmaps.h"
 #include "sym/files.h"
@@ -91,14 +91,6 @@ void usym_free(struct usym *u)
 	files_free(u->files);
 	symfile_free(u->vdso);
 	free(u);
-}
-
-static u64 now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (u64)t.tv_sec * 1000000000ull + (u64)t.tv_nsec;
 }
 
 /* FNV-1a (Fowler, Noll, Vo), 64 bits. */
@@ -185,7 +177,7 @@ static bool proc_refresh(struct usym *u, struct proc *p)
 	struct buf text = { 0 };
 	u64 old = p->hash;
 
-	p->read_ns = now_ns();
+	p->read_ns = clock_ns(CLOCK_MONOTONIC);
 	read_maps(p->pid, &text);
 	if (text.n && hash_text(&text) != p->hash)
 		proc_parse(u, p, &text);
@@ -220,7 +212,7 @@ static void proc_missed(struct usym *u, struct proc *p)
 		p->vain_ns = p->miss_ns = 0;
 		return;
 	}
-	p->vain_ns += now_ns() - p->read_ns;
+	p->vain_ns += clock_ns(CLOCK_MONOTONIC) - p->read_ns;
 	if (p->vain_ns > VAIN_NS)
 		p->miss_ns = MIN(p->miss_ns * 2 + VAIN_NS, MAPS_AGE_NS);
 }
@@ -228,7 +220,7 @@ static void proc_missed(struct usym *u, struct proc *p)
 static const struct procmap *proc_map(struct usym *u, struct proc *p, u64 addr)
 {
 	const struct procmap *m;
-	u64 age = now_ns() - p->read_ns;
+	u64 age = clock_ns(CLOCK_MONOTONIC) - p->read_ns;
 
 	if (age > MAPS_AGE_NS)
 		proc_refresh(u, p);

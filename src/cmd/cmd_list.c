@@ -48,7 +48,7 @@ static const struct kind kinds[] = {
 	{ "uprobe", "u", 2, false, false, false },
 	{ "uretprobe", "ur", 2, false, false, false },
 	{ "usdt", "U", 2, false, false, false },
-	{ "iter", "it", 1, false, false, false },
+	{ "iter", "it", 1, true, false, false },
 };
 
 static const struct kind *kind_find(struct str name)

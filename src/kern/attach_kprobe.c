@@ -33,8 +33,11 @@ static bool kprobe_error(const struct usite *s, int code, struct err *e)
 	case EILSEQ:
 		err_set(e, "the kernel does not allow a probe at %s+%llu", s->event,
 		        (unsigned long long)s->offset);
-		return err_hint(e, "functions the probes themselves depend on are closed to them; "
-		                   "probe a caller");
+		return err_hint(e, "%s",
+		                s->offset
+		                        ? "an offset is one at which an instruction begins"
+		                        : "functions the probes themselves depend on are closed to "
+		                          "them; probe a caller");
 	default:
 		return err_sys(e, code, "%s", s->event);
 	}

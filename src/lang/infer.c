@@ -38,8 +38,9 @@ static void name_expansion(const struct infer *in, char *text, size_t size)
 	if (!in->expansion || in->expansion->macro->library)
 		return;
 	source_line(in->script->source, in->expansion->loc.off, &line, &column);
-	snprintf(text + n, size - n, " (in macro '%.*s', used at %u:%u)",
-	         STR_ARG(in->expansion->macro->name), line, column);
+	snprintf(text + n, size - n, " (in macro '%.*s', expanded from %s:%u:%u)",
+	         STR_ARG(in->expansion->macro->name),
+	         source_name(in->script->source, in->expansion->loc.off), line, column);
 }
 
 /* Hints are for the diagnostic added last; after a repeated one there must be none. */

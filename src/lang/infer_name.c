@@ -10,6 +10,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -421,6 +422,7 @@ const struct type *infer_builtin(struct infer *in, struct node *n)
 static const struct type *unknown_ident(struct infer *in, struct node *n, const char *name)
 {
 	struct near near;
+	u32 stack_arg;
 
 	near_init(&near, name);
 	builtin_offer(&near);
@@ -431,7 +433,11 @@ static const struct type *unknown_ident(struct infer *in, struct node *n, const 
 		infer_hint(in, "write %s(...)", name);
 	} else {
 		infer_error_now(in, n->loc, "Unknown identifier: '%s'", name);
-		infer_hint_near(in, &near);
+		if (sscanf(name, "sarg%3u", &stack_arg) == 1)
+			infer_hint(in, "arguments on the stack are *(reg(\"sp\") + %u) and so on",
+			           8 + 8 * stack_arg);
+		else
+			infer_hint_near(in, &near);
 	}
 	return infer_set_int(n, 0, &type_s64);
 }

@@ -125,10 +125,10 @@ static void usdt_missing(struct usdt *u)
 	                           : " The file has no static probes.");
 }
 
-/* "ns:name" and "name" are allowed when there is a process; a path is tried first. */
+/* "ns:name" and "name" are allowed when there is a process; a program of that name is tried first. */
 static bool first_is_path(struct targets *t)
 {
-	const char *first = t->parts[0];
+	const char *first = t->parts[0], *path;
 	struct err e = { 0 };
 
 	if (t->n_parts == 1)
@@ -136,7 +136,8 @@ static bool first_is_path(struct targets *t)
 	if (t->n_parts == 3 || !*first || strchr(first, '/') ||
 	    !(t->world->pid || t->world->command))
 		return true;
-	return t->world->ops->resolve(t->world, first, &e) != NULL;
+	path = t->world->ops->resolve(t->world, first, &e);
+	return path && t->world->ops->elf(t->world, path, &e);
 }
 
 void targets_usdt(struct targets *t)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A bump allocator over a list of chunks. Chunks double up to 1 MiB, so a
- * small script costs one malloc and a large one a few dozen.
+ * A bump allocator over a list of chunks. Each is four times the one before, up to 1 MiB, so a
+ * small script costs one malloc and a large one a few: from 128 KiB on they are fresh pages, of
+ * which only those that are used are ever touched.
  */
 #include "base/arena.h"
 
@@ -16,8 +17,9 @@ struct arena_chunk {
 	_Alignas(16) char data[];
 };
 
-#define CHUNK_MIN 8192u
-#define CHUNK_MAX (1u << 20)
+#define CHUNK_MIN  8192u
+#define CHUNK_MAX  (1u << 20)
+#define GROW_LARGE 64u
 
 static void out_of_memory(void)
 {
@@ -27,7 +29,7 @@ static void out_of_memory(void)
 
 static struct arena_chunk *chunk_new(struct arena *a, size_t need)
 {
-	size_t size = a->head ? MIN(a->head->size * 2, CHUNK_MAX) : CHUNK_MIN;
+	size_t size = a->head ? MIN(a->head->size * 4, CHUNK_MAX) : CHUNK_MIN;
 	struct arena_chunk *c;
 
 	size = MAX(size, need);
@@ -69,6 +71,17 @@ char *arena_strdup(struct arena *a, const char *p)
 	return arena_strndup(a, p, strlen(p));
 }
 
+char *arena_join(struct arena *arena, const char *a, char sep, const char *b)
+{
+	size_t n = strlen(a), m = strlen(b);
+	char *s = arena_alloc(arena, n + m + 2);
+
+	memcpy(s, a, n);
+	s[n] = sep;
+	memcpy(s + n + 1, b, m + 1);
+	return s;
+}
+
 char *arena_printf(struct arena *a, const char *fmt, ...)
 {
 	va_list ap, again;
@@ -87,7 +100,7 @@ char *arena_printf(struct arena *a, const char *fmt, ...)
 
 void *arena_grow(struct arena *a, const void *old, size_t elem, u32 n, u32 *cap)
 {
-	u32 want = n ? n * 2 : 8;
+	u32 want = n ? n * 2 : elem < GROW_LARGE ? 8 : 2; /* of what is large there is often one */
 	void *p = arena_alloc(a, elem * want);
 
 	if (n)

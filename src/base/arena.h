@@ -21,6 +21,9 @@ void *arena_alloc(struct arena *a, size_t size) RETURNS_NONNULL;
 /* Copies n bytes and adds a NUL. */
 char *arena_strndup(struct arena *a, const char *p, size_t n) RETURNS_NONNULL;
 char *arena_strdup(struct arena *a, const char *p) RETURNS_NONNULL;
+/* "a", sep, "b": names in great numbers, which formatting would take longer for than what is done
+ * with them. */
+char *arena_join(struct arena *arena, const char *a, char sep, const char *b) RETURNS_NONNULL;
 char *arena_printf(struct arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Frees what was allocated, but keeps some of the memory for what comes next. */
 void arena_reset(struct arena *a);

@@ -11,23 +11,13 @@
 
 bool file_read(const char *path, struct buf *b, size_t limit, struct err *e)
 {
-	return file_read_to(path, NULL, b, limit, e);
-}
-
-static bool has_text(const struct buf *b, const char *text)
-{
-	return text && b->n && memmem(b->p, b->n, text, strlen(text));
-}
-
-bool file_read_to(const char *path, const char *stop, struct buf *b, size_t limit, struct err *e)
-{
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	char chunk[16384];
 	ssize_t n;
 
 	if (fd < 0)
 		return err_sys(e, errno, "can not open %s", path);
-	while (!has_text(b, stop) && (n = read(fd, chunk, sizeof(chunk))) != 0) {
+	while ((n = read(fd, chunk, sizeof(chunk))) != 0) {
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 || b->n + (size_t)n > limit) {

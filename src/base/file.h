@@ -10,8 +10,6 @@
 
 /* Appends the file's bytes to b. Refuses more than `limit` bytes. */
 bool file_read(const char *path, struct buf *b, size_t limit, struct err *e);
-/* The same, but reads no further than a piece in which the text `stop` has come. */
-bool file_read_to(const char *path, const char *stop, struct buf *b, size_t limit, struct err *e);
 
 /* A read-only private mapping. A file of 0 bytes maps to p = "" and n = 0. */
 struct file_map {

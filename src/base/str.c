@@ -25,15 +25,23 @@ bool str_is(struct str a, const char *z)
 
 bool str_starts(struct str s, const char *prefix)
 {
-	size_t n = strlen(prefix);
+	size_t n;
 
+	/* Most texts that are asked differ at once. */
+	if (s.n && s.p[0] != prefix[0] && prefix[0])
+		return false;
+	n = strlen(prefix);
 	return s.n >= n && memcmp(s.p, prefix, n) == 0;
 }
 
 /* Blanks come before all other characters. */
 static bool is_one_of(char c, const char *blanks)
 {
-	return c > 0 && c <= ' ' && strchr(blanks, c);
+	if (c <= 0 || c > ' ')
+		return false;
+	while (*blanks && *blanks != c)
+		blanks++;
+	return *blanks;
 }
 
 struct str str_trim(struct str s, const char *blanks)

@@ -7,9 +7,14 @@
 
 #include <assert.h>
 
+#define CODE_FIRST 64u
+
 void code_init(struct code *c, struct arena *a)
 {
 	*c = (struct code){ .arena = a };
+	c->insns.cap = c->locs.cap = CODE_FIRST;
+	c->insns.v = arena_array(a, struct bpf_insn, CODE_FIRST);
+	c->locs.v = arena_array(a, u32, CODE_FIRST);
 }
 
 void code_add(struct code *c, struct bpf_insn insn)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Reads, writes, targets and liveness. Liveness goes backwards over the instructions, again and
- * again until nothing changes: programs are short and their loops few, so two or three rounds.
+ * Reads, writes, targets and liveness. Liveness goes backwards over the instructions: once, and
+ * again until nothing changes where a jump goes back, so two or three times.
  */
 #include "bpf/flow.h"
 
@@ -20,16 +20,18 @@
 	 (BPF_OP(code) == BPF_END ? 0 : SRC(code)))
 #define STX(code) (BPF_MODE(code) == BPF_ATOMIC ? FLOW_OTHER : FLOW_READS_DST | FLOW_READS_SRC)
 #define JUMP(code)                                                                                 \
-	(BPF_OP(code) == BPF_JA                                 ? 0                                \
-	 : BPF_OP(code) == BPF_EXIT || BPF_OP(code) == BPF_CALL ? FLOW_OTHER                       \
-	                                                        : FLOW_READS_DST | SRC(code))
+	(BPF_OP(code) == BPF_JA ? FLOW_JUMP                                                        \
+	 : BPF_OP(code) == BPF_EXIT || BPF_OP(code) == BPF_CALL                                    \
+	         ? FLOW_OTHER                                                                      \
+	         : FLOW_JUMP | FLOW_READS_DST | SRC(code))
 #define SHAPE(code)                                                                                \
 	(BPF_CLASS(code) == BPF_ALU || BPF_CLASS(code) == BPF_ALU64 ? ALU(code)                    \
 	 : BPF_CLASS(code) == BPF_LDX ? FLOW_WRITES_DST | FLOW_READS_SRC                           \
 	 : BPF_CLASS(code) == BPF_ST  ? FLOW_READS_DST                                             \
 	 : BPF_CLASS(code) == BPF_STX ? STX(code)                                                  \
-	 : BPF_CLASS(code) == BPF_LD  ? ((code) ? FLOW_WRITES_DST : 0)                             \
-	                              : JUMP(code))
+	 : BPF_CLASS(code) == BPF_LD                                                               \
+	         ? ((code) == (BPF_LD | BPF_IMM | BPF_DW) ? FLOW_WRITES_DST : 0)                   \
+	         : JUMP(code))
 #define SHAPES4(code)  SHAPE(code), SHAPE((code) + 1), SHAPE((code) + 2), SHAPE((code) + 3)
 #define SHAPES16(code) SHAPES4(code), SHAPES4((code) + 4), SHAPES4((code) + 8), SHAPES4((code) + 12)
 #define SHAPES64(code)                                                                             \
@@ -75,41 +77,63 @@ void flow_targets(struct flow *f)
 
 	memset(f->target, 0, (c->insns.n + 1) * sizeof(*f->target));
 	f->target[0] = true;
+	f->loops = false;
 	for (u32 i = 0; i < c->insns.n; i++) {
 		const struct bpf_insn *in = &c->insns.v[i];
 
-		if (flow_is_jump(in) && !flow_is_nothing(in))
+		if (flow_is_jump(in) && !flow_is_nothing(in)) {
 			f->target[jump_target(i, in)] = true;
-		if (flow_is_wide(in))
-			i++;
+			f->loops |= in->off < 0;
+		}
 	}
 	for (u32 i = 0; i < c->funcs.n; i++)
 		f->target[c->funcs.v[i]] = true;
 }
 
+/* Instruction i is a jump, a call or exit: what is needed behind it, when the next one needs that. */
+static u16 live_behind(const struct flow *f, u32 i, u16 next)
+{
+	const struct bpf_insn *in = &f->c->insns.v[i];
+
+	if (flow_is_goto(in) || in->code == (BPF_JMP | BPF_EXIT))
+		next = 0;
+	/* Of a jump back, what the way before this one found. */
+	return flow_is_jump(in) ? next | f->needs[jump_target(i, in)] : next;
+}
+
+/* What instruction i needs of the registers that are needed behind it. */
+static inline u16 needs_before(const struct bpf_insn *in, u8 shape, u16 live)
+{
+	u32 dst = 1u << in->dst_reg, src = 1u << in->src_reg;
+
+	if (shape & FLOW_OTHER)
+		return (u16)((live & ~flow_writes_other(in)) | flow_reads_other(in));
+	if (shape & FLOW_WRITES_DST)
+		live = (u16)(live & ~dst);
+	return (u16)(live | (shape & FLOW_READS_DST ? dst : 0) |
+	             (shape & FLOW_READS_SRC ? src : 0));
+}
+
 /* One way through the program from its end. True when a jump back has not heard of a change. */
 static bool update_once(struct flow *f)
 {
-	bool jumps_back = false, changed = false;
+	const struct bpf_insn *insns = f->c->insns.v;
+	const bool *target = f->loops ? f->target : NULL;
+	u16 *live_at = f->live, *needs_at = f->needs, needs = 0;
+	bool changed = false;
 
 	for (u32 i = f->c->insns.n; i-- > 0;) {
-		const struct bpf_insn *in = &f->c->insns.v[i];
-		bool ends = flow_is_goto(in) || in->code == (BPF_JMP | BPF_EXIT);
-		u16 live = ends ? 0 : f->needs[i + 1], needs;
+		u8 shape = flow_shapes[insns[i].code];
 
-		if (flow_is_jump(in)) {
-			u32 to = jump_target(i, in);
-
-			/* Of a jump back, what the way before this one found. */
-			live |= f->needs[to];
-			jumps_back |= to <= i;
-		}
-		needs = (u16)((live & ~flow_writes(in)) | flow_reads(in));
-		changed |= f->target[i] && needs != f->needs[i];
-		f->live[i] = live;
-		f->needs[i] = needs;
+		if (shape & (FLOW_JUMP | FLOW_OTHER))
+			needs = live_behind(f, i, needs);
+		live_at[i] = needs;
+		needs = needs_before(&insns[i], shape, needs);
+		if (target && target[i] && needs != needs_at[i])
+			changed = true;
+		needs_at[i] = needs;
 	}
-	return jumps_back && changed;
+	return changed;
 }
 
 void flow_update(struct flow *f)

@@ -15,6 +15,7 @@
 struct flow {
 	struct code *c;
 	bool *target; /* control may come from elsewhere than the instruction before; n + 1 */
+	bool loops;   /* a jump goes back */
 	u16 *live;    /* registers (bit 0 is r0) needed behind the instruction */
 	u16 *needs;   /* and before it, at the last update; n + 1 */
 };
@@ -37,26 +38,30 @@ static inline bool flow_is_nothing(const struct bpf_insn *in)
 	return flow_is_goto(in) && in->off == 0;
 }
 
+/* What an opcode does to its registers, and whether it is a jump. OTHER: calls, exit and atomics,
+ * which say more elsewhere. */
+enum {
+	FLOW_READS_DST = 1,
+	FLOW_READS_SRC = 2,
+	FLOW_WRITES_DST = 4,
+	FLOW_OTHER = 8,
+	FLOW_JUMP = 16,
+};
+extern const u8 flow_shapes[256];
+
 /* A conditional or unconditional jump, not a call and not exit. */
 static inline bool flow_is_jump(const struct bpf_insn *in)
 {
-	u8 class = BPF_CLASS(in->code), op = BPF_OP(in->code);
-
-	return (class == BPF_JMP || class == BPF_JMP32) && op != BPF_CALL && op != BPF_EXIT;
+	return flow_shapes[in->code] & FLOW_JUMP;
 }
 
 /* Writes a register and does nothing else. */
 static inline bool flow_is_pure(const struct bpf_insn *in)
 {
-	u8 class = BPF_CLASS(in->code);
-
-	return class == BPF_ALU || class == BPF_ALU64 || class == BPF_LDX ||
-	       (flow_is_wide(in) && in->src_reg != BPF_PSEUDO_FUNC);
+	return flow_shapes[in->code] & FLOW_WRITES_DST &&
+	       !(flow_is_wide(in) && in->src_reg == BPF_PSEUDO_FUNC);
 }
 
-/* What an opcode does to its registers. OTHER: calls, exit and atomics, which say more elsewhere. */
-enum { FLOW_READS_DST = 1, FLOW_READS_SRC = 2, FLOW_WRITES_DST = 4, FLOW_OTHER = 8 };
-extern const u8 flow_shapes[256];
 u16 flow_reads_other(const struct bpf_insn *in);
 u16 flow_writes_other(const struct bpf_insn *in);
 

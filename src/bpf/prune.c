@@ -14,31 +14,37 @@ static bool is_func(const struct bpf_insn *in)
 	return flow_is_wide(in) && in->src_reg == BPF_PSEUDO_FUNC;
 }
 
-/* Marks everything that can run, by depth-first search from instruction 0. */
-static void mark(const struct code *c, bool *live, u32 *stack)
+/* Marks where instruction i leads. True when that is before it and was not known. */
+static bool mark_from(const struct code *c, bool *live, u32 i)
 {
-	u32 depth = 0;
+	const struct bpf_insn *in = &c->insns.v[i];
+	u32 to = i + 1;
+	bool back;
 
-	stack[depth++] = 0;
-	while (depth) {
-		u32 i = stack[--depth];
+	if (in->code == (BPF_JMP | BPF_EXIT))
+		return false;
+	if (!flow_is_goto(in))
+		live[i + 1] = true;
+	if (flow_is_jump(in))
+		to += (u32)in->off;
+	else if (is_func(in))
+		to += (u32)in->imm;
+	back = to < i && !live[to];
+	live[to] = true;
+	return back;
+}
 
-		while (i < c->insns.n && !live[i]) {
-			const struct bpf_insn *in = &c->insns.v[i];
+/* Marks everything that can run. Almost all leads forward, so one way through it is enough. */
+static void mark(const struct code *c, bool *live)
+{
+	bool again = true;
 
-			live[i] = true;
-			if (is_func(in))
-				stack[depth++] = i + 1 + (u32)in->imm;
-			if (flow_is_wide(in))
-				live[++i] = true;
-			else if (in->code == (BPF_JMP | BPF_EXIT))
-				break;
-			else if (flow_is_jump(in))
-				stack[depth++] = i + 1 + (u32)in->off;
-			if (flow_is_goto(in))
-				break;
-			i++;
-		}
+	live[0] = true;
+	while (again) {
+		again = false;
+		for (u32 i = 0; i < c->insns.n; i++)
+			if (live[i])
+				again |= mark_from(c, live, i);
 	}
 }
 
@@ -47,7 +53,7 @@ static void drop_empty_jumps(const struct code *c, bool *live)
 {
 	for (u32 i = c->insns.n; i-- > 0;) {
 		const struct bpf_insn *in = &c->insns.v[i];
-		bool empty = live[i] && flow_is_jump(in) && in->off >= 0;
+		bool empty = flow_is_jump(in) && live[i] && in->off >= 0;
 
 		for (s32 k = 0; empty && k < in->off; k++)
 			empty = !live[i + 1 + (u32)k];
@@ -74,21 +80,23 @@ static void compact(struct code *c, const bool *live, u32 *place)
 {
 	u32 n = 0;
 
-	for (u32 i = 0; i <= c->insns.n; i++) {
-		place[i] = n;
-		n += i < c->insns.n && live[i];
-	}
 	for (u32 i = 0; i < c->insns.n; i++) {
-		struct bpf_insn in = c->insns.v[i];
+		place[i] = n;
+		n += live[i];
+	}
+	place[c->insns.n] = n;
+	for (u32 i = 0; i < c->insns.n; i++) {
+		u32 to = place[i];
+		struct bpf_insn *in = &c->insns.v[to];
 
 		if (!live[i])
 			continue;
-		if (flow_is_jump(&in))
-			in.off = (s16)((s32)place[i + 1 + (u32)in.off] - (s32)place[i] - 1);
-		if (is_func(&in))
-			in.imm = (s32)place[i + 1 + (u32)in.imm] - (s32)place[i] - 1;
-		c->insns.v[place[i]] = in;
-		c->locs.v[place[i]] = c->locs.v[i];
+		*in = c->insns.v[i];
+		c->locs.v[to] = c->locs.v[i];
+		if (flow_is_jump(in))
+			in->off = (s16)((s32)place[i + 1 + (u32)in->off] - (s32)to - 1);
+		else if (is_func(in))
+			in->imm = (s32)place[i + 1 + (u32)in->imm] - (s32)to - 1;
 	}
 	move_funcs(c, place);
 	c->insns.n = n;
@@ -99,9 +107,8 @@ void prune_code(struct code *c)
 {
 	u32 n = c->insns.n;
 	bool *live = arena_array(c->arena, bool, n + 1);
-	u32 *work = arena_array(c->arena, u32, n + 2);
 
-	mark(c, live, work);
+	mark(c, live);
 	drop_empty_jumps(c, live);
-	compact(c, live, work);
+	compact(c, live, arena_array(c->arena, u32, n + 1));
 }

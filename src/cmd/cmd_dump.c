@@ -117,6 +117,7 @@ static bool take_word(struct dump_request *r, struct str word)
 		found = true;
 		r->rows |= 1u << i;
 		r->last = MAX(r->last, dumps[i].stage);
+		r->tree |= dumps[i].stage == STAGE_TREE;
 		r->loads |= dumps[i].loads;
 	}
 	return found;

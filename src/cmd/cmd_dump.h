@@ -12,6 +12,7 @@
 struct dump_request {
 	u32 rows;        /* bits: rows of the table in cmd_dump.c */
 	enum stage last; /* how far the script must be compiled */
+	bool tree;       /* the tree as it was written, among others */
 	bool loads;      /* and its programs loaded into the kernel */
 };
 

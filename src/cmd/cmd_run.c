@@ -233,8 +233,10 @@ static int print_script_usage(const struct job *j)
 /* Compiles the rest of the way and then does what was asked for. */
 static int do_job(struct job *j, const struct run_options *o, struct child *child)
 {
-	bool ok = job_compile(j, last_stage(o), o->keep_errors);
+	bool ok;
 
+	j->script.keeps_trees = o->dumped.tree;
+	ok = job_compile(j, last_stage(o), o->keep_errors);
 	say_diags(&j->diags, !o->no_warnings);
 	if (!ok)
 		return 1;

@@ -288,6 +288,7 @@ struct script {
 	bool follows;        /* it calls follow(): set by infer */
 	bool follow_imports; /* else they are read over, as for --fmt */
 	bool is_packed;      /* it is a part of the program, and so is all that it imports */
+	bool keeps_trees;    /* probes keep their bodies as written beside those of their variants */
 	/* The text of a file that is a part of the program, in the arena, by its path there; .p is NULL
 	 * when there is none. NULL: there are none. */
 	struct str (*library)(struct arena *a, const char *path);

@@ -221,21 +221,12 @@ static bool is_filtered(const struct targets *t, const char *name)
 	       regexec(t->world->probe_filter, name, 0, NULL, 0) != 0;
 }
 
-/* "PROVIDER:rest". Wildcards make thousands of them, which formatting would take longer for than
- * all else that is done about a site. */
+/* "PROVIDER:rest". */
 static const char *whole_name(struct targets *t, const char *rest)
 {
 	const char *full = t->provider->full;
-	size_t n = strlen(full), m = strlen(rest);
-	char *name;
 
-	if (!m)
-		return full;
-	name = arena_alloc(t->arena, n + m + 2);
-	memcpy(name, full, n + 1);
-	name[n] = ':';
-	memcpy(name + n + 1, rest, m + 1);
-	return name;
+	return *rest ? arena_join(t->arena, full, ':', rest) : full;
 }
 
 void targets_add(struct targets *t, struct variant *v, struct usite site, const char *rest)
@@ -593,6 +584,23 @@ static void all_missing(struct diags *d, u32 from)
 	}
 }
 
+/* Each variant is typed by itself and so needs a body of its own. The first takes the probe's, which
+ * nobody asks for any more, but for who prints the tree as it was written. */
+static void give_bodies(struct targets *t, const struct probe *p)
+{
+	bool taken = t->script->keeps_trees;
+
+	for (u32 i = 0; i < p->variants.n; i++) {
+		struct variant *v = p->variants.v[i];
+
+		if (v->body)
+			continue;
+		v->pred = taken ? ast_copy(t->arena, p->pred) : p->pred;
+		v->body = taken ? ast_copy(t->arena, p->body) : p->body;
+		taken = true;
+	}
+}
+
 static void expand_probe(struct targets *t, struct probe *p)
 {
 	u32 before = t->n_sites, first_diag = t->diags->list.n;
@@ -620,12 +628,7 @@ static void expand_probe(struct targets *t, struct probe *p)
 	}
 	if (t->forgiving && t->n_missing && t->n_sites == before)
 		all_missing(t->diags, first_diag);
-	for (u32 i = 0; i < p->variants.n; i++) {
-		if (p->variants.v[i]->body)
-			continue;
-		p->variants.v[i]->pred = p->pred ? ast_copy(t->arena, p->pred) : NULL;
-		p->variants.v[i]->body = ast_copy(t->arena, p->body);
-	}
+	give_bodies(t, p);
 }
 
 static void check_limit(struct targets *t, struct loc where)

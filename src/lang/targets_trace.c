@@ -65,7 +65,7 @@ static void tracepoint_add(struct targets *t, const struct pair *p)
 	v->format = format;
 	v->is_syscall_enter = strcmp(p->group, "syscalls") == 0 &&
 	                      strncmp(p->name, "sys_enter_", 10) == 0;
-	site.event = arena_printf(t->arena, "%s:%s", p->group, p->name);
+	site.event = arena_join(t->arena, p->group, ':', p->name);
 	site.tracepoint_id = format->id;
 	targets_add(t, v, site, site.event);
 }

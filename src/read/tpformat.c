@@ -53,11 +53,12 @@ static bool parse_u32(struct str s, u32 *out)
 /* Removes `prefix` and blanks from the start. */
 static bool skip(struct str *s, const char *prefix)
 {
+	u32 n;
+
 	if (!str_starts(*s, prefix))
 		return false;
-	s->p += strlen(prefix);
-	s->n -= (u32)strlen(prefix);
-	*s = str_trim(*s, " \t");
+	n = (u32)strlen(prefix);
+	*s = str_trim((struct str){ s->p + n, s->n - n }, " \t");
 	return true;
 }
 
@@ -138,7 +139,7 @@ static bool cut_array(struct str *decl, struct str *array)
  */
 static u32 array_count(struct str array, struct str type, u32 size)
 {
-	u32 elem = known_size(type), n;
+	u32 elem = array.p ? known_size(type) : 0, n;
 	struct str rest;
 
 	if (!array.p)

@@ -10,12 +10,19 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "read/tpformat.h"
+
+#define FORMAT_MAX   (1u << 20) /* bytes of one event's format */
+#define FORMAT_SHORT 2048u      /* half a page: no field's line is nearly as long */
 
 static bool no_permission(struct err *e, const char *what)
 {
@@ -69,7 +76,7 @@ static int mount_private(struct err *e)
 static bool take_dir(struct tracefs *t, const char *dir)
 {
 	snprintf(t->dir, sizeof(t->dir), "%s", dir);
-	t->fd = -1;
+	t->fd = t->events = -1;
 	return true;
 }
 
@@ -97,6 +104,7 @@ bool tracefs_open(struct tracefs *t, const char *dir, struct err *e)
 	if (t->fd < 0)
 		return false;
 	snprintf(t->dir, sizeof(t->dir), "/proc/self/fd/%d", t->fd);
+	t->events = -1;
 	return true;
 }
 
@@ -104,8 +112,65 @@ void tracefs_close(struct tracefs *t)
 {
 	if (t->dir[0] && t->fd >= 0)
 		close(t->fd);
+	if (t->dir[0] && t->events >= 0)
+		close(t->events);
 	*t = (struct tracefs){ 0 };
 }
+
+/* ---- formats ---------------------------------------------------------------------------------- */
+
+/*
+ * Whether more of a format is wanted when a read gave n bytes more, the last of b. The kernel gives
+ * as many whole lines as fit a page, so after few bytes comes a long line, or nothing: that is the
+ * print format, which nobody here wants and the kernel makes for those who ask.
+ */
+static bool goes_on(const struct buf *b, size_t n)
+{
+	return n >= FORMAT_SHORT && !memmem(b->p, b->n, TPFORMAT_END, strlen(TPFORMAT_END));
+}
+
+static bool read_format(int fd, struct buf *b)
+{
+	char chunk[8192];
+	ssize_t n;
+
+	while ((n = read(fd, chunk, sizeof(chunk))) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return false;
+		buf_add(b, chunk, (size_t)n);
+		if (b->n > FORMAT_MAX) {
+			errno = EFBIG;
+			return false;
+		}
+		if (!goes_on(b, (size_t)n))
+			break;
+	}
+	return true;
+}
+
+bool tracefs_format(struct tracefs *t, const char *event, struct buf *b, struct err *e)
+{
+	char path[PATH_MAX];
+	int fd = -1;
+	bool ok;
+
+	snprintf(path, sizeof(path), "%s/events", t->dir);
+	if (t->events < 0)
+		t->events = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "%s/format", event);
+	if (t->events >= 0)
+		fd = openat(t->events, path, O_RDONLY | O_CLOEXEC);
+	ok = fd >= 0 && read_format(fd, b);
+	if (!ok)
+		err_sys(e, errno, "can not read %s/events/%s", t->dir, path);
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+/* ---- lists ------------------------------------------------------------------------------------ */
 
 static int by_name(const void *a, const void *b)
 {

@@ -31,7 +31,6 @@
 #include "sym/debugfile.h"
 #include "sym/demangle.h"
 
-#define FORMAT_MAX    (1u << 20)  /* bytes of one event's format */
 #define FUNCTIONS_MAX (64u << 20) /* bytes of available_filter_functions */
 #define INIT_PID_NS   0xEFFFFFFCu /* PROC_PID_INIT_INO: inode of the first pid namespace */
 
@@ -181,14 +180,13 @@ static bool is_component(const char *name)
 
 static bool read_format(struct world_linux *l, const char *key, struct tpformat *f, struct err *e)
 {
-	const char *path = arena_printf(&l->arena, "%s/events/%s/format", l->tracefs.dir, key);
 	struct buf b = { 0 };
-	bool ok = file_read_to(path, TPFORMAT_END, &b, FORMAT_MAX, e);
+	bool ok = tracefs_format(&l->tracefs, key, &b, e);
 
 	if (!ok && (e->code == EACCES || e->code == EPERM))
 		err_hint(e, "run memtap as root");
 	ok = ok && (tpformat_parse(&l->arena, (struct str){ buf_text(&b), (u32)b.n }, f, e) ||
-	            err_wrap(e, "%s", path));
+	            err_wrap(e, "%s/events/%s/format", l->tracefs.dir, key));
 	buf_free(&b);
 	return ok;
 }
@@ -197,7 +195,7 @@ static const struct tpformat *world_tracepoint(struct world *w, const char *grou
                                                struct err *e)
 {
 	struct world_linux *l = linux_of(w);
-	const char *key = arena_printf(&l->arena, "%s/%s", group, name);
+	const char *key = arena_join(&l->arena, group, '/', name);
 	void **known = hmap_find(&l->formats, key, strlen(key));
 	struct tpformat *f;
 

@@ -120,27 +120,6 @@ static void test_map(void **state)
 	assert_int_equal(e.code, EISDIR);
 }
 
-static void test_read_to(void **state)
-{
-	static char bytes[40000];
-	const char *path;
-	struct buf b = { 0 };
-	struct err e;
-
-	(void)state;
-	memset(bytes, 'a', sizeof(bytes));
-	snprintf(bytes + 100, 5, "stop");
-	bytes[104] = 'a';
-	path = file_with(bytes, sizeof(bytes));
-	assert_true(file_read_to(path, "stop", &b, sizeof(bytes), &e));
-	assert_true(b.n >= 104 && b.n < sizeof(bytes));
-	buf_reset(&b);
-	assert_true(file_read_to(path, "never", &b, sizeof(bytes), &e));
-	assert_int_equal(b.n, sizeof(bytes));
-	buf_free(&b);
-	unlink(path);
-}
-
 static void test_map_empty(void **state)
 {
 	const char *path = file_with("", 0);
@@ -161,7 +140,6 @@ int main(void)
 		cmocka_unit_test(test_read),          cmocka_unit_test(test_read_proc),
 		cmocka_unit_test(test_read_failures), cmocka_unit_test(test_map),
 		cmocka_unit_test(test_map_empty),     cmocka_unit_test(test_write_all),
-		cmocka_unit_test(test_read_to),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

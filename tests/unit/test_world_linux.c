@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
+#include "base/file.h"
 #include "run/world_linux.h"
 
 static const struct features some_features = { .asked = FEATURES_ALL, .uprobe_multi = true };
@@ -353,6 +354,57 @@ static void reads_real_events(void **state)
 	world_linux_free(w);
 }
 
+/* Where whole file and world read another number of fields, the name of the event is kept. */
+struct whole {
+	struct world *w;
+	struct arena arena;
+	u32 n_events;
+	const char *differs;
+};
+
+static bool compare_whole(void *ctx, const char *group, const char *name)
+{
+	struct whole *c = ctx;
+	const struct tpformat *f;
+	struct tpformat all;
+	struct buf b = { 0 };
+	struct err e;
+	char path[256];
+
+	snprintf(path, sizeof(path), "/sys/kernel/tracing/events/%s/%s/format", group, name);
+	f = c->w->ops->tracepoint(c->w, group, name, &e);
+	if (!file_read(path, &b, 1u << 20, &e) ||
+	    !tpformat_parse(&c->arena, (struct str){ buf_text(&b), (u32)b.n }, &all, &e) || !f ||
+	    f->n_fields != all.n_fields)
+		c->differs = arena_strdup(&c->arena, name);
+	c->n_events++;
+	buf_free(&b);
+	return !c->differs;
+}
+
+/* The world reads no further than it must, and that depends on the kernel's way to hand it out. */
+static void reads_all_fields_of_real_events(void **state)
+{
+	static const char *const groups[] = { "kmem", "vmscan", "huge_memory", "sched" };
+	struct whole c = { .w = real() };
+	struct err e;
+
+	(void)state;
+	if (access("/sys/kernel/tracing/events/kmem", R_OK) != 0) {
+		world_linux_free(c.w);
+		print_message("skipped: no tracefs is mounted\n");
+		skip();
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
+		assert_true(c.w->ops->tracepoints(c.w, str_of(groups[i]), STR("*"), compare_whole,
+		                                  &c, &e));
+	assert_null(c.differs);
+	assert_true(c.n_events > 20);
+	arena_free(&c.arena);
+	world_linux_free(c.w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -371,6 +423,7 @@ int main(void)
 		cmocka_unit_test(resolves_names_of_a_process),
 		cmocka_unit_test(finds_the_c_library),
 		cmocka_unit_test(reads_real_events),
+		cmocka_unit_test(reads_all_fields_of_real_events),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

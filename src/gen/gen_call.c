@@ -220,7 +220,9 @@ static void store_str(struct gen *g, const struct node *n, const struct type *t,
                       bool pad)
 {
 	const struct node *from = arg(n, 0), *len = arg(n, 1);
-	u32 size = MIN(type_slot(t), n->type->size);
+	/* An array ends where it ends, with or without a NUL. */
+	u32 size = MIN(type_slot(t),
+	               from->type->kind == TYPE_ARRAY ? n->type->count : n->type->size);
 	bool own = from->type->kind == TYPE_STR && !gen_is_foreign(from);
 	struct temp length = { 0 }, address;
 	enum space space;
@@ -245,10 +247,18 @@ static void store_str(struct gen *g, const struct node *n, const struct type *t,
 	                   !n->type->bounded, n->loc);
 }
 
+/* Bytes there are: behind a value of ours lies something else. */
+static u32 source_bytes(const struct node *a)
+{
+	if (type_is_scalar(a->type) || gen_is_foreign(a))
+		return UINT32_MAX;
+	return a->type->kind == TYPE_STR && a->type->count ? a->type->count : a->type->size;
+}
+
 void gen_buf(struct gen *g, const struct node *n, const struct type *t, struct mem dst, bool pad)
 {
 	const struct node *from = arg(n, 0), *len = arg(n, 1);
-	u32 max = MIN(t->count, n->type->count);
+	u32 max = MIN(MIN(t->count, n->type->count), source_bytes(from));
 	struct temp length, address;
 	enum space space;
 

@@ -18,8 +18,8 @@
  */
 #include "gen/emit.h"
 
-#define ROUNDS_FEW 16u    /* fewer are followed one by one */
-#define ROUNDS_MAX 65536u /* more than an event should take: cut and counted as other loops are */
+#define ROUNDS_FEW 16u        /* fewer are followed one by one */
+#define ROUNDS_MAX (1u << 23) /* of bpf_loop(); more are cut and counted */
 
 /* A loop whose body waits to be compiled. */
 struct each {
@@ -27,6 +27,7 @@ struct each {
 	u32 start;       /* label of the callback */
 	s32 ctx;         /* frame offset of the context */
 	struct mem done; /* set when the program is to end */
+	struct mem from; /* of numbers: the first, unless it is a constant */
 	struct mark used;
 	u32 depth;
 	void (*emit)(struct gen *g, const void *what); /* of another kind of loop */
@@ -100,6 +101,42 @@ void gen_call_loop(struct gen *g, u32 callback)
 	code_call(&g->c, BPF_FUNC_loop);
 }
 
+/* r1 = how many rounds; jumps to `none` when there are none. */
+static void count_rounds(struct gen *g, const struct node *n, struct each *e, u32 none)
+{
+	const struct node *from = n->range.from, *to = n->range.to;
+	u32 few = code_label(&g->c);
+
+	if (from->kind != NODE_INT)
+		gen_store(g, from, &type_s64, e->from, true);
+	gen_value(g, to);
+	if (from->kind == NODE_INT)
+		code_const(&g->c, R1, from->integer.value);
+	else
+		mem_load(g, 8, R1, e->from);
+	code_if(&g->c, BPF_JSLE, R0, R1, none);
+	code_alu(&g->c, BPF_SUB, R0, R1);
+	code_mov(&g->c, R3, R0);
+	code_if_imm(&g->c, BPF_JLE, R3, (s32)ROUNDS_MAX, few);
+	gen_count_error(g, UERROR_LOOP, n->loc, "loop");
+	code_const(&g->c, R3, ROUNDS_MAX);
+	code_bind(&g->c, few);
+	code_mov(&g->c, R1, R3);
+}
+
+static void call_range(struct gen *g, const struct node *n, struct each *e)
+{
+	const struct node *from = n->range.from, *to = n->range.to;
+	u32 none = code_label(&g->c);
+
+	if (from->kind == NODE_INT && to->kind == NODE_INT)
+		code_const(&g->c, R1, to->integer.value - from->integer.value);
+	else
+		count_rounds(g, n, e, none);
+	gen_call_loop(g, e->start);
+	code_bind(&g->c, none);
+}
+
 static struct node *body_of(const struct node *n)
 {
 	return n->kind == NODE_FOR_RANGE ? n->range.body : n->each.body;
@@ -112,35 +149,59 @@ void gen_each(struct gen *g, const struct node *n)
 
 	e->ctx = frame_pointer(g);
 	e->done = frame_alloc(g, 8);
+	if (n->kind == NODE_FOR_RANGE && n->range.from->kind != NODE_INT)
+		e->from = frame_alloc(g, 8);
 	e->used = g->used;
 	e->depth = g->loop_depth + 1;
 	code_store(&g->c, 8, g->frame, e->ctx, CTX);
 	mem_store_const(g, e->done, 0);
 	ast_walk(body_of(n), find_changed, changed);
 	forget_changed(g, changed);
-	if (n->kind == NODE_FOR_RANGE) {
-		code_const(&g->c, R1, n->range.to->integer.value - n->range.from->integer.value);
-		gen_call_loop(g, e->start);
-	} else {
+	if (n->kind == NODE_FOR_RANGE)
+		call_range(g, n, e);
+	else
 		call_for_each(g, n->each.map->map.sym->index, e->start);
-	}
 	forget_changed(g, changed);
 	mem_forget(g, e->done, 8);
 	mem_load(g, 8, R0, e->done);
 	code_if_imm(&g->c, BPF_JNE, R0, 0, g->exit_label);
 }
 
+static bool is_not_loop(void *ctx, struct node *n)
+{
+	bool *found = ctx;
+
+	*found |= n->kind == NODE_FOR_RANGE || n->kind == NODE_WHILE;
+	return !*found;
+}
+
+/* A loop in a callback is not followed to its end before Linux 6.3, unless it starts at a number known
+ * before: what did without a callback stays as it was. */
+static bool has_loop(const struct node *body)
+{
+	bool found = false;
+
+	ast_walk((struct node *)body, is_not_loop, &found);
+	return found;
+}
+
 bool gen_each_takes(const struct gen *g, const struct node *n)
 {
 	struct world *w = (struct world *)g->w;
-	u64 from, to;
+	const struct node *from = n->range.from, *to = n->range.to;
 
-	if (n->range.from->kind != NODE_INT || n->range.to->kind != NODE_INT || g->frame != R10)
+	if (g->frame != R10)
 		return false;
-	from = n->range.from->integer.value;
-	to = n->range.to->integer.value;
-	return to <= ROUNDS_MAX && from <= to && to - from >= ROUNDS_FEW &&
-	       w->ops->features(w, FEATURE_LOOP)->loop;
+	if (from->kind == NODE_INT && to->kind == NODE_INT) {
+		s64 first = (s64)from->integer.value, end = (s64)to->integer.value;
+
+		if (first != (s32)first || end < first || end - first < ROUNDS_FEW ||
+		    end - first > ROUNDS_MAX)
+			return false;
+	} else if (has_loop(n->range.body)) {
+		return false;
+	}
+	return w->ops->features(w, FEATURE_LOOP)->loop;
 }
 
 /* The kernel counts the calls. */
@@ -172,10 +233,17 @@ static void store_pair(struct gen *g, const struct node *n)
 }
 
 /* $i = the round's number; r1 is how many came before. */
-static void store_round(struct gen *g, const struct node *n)
+static void store_round(struct gen *g, const struct each *e)
 {
-	if (n->range.from->integer.value)
-		code_alu_imm(&g->c, BPF_ADD, R1, (s32)n->range.from->integer.value);
+	const struct node *n = e->node, *from = n->range.from;
+
+	if (from->kind != NODE_INT) {
+		mem_load(g, 8, R0, e->from);
+		code_alu(&g->c, BPF_ADD, R1, R0);
+	} else if (from->integer.value) {
+		code_const(&g->c, R0, from->integer.value);
+		code_alu(&g->c, BPF_ADD, R1, R0);
+	}
 	mem_store(g, 8, g->vars[n->range.var->var.sym->index], R1);
 }
 
@@ -211,7 +279,7 @@ static void callback(struct gen *g, const struct each *e)
 	code_mov(&g->c, R9, range ? R2 : R4);
 	code_load(&g->c, 8, CTX, R9, e->ctx);
 	if (range)
-		store_round(g, e->node);
+		store_round(g, e);
 	else
 		store_pair(g, e->node);
 	gen_block(g, body_of(e->node));

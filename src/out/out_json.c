@@ -103,13 +103,20 @@ static void json_any(struct buf *b, const struct out *o, const struct value *v)
 	}
 }
 
+/* Blanks in text are part of it; others stand between parts, and go. */
+static bool is_text(enum type_kind kind)
+{
+	return kind == TYPE_STR || kind == TYPE_BUF || kind == TYPE_STRERROR ||
+	       kind == TYPE_TIMESTAMP || kind == TYPE_CGROUP_PATH || kind == TYPE_PROBE;
+}
+
 static void key_text(struct buf *b, const struct out *o, const struct value *v)
 {
 	struct buf text = { 0 };
 
 	value_text(&text, o, v);
 	for (size_t i = 0; i < text.n; i++)
-		if (text.p[i] != ' ' || v->type->kind == TYPE_STR)
+		if (text.p[i] != ' ' || is_text(v->type->kind))
 			buf_putc(b, text.p[i]);
 	buf_free(&text);
 }

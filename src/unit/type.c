@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "unit/bucket.h"
+#include "unit/unit.h"
 
 const struct type type_none = { .kind = TYPE_NONE };
 const struct type type_bool = { .kind = TYPE_BOOL, .size = 1 };
@@ -319,8 +320,26 @@ static void print_tuple(struct buf *b, const struct type *t)
 	buf_putc(b, ')');
 }
 
+/* "kstack", "ustack(perf, 3)" */
+static void print_stack(struct buf *b, const struct type *t)
+{
+	static const char *const modes[] = { NULL, "perf", "raw", "build_id" };
+
+	buf_puts(b, kinds[t->kind].name);
+	if (modes[t->mode])
+		buf_printf(b, "(%s", modes[t->mode]);
+	if (t->limit && t->limit < UNIT_STACK_FRAMES)
+		buf_printf(b, "%s%u", modes[t->mode] ? ", " : "(", t->limit);
+	if (modes[t->mode] || (t->limit && t->limit < UNIT_STACK_FRAMES))
+		buf_putc(b, ')');
+}
+
 void type_print(struct buf *b, const struct type *t)
 {
+	if (t->kind == TYPE_KSTACK || t->kind == TYPE_USTACK || t->kind == TYPE_STACK) {
+		print_stack(b, t);
+		return;
+	}
 	if (kinds[t->kind].name) {
 		buf_puts(b, kinds[t->kind].name);
 		return;

@@ -215,6 +215,23 @@ static void store_part(struct gen *g, const struct node *n, const struct type *t
 	mem_zero(g, dst, ROUND_UP(size, 8u), slot);
 }
 
+/* The same bytes as another type. A text that may be longer than what it is cast to is made whole
+ * first and then cut, whatever makes it. */
+static void store_cast(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
+                       bool pad)
+{
+	const struct node *e = n->cast.e;
+	struct mem cut;
+
+	if (n->type->kind != TYPE_STR || e->type->count <= room_of(n->type)) {
+		gen_store(g, e, t, dst, pad);
+		return;
+	}
+	cut = frame_alloc(g, type_slot(n->type));
+	gen_convert(g, cut, n->type, gen_place(g, e), e->type, true);
+	gen_convert(g, dst, t, cut, n->type, pad);
+}
+
 void gen_store(struct gen *g, const struct node *n, const struct type *t, struct mem dst, bool pad)
 {
 	struct mark m = frame_mark(g);
@@ -250,7 +267,7 @@ void gen_store(struct gen *g, const struct node *n, const struct type *t, struct
 	} else if (n->kind == NODE_CAST && type_is_scalar(n->cast.e->type)) {
 		store_bytes(g, n, t, dst);
 	} else if (n->kind == NODE_CAST) {
-		gen_store(g, n->cast.e, t, dst, pad);
+		store_cast(g, n, t, dst, pad);
 	} else {
 		gen_error(g, n->loc, "a value of type '%s' can not be stored here",
 		          type_name(&g->u->arena, n->type));

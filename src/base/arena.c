@@ -76,7 +76,7 @@ char *arena_join(struct arena *arena, const char *a, char sep, const char *b)
 	size_t n = strlen(a), m = strlen(b);
 	char *s = arena_alloc(arena, n + m + 2);
 
-	memcpy(s, a, n);
+	memcpy(s, a, n + 1);
 	s[n] = sep;
 	memcpy(s + n + 1, b, m + 1);
 	return s;

@@ -260,7 +260,6 @@ struct macro {
 /* struct/union/enum definitions and #define, as raw text for a later stage. */
 struct c_def {
 	struct loc loc;
-	bool included; /* an #include whose file stands behind it */
 	struct c_def *next;
 };
 

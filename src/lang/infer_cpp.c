@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Lines that begin with '#' in a script, as far as they matter without a C compiler: constants,
- * texts, and conditions around definitions. Included files were put into the list by the parser
- * (parse_include.c); for headers of the system, types come from BTF and integer macros from a
- * table (constants.c).
+ * texts, conditions around definitions, and files that are included (parse_include.c). For headers
+ * of the system, types come from BTF and integer macros from a table (constants.c).
  */
 #include "lang/infer.h"
 
-#include "lang/lex.h"
+#include "lang/parse.h"
 
 #define CONDITIONS_MAX 32u
 
@@ -73,6 +72,18 @@ static bool active(const struct cpp *c)
 	return !c->n || c->stack[c->n - 1].active;
 }
 
+/* What is wrong in a header need not matter to the script; headers also do what only a whole C
+ * compiler follows, as conditions within a definition. */
+static void complain(struct cpp *c, struct loc loc, const char *what, struct str word)
+{
+	u32 headers = c->in->script->source->headers;
+
+	if (headers && loc.off >= headers)
+		diag_warn(c->in->diags, loc, "#%.*s %s", STR_ARG(word), what);
+	else
+		infer_error_now(c->in, loc, "#%.*s %s", STR_ARG(word), what);
+}
+
 static bool is_true(struct cpp *c, struct lexer l, u32 end, struct loc line)
 {
 	s64 value;
@@ -119,7 +130,7 @@ static void end_branch(struct cpp *c, u32 at)
 static bool branch_ends(struct cpp *c, struct token word)
 {
 	if (!c->n) {
-		infer_error_now(c->in, word.loc, "#%.*s without an #if", STR_ARG(word.text));
+		complain(c, word.loc, "without an #if", word.text);
 		return false;
 	}
 	end_branch(c, word.loc.off);
@@ -137,13 +148,12 @@ static void other_branch(struct cpp *c, bool holds, struct loc line)
 
 static void no_directive(struct cpp *c, struct token word)
 {
-	static const char *const ignored[] = { "pragma", "line", "ident", "include" };
+	static const char *const ignored[] = { "pragma", "line", "ident" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
 		if (str_is(word.text, ignored[i]))
 			return;
-	infer_error_now(c->in, word.loc, "'#%.*s' is no line of the C preprocessor",
-	                STR_ARG(word.text));
+	complain(c, word.loc, "is no line of the C preprocessor", word.text);
 }
 
 /* #error and #warning: the rest of the line. */
@@ -193,11 +203,11 @@ static void undefine(struct cpp *c, struct lexer l, u32 end)
 
 /* The definitions of a header that is there come next. Those of the system are not looked for; one
  * of the user's own may hold what the script needs. */
-static void include(struct cpp *c, struct lexer l, u32 end)
+static void include(struct cpp *c, struct c_def *d, struct lexer l, u32 end)
 {
 	struct token name = next_on_line(&l, end);
 
-	if (name.kind != TOKEN_STRING)
+	if (parse_include(c->in->script, d, c->in->diags) || name.kind != TOKEN_STRING)
 		return;
 	diag_warn(c->in->diags, name.loc,
 	          "there is no file \"%.*s\" here; types come from BTF and debug information",
@@ -206,17 +216,25 @@ static void include(struct cpp *c, struct lexer l, u32 end)
 	                        "needs into it");
 }
 
+/* Until no more can be computed: each round a name may become known that others wait for. */
 static void again(struct cpp *c)
 {
-	for (u32 round = 0; round < c->pending.n; round++) {
-		for (u32 i = 0; i < c->pending.n; i++) {
-			const struct pending *p = &c->pending.v[i];
+	u32 before, left;
+
+	do {
+		before = c->pending.n;
+		left = 0;
+		for (u32 i = 0; i < before; i++) {
+			const struct pending p = c->pending.v[i];
 			s64 value;
 
-			if (constant(c, p->rest, p->end, false, &value))
-				infer_cdef_set_const(c->in, p->name, value, NULL);
+			if (constant(c, p.rest, p.end, false, &value))
+				infer_cdef_set_const(c->in, p.name, value, NULL);
+			else
+				c->pending.v[left++] = p;
 		}
-	}
+		c->pending.n = left;
+	} while (left && left < before);
 }
 
 static bool is_branch(struct str word)
@@ -237,7 +255,7 @@ static void other_line(struct cpp *c, struct token word, struct lexer l, u32 end
 		other_branch(c, !c->stack[c->n - 1].taken && is_true(c, l, end, line), line);
 }
 
-static void hash_line(struct cpp *c, const struct c_def *d)
+static void hash_line(struct cpp *c, struct c_def *d)
 {
 	struct loc loc = d->loc;
 	struct lexer l = { .source = c->in->script->source,
@@ -264,8 +282,8 @@ static void hash_line(struct cpp *c, const struct c_def *d)
 		define(c, l, end);
 	else if (str_is(word.text, "undef"))
 		undefine(c, l, end);
-	else if (str_is(word.text, "include") && !d->included)
-		include(c, l, end);
+	else if (str_is(word.text, "include"))
+		include(c, d, l, end);
 	else if (str_is(word.text, "error"))
 		infer_error_now(c->in, loc, "%.*s", STR_ARG(message(l, end)));
 	else if (str_is(word.text, "warning"))
@@ -278,13 +296,14 @@ void infer_definitions(struct infer *in)
 {
 	struct cpp c = { .in = in };
 
-	for (const struct c_def *d = in->script->c_defs; d; d = d->next) {
+	parse_include_first(in->script, in->diags);
+	for (struct c_def *d = in->script->c_defs; d; d = d->next) {
 		if (in->script->source->text[d->loc.off] == '#')
 			hash_line(&c, d);
 		else if (active(&c))
 			infer_cdef_read(in, d->loc);
 	}
 	if (c.n)
-		infer_error_now(in, c.stack[c.n - 1].line, "this condition has no #endif");
+		complain(&c, c.stack[c.n - 1].line, "has no #endif", STR("if"));
 	again(&c);
 }

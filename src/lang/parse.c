@@ -439,8 +439,6 @@ bool parse_script(struct script *s, struct diags *d)
 			p.lex.pos = s->source->imports.v[s->source->imports.n - 1].off;
 			parse_elements(&p, &t);
 		}
-	if (s->follow_imports && !parse_failed(&p))
-		parse_includes(&p);
 	if (!s->probes && !parse_failed(&p) && (s->follow_imports || !p.has_imports))
 		diag_error(d, (struct loc){ own, 0 }, "No probes to attach");
 	return !parse_failed(&p) && macro_expand(s, d);

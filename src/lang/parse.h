@@ -63,9 +63,11 @@ void parse_append(struct node ***tail, struct node *n);
 bool parse_at_definition(const struct parser *p);
 bool parse_definition(struct parser *p, struct c_def ***tail);
 
-/* parse_include.c. Puts the definitions of the files that #include lines name behind these lines.
- * An error only for a file that is there and can not be read. */
-void parse_includes(struct parser *p);
+/* parse_include.c. Puts the definitions of the file that an #include line names behind the line, or
+ * says why it can not be read. False when there is no such file, or the line names none. */
+bool parse_include(struct script *s, struct c_def *line, struct diags *d);
+/* Puts lines that include the files of script.headers before all others. */
+void parse_include_first(struct script *s, struct diags *d);
 
 /* parse_expr.c */
 struct node *parse_expr(struct parser *p);

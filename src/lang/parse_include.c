@@ -3,9 +3,9 @@
  * #include "file.h": the definitions of headers of the user's own.
  *
  * The one idea: a header's text is put behind the script's, as an imported file's is, and its
- * definitions into the script's list behind the line that includes it, so that conditions and
- * names mean what they mean to a C preprocessor. Each file is taken once. Whether a condition
- * leaves the line out is not known yet; then it leaves out the definitions too (infer_cpp.c).
+ * definitions into the script's list behind the line that includes it, when the walk over the
+ * list comes there (infer_cpp.c) and no condition leaves the line out. So conditions and names
+ * mean what they mean to a C preprocessor. Each file is taken once.
  *
  * Of a header only definitions of types and lines that begin with '#' are read: functions and
  * variables are passed over. Headers of the system are not looked for: types come from BTF.
@@ -88,62 +88,67 @@ static void splice(struct c_def **at, struct c_def *list, struct c_def **tail)
 	*at = list;
 }
 
-/* The file of one line, when there is one that was not taken yet. */
-static void include(struct parser *p, struct c_def *line)
+static struct parser header_parser(struct script *s, struct diags *d)
 {
-	struct script *s = p->script;
+	return (struct parser){
+		.script = s,
+		.d = d,
+		.lex = { s->source, s->arena, 0 },
+		.errors_before = d->n_errors,
+	};
+}
+
+static bool is_taken(const struct script *s, const char *path)
+{
+	for (u32 i = 0; i < s->source->imports.n; i++)
+		if (strcmp(s->source->imports.v[i].name, path) == 0)
+			return true;
+	return false;
+}
+
+bool parse_include(struct script *s, struct c_def *line, struct diags *d)
+{
+	struct parser p = header_parser(s, d);
 	struct import file = { .loc = line->loc };
 	struct c_def *list, **tail;
 	struct str name;
 	bool quoted;
+	u32 off;
 
-	if (!header_name(p, line->loc, &name, &quoted))
-		return;
+	if (!header_name(&p, line->loc, &name, &quoted))
+		return false;
 	file.path = import_header(s, name, quoted, line->loc.off);
-	line->included = file.path != NULL;
 	if (!file.path)
-		return;
-	for (u32 i = 0; i < s->source->imports.n; i++)
-		if (strcmp(s->source->imports.v[i].name, file.path) == 0)
-			return;
+		return false;
+	if (is_taken(s, file.path))
+		return true;
 	if (s->source->imports.n == INCLUDES_MAX) {
-		diag_error(p->d, line->loc, "more than %u files are included", INCLUDES_MAX);
-		return;
+		diag_error(d, line->loc, "more than %u files are included", INCLUDES_MAX);
+		return true;
 	}
-	if (!import_take(s, &file, p->d))
-		return;
-	list = header_definitions(p, s->source->imports.v[s->source->imports.n - 1].off, &tail);
+	if (!import_take(s, &file, d))
+		return true;
+	off = s->source->imports.v[s->source->imports.n - 1].off;
+	if (!s->source->headers)
+		s->source->headers = off;
+	list = header_definitions(&p, off, &tail);
 	splice(&line->next, list, tail);
+	return true;
 }
 
-/* Those of the command line, as lines of a text before the script's own. */
-static void command_line(struct parser *p)
+void parse_include_first(struct script *s, struct diags *d)
 {
-	const struct headers *h = &p->script->headers;
+	struct parser p = header_parser(s, d);
 	struct c_def *list, **tail;
 	struct buf lines = { 0 };
 
-	if (!h->n_files)
+	if (!s->headers.n_files)
 		return;
-	for (u32 i = 0; i < h->n_files; i++)
-		buf_printf(&lines, "#include \"%s\"\n", h->files[i]);
-	list = header_definitions(p,
-	                          source_append(p->script->source, p->script->arena, "--include",
-	                                        str_of(buf_text(&lines))),
-	                          &tail);
-	splice(&p->script->c_defs, list, tail);
+	for (u32 i = 0; i < s->headers.n_files; i++)
+		buf_printf(&lines, "#include \"%s\"\n", s->headers.files[i]);
+	list = header_definitions(
+		&p, source_append(s->source, s->arena, "--include", str_of(buf_text(&lines))),
+		&tail);
+	splice(&s->c_defs, list, tail);
 	buf_free(&lines);
-}
-
-void parse_includes(struct parser *p)
-{
-	u32 from = p->script->source->n + 1;
-
-	command_line(p);
-	/* What a file includes stands behind it in the list, and is come to next. */
-	for (struct c_def *d = p->script->c_defs; d && !parse_failed(p); d = d->next)
-		if (p->script->source->text[d->loc.off] == '#')
-			include(p, d);
-	if (p->script->source->n >= from)
-		p->script->source->headers = from;
 }

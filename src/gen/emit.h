@@ -26,7 +26,7 @@
 #define SCRATCH_FIRST  (SCRATCH_COUNTS + 8u * N_UCOUNT)
 #define SCRATCH_LIMIT  32000u /* per-CPU allocations of the kernel end at 32 KiB */
 
-enum mem_base { MEM_STACK, MEM_SCRATCH, MEM_POINTER };
+enum mem_base { MEM_STACK, MEM_SCRATCH, MEM_POINTER, MEM_OWN };
 
 /* A piece of memory we may write: a base and an offset. */
 struct mem {
@@ -47,6 +47,7 @@ struct temp {
 /* How much of frame and registers is taken; restoring a mark gives back all since. */
 struct mark {
 	u32 stack, scratch;
+	u32 own; /* of a callback's stack */
 	u8 regs;
 };
 
@@ -55,6 +56,7 @@ struct needs {
 	bool scratch;
 	bool unwind;       /* walks user stacks by tables: the places for that come first */
 	bool scratch_home; /* a callback looks for the scratch slot's address */
+	bool callbacks;    /* they want a share of the stack */
 	bool may_sleep;    /* reads user memory from a user probe */
 };
 
@@ -64,6 +66,11 @@ struct unwind_places {
 	struct mem state;
 	s32 pid, proc; /* frame words */
 	u32 step;      /* label of the callback */
+};
+
+/* What the verifier walks: instructions, and branches whose way it does not know. */
+struct effort {
+	u32 insns, branches;
 };
 
 struct gen {
@@ -94,6 +101,9 @@ struct gen {
 	u32 break_label, continue_label;
 	s32 result; /* TEST: where on the stack its result is */
 	u32 loop_depth;
+	u32 n_open_loops; /* of the probe, those of which the verifier does not see the end */
+	struct effort
+		repeats; /* beyond what is written down: rounds of loops in the loop being compiled */
 };
 
 /* ---- frame.c ---- */
@@ -129,8 +139,8 @@ struct temp temp_of_reg(struct gen *g);
 void temp_load(struct gen *g, struct temp t, enum reg dst);
 /* A word of the stack for a pointer, which would come back from scratch memory as a number. */
 s32 frame_pointer(struct gen *g);
-/* A word of the stack for the rounds of a loop: in other memory the kernel does not follow a number
- * and sees no end. */
+/* A word of the function's own stack for the rounds of a loop: in other memory, before Linux 6.7 also
+ * in the program's frame seen from a callback, the kernel does not follow a number and sees no end. */
 struct mem frame_counter(struct gen *g);
 /* Memory behind the pointer now in `src`; the pointer is kept until the mark is released. */
 struct mem mem_behind(struct gen *g, enum reg src);
@@ -352,6 +362,12 @@ void gen_stop(struct gen *g);
 void gen_each_callbacks(struct gen *g);
 
 /* ---- gen_stmt.c ---- */
+/* Rounds of a loop inside another when the verifier does not see its end. */
+#define LOOP_OPEN 64u
 void gen_block(struct gen *g, const struct node *block);
+/* Instructions from `from` on are a loop that the verifier walks that many times. */
+void gen_repeat(struct gen *g, u32 from, u32 rounds);
+/* Loops below n of which the verifier does not see the end. */
+u32 gen_open_loops(struct node *n);
 
 #endif

@@ -7,13 +7,20 @@
  *    r10-16 ... downwards  variables, then temporaries
  *    scratch+8 ... upwards what is too big or does not fit
  *
- * Small things prefer the stack: blobs may fill it to BLOB_LIMIT, words to WORD_LIMIT.
+ * Small things prefer the stack: blobs leave BLOB_REST of it, words WORD_REST.
  */
 #include "gen/emit.h"
 
 #define BLOB_MAX   136u /* a larger piece goes to scratch at once */
-#define BLOB_LIMIT 384u
-#define WORD_LIMIT 448u /* the rest is for what can not rest in scratch */
+#define BLOB_REST  128u /* left for words ... */
+#define WORD_REST  64u  /* ... and for what can not rest in scratch */
+#define CALL_BYTES 32u  /* what a callback takes of the 512 bytes at least */
+#define CALLS_MAX  4u   /* callbacks in callbacks */
+
+static u32 stack_room(const struct gen *g)
+{
+	return g->assume.callbacks ? STACK_BYTES - CALLS_MAX * CALL_BYTES : STACK_BYTES;
+}
 
 struct mark frame_mark(struct gen *g)
 {
@@ -46,7 +53,7 @@ static struct mem scratch_alloc(struct gen *g, u32 size)
 
 struct mem frame_alloc(struct gen *g, u32 size)
 {
-	u32 limit = size > 8 ? BLOB_LIMIT : WORD_LIMIT;
+	u32 limit = stack_room(g) - (size > 8 ? BLOB_REST : WORD_REST);
 
 	size = ROUND_UP(MAX(size, 8u), 8u);
 	if (size > BLOB_MAX || g->used.stack + size > limit)
@@ -67,6 +74,8 @@ static enum reg base_reg(struct gen *g, struct mem m, enum reg tmp)
 	switch (m.base) {
 	case MEM_STACK:
 		return g->frame;
+	case MEM_OWN:
+		return R10;
 	case MEM_SCRATCH:
 		if (g->scratch != R0)
 			return g->scratch;
@@ -246,14 +255,20 @@ void temp_load(struct gen *g, struct temp t, enum reg dst)
 		mem_load(g, 8, dst, t.mem);
 }
 
+static s32 take_word(struct gen *g, u32 *used, u32 room)
+{
+	*used += 8;
+	if (*used > room) {
+		*used = room;
+		if (!g->failed)
+			gen_error(g, (struct loc){ g->c.loc, 1 }, "this is nested too deeply");
+	}
+	return -(s32)*used;
+}
+
 s32 frame_pointer(struct gen *g)
 {
-	g->used.stack += 8;
-	if (g->used.stack > STACK_BYTES) {
-		g->used.stack = STACK_BYTES;
-		gen_error(g, (struct loc){ g->c.loc, 1 }, "this expression is nested too deeply");
-	}
-	return -(s32)g->used.stack;
+	return take_word(g, &g->used.stack, stack_room(g));
 }
 
 struct mem mem_behind(struct gen *g, enum reg src)
@@ -271,5 +286,7 @@ struct mem mem_behind(struct gen *g, enum reg src)
 
 struct mem frame_counter(struct gen *g)
 {
-	return (struct mem){ .base = MEM_STACK, .off = frame_pointer(g) };
+	if (g->frame == R10)
+		return (struct mem){ .base = MEM_STACK, .off = frame_pointer(g) };
+	return (struct mem){ .base = MEM_OWN, .off = take_word(g, &g->used.own, CALL_BYTES) };
 }

@@ -478,6 +478,8 @@ static void compile_once(struct gen *g)
 		g->unwind = gen_unwind_reserve(g);
 	g->found.unwind = false;
 	g->loop_depth = 0;
+	g->repeats = (struct effort){ 0 };
+	g->n_open_loops = gen_open_loops(g->v->body);
 	g->frame = R10;
 	g->scratch = g->assume.scratch ? R9 : R0;
 	g->used.regs = g->assume.scratch ? 1u << (R9 - R7) : 0;
@@ -551,12 +553,14 @@ static bool gen_program(struct gen *g, const struct probe *p)
 			return false;
 		if (g->found.scratch <= g->assume.scratch &&
 		    g->found.scratch_home <= g->assume.scratch_home &&
+		    g->found.callbacks <= g->assume.callbacks &&
 		    g->found.unwind == g->assume.unwind)
 			break;
 		assert(g->d->list.n == diags);
 		g->assume.unwind = g->found.unwind;
 		g->assume.scratch |= g->found.scratch;
 		g->assume.scratch_home |= g->found.scratch_home;
+		g->assume.callbacks |= g->found.callbacks;
 	}
 	if (!code_finish(&g->c, &e))
 		return diag_error(g->d, p->loc, "%s", e.text);

@@ -393,16 +393,18 @@ static void finish_value(struct gen *g, const struct type *t, struct mem acc)
 struct cells {
 	struct mem cpu;
 	u32 top, next;
+	u32 first; /* instruction of a round */
 };
 
 /* r0 = address of a cell. */
 static struct cells cells_begin(struct gen *g, const struct map_sym *sym, struct mem key)
 {
 	struct code *c = &g->c;
-	struct cells all = { frame_counter(g), code_label(c), code_label(c) };
+	struct cells all = { frame_counter(g), code_label(c), code_label(c), 0 };
 
 	mem_store_const(g, all.cpu, 0);
 	code_bind(c, all.top);
+	all.first = c->insns.n;
 	code_map(c, R1, sym->index);
 	mem_addr(g, key, R2);
 	mem_load(g, 8, R3, all.cpu);
@@ -418,6 +420,7 @@ static void cells_end(struct gen *g, struct cells all)
 	code_alu_imm(&g->c, BPF_ADD, R1, 1);
 	mem_store(g, 8, all.cpu, R1);
 	code_if_imm(&g->c, BPF_JLT, R1, (s32)g->w->n_cpus, all.top);
+	gen_repeat(g, all.first, (u32)g->w->n_cpus);
 }
 
 void gen_agg_clear(struct gen *g, const struct map_sym *sym, struct mem key)

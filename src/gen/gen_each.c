@@ -49,6 +49,7 @@ static struct each *each_add(struct gen *g, const struct node *n)
 {
 	struct each *e = arena_new(&g->u->arena, struct each), **tail = &g->each;
 
+	g->found.callbacks = true;
 	e->node = n;
 	e->start = code_label(&g->c);
 	while (*tail)
@@ -142,6 +143,26 @@ static struct node *body_of(const struct node *n)
 	return n->kind == NODE_FOR_RANGE ? n->range.body : n->each.body;
 }
 
+static bool count_node(void *ctx, struct node *n)
+{
+	u32 *count = ctx;
+
+	(void)n;
+	++*count;
+	return true;
+}
+
+/* In a loop the verifier walks the body again in each round. It is not compiled yet: about so much
+ * comes of a node. */
+static void expect_body(struct gen *g, struct node *body)
+{
+	u32 rounds = gen_open_loops(body) ? LOOP_OPEN : 2, nodes = 0;
+
+	ast_walk(body, count_node, &nodes);
+	g->repeats.insns += nodes * 8 * rounds;
+	g->repeats.branches += nodes / 2 * rounds;
+}
+
 void gen_each(struct gen *g, const struct node *n)
 {
 	bool *changed = arena_array(&g->u->arena, bool, g->v->vars.n);
@@ -156,6 +177,7 @@ void gen_each(struct gen *g, const struct node *n)
 	code_store(&g->c, 8, g->frame, e->ctx, CTX);
 	mem_store_const(g, e->done, 0);
 	ast_walk(body_of(n), find_changed, changed);
+	expect_body(g, body_of(n));
 	forget_changed(g, changed);
 	if (n->kind == NODE_FOR_RANGE)
 		call_range(g, n, e);
@@ -271,6 +293,7 @@ static void callback(struct gen *g, const struct each *e)
 	g->scratch = R0;
 	g->used = e->used;
 	g->used.regs = 1u << (R9 - R7);
+	g->used.own = 0;
 	g->loop_depth = e->depth;
 	g->exit_label = code_label(&g->c);
 	g->break_label = code_label(&g->c);
@@ -309,6 +332,7 @@ static void plain_callback(struct gen *g, const struct each *e)
 	g->scratch = R0;
 	g->used = e->used;
 	g->used.regs = 1u << (R9 - R7);
+	g->used.own = 0;
 	code_mov(&g->c, R9, e->frame);
 	e->emit(g, e->what);
 }

@@ -8,6 +8,7 @@
 #define LOOP_BUDGET   400000u /* instructions; the verifier follows one million at most */
 #define LOOP_MAX      65536u
 #define LOOP_INNER    1024u /* rounds of a loop inside another */
+#define LOOP_LEAST    8u
 #define LOOP_BRANCHES 8000u /* the verifier keeps at most 8192 open branches */
 
 static void statement(struct gen *g, const struct node *n);
@@ -95,22 +96,63 @@ static void branch(struct gen *g, const struct node *n)
 struct loop {
 	u32 top, over, end, next;
 	u32 check; /* instruction that compares with the limit */
+	bool open; /* the verifier does not see its end */
 	u32 outer_break, outer_continue;
+	struct effort outer;
 	struct mem rounds;
 };
 
-static struct loop loop_open(struct gen *g)
+/* $i < 10, also as one of several conditions: there the verifier sees the end of a loop. */
+static bool counts_to_constant(const struct node *cond)
+{
+	if (cond->kind != NODE_BINARY)
+		return cond->kind == NODE_INT;
+	if (cond->binary.op == OP_LAND)
+		return counts_to_constant(cond->binary.left) ||
+		       counts_to_constant(cond->binary.right);
+	return cond->binary.right->kind == NODE_INT &&
+	       (cond->binary.left->kind == NODE_VAR || cond->binary.left->kind == NODE_UNARY);
+}
+
+static bool is_open(const struct node *n)
+{
+	if (n->kind == NODE_WHILE)
+		return !counts_to_constant(n->loop.cond);
+	return n->kind == NODE_FOR_RANGE &&
+	       (n->range.from->kind != NODE_INT || n->range.to->kind != NODE_INT);
+}
+
+static bool count_open(void *ctx, struct node *n)
+{
+	u32 *count = ctx;
+
+	*count += is_open(n);
+	return true;
+}
+
+u32 gen_open_loops(struct node *n)
+{
+	u32 count = 0;
+
+	ast_walk(n, count_open, &count);
+	return count;
+}
+
+static struct loop loop_open(struct gen *g, const struct node *n)
 {
 	struct loop l = { .top = code_label(&g->c),
 		          .over = code_label(&g->c),
 		          .end = code_label(&g->c),
 		          .next = code_label(&g->c),
+		          .open = is_open(n),
 		          .outer_break = g->break_label,
-		          .outer_continue = g->continue_label };
+		          .outer_continue = g->continue_label,
+		          .outer = g->repeats };
 
 	g->break_label = l.end;
 	g->continue_label = l.next;
 	g->loop_depth++;
+	g->repeats = (struct effort){ 0 };
 	l.rounds = frame_counter(g);
 	mem_store_const(g, l.rounds, 0);
 	code_bind(&g->c, l.top);
@@ -122,26 +164,62 @@ static struct loop loop_open(struct gen *g)
 	return l;
 }
 
-/* How many rounds the verifier can follow: it walks them one by one, and each branch whose way it
- * does not know stays open until the last. */
-static u32 round_limit(const struct gen *g, const struct loop *l)
+static struct effort effort_from(const struct gen *g, u32 from)
 {
-	u32 length = g->c.insns.n - l->check + 4, branches = 0;
+	struct effort w = { .insns = g->c.insns.n - from };
 
-	for (u32 i = l->check + 1; i < g->c.insns.n; i++) {
+	for (u32 i = from; i < g->c.insns.n; i++) {
 		const struct bpf_insn *in = &g->c.insns.v[i];
 		u8 class = BPF_CLASS(in->code), op = BPF_OP(in->code);
 
-		branches += (class == BPF_JMP || class == BPF_JMP32) && op != BPF_JA &&
-		            op != BPF_CALL && op != BPF_EXIT;
+		w.branches += (class == BPF_JMP || class == BPF_JMP32) && op != BPF_JA &&
+		              op != BPF_CALL && op != BPF_EXIT;
 	}
-	return MIN(MIN(MAX(LOOP_BUDGET / length, 16u), LOOP_BRANCHES / MAX(branches, 1u)),
-	           g->loop_depth > 1 ? LOOP_INNER : LOOP_MAX);
+	return w;
+}
+
+static void effort_add(struct effort *to, struct effort w, u32 times)
+{
+	to->insns += w.insns * times;
+	to->branches += w.branches * times;
+}
+
+void gen_repeat(struct gen *g, u32 from, u32 rounds)
+{
+	if (rounds > 1)
+		effort_add(&g->repeats, effort_from(g, from), rounds - 1);
+}
+
+/* How many rounds the verifier can follow: it walks them one by one, and each branch whose way it
+ * does not know stays open until the last. Loops whose end it does not see it walks to this limit:
+ * they share what there is. */
+static u32 round_limit(const struct gen *g, const struct loop *l, struct effort round)
+{
+	u32 share = l->open ? MAX(g->n_open_loops, 1u) : 1, most = LOOP_MAX;
+	u32 limit = MIN(LOOP_BUDGET / share / round.insns,
+	                LOOP_BRANCHES / share / MAX(round.branches, 1u));
+
+	if (g->loop_depth > 1)
+		most = l->open ? LOOP_OPEN : LOOP_INNER;
+	if (g->loop_depth > 1 && l->open && g->repeats.branches)
+		most = LOOP_OPEN / 4;
+	if (g->loop_depth > 2 && l->open)
+		most = LOOP_LEAST;
+	return MIN(MAX(limit, LOOP_LEAST), most);
 }
 
 static void loop_close(struct gen *g, struct loop *l, struct loc loc)
 {
-	g->c.insns.v[l->check].imm = (s32)round_limit(g, l);
+	struct effort round = effort_from(g, l->check + 1);
+	u32 limit;
+
+	round.insns += 3;
+	effort_add(&round, g->repeats, 1);
+	limit = round_limit(g, l, round);
+	g->c.insns.v[l->check].imm = (s32)limit;
+	g->repeats = l->outer;
+	if (l->open)
+		effort_add(&g->repeats, round, limit - 1);
 	code_goto(&g->c, l->top);
 	code_bind(&g->c, l->over);
 	gen_count_error(g, UERROR_LOOP, loc, "loop");
@@ -153,7 +231,7 @@ static void loop_close(struct gen *g, struct loop *l, struct loc loc)
 
 static void while_(struct gen *g, const struct node *n)
 {
-	struct loop l = loop_open(g);
+	struct loop l = loop_open(g, n);
 
 	gen_branch(g, n->loop.cond, false, l.end);
 	gen_block(g, n->loop.body);
@@ -178,7 +256,7 @@ static void for_range(struct gen *g, const struct node *n)
 	else
 		gen_store(g, n->range.from, &type_s64, at, true);
 	gen_store(g, n->range.to, &type_s64, to, true);
-	l = loop_open(g);
+	l = loop_open(g, n);
 	mem_load(g, 8, R0, at);
 	mem_load(g, 8, R1, to);
 	code_if(&g->c, BPF_JSGE, R0, R1, l.end);

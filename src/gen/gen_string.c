@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Comparing strings. With a literal the words of the literal are compared; two strings of
- * unknown content are walked byte by byte in a bounded loop. Other values are compared word by
+ * unknown content are walked word by word in a bounded loop. Other values are compared word by
  * word, which is right because equal values have equal bytes; tuples part by part, because the
  * strings in them may be of different sizes and hold anything behind their NUL.
  */
@@ -30,24 +30,72 @@ static void match_literal(struct gen *g, struct mem m, const char *text, u32 n, 
 	}
 }
 
-/* Walks both strings to their NUL, to `n` bytes at most. */
-static void match_bytes(struct gen *g, struct mem a, struct mem b, u32 n, u32 differ)
+/* r4 and r5, words of both strings: jumps when they differ before a NUL or there is one; goes on when
+ * all their bytes are the same and none is 0. r0 gets 0x80 in the place of the first NUL of r4: others
+ * behind it may be wrong. */
+static void match_word(struct gen *g, u32 equal, u32 differ)
+{
+	struct code *c = &g->c;
+	u32 same = code_label(c);
+
+	code_const(c, R0, ~0x0101010101010101ull + 1);
+	code_alu(c, BPF_ADD, R0, R4);
+	code_alu(c, BPF_XOR, R5, R4);
+	code_alu_imm(c, BPF_XOR, R4, -1);
+	code_alu(c, BPF_AND, R0, R4);
+	code_const(c, R4, 0x8080808080808080ull);
+	code_alu(c, BPF_AND, R0, R4);
+	code_if_imm(c, BPF_JEQ, R5, 0, same);
+	code_mov(c, R4, R0); /* the lowest bit of each: which one comes first? */
+	code_alu_imm(c, BPF_NEG, R4, 0);
+	code_alu(c, BPF_AND, R4, R0);
+	code_if_imm(c, BPF_JEQ, R4, 0, differ);
+	code_mov(c, R0, R5);
+	code_alu_imm(c, BPF_NEG, R0, 0);
+	code_alu(c, BPF_AND, R0, R5);
+	code_if(c, BPF_JGE, R4, R0, differ);
+	code_goto(c, equal);
+	code_bind(c, same);
+	code_if_imm(c, BPF_JNE, R0, 0, equal);
+}
+
+/* Walks both strings to their NUL, to `n` bytes at most. A word at a time: the kernel follows each
+ * round, and what it does not know of each. */
+static void match_text(struct gen *g, struct mem a, struct mem b, u32 n, u32 differ)
 {
 	struct code *c = &g->c;
 	u32 top = code_label(c), equal = code_label(c);
+	u32 words = n / 8, rest = n % 8, first;
 
 	mem_addr(g, a, R1);
 	mem_addr(g, b, R2);
 	code_const(c, R3, 0);
 	code_bind(c, top);
-	code_load(c, 1, R4, R1, 0);
-	code_load(c, 1, R5, R2, 0);
-	code_if(c, BPF_JNE, R4, R5, differ);
-	code_if_imm(c, BPF_JEQ, R4, 0, equal);
-	code_alu_imm(c, BPF_ADD, R1, 1);
-	code_alu_imm(c, BPF_ADD, R2, 1);
-	code_alu_imm(c, BPF_ADD, R3, 1);
-	code_if_imm(c, BPF_JLT, R3, (s32)n, top);
+	first = c->insns.n;
+	code_load(c, 8, R4, R1, 0);
+	code_load(c, 8, R5, R2, 0);
+	if (words) {
+		match_word(g, equal, differ);
+		code_alu_imm(c, BPF_ADD, R1, 8);
+		code_alu_imm(c, BPF_ADD, R2, 8);
+		code_alu_imm(c, BPF_ADD, R3, 1);
+		code_if_imm(c, BPF_JLT, R3, (s32)words, top);
+		gen_repeat(g, first, words);
+	}
+	if (words && rest) {
+		code_load(c, 8, R4, R1, 0);
+		code_load(c, 8, R5, R2, 0);
+	}
+	if (rest) {
+		code_alu(c, BPF_XOR, R5,
+		         R4); /* what is not asked for does not differ, and ends it */
+		code_alu_imm(c, BPF_LSH, R4, (s32)(64 - rest * 8));
+		code_alu_imm(c, BPF_RSH, R4, (s32)(64 - rest * 8));
+		code_alu_imm(c, BPF_LSH, R5, (s32)(64 - rest * 8));
+		code_alu_imm(c, BPF_RSH, R5, (s32)(64 - rest * 8));
+		code_alu(c, BPF_XOR, R5, R4);
+		match_word(g, equal, differ);
+	}
 	code_bind(c, equal);
 }
 
@@ -89,7 +137,7 @@ static void match_values(struct gen *g, struct mem a, const struct type *at, str
 			             mem_at(b, (s32)other->off), other->type, 0, differ);
 		}
 	} else if (at->kind == TYPE_STR) {
-		match_bytes(g, a, b, limit ? MIN(limit, n) : n, differ);
+		match_text(g, a, b, limit ? MIN(limit, n) : n, differ);
 	} else {
 		match_words(g, a, b, MIN(type_slot(at), type_slot(bt)), differ);
 	}

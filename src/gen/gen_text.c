@@ -22,11 +22,12 @@ static void find_literal(struct gen *g, struct mem m, u32 size, struct str part)
 {
 	struct code *c = &g->c;
 	u32 top = code_label(c), next = code_label(c), no = code_label(c), done = code_label(c);
-	u32 starts = size > part.n ? size - part.n : 0;
+	u32 starts = size > part.n ? size - part.n : 0, first;
 
 	mem_addr(g, m, R1);
 	code_const(c, R0, 0);
 	code_bind(c, top);
+	first = c->insns.n;
 	for (u32 i = 0; i < part.n && starts; i++) {
 		code_load(c, 1, R3, R1, (s32)i);
 		code_if_imm(c, BPF_JNE, R3, (u8)part.p[i], next);
@@ -38,6 +39,7 @@ static void find_literal(struct gen *g, struct mem m, u32 size, struct str part)
 	code_alu_imm(c, BPF_ADD, R1, 1);
 	code_alu_imm(c, BPF_ADD, R0, 1);
 	code_if_imm(c, BPF_JLT, R0, (s32)MAX(starts, 1u), top);
+	gen_repeat(g, first, starts);
 	code_bind(c, no);
 	code_const(c, R0, (u64)-1);
 	code_bind(c, done);
@@ -167,13 +169,14 @@ void gen_text_compare(struct gen *g, const struct node *a, const struct node *b,
 {
 	struct mark m = frame_mark(g);
 	struct code *c = &g->c;
-	u32 top = code_label(c), done = code_label(c);
+	u32 top = code_label(c), done = code_label(c), first;
 	struct mem left = bytes_of(g, a, n), right = bytes_of(g, b, n);
 
 	mem_addr(g, left, R1);
 	mem_addr(g, right, R2);
 	code_const(c, R3, 0);
 	code_bind(c, top);
+	first = c->insns.n;
 	code_load(c, 1, R0, R1, 0);
 	code_load(c, 1, R4, R2, 0);
 	code_alu(c, BPF_SUB, R0, R4);
@@ -182,6 +185,7 @@ void gen_text_compare(struct gen *g, const struct node *a, const struct node *b,
 	code_alu_imm(c, BPF_ADD, R2, 1);
 	code_alu_imm(c, BPF_ADD, R3, 1);
 	code_if_imm(c, BPF_JLT, R3, (s32)n, top);
+	gen_repeat(g, first, n);
 	code_bind(c, done);
 	frame_release(g, m);
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""The same random script in four places: worked out while it was made (programs.py), in the test
-interpreter, in the kernel, and in Debian's bpftrace where that is installed and has what the
-script uses. All must print the same lines, and the kernel must not refuse a program.
+"""The same random script in four places: worked out while it was made (programs.py, typed.py), in
+the test interpreter, in the kernel, and in Debian's bpftrace where that is installed and has
+what the script uses. All must print the same lines, and the kernel must not refuse a program.
 
 MEMTAP_SEED chooses the first script, MEMTAP_SCRIPTS how many; `make differential` runs many.
 """
@@ -16,11 +16,12 @@ from concurrent.futures import ThreadPoolExecutor
 if __name__ == "__main__":
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from diff import programs  # noqa: E402
+from diff import programs, typed  # noqa: E402
 
 SCRIPTS = 100      # in `make check`
 OTHER_SHARE = 10   # one old script in so many runs under bpftrace, which takes long to compile
 OTHER = "0.17"
+TYPED_SHARE = 20   # one script in so many is of typed.py: the kernel takes long to check them
 
 
 def lines(text):
@@ -36,10 +37,11 @@ def other_bpftrace():
 
 
 class Program:
-    def __init__(self, seed, directory):
+    def __init__(self, seed, directory, typed_share):
         self.seed = seed
         self.old = seed % 2 == 0
-        self.script, self.want, self.errors = programs.make(seed, self.old)
+        self.script, self.want, self.errors = \
+            typed.make(seed) if seed % typed_share == 1 else programs.make(seed, self.old)
         self.path = f"{directory}/{seed}.bt"
         with open(self.path, "w") as f:
             f.write(self.script)
@@ -83,15 +85,15 @@ def run_one(command, m, where, factor):
     return m.differs(where, lines(p.stdout))
 
 
-def differences(build, seed, n, factor=1.0, share=OTHER_SHARE):
+def differences(build, seed, n, factor=1.0, typed_share=TYPED_SHARE):
     """The first few programs whose places differ; how many were compared under bpftrace."""
     other = other_bpftrace()
     with tempfile.TemporaryDirectory() as d, ThreadPoolExecutor(os.cpu_count()) as pool:
-        made = [Program(seed + i, d) for i in range(n)]
+        made = [Program(seed + i, d, typed_share) for i in range(n)]
         wrong = list(interpret(f"{build}/tests/lab_run", made))
         jobs = [pool.submit(run_one, [f"{build}/memtap", "-q"], m, "kernel", factor)
                 for m in made] if os.geteuid() == 0 else []
-        old = [m for m in made if m.old][::share] if other else []
+        old = [m for m in made if m.old][::OTHER_SHARE] if other else []
         jobs += [pool.submit(run_one, [other], m, "bpftrace " + OTHER, factor) for m in old]
         wrong += [r for r in (j.result() for j in jobs) if r]
     return wrong, len(old)
@@ -112,8 +114,8 @@ if __name__ == "__main__":
     many = int(os.environ.get("MEMTAP_SCRIPTS", "5000"))
     print(f"{many} scripts from seed {first}")
     for at in range(first, first + many, 200):
-        found, _ = differences(sys.argv[1], at, min(200, first + many - at))
+        found, _ = differences(sys.argv[1], at, min(200, first + many - at), typed_share=4)
         if found:
-            print("\n".join(found[:3]))
+            print("\n".join(found[:3])[:20000])
             sys.exit(1)
     print("all agree")

@@ -304,9 +304,15 @@ u64 machine_callback(struct interp *in, u64 func, const u64 *args)
 
 	memcpy(regs, in->regs, sizeof(regs));
 	memcpy(in->regs + 1, args, 4 * sizeof(u64));
+	in->regs[10] -= STACK_BYTES;
+	if (in->regs[10] < STACK_BASE + STACK_BYTES)
+		machine_fail(in, "more than 8 calls in each other");
+	else
+		memset(in->stack_written + (in->regs[10] - STACK_BYTES - STACK_BASE), false,
+		       STACK_BYTES);
 	in->written = 0x41e; /* r1-r4, r10 */
 	in->pc = (u32)(func - FUNC_BASE);
-	while (step(in))
+	while (!in->failed && step(in))
 		;
 	regs[0] = in->regs[0];
 	memcpy(in->regs, regs, sizeof(regs));
@@ -323,7 +329,7 @@ static void start(struct interp *in, u32 prog, const void *ctx, u32 ctx_size)
 	in->ctx = ctx ? ctx : &nothing;
 	in->ctx_size = ctx ? ctx_size : 0;
 	in->regs[1] = CTX_BASE;
-	in->regs[10] = STACK_BASE + STACK_BYTES;
+	in->regs[10] = STACK_BASE + STACKS_BYTES;
 	in->written = 1u << 1 | 1u << 10;
 	memset(in->stack, 0xa5, sizeof(in->stack));
 	memset(in->stack_written, false, sizeof(in->stack_written));

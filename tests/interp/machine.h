@@ -10,19 +10,20 @@
 #include "bpf/uapi.h"
 #include "interp/interp.h"
 
-#define STACK_BYTES 512u
-#define STACK_BASE  0xffffc90000000000ull
-#define CTX_BASE    0xffffc91000000000ull
-#define MAP_BASE    0xffff888000000000ull /* handle of map m: MAP_BASE + m; not readable */
-#define RING_BASE   0xffffd00000000000ull
-#define RING_STEP   (1ull << 24)
-#define VALUE_BASE  0xffffe80000000000ull /* values of map m from VALUE_BASE + m * VALUE_STEP */
-#define VALUE_STEP  (1ull << 36)
-#define VALUE_GAP   4096u
-#define KEY_BASE    0xffffd80000000000ull /* keys of map m from KEY_BASE + m * KEY_STEP */
-#define KEY_STEP    (1ull << 32)
-#define FUNC_BASE   0xffffffff80000000ull /* the callback at instruction i: FUNC_BASE + i */
-#define USER_LIMIT  (1ull << 47)
+#define STACK_BYTES  512u
+#define STACKS_BYTES (8 * STACK_BYTES) /* the program's and those of callbacks, below each other */
+#define STACK_BASE   0xffffc90000000000ull
+#define CTX_BASE     0xffffc91000000000ull
+#define MAP_BASE     0xffff888000000000ull /* handle of map m: MAP_BASE + m; not readable */
+#define RING_BASE    0xffffd00000000000ull
+#define RING_STEP    (1ull << 24)
+#define VALUE_BASE   0xffffe80000000000ull /* values of map m from VALUE_BASE + m * VALUE_STEP */
+#define VALUE_STEP   (1ull << 36)
+#define VALUE_GAP    4096u
+#define KEY_BASE     0xffffd80000000000ull /* keys of map m from KEY_BASE + m * KEY_STEP */
+#define KEY_STEP     (1ull << 32)
+#define FUNC_BASE    0xffffffff80000000ull /* the callback at instruction i: FUNC_BASE + i */
+#define USER_LIMIT   (1ull << 47)
 
 struct map_state {
 	const struct umap *def;
@@ -58,8 +59,8 @@ struct interp {
 	const struct uprog *prog;
 	u64 regs[11];
 	u16 written; /* bit r: register r holds a value */
-	u8 stack[STACK_BYTES];
-	bool stack_written[STACK_BYTES];
+	u8 stack[STACKS_BYTES];
+	bool stack_written[STACKS_BYTES];
 	const u8 *ctx;
 	u32 ctx_size;
 	u32 pc;

@@ -50,15 +50,18 @@ static const u8 *ring_bytes(const struct interp *in, u64 addr, u64 n)
 	return within(in->ring.v[i].bytes, in->ring.v[i].size, (addr - RING_BASE) % RING_STEP, n);
 }
 
-static bool on_stack(u64 addr, u64 n)
+static bool on_stack(const struct interp *in, u64 addr, u64 n)
 {
-	return addr - STACK_BASE <= STACK_BYTES && n <= STACK_BASE + STACK_BYTES - addr;
+	u64 low = in->regs[10] - STACK_BYTES; /* what is below belongs to nobody yet */
+
+	return addr >= low && addr <= STACK_BASE + STACKS_BYTES &&
+	       n <= STACK_BASE + STACKS_BYTES - addr;
 }
 
 /* The program's own memory, ctx included. */
 static const u8 *own_bytes(const struct interp *in, u64 addr, u64 n)
 {
-	if (on_stack(addr, n))
+	if (on_stack(in, addr, n))
 		return in->stack + (addr - STACK_BASE);
 	if (addr >= CTX_BASE && addr - CTX_BASE < VALUE_STEP)
 		return within(in->ctx, in->ctx_size, addr - CTX_BASE, n);
@@ -78,11 +81,11 @@ const u8 *memory_read(struct interp *in, u64 addr, u64 n)
 	if (!p)
 		return machine_fail(in, "%llu bytes at 0x%llx can not be read",
 		                    (unsigned long long)n, (unsigned long long)addr);
-	for (u64 i = 0; on_stack(addr, n) && i < n; i++)
+	for (u64 i = 0; on_stack(in, addr, n) && i < n; i++)
 		if (!in->stack_written[addr - STACK_BASE + i])
 			return machine_fail(in,
 			                    "byte %lld of the stack is read before it is written",
-			                    (long long)(addr + i - STACK_BASE - STACK_BYTES));
+			                    (long long)(addr + i - STACK_BASE - STACKS_BYTES));
 	return p;
 }
 
@@ -93,7 +96,7 @@ u8 *memory_write(struct interp *in, u64 addr, u64 n)
 	if (!p || (p >= in->ctx && p < in->ctx + in->ctx_size))
 		return machine_fail(in, "%llu bytes at 0x%llx can not be written",
 		                    (unsigned long long)n, (unsigned long long)addr);
-	if (on_stack(addr, n))
+	if (on_stack(in, addr, n))
 		memset(in->stack_written + (addr - STACK_BASE), true, n);
 	return (u8 *)p;
 }
@@ -114,7 +117,7 @@ const u8 *memory_peek(struct interp *in, u64 addr, u64 n)
 
 static bool aligned(struct interp *in, u64 addr, u32 size)
 {
-	if (on_stack(addr, size) && addr % size) {
+	if (on_stack(in, addr, size) && addr % size) {
 		machine_fail(in, "misaligned access to %u bytes of the stack", size);
 		return false;
 	}

@@ -21,6 +21,8 @@
 #define ROUNDS_FEW 16u        /* fewer are followed one by one */
 #define ROUNDS_MAX (1u << 23) /* of bpf_loop(); more are cut and counted */
 
+#define LOOPS_SINCE (6u << 16 | 7u << 8) /* Linux 6.7 */
+
 /* A loop whose body waits to be compiled. */
 struct each {
 	const struct node *node;
@@ -197,8 +199,8 @@ static bool is_not_loop(void *ctx, struct node *n)
 	return !*found;
 }
 
-/* A loop in a callback is not followed to its end before Linux 6.3, unless it starts at a number known
- * before: what did without a callback stays as it was. */
+/* A loop in a callback is often not followed to its end before Linux 6.7, which sees callbacks as the
+ * loops they are: there what did without a callback stays as it was. */
 static bool has_loop(const struct node *body)
 {
 	bool found = false;
@@ -220,7 +222,7 @@ bool gen_each_takes(const struct gen *g, const struct node *n)
 		if (first != (s32)first || end < first || end - first < ROUNDS_FEW ||
 		    end - first > ROUNDS_MAX)
 			return false;
-	} else if (has_loop(n->range.body)) {
+	} else if (g->w->kernel_version < LOOPS_SINCE && has_loop(n->range.body)) {
 		return false;
 	}
 	return w->ops->features(w, FEATURE_LOOP)->loop;

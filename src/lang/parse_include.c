@@ -62,30 +62,21 @@ static void skip_declaration(struct parser *p)
 	}
 }
 
-/* All definitions from `off` to the source's end. */
-static struct c_def *header_definitions(struct parser *p, u32 off, struct c_def ***tail)
+/* Puts all definitions from `off` to the source's end before the one at *at. */
+static void insert_definitions(struct parser *p, u32 off, struct c_def **at)
 {
-	struct c_def *list = NULL;
+	struct c_def *rest = *at, **tail = at;
 	bool line_end = false;
 	u32 comment;
 
-	*tail = &list;
 	p->lex.pos = off;
 	while (lex_skip_blanks(&p->lex, &line_end, &comment) && p->lex.pos < p->lex.source->n) {
 		if (!parse_at_definition(p))
 			skip_declaration(p);
-		else if (!parse_definition(p, tail))
+		else if (!parse_definition(p, &tail))
 			break;
 	}
-	return list;
-}
-
-static void splice(struct c_def **at, struct c_def *list, struct c_def **tail)
-{
-	if (!list)
-		return;
-	*tail = *at;
-	*at = list;
+	*tail = rest;
 }
 
 static struct parser header_parser(struct script *s, struct diags *d)
@@ -110,7 +101,6 @@ bool parse_include(struct script *s, struct c_def *line, struct diags *d)
 {
 	struct parser p = header_parser(s, d);
 	struct import file = { .loc = line->loc };
-	struct c_def *list, **tail;
 	struct str name;
 	bool quoted;
 	u32 off;
@@ -131,24 +121,21 @@ bool parse_include(struct script *s, struct c_def *line, struct diags *d)
 	off = s->source->imports.v[s->source->imports.n - 1].off;
 	if (!s->source->headers)
 		s->source->headers = off;
-	list = header_definitions(&p, off, &tail);
-	splice(&line->next, list, tail);
+	insert_definitions(&p, off, &line->next);
 	return true;
 }
 
 void parse_include_first(struct script *s, struct diags *d)
 {
 	struct parser p = header_parser(s, d);
-	struct c_def *list, **tail;
 	struct buf lines = { 0 };
 
 	if (!s->headers.n_files)
 		return;
 	for (u32 i = 0; i < s->headers.n_files; i++)
 		buf_printf(&lines, "#include \"%s\"\n", s->headers.files[i]);
-	list = header_definitions(
+	insert_definitions(
 		&p, source_append(s->source, s->arena, "--include", str_of(buf_text(&lines))),
-		&tail);
-	splice(&s->c_defs, list, tail);
+		&s->c_defs);
 	buf_free(&lines);
 }

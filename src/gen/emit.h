@@ -148,6 +148,8 @@ struct mem mem_behind(struct gen *g, enum reg src);
 /* ---- gen.c ---- */
 /* Index of an internal map, added to the unit on first use. */
 u32 gen_map_of(struct gen *g, enum umap_role role);
+/* The map of stacks, for a program that puts some in. */
+u32 gen_stacks_map(struct gen *g);
 /* Emits: one more failure of this kind at this place. Uses r1 and r2 only. */
 /* Emits: dst = address of the counter of this failure. */
 void gen_error_word(struct gen *g, enum reg dst, enum uerror_kind kind, struct loc loc,

@@ -177,6 +177,20 @@ u32 gen_map_of(struct gen *g, enum umap_role role)
 	return g->u->maps.n - 1;
 }
 
+/* An interval runs with interrupts off, and of elements as large as a stack the kernel's reserve has
+ * few: a second one at the same time could fail. */
+u32 gen_stacks_map(struct gen *g)
+{
+	u32 at = gen_map_of(g, UMAP_STACKS);
+	struct umap *m = &g->u->maps.v[at];
+
+	if (g->v->kind == ATTACH_INTERVAL) {
+		m->flags = 0;
+		m->max_entries = STACKS_PREALLOC;
+	}
+	return at;
+}
+
 /* What is aggregated has a cell for each CPU, everything else one, whichever hash is declared. */
 static u32 script_map_type(const struct map_sym *sym, bool per_cpu)
 {

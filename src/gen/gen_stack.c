@@ -39,7 +39,7 @@ static void hash_frames(struct gen *g, struct mem frames, u32 limit)
 static void keep_frames(struct gen *g, struct mem key, struct mem frames, struct loc loc)
 {
 	struct code *c = &g->c;
-	u32 map = gen_map_of(g, UMAP_STACKS), have = code_label(c);
+	u32 map = gen_stacks_map(g), have = code_label(c);
 
 	code_map(c, R1, map);
 	mem_addr(g, key, R2);

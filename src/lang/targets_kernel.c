@@ -9,6 +9,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,6 +102,41 @@ static void function_missing(struct found *f, u32 part, const char *name)
 	targets_missing(t, part, best, "No matches for %s %s.", t->provider->full, name);
 }
 
+/* Where a function begins, and what comes behind it. */
+struct extent {
+	const char *name;
+	u64 start, next;
+	u32 same; /* functions of that name */
+};
+
+static bool note_extent(void *ctx, const char *name, const char *module, u64 addr)
+{
+	struct extent *e = ctx;
+
+	(void)module;
+	e->same += strcmp(name, e->name) == 0;
+	if (addr > e->start && (!e->next || addr < e->next))
+		e->next = addr;
+	return true;
+}
+
+/* The kernel takes any offset at which an instruction begins, in whatever function that is. */
+static bool is_inside(struct found *f, u32 part, const char *name)
+{
+	struct world *w = f->t->world;
+	struct extent e = { .name = name, .start = w->ops->kaddr(w, name) };
+
+	if (!e.start)
+		return true;
+	w->ops->symbols(w, STR("*"), note_extent, &e);
+	if (e.same != 1 || !e.next || f->offset < e.next - e.start)
+		return true;
+	diag_error(f->t->diags, targets_loc(f->t, part),
+	           "offset %" PRIu64 " is outside of '%s', which has at most %" PRIu64 " bytes",
+	           f->offset, name, e.next - e.start);
+	return false;
+}
+
 /* kprobe:0xffff...: any address, so only with --unsafe. */
 static void kprobe_address(struct targets *t, u32 part)
 {
@@ -145,6 +181,8 @@ void targets_kprobe(struct targets *t)
 		diag_error(t->diags, targets_loc(t, part), "a kretprobe takes no offset");
 		return;
 	}
+	if (f.offset && !is_inside(&f, part, name))
+		return;
 	if (glob_is(str_of(name)) && !f.offset && t->world->kernel_version < NAMES_OF_MODULES)
 		t->world->ops->symbols(t->world, str_of(name), note_address, &f);
 	if (!t->world->ops->functions(t->world, str_of(name), function_add, &f, &e))

@@ -196,6 +196,8 @@ static void test_errors(void **state)
 		{ "k:vfs_rea {}", "No matches for kprobe vfs_rea.", "did you mean 'vfs_read'?" },
 		{ "k:0x1000 {}", "a kprobe on an address needs --unsafe", NULL },
 		{ "kr:vfs_read+4 {}", "a kretprobe takes no offset", NULL },
+		{ "k:vfs_open+4096 {}",
+		  "offset 4096 is outside of 'vfs_open', which has at most 4096 bytes", NULL },
 		{ "f:vfs_reed {}", "No matches for fentry vfs_reed.", "did you mean 'vfs_read'?" },
 		{ "f:zram:x {}", "there are no types of the module zram", NULL },
 		{ "f:mine:vfs_open {}", "No matches for fentry vfs_open.", NULL },

@@ -15,6 +15,9 @@
 #define PT_IP 128
 #define PT_CS 136
 
+#define COMM_SIZE   16u
+#define COMM_PADDED 0x060400u /* the helper fills all of it */
+
 static const s16 arg_regs[] = { 112, 104, 96, 88, 72, 64 }; /* di si dx cx r8 r9 */
 
 static const struct {
@@ -340,13 +343,15 @@ void gen_builtin(struct gen *g, const struct node *n)
 	}
 }
 
+/* Up to Linux 6.3 the helper leaves what is behind the name as it was: it is cleared beforehand. */
 static void store_comm(struct gen *g, const struct type *t, struct mem dst, bool pad)
 {
-	/* Before, not after: up to Linux 6.3 the helper leaves what is behind the name as it was. */
+	u32 filled = g->w->kernel_version < COMM_PADDED ? 0 : COMM_SIZE;
+
 	if (pad || dst.base == MEM_STACK)
-		mem_zero(g, dst, 0, type_slot(t));
+		mem_zero(g, dst, filled, type_slot(t));
 	mem_addr(g, dst, R1);
-	code_const(&g->c, R2, 16);
+	code_const(&g->c, R2, COMM_SIZE);
 	code_call(&g->c, BPF_FUNC_get_current_comm);
 }
 

@@ -66,7 +66,7 @@ void gen_seen(struct gen *g)
 	if (!is_wanted(g))
 		return;
 	key = frame_alloc(g, KEY_SIZE);
-	mem_zero(g, key, 0, KEY_SIZE); /* kernels before 6.2 leave the end of a name as it was */
+	mem_zero(g, key, 0, KEY_SIZE); /* kernels before 6.4 leave the end of a name as it was */
 	gen_pid_tgid(g);
 	code_alu_imm(c, BPF_RSH, R0, 32);
 	mem_store(g, 4, key, R0);

@@ -34,6 +34,7 @@ static void init(struct lab *l, const struct features *features)
 	};
 
 	*l = (struct lab){ .world = world_linux_new(&options) };
+	l->world->kernel_version = 0x061200; /* 6.18, wherever the tests run */
 	l->world->n_cpus = 1;
 	l->world->unsafe = true;
 	l->world->nested_pid_ns = false;

@@ -15,7 +15,7 @@
 #define BLOB_REST  128u /* left for words ... */
 #define WORD_REST  64u  /* ... and for what can not rest in scratch */
 #define CALL_BYTES 32u  /* what a callback takes of the 512 bytes at least */
-#define CALLS_MAX  4u   /* callbacks in callbacks */
+#define CALLS_MAX  5u   /* callbacks in callbacks */
 
 static u32 stack_room(const struct gen *g)
 {

@@ -21,6 +21,9 @@
 #define ROUNDS_FEW 16u        /* fewer are followed one by one */
 #define ROUNDS_MAX (1u << 23) /* of bpf_loop(); more are cut and counted */
 
+/* Callbacks in each other; a search for a string makes two more, which the frame leaves room for. */
+#define LOOPS_NESTED 3u
+
 #define LOOPS_SINCE (6u << 16 | 7u << 8) /* Linux 6.7 */
 
 /* A loop whose body waits to be compiled. */
@@ -191,21 +194,21 @@ void gen_each(struct gen *g, const struct node *n)
 	code_if_imm(&g->c, BPF_JNE, R0, 0, g->exit_label);
 }
 
-static bool is_not_loop(void *ctx, struct node *n)
+static bool is_not_while(void *ctx, struct node *n)
 {
 	bool *found = ctx;
 
-	*found |= n->kind == NODE_FOR_RANGE || n->kind == NODE_WHILE;
+	*found |= n->kind == NODE_WHILE;
 	return !*found;
 }
 
-/* A loop in a callback is often not followed to its end before Linux 6.7, which sees callbacks as the
- * loops they are: there what did without a callback stays as it was. */
-static bool has_loop(const struct node *body)
+/* A `while` in a callback is often not followed to its end before Linux 6.7, which sees callbacks as
+ * the loops they are: there what did without a callback stays as it was. */
+static bool has_while(const struct node *body)
 {
 	bool found = false;
 
-	ast_walk((struct node *)body, is_not_loop, &found);
+	ast_walk((struct node *)body, is_not_while, &found);
 	return found;
 }
 
@@ -214,7 +217,7 @@ bool gen_each_takes(const struct gen *g, const struct node *n)
 	struct world *w = (struct world *)g->w;
 	const struct node *from = n->range.from, *to = n->range.to;
 
-	if (g->frame != R10)
+	if (g->loop_depth >= LOOPS_NESTED)
 		return false;
 	if (from->kind == NODE_INT && to->kind == NODE_INT) {
 		s64 first = (s64)from->integer.value, end = (s64)to->integer.value;
@@ -222,7 +225,7 @@ bool gen_each_takes(const struct gen *g, const struct node *n)
 		if (first != (s32)first || end < first || end - first < ROUNDS_FEW ||
 		    end - first > ROUNDS_MAX)
 			return false;
-	} else if (g->w->kernel_version < LOOPS_SINCE && has_loop(n->range.body)) {
+	} else if (g->w->kernel_version < LOOPS_SINCE && has_while(n->range.body)) {
 		return false;
 	}
 	return w->ops->features(w, FEATURE_LOOP)->loop;

@@ -33,6 +33,7 @@ struct each {
 	s32 ctx;         /* frame offset of the context */
 	struct mem done; /* set when the program is to end */
 	struct mem from; /* of numbers: the first, unless it is a constant */
+	bool *changed;   /* by index: variables that the body changes */
 	struct mark used;
 	u32 depth;
 	void (*emit)(struct gen *g, const void *what); /* of another kind of loop */
@@ -173,6 +174,7 @@ void gen_each(struct gen *g, const struct node *n)
 	bool *changed = arena_array(&g->u->arena, bool, g->v->vars.n);
 	struct each *e = each_add(g, n);
 
+	e->changed = changed;
 	e->ctx = frame_pointer(g);
 	e->done = frame_alloc(g, 8);
 	if (n->kind == NODE_FOR_RANGE && n->range.from->kind != NODE_INT)
@@ -237,6 +239,35 @@ void gen_each_count(struct gen *g, const struct node *map)
 	struct each *e = each_add(g, NULL);
 
 	call_for_each(g, map->map.sym->index, e->start);
+}
+
+static bool is_word_of_stack(const struct gen *g, u32 var)
+{
+	return g->vars[var].base == MEM_STACK && type_slot(g->v->vars.v[var]->type) == 8;
+}
+
+/*
+ * Takes from the verifier, in each round, what comparisons told it about numbers that the body
+ * changes: where $n is 5 in this round it would be 6 in the next one, and so on without end. r1 has,
+ * or gets, a number it does not know; with that one twice a number is what it was. Keeps r2 and r3.
+ */
+static void forget_numbers(struct gen *g, const struct each *e, bool range)
+{
+	bool known = range;
+
+	for (u32 i = 0; i < g->v->vars.n; i++) {
+		if (!e->changed[i] || !is_word_of_stack(g, i))
+			continue;
+		if (!known) {
+			code_map_value(&g->c, R1, gen_map_of(g, UMAP_DATA), 0);
+			code_load(&g->c, 8, R1, R1, 0);
+			known = true;
+		}
+		mem_load(g, 8, R0, g->vars[i]);
+		code_alu(&g->c, BPF_XOR, R0, R1);
+		code_alu(&g->c, BPF_XOR, R0, R1);
+		mem_store(g, 8, g->vars[i], R0);
+	}
 }
 
 /* $kv = (key, value); r2 and r3 are their addresses. */
@@ -306,6 +337,7 @@ static void callback(struct gen *g, const struct each *e)
 	g->c.loc = e->node->loc.off;
 	code_mov(&g->c, R9, range ? R2 : R4);
 	code_load(&g->c, 8, CTX, R9, e->ctx);
+	forget_numbers(g, e, range);
 	if (range)
 		store_round(g, e);
 	else

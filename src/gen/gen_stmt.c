@@ -97,6 +97,7 @@ struct loop {
 	u32 top, over, end, next;
 	u32 check; /* instruction that compares with the limit */
 	bool open; /* the verifier does not see its end */
+	u32 most;  /* more rounds there are not */
 	u32 outer_break, outer_continue;
 	struct effort outer;
 	struct mem rounds;
@@ -145,6 +146,7 @@ static struct loop loop_open(struct gen *g, const struct node *n)
 		          .end = code_label(&g->c),
 		          .next = code_label(&g->c),
 		          .open = is_open(n),
+		          .most = LOOP_MAX,
 		          .outer_break = g->break_label,
 		          .outer_continue = g->continue_label,
 		          .outer = g->repeats };
@@ -215,7 +217,7 @@ static void loop_close(struct gen *g, struct loop *l, struct loc loc)
 
 	round.insns += 3;
 	effort_add(&round, g->repeats, 1);
-	limit = round_limit(g, l, round);
+	limit = MIN(round_limit(g, l, round), l->most);
 	g->c.insns.v[l->check].imm = (s32)limit;
 	g->repeats = l->outer;
 	if (l->open)
@@ -239,12 +241,27 @@ static void while_(struct gen *g, const struct node *n)
 	loop_close(g, &l, n->loop.cond->loc);
 }
 
+/* How many rounds, LOOP_MAX when that is not known or more. */
+static u32 range_rounds(const struct node *n)
+{
+	const struct node *from = n->range.from, *to = n->range.to;
+
+	if (from->kind != NODE_INT || to->kind != NODE_INT)
+		return LOOP_MAX;
+	if ((s64)from->integer.value >= (s64)to->integer.value)
+		return 0;
+	return (u32)MIN(to->integer.value - from->integer.value, LOOP_MAX);
+}
+
 /* for ($i : a..b): b is computed once; $i is a copy, changing it does not change the loop. */
 static void for_range(struct gen *g, const struct node *n)
 {
+	u32 rounds = range_rounds(n);
 	struct mem at, to;
 	struct loop l;
 
+	if (!rounds)
+		return;
 	if (gen_each_takes(g, n)) {
 		gen_each(g, n);
 		return;
@@ -257,6 +274,7 @@ static void for_range(struct gen *g, const struct node *n)
 		gen_store(g, n->range.from, &type_s64, at, true);
 	gen_store(g, n->range.to, &type_s64, to, true);
 	l = loop_open(g, n);
+	l.most = rounds + 1; /* the last one finds the end */
 	mem_load(g, 8, R0, at);
 	mem_load(g, 8, R1, to);
 	code_if(&g->c, BPF_JSGE, R0, R1, l.end);

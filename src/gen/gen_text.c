@@ -3,8 +3,8 @@
  * Looking for a string in another, comparing bytes, joining two strings.
  *
  * The verifier follows a loop round by round, so a search costs it the product of both lengths.
- * Where that is too much the kernel calls a function of ours for each start instead (bpf_loop,
- * Linux 5.17), which is followed once.
+ * Where that is too much, and in loops, the kernel calls a function of ours for each start instead
+ * (bpf_loop, Linux 5.17), which is followed once.
  */
 #include "gen/emit.h"
 
@@ -15,30 +15,95 @@ static u32 room_of(const struct type *t)
 	return t->count ? MIN(t->count, t->size) : t->size;
 }
 
-/* ---- a short literal: a loop over the starts, the literal's bytes in a row ------------------- */
+/* ---- a short literal: its bytes in a row, at one start after the other ------------------------ */
+
+#define LITERAL_MAX 64u /* bytes: two instructions each */
+#define STARTS_FEW  64u /* tried in a loop of the program, more in calls */
+
+/* To `found` when `part` is at r1, to `ended` when it is not and the text ends there; else it goes on
+ * behind. Changes r3 only. */
+static void try_literal(struct gen *g, struct str part, u32 found, u32 ended)
+{
+	struct code *c = &g->c;
+	u32 next = code_label(c);
+
+	for (u32 i = 0; i < part.n; i++) {
+		code_load(c, 1, R3, R1, (s32)i);
+		code_if_imm(c, BPF_JNE, R3, (u8)part.p[i], next);
+	}
+	code_goto(c, found);
+	code_bind(c, next);
+	code_load(c, 1, R3, R1, 0);
+	code_if_imm(c, BPF_JEQ, R3, 0, ended);
+}
+
+struct literal {
+	struct mem text, found; /* found: a word of the frame, the start or -1 */
+	u32 starts;
+	struct str part;
+};
+
+/* The callback, for start r1. */
+static void try_start_of_literal(struct gen *g, const void *what)
+{
+	const struct literal *l = what;
+	struct code *c = &g->c;
+	u32 found = code_label(c), ended = code_label(c);
+
+	code_mov(c, R2, R1);
+	code_if_imm(c, BPF_JGE, R2, (s32)l->starts, ended);
+	mem_addr(g, l->text, R1);
+	code_alu(c, BPF_ADD, R1, R2);
+	try_literal(g, l->part, found, ended);
+	gen_go_on(g);
+	code_bind(c, found);
+	mem_store(g, 8, l->found, R2);
+	code_bind(c, ended);
+	gen_stop(g);
+}
+
+static void find_by_calls(struct gen *g, struct mem m, u32 starts, struct str part)
+{
+	struct literal *l = arena_new(&g->u->arena, struct literal);
+
+	*l = (struct literal){ m, frame_alloc(g, 8), starts, part };
+	mem_store_imm(g, 8, l->found, -1);
+	code_const(&g->c, R1, starts);
+	gen_call_loop(g, gen_callback(g, try_start_of_literal, l, R2));
+	mem_load(g, 8, R0, l->found);
+}
+
+/* In a loop, which the verifier may follow round by round: a call costs ten times what a start does. */
+static bool wants_calls(const struct gen *g)
+{
+	struct world *w = (struct world *)g->w;
+
+	return g->loop_depth && w->ops->features(w, FEATURE_LOOP)->loop;
+}
 
 /* r0 = where `part` starts in the text at `m`, or -1. */
 static void find_literal(struct gen *g, struct mem m, u32 size, struct str part)
 {
 	struct code *c = &g->c;
-	u32 top = code_label(c), next = code_label(c), no = code_label(c), done = code_label(c);
-	u32 starts = size > part.n ? size - part.n : 0, first;
+	u32 top = code_label(c), no = code_label(c), done = code_label(c), first;
+	u32 starts = size > part.n ? size - part.n : 0;
 
+	if (!part.n || !starts) {
+		code_const(c, R0, part.n ? (u64)-1 : 0);
+		return;
+	}
+	if (starts > STARTS_FEW && wants_calls(g)) {
+		find_by_calls(g, m, starts, part);
+		return;
+	}
 	mem_addr(g, m, R1);
 	code_const(c, R0, 0);
 	code_bind(c, top);
 	first = c->insns.n;
-	for (u32 i = 0; i < part.n && starts; i++) {
-		code_load(c, 1, R3, R1, (s32)i);
-		code_if_imm(c, BPF_JNE, R3, (u8)part.p[i], next);
-	}
-	code_goto(c, part.n == 0 || starts ? done : no);
-	code_bind(c, next);
-	code_load(c, 1, R3, R1, 0);
-	code_if_imm(c, BPF_JEQ, R3, 0, no);
+	try_literal(g, part, done, no);
 	code_alu_imm(c, BPF_ADD, R1, 1);
 	code_alu_imm(c, BPF_ADD, R0, 1);
-	code_if_imm(c, BPF_JLT, R0, (s32)MAX(starts, 1u), top);
+	code_if_imm(c, BPF_JLT, R0, (s32)starts, top);
 	gen_repeat(g, first, starts);
 	code_bind(c, no);
 	code_const(c, R0, (u64)-1);
@@ -138,7 +203,9 @@ void gen_text_find(struct gen *g, const struct node *text, const struct node *pa
 {
 	struct mark m = frame_mark(g);
 
-	if (part->kind == NODE_STRING && room_of(text->type) * (part->string.n + 1) <= FOLLOWED_MAX)
+	if (part->kind == NODE_STRING &&
+	    (wants_calls(g) ? part->string.n <= LITERAL_MAX
+	                    : room_of(text->type) * (part->string.n + 1) <= FOLLOWED_MAX))
 		find_literal(g, gen_place(g, text), room_of(text->type), part->string);
 	else
 		find_any(g, text, part);

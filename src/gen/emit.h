@@ -101,6 +101,7 @@ struct gen {
 	u32 break_label, continue_label;
 	s32 result; /* TEST: where on the stack its result is */
 	u32 loop_depth;
+	u32 searched;     /* branches of the searches so far, see gen_text.c */
 	u32 n_open_loops; /* of the probe, those of which the verifier does not see the end */
 	struct effort
 		repeats; /* beyond what is written down: rounds of loops in the loop being compiled */

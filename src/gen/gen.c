@@ -492,6 +492,7 @@ static void compile_once(struct gen *g)
 		g->unwind = gen_unwind_reserve(g);
 	g->found.unwind = false;
 	g->loop_depth = 0;
+	g->searched = 0;
 	g->repeats = (struct effort){ 0 };
 	g->n_open_loops = gen_open_loops(g->v->body);
 	g->frame = R10;

@@ -8,7 +8,7 @@
  */
 #include "gen/emit.h"
 
-#define FOLLOWED_MAX 16384u /* comparisons of a search that is a loop of the program */
+#define SEARCHED_MAX 6144u /* branches of searches in a program, of the 8192 it may have open */
 
 static u32 room_of(const struct type *t)
 {
@@ -18,7 +18,7 @@ static u32 room_of(const struct type *t)
 /* ---- a short literal: its bytes in a row, at one start after the other ------------------------ */
 
 #define LITERAL_MAX 64u /* bytes: two instructions each */
-#define STARTS_FEW  64u /* tried in a loop of the program, more in calls */
+#define STARTS_FEW  64u /* tried in a loop of the program, whatever else there is */
 
 /* To `found` when `part` is at r1, to `ended` when it is not and the text ends there; else it goes on
  * behind. Changes r3 only. */
@@ -73,26 +73,39 @@ static void find_by_calls(struct gen *g, struct mem m, u32 starts, struct str pa
 	mem_load(g, 8, R0, l->found);
 }
 
-/* In a loop, which the verifier may follow round by round: a call costs ten times what a start does. */
-static bool wants_calls(const struct gen *g)
+static u32 starts_of(u32 size, struct str part)
+{
+	return size > part.n ? size - part.n : 0;
+}
+
+/*
+ * Whether each start is to be a call, which costs ten times what a start does in place: in a loop,
+ * which the verifier may follow round by round, and when the program has more branches by such
+ * searches than it keeps open.
+ */
+static bool wants_calls(struct gen *g, u32 starts, struct str part)
 {
 	struct world *w = (struct world *)g->w;
 
-	return g->loop_depth && w->ops->features(w, FEATURE_LOOP)->loop;
+	if (starts <= STARTS_FEW || !w->ops->features(w, FEATURE_LOOP)->loop)
+		return false;
+	if (g->loop_depth || g->searched + starts * (part.n + 1) > SEARCHED_MAX)
+		return true;
+	g->searched += starts * (part.n + 1);
+	return false;
 }
 
 /* r0 = where `part` starts in the text at `m`, or -1. */
-static void find_literal(struct gen *g, struct mem m, u32 size, struct str part)
+static void find_literal(struct gen *g, struct mem m, u32 starts, struct str part)
 {
 	struct code *c = &g->c;
 	u32 top = code_label(c), no = code_label(c), done = code_label(c), first;
-	u32 starts = size > part.n ? size - part.n : 0;
 
 	if (!part.n || !starts) {
 		code_const(c, R0, part.n ? (u64)-1 : 0);
 		return;
 	}
-	if (starts > STARTS_FEW && wants_calls(g)) {
+	if (wants_calls(g, starts, part)) {
 		find_by_calls(g, m, starts, part);
 		return;
 	}
@@ -203,10 +216,9 @@ void gen_text_find(struct gen *g, const struct node *text, const struct node *pa
 {
 	struct mark m = frame_mark(g);
 
-	if (part->kind == NODE_STRING &&
-	    (wants_calls(g) ? part->string.n <= LITERAL_MAX
-	                    : room_of(text->type) * (part->string.n + 1) <= FOLLOWED_MAX))
-		find_literal(g, gen_place(g, text), room_of(text->type), part->string);
+	if (part->kind == NODE_STRING && part->string.n <= LITERAL_MAX)
+		find_literal(g, gen_place(g, text), starts_of(room_of(text->type), part->string),
+		             part->string);
 	else
 		find_any(g, text, part);
 	frame_release(g, m);

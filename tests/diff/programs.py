@@ -24,6 +24,19 @@ class Stop(Exception):
     """break, continue or return in a script."""
 
 
+def run_rounds(s, values, fn, before):
+    """The body `fn` of a loop, behind `before`, for each value."""
+    for value in values:
+        before(s, value)
+        try:
+            fn(s)
+        except Stop as e:
+            if e.args[0] == "break":
+                break
+            if e.args[0] == "return":
+                raise
+
+
 def signed(v):
     v &= MASK
     return v - (1 << 64) if v >> 63 else v
@@ -395,17 +408,7 @@ class Maker:
         return f"if ({c}) {{ {word}; }}", run
 
     def repeat(self, rounds, fn, before=lambda s, i: None):
-        def run(s):
-            for i in range(rounds):
-                before(s, i)
-                try:
-                    fn(s)
-                except Stop as e:
-                    if e.args[0] == "break":
-                        break
-                    if e.args[0] == "return":
-                        raise
-        return run
+        return lambda s: run_rounds(s, range(rounds), fn, before)
 
     def loop(self, depth):
         self.loops += 1

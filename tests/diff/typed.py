@@ -9,7 +9,7 @@ sign is cast. What happens in a loop over a map does not depend on the order of 
 """
 import random
 
-from diff.programs import DEPTH, INTS, State, Stop, divide, signed
+from diff.programs import DEPTH, INTS, State, Stop, divide, run_rounds, signed
 
 S64, U64, BOOL, STR, ENUM = ("s64",), ("u64",), ("bool",), ("str",), ("enum",)
 WORDS = ["", "a", "ab", "abc", "b", "memory", "cache line", "needle in hay", "x" * 70, "yz" * 160]
@@ -632,18 +632,6 @@ class Maker:
 
     # ---- loops ----------------------------------------------------------------------------------
 
-    @staticmethod
-    def rounds(s, values, fn, each):
-        for i in values:
-            each(s, i)
-            try:
-                fn(s)
-            except Stop as e:
-                if e.args[0] == "break":
-                    break
-                if e.args[0] == "return":
-                    raise
-
     def loop(self, depth):
         self.loops += 1
         self.loops_left -= 1
@@ -660,11 +648,11 @@ class Maker:
         self.loops -= 1
 
         def times(s):
-            self.rounds(s, range(rounds), fn, lambda s, i: None)
+            run_rounds(s, range(rounds), fn, lambda s, i: None)
 
         def between(s):
             a, b = bound[0][1](s) & 3, bound[1][1](s) & 7
-            self.rounds(s, range(a, b), fn, lambda s, i: s.v.__setitem__(v, i))
+            run_rounds(s, range(a, b), fn, lambda s, i: s.v.__setitem__(v, i))
         if kind == "unroll":
             return f"unroll({rounds}) {{ {text} }}", times
         if kind == "while":
@@ -703,7 +691,7 @@ class Maker:
         a, fa = self.gathered(acc, 0)
         del self.leaves[n:]
         return f"for ({v} : 0..({e} & 3)) {{ {a} }}", \
-            lambda s: self.rounds(s, range(fe(s) & 3), fa, lambda s, i: s.v.__setitem__(v, i))
+            lambda s: run_rounds(s, range(fe(s) & 3), fa, lambda s, i: s.v.__setitem__(v, i))
 
     @staticmethod
     def flip(fe):
@@ -736,7 +724,7 @@ class Maker:
             pairs = list(s.map(name).items())
             if removes:
                 s.map(name).clear()
-            self.rounds(s, pairs, fn, lambda s, p: s.v.__setitem__(kv, p))
+            run_rounds(s, pairs, fn, lambda s, p: s.v.__setitem__(kv, p))
             s.out.append(f"> {s.v[acc]} {s.v['@x']}")
         return (f'let {acc} : int64 = 0; for ({kv} : {name}) {{ {text} }} '
                 f'printf("> %lld %lld\\n", {acc}, @x);'), run

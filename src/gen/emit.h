@@ -356,6 +356,8 @@ void gen_each_count(struct gen *g, const struct node *map);
  * made by `emit` behind the program, ends by itself and uses r0-r5. */
 u32 gen_callback(struct gen *g, void (*emit)(struct gen *g, const void *what), const void *what,
                  enum reg frame);
+/* Whether the kernel has bpf_loop(), Linux 5.17. */
+bool gen_has_calls(const struct gen *g);
 /* Calls the function at that label, or at that of gen_callback(), r1 times at most (bpf_loop()). */
 void gen_call_loop(struct gen *g, u32 callback);
 /* A callback's end: the loop goes on, or ends. */

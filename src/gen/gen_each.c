@@ -24,7 +24,7 @@
 /* Callbacks in each other; a search for a string makes two more, which the frame leaves room for. */
 #define LOOPS_NESTED 3u
 
-#define LOOPS_SINCE (6u << 16 | 7u << 8) /* Linux 6.7 */
+#define LOOPS_SINCE 0x060700u /* Linux 6.7 sees callbacks as the loops they are */
 
 /* A loop whose body waits to be compiled. */
 struct each {
@@ -98,6 +98,13 @@ static void forget_changed(struct gen *g, const bool *changed)
 	for (u32 i = 0; i < g->v->vars.n; i++)
 		if (changed[i])
 			mem_forget(g, g->vars[i], type_slot(g->v->vars.v[i]->type));
+}
+
+bool gen_has_calls(const struct gen *g)
+{
+	struct world *w = (struct world *)g->w;
+
+	return w->ops->features(w, FEATURE_LOOP)->loop;
 }
 
 void gen_call_loop(struct gen *g, u32 callback)
@@ -196,7 +203,7 @@ void gen_each(struct gen *g, const struct node *n)
 	code_if_imm(&g->c, BPF_JNE, R0, 0, g->exit_label);
 }
 
-static bool is_not_while(void *ctx, struct node *n)
+static bool find_while(void *ctx, struct node *n)
 {
 	bool *found = ctx;
 
@@ -204,19 +211,18 @@ static bool is_not_while(void *ctx, struct node *n)
 	return !*found;
 }
 
-/* A `while` in a callback is often not followed to its end before Linux 6.7, which sees callbacks as
- * the loops they are: there what did without a callback stays as it was. */
+/* A `while` in a callback is often not followed to its end by older kernels: there what did without a
+ * callback stays as it was. */
 static bool has_while(const struct node *body)
 {
 	bool found = false;
 
-	ast_walk((struct node *)body, is_not_while, &found);
+	ast_walk((struct node *)body, find_while, &found);
 	return found;
 }
 
 bool gen_each_takes(const struct gen *g, const struct node *n)
 {
-	struct world *w = (struct world *)g->w;
 	const struct node *from = n->range.from, *to = n->range.to;
 
 	if (g->loop_depth >= LOOPS_NESTED)
@@ -230,7 +236,7 @@ bool gen_each_takes(const struct gen *g, const struct node *n)
 	} else if (g->w->kernel_version < LOOPS_SINCE && has_while(n->range.body)) {
 		return false;
 	}
-	return w->ops->features(w, FEATURE_LOOP)->loop;
+	return gen_has_calls(g);
 }
 
 /* The kernel counts the calls. */

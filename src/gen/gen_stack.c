@@ -86,12 +86,10 @@ static void kernel_walk(struct gen *g, const struct walk *k, struct mem frames)
 /* BEGIN and END run in no process that anyone asks about. */
 static bool by_tables(struct gen *g, const struct walk *k)
 {
-	struct world *w = (struct world *)g->w;
-
 	if (!k->user || k->t->walk != WALK_AUTO || g->v->kind == ATTACH_BEGIN ||
 	    g->v->kind == ATTACH_END)
 		return false;
-	return w->ops->features(w, FEATURE_LOOP)->loop;
+	return gen_has_calls(g);
 }
 
 static struct mem walk(struct gen *g, const struct walk *k)

@@ -79,20 +79,14 @@ static u32 starts_of(u32 size, struct str part)
 }
 
 /*
- * Whether each start is to be a call, which costs ten times what a start does in place: in a loop,
- * which the verifier may follow round by round, and when the program has more branches by such
- * searches than it keeps open.
+ * Whether each start of a search that makes so many branches is to be a call, which costs ten times
+ * what a start does in place: in a loop, which the verifier may follow round by round, and when the
+ * program has more branches by searches than it keeps open.
  */
-static bool wants_calls(struct gen *g, u32 starts, struct str part)
+static bool wants_calls(const struct gen *g, u32 branches)
 {
-	struct world *w = (struct world *)g->w;
-
-	if (starts <= STARTS_FEW || !w->ops->features(w, FEATURE_LOOP)->loop)
-		return false;
-	if (g->loop_depth || g->searched + starts * (part.n + 1) > SEARCHED_MAX)
-		return true;
-	g->searched += starts * (part.n + 1);
-	return false;
+	return branches && gen_has_calls(g) &&
+	       (g->loop_depth || g->searched + branches > SEARCHED_MAX);
 }
 
 /* r0 = where `part` starts in the text at `m`, or -1. */
@@ -100,15 +94,17 @@ static void find_literal(struct gen *g, struct mem m, u32 starts, struct str par
 {
 	struct code *c = &g->c;
 	u32 top = code_label(c), no = code_label(c), done = code_label(c), first;
+	u32 branches = starts > STARTS_FEW ? starts * (part.n + 1) : 0;
 
 	if (!part.n || !starts) {
 		code_const(c, R0, part.n ? (u64)-1 : 0);
 		return;
 	}
-	if (wants_calls(g, starts, part)) {
+	if (wants_calls(g, branches)) {
 		find_by_calls(g, m, starts, part);
 		return;
 	}
+	g->searched += branches;
 	mem_addr(g, m, R1);
 	code_const(c, R0, 0);
 	code_bind(c, top);

@@ -50,7 +50,7 @@ endif
 
 # ---- what there is ---------------------------------------------------------------------------
 
-SRC      := $(wildcard src/*.c src/*/*.c)
+SRC      := $(wildcard src/*.c src/*/*.c src/*/*/*.c)
 OBJ      := $(SRC:src/%.c=$(BUILD)/obj/%.o)
 # The tools and what they import, packed: C that scripts/pack-tools writes from them.
 TOOLS    := $(sort $(wildcard tools/*.bt))
@@ -97,13 +97,13 @@ READY := $(if $(SETUP),setup)
 # Commands and screens wait for people, and so does what explains, formats and draws: there, less
 # to read at a start counts for more than speed. What dumps all of a kernel's types does not.
 ifndef SAN
-SMALL := $(filter src/cmd/% src/ui/% src/lang/event_% src/lang/fmt.c src/lang/ast_print.c \
-         src/lang/targets_event.c src/out/flame% src/kern/offers.c src/kern/verifier.c \
-         src/bpf/dis.c src/unit/unit_dump.c,$(SRC))
-SMALL := $(filter-out src/cmd/c_% src/cmd/cmd_btf_%,$(SMALL))
+SMALL := $(filter src/cmd/% src/ui/% src/lang/parse/event_% src/lang/parse/fmt.c \
+         src/lang/parse/ast_print.c src/lang/probe/targets_event.c src/out/flame% \
+         src/kern/offers.c src/kern/verifier.c src/bpf/dis.c src/unit/unit_dump.c,$(SRC))
+SMALL := $(filter-out src/cmd/btf/cmd_btf_%,$(SMALL))
 # So does attaching, where the kernel takes the time, and finding what a script names.
 SMALL += $(filter src/kern/attach_% src/kern/kern_attach.c src/kern/features.c,$(SRC))
-SMALL += $(filter src/lang/targets_% src/run/world_linux.c,$(SRC))
+SMALL += $(filter src/lang/probe/targets_% src/world/world_linux.c,$(SRC))
 $(SMALL:src/%.c=$(BUILD)/obj/%.o): OPT += -Os
 endif
 

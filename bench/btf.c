@@ -18,7 +18,7 @@
 
 #include <bpf/btf.h>
 
-#include "read/btf_impl.h"
+#include "btf/btf_impl.h"
 
 #define RUNS 31
 

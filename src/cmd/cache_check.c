@@ -6,7 +6,7 @@
  * Commands under way at the start or the end are counted by one side only: a server that was asked
  * nothing at these moments must give the same numbers, when nothing was lost.
  */
-#include "cmd/cache_check.h"
+#include "view/cache_check.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

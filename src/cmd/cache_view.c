@@ -3,7 +3,7 @@
  * Which server a tool is about when none is named: the only one there is. And how a script hands its
  * options on to a view: as a record with their names.
  */
-#include "cmd/cache_view.h"
+#include "view/cache_view.h"
 
 #include <string.h>
 

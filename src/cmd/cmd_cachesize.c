@@ -22,13 +22,13 @@
 #include "base/file.h"
 #include "base/opt.h"
 #include "cache/sizing.h"
-#include "cmd/cache_view.h"
-#include "cmd/cachesize.h"
+#include "view/cache_view.h"
+#include "view/cachesize.h"
 #include "cmd/job.h"
 #include "cmd/say.h"
 #include "run/session.h"
 #include "run/view.h"
-#include "run/world_linux.h"
+#include "world/world_linux.h"
 
 #define TO(member) offsetof(struct cachesize_options, member)
 

@@ -10,7 +10,7 @@
 #include "cmd/job.h"
 #include "cmd/say.h"
 #include "out/json.h"
-#include "run/world_linux.h"
+#include "world/world_linux.h"
 
 struct options {
 	const char *program, *btf, *format;

@@ -16,7 +16,7 @@
 #include "cmd/tools.h"
 #include "kern/live.h"
 #include "out/json.h"
-#include "run/world_linux.h"
+#include "world/world_linux.h"
 
 #define SHOWN_SOURCES 2u /* in text without -v */
 

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "cmd/say.h"
 #include "kern/live.h"
-#include "run/world_linux.h"
+#include "world/world_linux.h"
 
 /* What loading said and took. */
 struct loaded {

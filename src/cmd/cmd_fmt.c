@@ -3,7 +3,7 @@
 #include "cmd/cmd_fmt.h"
 
 #include "cmd/say.h"
-#include "lang/fmt.h"
+#include "lang/parse/fmt.h"
 
 int fmt_print(struct job *j, bool warnings)
 {

@@ -3,7 +3,7 @@
 #ifndef CMD_CMD_INFO_H
 #define CMD_CMD_INFO_H
 
-#include "lang/world.h"
+#include "lang/parse/world.h"
 
 /* On stdout, as text or as one JSON object. Returns the exit code. */
 int info_print(struct world *w, bool json);

@@ -10,10 +10,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include "cmd/c_type.h"
+#include "ctext/c_type.h"
 #include "cmd/say.h"
-#include "lang/debug_type.h"
-#include "read/elf.h"
+#include "lang/type/debug_type.h"
+#include "elf/elf.h"
 
 struct list {
 	struct world *w;

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/opt.h"
-#include "cmd/memstat.h"
+#include "memstat/memstat.h"
 #include "cmd/say.h"
 
 struct options {

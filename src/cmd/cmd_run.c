@@ -21,9 +21,9 @@
 #include "cmd/say.h"
 #include "cmd/tool_head.h"
 #include "cmd/tools.h"
-#include "cmd/views.h"
+#include "view/views.h"
 #include "kern/live.h"
-#include "run/world_linux.h"
+#include "world/world_linux.h"
 #include "sym/debugfile.h"
 
 static int fail(const struct err *e)

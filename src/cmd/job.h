@@ -6,7 +6,7 @@
 #define CMD_JOB_H
 
 #include "base/opt.h"
-#include "lang/lang.h"
+#include "lang/parse/lang.h"
 
 enum stage {
 	STAGE_TREE,  /* parsed, settings read */

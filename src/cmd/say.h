@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "base/opt.h"
-#include "lang/source.h"
+#include "lang/parse/source.h"
 
 /* "ERROR: text", and "HINT: ..." when there is one. */
 void say_error(const struct err *e);

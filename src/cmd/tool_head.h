@@ -20,7 +20,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "lang/lang.h"
+#include "lang/parse/lang.h"
 
 struct head_section {
 	const char *title;     /* "USAGE", "FIELDS", ...; NULL: paragraphs */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The table of views. */
-#include "cmd/views.h"
+#include "view/views.h"
 
 #include <string.h>
 

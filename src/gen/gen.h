@@ -5,7 +5,7 @@
 #ifndef GEN_GEN_H
 #define GEN_GEN_H
 
-#include "lang/lang.h"
+#include "lang/parse/lang.h"
 
 /* Fills *u (made by unit_new). False after adding errors to the diagnostics. */
 bool gen_script(struct unit *u, const struct script *s, const struct config *c,

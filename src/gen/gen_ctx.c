@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "lang/standin.h"
+#include "lang/probe/standin.h"
 
 #define PT_AX 80
 #define PT_IP 128

@@ -5,7 +5,7 @@
  */
 #include "lang/builtin.h"
 
-#include "lang/stdlib.h"
+#include "lang/parse/stdlib.h"
 
 static const struct builtin builtins[] = {
 	{ "pid", BUILTIN_PID },

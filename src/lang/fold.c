@@ -4,7 +4,7 @@
  * follow: 64 bits, wrapping, C's division. Division by zero is left alone, it has its own
  * meaning at run time.
  */
-#include "lang/infer.h"
+#include "lang/infer/infer.h"
 
 struct operands {
 	u64 a, b;

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "run/shell.h"
+#include "world/shell.h"
 
 #define SYSTEM_LIMIT (1u << 20) /* bytes of output that system() passes on */
 

@@ -4,7 +4,7 @@
  * place among the script's own output and in the file of -o. The command gets normal signals
  * again, which the session blocks for itself.
  */
-#include "run/shell.h"
+#include "world/shell.h"
 
 #include <errno.h>
 #include <fcntl.h>

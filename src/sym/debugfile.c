@@ -18,7 +18,7 @@
 
 #include "base/file.h"
 #include "base/str.h"
-#include "read/elf.h"
+#include "elf/elf.h"
 
 #define DEBUG_DIR "/usr/lib/debug"
 

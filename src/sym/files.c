@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "read/elf.h"
+#include "elf/elf.h"
 #include "read/procmaps.h"
 
 #define FILES_MAX  256u

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "read/dwarf_lib.h"
+#include "elf/dwarf_lib.h"
 #include "sym/demangle.h"
 
 #define KEPT       4096u       /* addresses remembered */

@@ -20,10 +20,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "read/elf.h"
-#include "read/pclntab.h"
-#include "read/plt.h"
-#include "read/xz.h"
+#include "elf/elf.h"
+#include "elf/pclntab.h"
+#include "elf/plt.h"
+#include "elf/xz.h"
 #include "sym/debuginfod.h"
 #include "sym/symtab.h"
 

@@ -16,7 +16,7 @@
 
 #include "base/buf.h"
 #include "base/sorted.h"
-#include "read/elf.h"
+#include "elf/elf.h"
 #include "sym/demangle.h"
 
 /* A table of this many entries takes about 60 MB with its names; what is more is left out. */

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "read/elf.h"
+#include "elf/elf.h"
 
 #define VDSO_MAX (64u << 10) /* bytes: more than any kernel's */
 

@@ -5,7 +5,7 @@
 #ifndef SYM_UNWIND_TABLE_H
 #define SYM_UNWIND_TABLE_H
 
-#include "read/ehframe.h"
+#include "elf/ehframe.h"
 
 /* Where a file's code is: segments that are mapped executable. */
 struct unwind_code {

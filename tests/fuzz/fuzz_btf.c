@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "read/btf.h"
+#include "btf/btf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
 /* Absent where inputs are only replayed. */

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "read/elf.h"
-#include "read/xz.h"
+#include "elf/elf.h"
+#include "elf/xz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
 

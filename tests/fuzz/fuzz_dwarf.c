@@ -6,9 +6,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "lang/debug_type.h"
-#include "lang/uargs.h"
-#include "read/dwarf_file.h"
+#include "lang/type/debug_type.h"
+#include "lang/type/uargs.h"
+#include "elf/dwarf_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
 

@@ -2,7 +2,7 @@
 /* Any bytes as .eh_frame and as .debug_frame. */
 #include <stdlib.h>
 
-#include "read/ehframe.h"
+#include "elf/ehframe.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
 

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "read/elf.h"
-#include "read/pclntab.h"
-#include "read/plt.h"
-#include "read/usdt.h"
+#include "elf/elf.h"
+#include "elf/pclntab.h"
+#include "elf/plt.h"
+#include "elf/usdt.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
 

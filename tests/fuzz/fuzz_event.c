@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Any bytes as the text of an event: its pieces lie in the text. */
-#include "lang/event_text.h"
+#include "lang/parse/event_text.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Any bytes as an event with what trace and argdist let stand behind it. */
-#include "lang/event_spec.h"
+#include "lang/parse/event_spec.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
 

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "lang/fmt.h"
+#include "lang/parse/fmt.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
 

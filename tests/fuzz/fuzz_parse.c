@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Any bytes as a script: parse, print the tree, render the diagnostics, its --help, its manual. */
 #include "cmd/tool_head.h"
-#include "lang/lang.h"
+#include "lang/parse/lang.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
 

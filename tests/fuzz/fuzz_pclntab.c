@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "read/pclntab.h"
+#include "elf/pclntab.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
 

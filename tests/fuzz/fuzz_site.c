@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Any bytes as the code of a file: a function of any size at each of the first places. */
-#include "read/site.h"
+#include "elf/site.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
 

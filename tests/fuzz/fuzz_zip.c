@@ -2,7 +2,7 @@
 /* Any bytes as a zip archive: a member that is found lies inside. */
 #include <stdlib.h>
 
-#include "read/zip.h"
+#include "elf/zip.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
 

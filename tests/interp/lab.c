@@ -13,7 +13,7 @@
 #include "bpf/check.h"
 #include "gen/gen.h"
 #include "out/out.h"
-#include "run/world_linux.h"
+#include "world/world_linux.h"
 
 #define ALL_BUT_LOOP                                                                               \
 	.asked = FEATURES_ALL, .btf = true, .kprobe = true, .kprobe_multi = true, .fentry = true,  \

@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "interp/interp.h"
-#include "lang/lang.h"
+#include "lang/parse/lang.h"
 
 struct lab {
 	struct arena arena;

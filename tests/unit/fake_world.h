@@ -6,7 +6,7 @@
 #ifndef TESTS_FAKE_WORLD_H
 #define TESTS_FAKE_WORLD_H
 
-#include "lang/world.h"
+#include "lang/parse/world.h"
 
 struct fake_world {
 	struct world world; /* first: the compiler gets a pointer to it */

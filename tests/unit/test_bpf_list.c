@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "btf_build.h"
-#include "run/bpf_list.h"
+#include "world/bpf_list.h"
 
 static const struct bpf_insn nothing[] = {
 	{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
-#include "read/btf.h"
+#include "btf/btf.h"
 
 #define KERNEL "/sys/kernel/btf/vmlinux"
 

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "read/btf.h"
-#include "read/btf_impl.h"
+#include "btf/btf.h"
+#include "btf/btf_impl.h"
 
 #ifdef __SANITIZE_ADDRESS__
 #define COUNTS false /* the sanitizer's own are in place */

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "btf_build.h"
-#include "read/btf.h"
-#include "read/btf_impl.h"
+#include "btf/btf.h"
+#include "btf/btf_impl.h"
 
 /*
  *  1 int   2 ptr to 3   3 struct file { const char *name[4]; union { int a; float b; }; int lo:3 }

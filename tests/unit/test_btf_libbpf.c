@@ -17,8 +17,8 @@
 #include <bpf/btf.h>
 #include <cmocka.h>
 
-#include "read/btf.h"
-#include "read/btf_impl.h"
+#include "btf/btf.h"
+#include "btf/btf_impl.h"
 
 static const char *file_name(void)
 {

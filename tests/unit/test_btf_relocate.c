@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "btf_build.h"
-#include "read/btf.h"
+#include "btf/btf.h"
 
 static struct btf *must_open(struct btf_build *w, struct btf *base)
 {

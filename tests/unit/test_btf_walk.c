@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "btf_build.h"
-#include "read/btf_impl.h"
+#include "btf/btf_impl.h"
 
 #define TYPES 30000u
 

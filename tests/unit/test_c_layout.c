@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "btf_build.h"
-#include "cmd/c_layout.h"
+#include "ctext/c_layout.h"
 
 static void member(struct btf_build *w, const char *name, u32 type, u32 bit)
 {

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "btf_build.h"
-#include "cmd/cmd_btf.h"
+#include "cmd/btf/cmd_btf.h"
 
 /* Dumps what was built; the text between the fixed first and last lines. */
 static char *dump(struct btf_build *w)

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "btf_build.h"
-#include "cmd/cmd_btf.h"
+#include "cmd/btf/cmd_btf.h"
 
 static void write_kinds(struct btf_build *w)
 {

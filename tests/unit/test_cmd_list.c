@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "cmd/c_type.h"
+#include "ctext/c_type.h"
 #include "cmd/cmd_list.h"
-#include "run/world_linux.h"
+#include "world/world_linux.h"
 
 static const struct features some_features = { .asked = FEATURES_ALL, .kprobe = true };
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "bpf/dis.h"
-#include "bpf/session.h"
+#include "bpf/kprobe_session.h"
 
 /* All instructions of c as text, joined by "; ". */
 static const char *text_of(const struct code *c, struct buf *b)

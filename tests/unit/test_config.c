@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Settings: defaults, the environment, the config block, and what is wrong with them. */
-#include "lang/lang.h"
+#include "lang/parse/lang.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
-#include "lang/constants.h"
+#include "lang/infer/constants.h"
 
 static s64 value_of(const char *name)
 {

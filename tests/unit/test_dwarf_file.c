@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-#include "lang/debug_type.h"
-#include "lang/uargs.h"
-#include "read/dwarf_file.h"
+#include "lang/type/debug_type.h"
+#include "lang/type/uargs.h"
+#include "elf/dwarf_file.h"
 
 struct sample {
 	int number;

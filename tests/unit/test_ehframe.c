@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
-#include "read/ehframe.h"
+#include "elf/ehframe.h"
 
 #define VADDR 0x1000u /* of the section */
 #define TEXT  0x8000u

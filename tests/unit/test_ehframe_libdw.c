@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "read/ehframe.h"
-#include "read/elf.h"
+#include "elf/ehframe.h"
+#include "elf/elf.h"
 
 #define RBP 6
 #define RSP 7

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
-#include "read/elf.h"
+#include "elf/elf.h"
 
 #define LIBC "/lib/x86_64-linux-gnu/libc.so.6"
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "lang/event_text.h"
+#include "lang/parse/event_text.h"
 
 static struct event_text e;
 

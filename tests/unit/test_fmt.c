@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "lang/fmt.h"
+#include "lang/parse/fmt.h"
 
 /* The formatted text in *b; false after an error, whose text is in *b then. */
 static bool format(struct buf *b, const char *text)

@@ -25,7 +25,7 @@
 
 #include "base/file.h"
 #include "fake_world.h"
-#include "lang/lang.h"
+#include "lang/parse/lang.h"
 
 /* The example function and static probe of a script. */
 __attribute__((noinline, used, retain)) void infer_target(int n);

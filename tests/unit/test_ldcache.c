@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
-#include "read/ldcache.h"
+#include "elf/ldcache.h"
 
 /* Strings "name\0path\0" and entries that refer to them. */
 struct cache {

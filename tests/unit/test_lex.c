@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Tokens: kinds, values, problems, line ends. Numbers and escapes are also in tests/lang. */
-#include "lang/lex.h"
+#include "lang/parse/lex.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

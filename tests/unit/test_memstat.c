@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cmd/memstat.h"
+#include "memstat/memstat.h"
 
 static char root[] = "/tmp/memtap-memstat.XXXXXX";
 

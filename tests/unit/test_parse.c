@@ -4,7 +4,7 @@
  * "=== tree" what parsing it must give: the printed tree, then the diagnostics. Beside them,
  * properties that do not fit a file: nesting, size, copying, walking.
  */
-#include "lang/lang.h"
+#include "lang/parse/lang.h"
 
 #include <glob.h>
 #include <libgen.h>

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "read/pclntab.h"
+#include "elf/pclntab.h"
 
 #define TEXT 0x401000u
 

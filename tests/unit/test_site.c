@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "read/site.h"
+#include "elf/site.h"
 
 #define BASE  0x400000u
 #define ENTRY 0x1000u /* of the function in the file's code */

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/hash.h"
-#include "cmd/cachesize.h"
+#include "view/cachesize.h"
 
 static const char *printed(void (*print)(struct buf *b, double n), double n)
 {

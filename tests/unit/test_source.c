@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Getting a script's text, places in it, and how diagnostics look. */
-#include "lang/source.h"
+#include "lang/parse/source.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

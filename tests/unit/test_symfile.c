@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "read/elf.h"
-#include "read/plt.h"
+#include "elf/elf.h"
+#include "elf/plt.h"
 #include "sym/demangle.h"
 #include "sym/symfile.h"
 

@@ -13,7 +13,7 @@
 #include <sys/sdt.h>
 
 #include "fake_world.h"
-#include "lang/lang.h"
+#include "lang/parse/lang.h"
 
 /* Functions for uprobes: two names of one place, and one of another. */
 __attribute__((noinline, used)) void targets_fire_one(int n);

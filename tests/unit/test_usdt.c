@@ -12,7 +12,7 @@
 #include <sys/sdt.h>
 
 #include "base/file.h"
-#include "read/usdt.h"
+#include "elf/usdt.h"
 
 __extension__ unsigned short memtap_test_pair_semaphore __attribute__((unused, section(".probes")));
 __extension__ unsigned short memtap_test_none_semaphore __attribute__((unused, section(".probes")));

@@ -13,7 +13,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
-#include "run/world_linux.h"
+#include "world/world_linux.h"
 
 static const struct features some_features = { .asked = FEATURES_ALL, .uprobe_multi = true };
 

@@ -1,0 +1,846 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Call frame information to rows, in two steps: find all functions (FDEs) and sort them by
+ * address, then run each one's little program and write a row wherever the rule changes.
+ *
+ * Of the 17 registers such a program describes three are followed: the CFA, rbp and the return
+ * address. DWARF expressions are not evaluated but recognised: the linker's for PLT entries, the
+ * C library's for signal frames, and the compiler's for functions that align their stack; every
+ * other one makes a rich row. Short gaps between functions are padding and get no row.
+ *
+ * Everything is read through a cursor that can not leave its entry. Formats: DWARF 5, 6.4; Linux
+ * Standard Base 5.0, "Exception Frames"; register numbers: System V AMD64 psABI 3.6.2.
+ */
+#include "elf/ehframe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/sorted.h"
+
+#define REG_RBP 6u
+#define REG_RSP 7u
+#define REG_RA  16u
+
+#define PADDING      16u /* a shorter gap between two functions is alignment */
+#define REMEMBER_MAX 16u
+#define CIE_CACHE    64u /* a power of two */
+
+/* ---- reading ---- */
+
+struct cursor {
+	const u8 *p, *end;
+	bool bad; /* something ended too early */
+};
+
+static u64 fixed(struct cursor *c, u32 size)
+{
+	u64 v = 0;
+
+	if ((size_t)(c->end - c->p) < size) {
+		c->bad = true;
+		c->p = c->end;
+		return 0;
+	}
+	memcpy(&v, c->p, size);
+	c->p += size;
+	return v;
+}
+
+static u64 uleb(struct cursor *c)
+{
+	u64 v = 0;
+
+	for (u32 shift = 0; c->p < c->end; shift += 7) {
+		u8 byte = *c->p++;
+
+		if (shift < 64)
+			v |= (u64)(byte & 0x7f) << shift;
+		if (!(byte & 0x80))
+			return v;
+	}
+	c->bad = true;
+	return 0;
+}
+
+static s64 sleb(struct cursor *c)
+{
+	u64 v = 0;
+
+	for (u32 shift = 0; c->p < c->end; shift += 7) {
+		u8 byte = *c->p++;
+
+		if (shift < 64)
+			v |= (u64)(byte & 0x7f) << shift;
+		if (byte & 0x80)
+			continue;
+		if ((byte & 0x40) && shift + 7 < 64)
+			v |= ~0ull << (shift + 7);
+		return (s64)v;
+	}
+	c->bad = true;
+	return 0;
+}
+
+/* The next n bytes as a cursor of their own. */
+static struct cursor part(struct cursor *c, u64 n)
+{
+	struct cursor sub = { c->p, c->p, false };
+
+	if ((u64)(c->end - c->p) < n) {
+		c->bad = sub.bad = true;
+		c->p = c->end;
+		return sub;
+	}
+	sub.end = c->p + n;
+	c->p += n;
+	return sub;
+}
+
+/* ---- rules ---- */
+
+enum save {
+	SAVE_SAME,
+	SAVE_UNDEFINED,
+	SAVE_AT_CFA, /* at CFA + off */
+	SAVE_AT_RBP, /* at the place rbp points to */
+	SAVE_OTHER,
+};
+
+struct saved {
+	enum save how;
+	s64 off;
+};
+
+/* What is known at one address. */
+struct rules {
+	enum unwind_kind cfa; /* RSP, RBP, PLT, DEREF_*, or RICH */
+	u32 reg;              /* of the last def_cfa */
+	s64 off, add;
+	struct saved fp, ra;
+};
+
+static bool words(s64 bytes, s64 low, s64 high, s64 *out)
+{
+	*out = bytes / 8;
+	return bytes % 8 == 0 && *out >= low && *out <= high;
+}
+
+/* The frame pointer's part of the rule, or -1 when it has no room. */
+static s64 pack_fp(const struct rules *r)
+{
+	s64 n;
+
+	switch (r->fp.how) {
+	case SAVE_SAME:
+		return UNWIND_FP_SAME;
+	case SAVE_AT_CFA:
+		return words(r->fp.off, -(s64)UNWIND_FP_MAX, -1, &n) ? -n : -1;
+	case SAVE_AT_RBP:
+		return r->cfa == UNWIND_DEREF_RBP ? (s64)UNWIND_FP_AT_RBP : -1;
+	case SAVE_UNDEFINED:
+	case SAVE_OTHER:
+		return -1;
+	}
+	unreachable();
+}
+
+static bool pack_offset(const struct rules *r, u32 *bits)
+{
+	s64 off, add;
+
+	switch (r->cfa) {
+	case UNWIND_RSP:
+	case UNWIND_RBP:
+		if (!words(r->off, -(1 << 20), (1 << 20) - 1, &off))
+			return false;
+		*bits = (u32)off << UNWIND_OFFSET_SHIFT;
+		return true;
+	case UNWIND_PLT:
+		*bits = (u32)r->off << UNWIND_OFFSET_SHIFT;
+		return true;
+	case UNWIND_DEREF_RSP:
+	case UNWIND_DEREF_RBP:
+		if (!words(r->off, -(1 << 12), (1 << 12) - 1, &off) ||
+		    !words(r->add, 0, UNWIND_ADD_MASK, &add))
+			return false;
+		*bits = (u32)off << UNWIND_DEREF_SHIFT | (u32)add << UNWIND_OFFSET_SHIFT;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static u32 pack(const struct rules *r, bool signal)
+{
+	s64 fp = pack_fp(r);
+	u32 bits;
+
+	if (r->ra.how == SAVE_UNDEFINED)
+		return UNWIND_END;
+	if (signal)
+		return r->cfa == UNWIND_DEREF_RSP && r->off == UNWIND_SIGNAL_RSP && !r->add
+		               ? UNWIND_SIGNAL
+		               : UNWIND_RICH;
+	if (r->ra.how != SAVE_AT_CFA || r->ra.off != -8 || fp < 0 || !pack_offset(r, &bits))
+		return UNWIND_RICH;
+	return (u32)r->cfa | (u32)fp << UNWIND_FP_SHIFT | bits;
+}
+
+/* ---- expressions ---- */
+
+#define OP_DEREF       0x06
+#define OP_PLUS_UCONST 0x23
+#define OP_BREG(r)     (0x70 + (r))
+#define OP_LIT0        0x30
+
+/* "rsp + 8 + ((rip & 15) >= N) * 8": an entry pushes one word, at its byte N. */
+static bool plt_expression(const struct cursor *e, struct rules *r)
+{
+	static const u8 head[] = { OP_BREG(REG_RSP), 8, OP_BREG(REG_RA), 0, 0x3f, 0x1a };
+	static const u8 tail[] = { 0x2a, 0x33, 0x24, 0x22 };
+	u8 lit;
+
+	if ((size_t)(e->end - e->p) != sizeof(head) + 1 + sizeof(tail) ||
+	    memcmp(e->p, head, sizeof(head)) != 0 ||
+	    memcmp(e->p + sizeof(head) + 1, tail, sizeof(tail)) != 0)
+		return false;
+	lit = e->p[sizeof(head)];
+	if (lit < OP_LIT0 || lit > OP_LIT0 + 15)
+		return false;
+	r->cfa = UNWIND_PLT;
+	r->off = lit - OP_LIT0;
+	return true;
+}
+
+/* "*(rbp + n)" and "*(rsp + n) + m" */
+static bool deref_expression(struct cursor e, struct rules *r)
+{
+	u8 op = (u8)fixed(&e, 1);
+	s64 off, add = 0;
+
+	if (op != OP_BREG(REG_RSP) && op != OP_BREG(REG_RBP))
+		return false;
+	off = sleb(&e);
+	if (fixed(&e, 1) != OP_DEREF || e.bad)
+		return false;
+	if (e.p < e.end) {
+		if (fixed(&e, 1) != OP_PLUS_UCONST)
+			return false;
+		add = (s64)uleb(&e);
+	}
+	if (e.bad || e.p != e.end)
+		return false;
+	r->cfa = op == OP_BREG(REG_RSP) ? UNWIND_DEREF_RSP : UNWIND_DEREF_RBP;
+	r->off = off;
+	r->add = add;
+	return true;
+}
+
+static void cfa_expression(struct cursor e, struct rules *r)
+{
+	if (!plt_expression(&e, r) && !deref_expression(e, r))
+		r->cfa = UNWIND_RICH;
+}
+
+/* Of a saved register only "where rbp points" is known. */
+static struct saved save_expression(struct cursor e)
+{
+	static const u8 at_rbp[] = { OP_BREG(REG_RBP), 0 };
+	bool known = (size_t)(e.end - e.p) == sizeof(at_rbp) &&
+	             memcmp(e.p, at_rbp, sizeof(at_rbp)) == 0;
+
+	return (struct saved){ known ? SAVE_AT_RBP : SAVE_OTHER, 0 };
+}
+
+/* ---- entries ---- */
+
+/* What the functions of one CIE share. */
+struct cie {
+	u64 at; /* offset in the section, plus 1; 0: the slot is free */
+	bool ok;
+	bool sized; /* functions carry a length of augmentation data */
+	bool signal;
+	u8 encoding; /* of addresses: DW_EH_PE_* */
+	u64 code_align;
+	s64 data_align;
+	struct rules start;
+};
+
+struct fde {
+	u32 start, end; /* from base */
+	u32 cie;        /* offset in the section */
+	u32 code, code_end;
+};
+
+struct reader {
+	const struct ehframe_section *s;
+	u64 base;
+	struct ehframe_rows *out;
+	u32 cap;
+	struct fde *fdes;
+	u32 n_fdes, fdes_cap;
+	struct cie cies[CIE_CACHE];
+};
+
+/* One entry: its contents behind the length, at the id. False at the end of the section. */
+static bool next_entry(struct reader *rd, struct cursor *c, struct cursor *entry, bool *wide)
+{
+	u64 n;
+
+	if (c->end - c->p < 4)
+		return false;
+	n = fixed(c, 4);
+	*wide = n == 0xffffffff;
+	if (*wide)
+		n = fixed(c, 8);
+	*entry = part(c, n);
+	if (entry->bad)
+		rd->out->n_damaged++;
+	/* A length of 0 ends the section of a linked file; what the linker left behind it is
+	 * read on all the same: it joined the files one after the other. */
+	return !entry->bad && !c->bad;
+}
+
+#define PE_FORMAT   0x0f
+#define PE_PCREL    0x10
+#define PE_RELATION 0xf0 /* with the bit for "indirect" */
+
+/* A number in the format of a DW_EH_PE_ encoding. */
+static u64 formatted(struct cursor *c, u8 format)
+{
+	switch (format) {
+	case 0x0: /* absptr, udata8, sdata8 */
+	case 0x4:
+	case 0xc:
+		return fixed(c, 8);
+	case 0x1:
+		return uleb(c);
+	case 0x2:
+		return fixed(c, 2);
+	case 0x3:
+		return fixed(c, 4);
+	case 0x9:
+		return (u64)sleb(c);
+	case 0xa:
+		return (u64)(s64)(s16)fixed(c, 2);
+	case 0xb:
+		return (u64)(s64)(s32)fixed(c, 4);
+	default:
+		c->bad = true;
+		return 0;
+	}
+}
+
+/* An address in such an encoding. */
+static u64 encoded(struct reader *rd, struct cursor *c, u8 encoding)
+{
+	u64 here = rd->s->vaddr + (u64)(c->p - rd->s->p);
+	u64 v = formatted(c, encoding & PE_FORMAT);
+
+	switch (encoding & PE_RELATION) {
+	case 0:
+		return v;
+	case PE_PCREL:
+		return v + here;
+	default:
+		c->bad = true;
+		return 0;
+	}
+}
+
+/* "zPLRS": what the entries behind it carry. */
+static void augmentation(struct reader *rd, struct cursor *c, const char *text, struct cie *cie)
+{
+	struct cursor data;
+
+	if (!*text)
+		return;
+	if (*text++ != 'z') {
+		c->bad = true;
+		return;
+	}
+	cie->sized = true;
+	data = part(c, uleb(c));
+	for (; *text && !data.bad; text++) {
+		if (*text == 'R') {
+			cie->encoding = (u8)fixed(&data, 1);
+		} else if (*text == 'P') {
+			/* The personality may be indirect: only its size matters. */
+			encoded(rd, &data, (u8)fixed(&data, 1) & PE_FORMAT);
+		} else if (*text == 'L') {
+			fixed(&data, 1);
+		} else if (*text == 'S') {
+			cie->signal = true;
+		} else {
+			break;
+		}
+	}
+	c->bad |= data.bad;
+}
+
+static void run(struct reader *rd, const struct cie *cie, struct cursor c, struct rules *r,
+                const struct fde *fde);
+
+static bool read_cie(struct reader *rd, struct cursor c, bool wide, struct cie *cie)
+{
+	const char *text;
+	u32 version, ra;
+
+	fixed(&c, wide ? 8 : 4);
+	version = (u32)fixed(&c, 1);
+	if (version != 1 && version != 3 && version != 4)
+		return false;
+	text = (const char *)c.p;
+	while (c.p < c.end && *c.p)
+		c.p++;
+	fixed(&c, 1);
+	if (version == 4) {
+		u64 address_size = fixed(&c, 1), segment_size = fixed(&c, 1);
+
+		if (address_size != 8 || segment_size)
+			return false;
+	}
+	if (c.bad)
+		return false;
+	cie->code_align = uleb(&c);
+	cie->data_align = sleb(&c);
+	ra = version == 1 ? (u32)fixed(&c, 1) : (u32)uleb(&c);
+	augmentation(rd, &c, text, cie);
+	if (c.bad || ra != REG_RA)
+		return false;
+	cie->start = (struct rules){ .cfa = UNWIND_RICH };
+	run(rd, cie, c, &cie->start, NULL);
+	return true;
+}
+
+/* The CIE at an offset, from a small cache: neighbours share theirs. */
+static const struct cie *cie_at(struct reader *rd, u64 at)
+{
+	struct cie *cie = &rd->cies[(at * 0x9e3779b1u >> 16) % CIE_CACHE];
+	struct cursor c = { rd->s->p + at, rd->s->p + rd->s->n, false }, entry;
+	bool wide;
+
+	if (cie->at == at + 1)
+		return cie->ok ? cie : NULL;
+	*cie = (struct cie){ .at = at + 1 };
+	cie->ok = next_entry(rd, &c, &entry, &wide) && read_cie(rd, entry, wide, cie);
+	return cie->ok ? cie : NULL;
+}
+
+static void add_fde(struct reader *rd, struct fde fde)
+{
+	if (rd->n_fdes == rd->fdes_cap) {
+		rd->fdes_cap = rd->fdes_cap ? rd->fdes_cap * 2 : 1024;
+		rd->fdes = realloc(rd->fdes, rd->fdes_cap * sizeof(*rd->fdes));
+		if (!rd->fdes)
+			abort();
+	}
+	rd->fdes[rd->n_fdes++] = fde;
+}
+
+/* Reads the head of an FDE whose CIE is at cie_off; false when it is damaged. */
+static bool read_fde(struct reader *rd, struct cursor c, u64 cie_off)
+{
+	const struct cie *cie = cie_off < rd->s->n ? cie_at(rd, cie_off) : NULL;
+	u64 start, size;
+
+	if (!cie)
+		return false;
+	start = encoded(rd, &c, cie->encoding);
+	size = encoded(rd, &c, cie->encoding & PE_FORMAT);
+	if (cie->sized)
+		part(&c, uleb(&c));
+	if (c.bad)
+		return false;
+	/* Functions the linker dropped stay behind at address 0. */
+	if (!start || !size || start < rd->base)
+		return true;
+	start -= rd->base;
+	if (start < UINT32_MAX && size <= UINT32_MAX - start)
+		add_fde(rd, (struct fde){ (u32)start, (u32)(start + size), (u32)cie_off,
+		                          (u32)(c.p - rd->s->p), (u32)(c.end - rd->s->p) });
+	return true;
+}
+
+static void find_functions(struct reader *rd)
+{
+	const struct ehframe_section *s = rd->s;
+	struct cursor c = { s->p, s->p + s->n, false }, entry;
+	bool wide;
+
+	while (next_entry(rd, &c, &entry, &wide)) {
+		u64 at = (u64)(entry.p - s->p), id;
+
+		if (entry.p == entry.end)
+			continue;
+		id = fixed(&entry, wide ? 8 : 4);
+		if (s->debug && id == (wide ? UINT64_MAX : UINT32_MAX))
+			continue;
+		if (!s->debug && id == 0)
+			continue;
+		/* In .eh_frame the id is the distance back to the CIE. */
+		if (entry.bad || (!s->debug && id > at) ||
+		    !read_fde(rd, entry, s->debug ? id : at - id))
+			rd->out->n_damaged++;
+	}
+}
+
+/* ---- sorting ---- */
+
+#define RADIX_BITS 11
+#define RADIX      (1u << RADIX_BITS)
+
+static void sort_pass(const struct fde *from, struct fde *to, u32 n, u32 shift)
+{
+	u32 count[RADIX] = { 0 }, sum = 0;
+
+	for (u32 i = 0; i < n; i++)
+		count[from[i].start >> shift & (RADIX - 1)]++;
+	for (u32 i = 0; i < RADIX; i++) {
+		u32 c = count[i];
+
+		count[i] = sum;
+		sum += c;
+	}
+	for (u32 i = 0; i < n; i++)
+		to[count[from[i].start >> shift & (RADIX - 1)]++] = from[i];
+}
+
+static void sort_functions(struct reader *rd)
+{
+	bool sorted = true;
+	struct fde *other;
+
+	for (u32 i = 1; i < rd->n_fdes; i++)
+		sorted &= rd->fdes[i - 1].start <= rd->fdes[i].start;
+	if (sorted)
+		return;
+	other = malloc(rd->n_fdes * sizeof(*other));
+	if (!other)
+		abort();
+	for (u32 shift = 0; shift < 32; shift += RADIX_BITS) {
+		struct fde *swap = rd->fdes;
+
+		sort_pass(rd->fdes, other, rd->n_fdes, shift);
+		rd->fdes = other;
+		other = swap;
+	}
+	rd->fdes_cap = rd->n_fdes;
+	free(other);
+}
+
+/* ---- rows ---- */
+
+static void add_row(struct reader *rd, u32 pc, u32 rule)
+{
+	struct ehframe_rows *out = rd->out;
+
+	/* Overlapping functions: the later start has the word. */
+	while (out->n && out->v[out->n - 1].pc >= pc)
+		out->n--;
+	if (out->n && out->v[out->n - 1].rule == rule)
+		return;
+	if (out->n == rd->cap) {
+		rd->cap = rd->cap ? rd->cap * 2 : 4096;
+		out->v = realloc(out->v, rd->cap * sizeof(*out->v));
+		if (!out->v)
+			abort();
+	}
+	out->v[out->n++] = (struct unwind_row){ pc, rule };
+}
+
+/* ---- the programs ---- */
+
+struct machine {
+	struct reader *rd;
+	const struct cie *cie;
+	struct rules *r;
+	const struct fde *fde; /* NULL: the start that a CIE gives its functions */
+	u64 pc;
+	struct rules kept[REMEMBER_MAX];
+	u32 n_kept;
+	bool stop;
+};
+
+static void emit(struct machine *m, u64 until)
+{
+	if (!m->fde || m->pc >= until || m->pc >= m->fde->end)
+		return;
+	add_row(m->rd, (u32)m->pc, pack(m->r, m->cie->signal));
+}
+
+static void advance(struct machine *m, u64 delta)
+{
+	u64 to = m->pc + delta * m->cie->code_align;
+
+	if (to < m->pc || to > UINT32_MAX) {
+		m->stop = true;
+		return;
+	}
+	emit(m, to);
+	m->pc = to;
+}
+
+static struct saved *saved_of(struct machine *m, u64 reg)
+{
+	return reg == REG_RBP ? &m->r->fp : reg == REG_RA ? &m->r->ra : NULL;
+}
+
+static void save(struct machine *m, u64 reg, enum save how, s64 off)
+{
+	struct saved *s = saved_of(m, reg);
+
+	if (s)
+		*s = (struct saved){ how, off };
+}
+
+static s64 factored(const struct machine *m, s64 n)
+{
+	s64 v;
+
+	return __builtin_mul_overflow(n, m->cie->data_align, &v) ? INT32_MIN : v;
+}
+
+static void restore(struct machine *m, u64 reg)
+{
+	struct saved *s = saved_of(m, reg);
+
+	if (s)
+		*s = reg == REG_RBP ? m->cie->start.fp : m->cie->start.ra;
+}
+
+static void define_cfa(struct machine *m, u64 reg, s64 off)
+{
+	m->r->reg = reg == REG_RSP || reg == REG_RBP ? (u32)reg : 0;
+	m->r->cfa = reg == REG_RSP ? UNWIND_RSP : reg == REG_RBP ? UNWIND_RBP : UNWIND_RICH;
+	m->r->off = off;
+	m->r->add = 0;
+}
+
+static void remember(struct machine *m)
+{
+	if (m->n_kept == REMEMBER_MAX)
+		m->stop = true;
+	else
+		m->kept[m->n_kept++] = *m->r;
+}
+
+static void recall(struct machine *m)
+{
+	if (m->n_kept)
+		*m->r = m->kept[--m->n_kept];
+	else
+		m->stop = true;
+}
+
+/* The operations with an operand or two, DW_CFA_*; false for one that is not known. */
+static bool step_long(struct machine *m, struct cursor *c, u8 op)
+{
+	u64 reg;
+
+	switch (op) {
+	case 0x00: /* nop */
+	case 0x2d: /* GNU_window_save */
+		return true;
+	case 0x01: { /* set_loc */
+		u64 to = encoded(m->rd, c, m->cie->encoding) - m->rd->base;
+
+		if (!m->cie->code_align || to < m->pc || to > UINT32_MAX)
+			return false;
+		emit(m, to);
+		m->pc = to;
+		return true;
+	}
+	case 0x02: /* advance_loc1, 2, 4 */
+	case 0x03:
+	case 0x04:
+		advance(m, fixed(c, 1u << (op - 2)));
+		return true;
+	case 0x05: /* offset_extended */
+		reg = uleb(c);
+		save(m, reg, SAVE_AT_CFA, factored(m, (s64)uleb(c)));
+		return true;
+	case 0x06: /* restore_extended */
+		restore(m, uleb(c));
+		return true;
+	case 0x07: /* undefined */
+		save(m, uleb(c), SAVE_UNDEFINED, 0);
+		return true;
+	case 0x08: /* same_value */
+		save(m, uleb(c), SAVE_SAME, 0);
+		return true;
+	case 0x09: /* register */
+		save(m, uleb(c), SAVE_OTHER, 0);
+		uleb(c);
+		return true;
+	case 0x0a:
+		remember(m);
+		return true;
+	case 0x0b:
+		recall(m);
+		return true;
+	case 0x2e: /* GNU_args_size */
+		uleb(c);
+		return true;
+	case 0x2f: /* GNU_negative_offset_extended */
+		reg = uleb(c);
+		save(m, reg, SAVE_AT_CFA, factored(m, (s64)(0 - uleb(c))));
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The operations about the CFA and those with expressions. */
+static bool step_cfa(struct machine *m, struct cursor *c, u8 op)
+{
+	u64 reg;
+
+	switch (op) {
+	case 0x0c: /* def_cfa */
+		reg = uleb(c);
+		define_cfa(m, reg, (s64)uleb(c));
+		return true;
+	case 0x0d: /* def_cfa_register */
+		define_cfa(m, uleb(c), m->r->off);
+		return true;
+	case 0x0e: /* def_cfa_offset */
+		define_cfa(m, m->r->reg, (s64)uleb(c));
+		return true;
+	case 0x0f: /* def_cfa_expression */
+		cfa_expression(part(c, uleb(c)), m->r);
+		return true;
+	case 0x10: { /* expression */
+		struct saved *s = saved_of(m, uleb(c));
+		struct cursor e = part(c, uleb(c));
+
+		if (s)
+			*s = save_expression(e);
+		return true;
+	}
+	case 0x11: /* offset_extended_sf */
+		reg = uleb(c);
+		save(m, reg, SAVE_AT_CFA, factored(m, sleb(c)));
+		return true;
+	case 0x12: /* def_cfa_sf */
+		reg = uleb(c);
+		define_cfa(m, reg, factored(m, sleb(c)));
+		return true;
+	case 0x13: /* def_cfa_offset_sf */
+		define_cfa(m, m->r->reg, factored(m, sleb(c)));
+		return true;
+	case 0x14: /* val_offset */
+	case 0x15: /* val_offset_sf */
+		save(m, uleb(c), SAVE_OTHER, 0);
+		uleb(c);
+		return true;
+	case 0x16: /* val_expression */
+		save(m, uleb(c), SAVE_OTHER, 0);
+		part(c, uleb(c));
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void step(struct machine *m, struct cursor *c)
+{
+	u8 op = (u8)fixed(c, 1), low = op & 0x3f;
+
+	switch (op >> 6) {
+	case 1: /* advance_loc */
+		advance(m, low);
+		break;
+	case 2: /* offset */
+		save(m, low, SAVE_AT_CFA, factored(m, (s64)uleb(c)));
+		break;
+	case 3:
+		restore(m, low);
+		break;
+	default:
+		if (!step_long(m, c, op) && !step_cfa(m, c, op))
+			m->stop = true;
+		break;
+	}
+}
+
+/* Runs a program from rules r on; for a function writes its rows. */
+static void run(struct reader *rd, const struct cie *cie, struct cursor c, struct rules *r,
+                const struct fde *fde)
+{
+	struct machine m;
+
+	m.rd = rd;
+	m.cie = cie;
+	m.r = r;
+	m.fde = fde;
+	m.pc = fde ? fde->start : 0;
+	m.n_kept = 0;
+	m.stop = false;
+	while (c.p < c.end && !m.stop && !c.bad)
+		step(&m, &c);
+	if (m.stop || c.bad) {
+		/* From here on nothing is known. */
+		rd->out->n_damaged++;
+		r->cfa = UNWIND_RICH;
+		r->ra.how = SAVE_OTHER;
+	}
+	emit(&m, UINT64_MAX);
+}
+
+static void run_all(struct reader *rd)
+{
+	u32 end = 0;
+
+	for (u32 i = 0; i < rd->n_fdes; i++) {
+		const struct fde *fde = &rd->fdes[i];
+		const struct cie *cie = cie_at(rd, fde->cie);
+		struct cursor c = { rd->s->p + fde->code, rd->s->p + fde->code_end, false };
+		struct rules r;
+
+		if (!cie)
+			continue;
+		if (end && fde->start > end && fde->start - end >= PADDING)
+			add_row(rd, end, UNWIND_GAP);
+		r = cie->start;
+		run(rd, cie, c, &r, fde);
+		end = MAX(end, fde->end);
+	}
+	if (end)
+		add_row(rd, end, UNWIND_GAP);
+}
+
+void ehframe_read(const struct ehframe_section *s, u64 base, struct ehframe_rows *out)
+{
+	struct reader *rd = calloc(1, sizeof(*rd));
+
+	if (!rd)
+		abort();
+	*out = (struct ehframe_rows){ 0 };
+	rd->s = s;
+	rd->base = base;
+	rd->out = out;
+	if (s->n < UINT32_MAX)
+		find_functions(rd);
+	sort_functions(rd);
+	run_all(rd);
+	out->n_functions = rd->n_fdes;
+	for (u32 i = 0; i < out->n; i++)
+		out->n_rich += unwind_kind(out->v[i].rule) == UNWIND_RICH;
+	free(rd->fdes);
+	free(rd);
+}
+
+void ehframe_free(struct ehframe_rows *rows)
+{
+	free(rows->v);
+	*rows = (struct ehframe_rows){ 0 };
+}
+
+u32 ehframe_rule(const struct ehframe_rows *rows, u32 pc)
+{
+	u32 n = SORTED_NOT_ABOVE(rows->v, rows->n, pc, pc);
+
+	return n ? rows->v[n - 1].rule : UNWIND_GAP;
+}

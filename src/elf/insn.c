@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Decoding with Zydis.
+ *
+ * The one idea: Zydis names every operand of an instruction, the hidden ones too, with what is done
+ * to it; an instruction is harmless when all its operands are, so nothing has to be known about
+ * single instructions but for the few that do more than their operands say.
+ *
+ * The library is big and seldom needed (only for probes on dear instructions), Debian has it as a
+ * shared object only, and so it is loaded when a decoder is opened.
+ */
+#include "elf/insn.h"
+
+#include <Zydis/Zydis.h>
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STR_OF(x)   STR_OF_(x)
+#define STR_OF_(x)  #x
+#define ZYDIS_MINOR 0 /* of 4.0: the name the library goes by, and the layout of its structs */
+#define LIBRARY     "libZydis.so.4." STR_OF(ZYDIS_MINOR)
+
+_Static_assert(ZYDIS_VERSION_MAJOR(ZYDIS_VERSION) == 4 &&
+                       ZYDIS_VERSION_MINOR(ZYDIS_VERSION) == ZYDIS_MINOR,
+               "LIBRARY is not what the headers are for");
+
+struct decoder {
+	void *library;
+	ZydisDecoder z;
+	__typeof__(ZydisDecoderInit) *init;
+	__typeof__(ZydisDecoderDecodeInstruction) *decode;
+	__typeof__(ZydisDecoderDecodeOperands) *operands;
+	__typeof__(ZydisRegisterGetLargestEnclosing) *whole;
+};
+
+struct decoder *decoder_open(struct err *e)
+{
+	struct decoder *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		abort();
+	d->library = dlopen(LIBRARY, RTLD_LAZY | RTLD_LOCAL);
+	if (d->library) {
+		d->init = dlsym(d->library, "ZydisDecoderInit");
+		d->decode = dlsym(d->library, "ZydisDecoderDecodeInstruction");
+		d->operands = dlsym(d->library, "ZydisDecoderDecodeOperands");
+		d->whole = dlsym(d->library, "ZydisRegisterGetLargestEnclosing");
+	}
+	if (d->init && d->decode && d->operands && d->whole &&
+	    ZYAN_SUCCESS(d->init(&d->z, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
+		return d;
+	err_set(e, "%s can not be loaded", LIBRARY);
+	decoder_close(d);
+	return NULL;
+}
+
+void decoder_close(struct decoder *d)
+{
+	if (!d)
+		return;
+	if (d->library)
+		dlclose(d->library);
+	free(d);
+}
+
+/* ---- where control goes --------------------------------------------------------------------- */
+
+static enum insn_flow flow_of(const ZydisDecodedInstruction *z)
+{
+	bool direct = z->raw.imm[0].is_relative;
+
+	switch (z->meta.category) {
+	case ZYDIS_CATEGORY_COND_BR:
+		return direct ? INSN_BRANCH : INSN_OTHER;
+	case ZYDIS_CATEGORY_UNCOND_BR:
+		return direct ? INSN_JUMP : INSN_INDIRECT;
+	case ZYDIS_CATEGORY_CALL:
+		return direct ? INSN_CALL : INSN_OTHER;
+	case ZYDIS_CATEGORY_RET:
+	case ZYDIS_CATEGORY_SYSCALL:
+	case ZYDIS_CATEGORY_SYSRET:
+	case ZYDIS_CATEGORY_INTERRUPT:
+	case ZYDIS_CATEGORY_SYSTEM:
+		return INSN_OTHER;
+	default:
+		return INSN_NEXT;
+	}
+}
+
+static bool decode(const struct decoder *d, const u8 *p, size_t n, ZydisDecoderContext *c,
+                   ZydisDecodedInstruction *z)
+{
+	return ZYAN_SUCCESS(d->decode(&d->z, c, p, n, z));
+}
+
+bool decoder_read(const struct decoder *d, const u8 *p, size_t n, u64 vaddr, struct insn *out)
+{
+	ZydisDecodedInstruction z;
+	ZydisDecoderContext c;
+
+	if (!decode(d, p, n, &c, &z))
+		return false;
+	out->length = z.length;
+	out->flow = flow_of(&z);
+	out->target = vaddr + z.length + z.raw.imm[0].value.u;
+	return true;
+}
+
+/* ---- what it does --------------------------------------------------------------------------- */
+
+/* Kinds of which every member does what its operands say and no more, but for those below. */
+static bool is_calculation(const ZydisDecodedInstruction *z)
+{
+	switch (z->meta.category) {
+	case ZYDIS_CATEGORY_BINARY:
+		return z->mnemonic != ZYDIS_MNEMONIC_DIV && z->mnemonic != ZYDIS_MNEMONIC_IDIV;
+	case ZYDIS_CATEGORY_BITBYTE:
+	case ZYDIS_CATEGORY_CMOV:
+	case ZYDIS_CATEGORY_CONVERT:
+	case ZYDIS_CATEGORY_DATAXFER:
+	case ZYDIS_CATEGORY_LOGICAL:
+	case ZYDIS_CATEGORY_NOP:
+	case ZYDIS_CATEGORY_ROTATE:
+	case ZYDIS_CATEGORY_SHIFT:
+	case ZYDIS_CATEGORY_WIDENOP:
+		return !(z->attributes & ZYDIS_ATTRIB_IS_PRIVILEGED);
+	default:
+		return z->mnemonic == ZYDIS_MNEMONIC_LEA || z->mnemonic == ZYDIS_MNEMONIC_ENDBR64;
+	}
+}
+
+/* Registers a caller does not pass anything in, and does not get back. */
+static bool is_scratch(const struct decoder *d, ZydisRegister r)
+{
+	if (r == ZYDIS_REGISTER_RFLAGS || r == ZYDIS_REGISTER_RIP)
+		return true;
+	r = d->whole(ZYDIS_MACHINE_MODE_LONG_64, r);
+	return r == ZYDIS_REGISTER_RAX || r == ZYDIS_REGISTER_R10 || r == ZYDIS_REGISTER_R11;
+}
+
+/* Memory that is there whenever the instruction is: the file's own, the stack, the thread's. */
+static bool is_present(const ZydisDecodedOperandMem *m)
+{
+	if (m->type == ZYDIS_MEMOP_TYPE_AGEN)
+		return true;
+	if (m->index != ZYDIS_REGISTER_NONE)
+		return false;
+	if (m->segment == ZYDIS_REGISTER_FS)
+		return m->base == ZYDIS_REGISTER_NONE;
+	return m->base == ZYDIS_REGISTER_RIP || m->base == ZYDIS_REGISTER_RSP;
+}
+
+static bool operand_harmless(const struct decoder *d, const ZydisDecodedOperand *o)
+{
+	bool writes = o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
+
+	switch (o->type) {
+	case ZYDIS_OPERAND_TYPE_REGISTER:
+		return !writes || is_scratch(d, o->reg.value);
+	case ZYDIS_OPERAND_TYPE_MEMORY:
+		return !writes && is_present(&o->mem);
+	case ZYDIS_OPERAND_TYPE_IMMEDIATE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool decoder_harmless(const struct decoder *d, const u8 *p, size_t n)
+{
+	ZydisDecodedOperand o[ZYDIS_MAX_OPERAND_COUNT];
+	ZydisDecodedInstruction z;
+	ZydisDecoderContext c;
+
+	if (!decode(d, p, n, &c, &z) || !is_calculation(&z))
+		return false;
+	/* What a nop names is not touched. */
+	if (z.meta.category == ZYDIS_CATEGORY_NOP || z.meta.category == ZYDIS_CATEGORY_WIDENOP)
+		return true;
+	if (!ZYAN_SUCCESS(d->operands(&d->z, &c, &z, o, z.operand_count)))
+		return false;
+	for (u32 i = 0; i < z.operand_count; i++)
+		if (!operand_harmless(d, &o[i]))
+			return false;
+	return true;
+}
+
+/* ---- what the kernel does itself ------------------------------------------------------------ */
+
+bool insn_is_cheap(const u8 *p, size_t n, bool nop5)
+{
+	static const u8 long_nop[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+
+	if (n >= 1 && ((p[0] >= 0x50 && p[0] <= 0x57) || p[0] == 0x90))
+		return true; /* push, nop */
+	if (n >= 2 && p[0] == 0x41 && p[1] >= 0x50 && p[1] <= 0x57)
+		return true; /* push of r8 to r15 */
+	if (n >= 2 && (p[0] == 0xeb || (p[0] >= 0x70 && p[0] <= 0x7f)))
+		return true; /* jumps near by */
+	if (n >= 5 && (p[0] == 0xe8 || p[0] == 0xe9))
+		return true;
+	if (n >= 6 && p[0] == 0x0f && p[1] >= 0x80 && p[1] <= 0x8f)
+		return true;
+	return nop5 && n >= sizeof(long_nop) && memcmp(p, long_nop, sizeof(long_nop)) == 0;
+}

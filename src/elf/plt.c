@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Procedure linkage tables. The one idea: a stub is known by what it does. Linkers lay the tables
+ * out in several ways (lazy or not, with endbr64 or bnd, 8 or 16 bytes), but every stub jumps
+ * through a word, and the relocation of that word names the function. So each slot is searched
+ * for "jmp *disp(%rip)", whatever stands before it.
+ *
+ * Section headers are needed; a file without them keeps its stubs nameless.
+ */
+#include "elf/plt.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "elf/elf.h"
+
+#define JUMP_BYTES 6u /* ff 25 and four bytes of distance */
+
+struct target {
+	u64 word; /* address of the word jumped through */
+	u32 symbol;
+};
+
+struct targets {
+	struct arena arena;
+	VEC(struct target) list;
+};
+
+struct names {
+	const u8 *symbols, *strings;
+	size_t symbols_n, strings_n;
+};
+
+static void read_relocations(struct elf *f, const char *section, struct targets *t)
+{
+	const u8 *p;
+	size_t n;
+	u64 vaddr;
+
+	if (!elf_section(f, section, &p, &n, &vaddr))
+		return;
+	for (size_t i = 0; i + sizeof(Elf64_Rela) <= n; i += sizeof(Elf64_Rela)) {
+		Elf64_Rela r;
+		u64 type;
+
+		memcpy(&r, p + i, sizeof(r));
+		type = ELF64_R_TYPE(r.r_info);
+		if (type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT)
+			vec_add(&t->arena, &t->list,
+			        ((struct target){ r.r_offset, (u32)(r.r_info >> 32) }));
+	}
+}
+
+static int by_word(const void *a, const void *b)
+{
+	const struct target *x = a, *y = b;
+
+	return x->word < y->word ? -1 : x->word > y->word;
+}
+
+static const char *symbol_name(const struct names *n, u32 symbol, size_t *length)
+{
+	const char *name;
+	Elf64_Sym s;
+
+	if (symbol >= n->symbols_n / sizeof(s))
+		return NULL;
+	memcpy(&s, n->symbols + (size_t)symbol * sizeof(s), sizeof(s));
+	if (s.st_name >= n->strings_n)
+		return NULL;
+	name = (const char *)n->strings + s.st_name;
+	*length = strnlen(name, n->strings_n - s.st_name);
+	return *length && *length < n->strings_n - s.st_name ? name : NULL;
+}
+
+/* Address of the word that the slot jumps through, 0 when it does no such thing. */
+static u64 jump_word(const u8 *slot, u32 size, u64 vaddr)
+{
+	for (u32 i = 0; i + JUMP_BYTES <= size; i++) {
+		s32 distance;
+
+		if (slot[i] != 0xff || slot[i + 1] != 0x25)
+			continue;
+		memcpy(&distance, slot + i + 2, sizeof(distance));
+		return vaddr + i + JUMP_BYTES + (u64)(s64)distance;
+	}
+	return 0;
+}
+
+/* Slots that begin with endbr64 are 16 bytes wide in every table. */
+static u32 slot_size(const u8 *p, size_t n, u32 size)
+{
+	return n >= 4 && memcmp(p, "\xf3\x0f\x1e\xfa", 4) == 0 ? 16 : size;
+}
+
+static bool each_slot(struct elf *f, const char *section, u32 size, const struct targets *t,
+                      const struct names *names,
+                      bool (*cb)(void *ctx, u64 vaddr, u64 size, const char *name, size_t length),
+                      void *ctx)
+{
+	const u8 *p;
+	size_t n, length;
+	u64 vaddr;
+
+	if (!elf_section(f, section, &p, &n, &vaddr))
+		return true;
+	size = slot_size(p, n, size);
+	for (size_t i = 0; i + size <= n; i += size) {
+		struct target key = { .word = jump_word(p + i, size, vaddr + i) };
+		const struct target *found = bsearch(&key, t->list.v, t->list.n, sizeof(key),
+		                                     by_word);
+		const char *name = found ? symbol_name(names, found->symbol, &length) : NULL;
+
+		if (name && !cb(ctx, vaddr + i, size, name, length))
+			return false;
+	}
+	return true;
+}
+
+void plt_each(struct elf *f,
+              bool (*cb)(void *ctx, u64 vaddr, u64 size, const char *name, size_t length),
+              void *ctx)
+{
+	struct targets t = { 0 };
+	struct names n;
+	u64 vaddr;
+
+	if (!elf_section(f, ".dynsym", &n.symbols, &n.symbols_n, &vaddr) ||
+	    !elf_section(f, ".dynstr", &n.strings, &n.strings_n, &vaddr))
+		return;
+	read_relocations(f, ".rela.plt", &t);
+	read_relocations(f, ".rela.dyn", &t);
+	if (t.list.n) {
+		qsort(t.list.v, t.list.n, sizeof(*t.list.v), by_word);
+		if (each_slot(f, ".plt", 16, &t, &n, cb, ctx) &&
+		    each_slot(f, ".plt.sec", 16, &t, &n, cb, ctx))
+			each_slot(f, ".plt.got", 8, &t, &n, cb, ctx);
+	}
+	arena_free(&t.arena);
+}

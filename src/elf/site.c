@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A cheaper place for a probe on a function.
+ *
+ * A breakpoint on an instruction that the kernel can carry out itself costs about a tenth of one
+ * on an instruction that has to be single-stepped (read/insn.h). free() of glibc starts
+ *
+ *      test %rdi,%rdi      dear
+ *      je   ...            cheap: every call comes by, and nothing has changed yet
+ *      push %rbp           cheap too, but free(NULL) does not come by
+ *
+ * so its probe goes on the je. The one idea: walk from the entry over harmless instructions to the
+ * first cheap one, then make sure that this stretch is entered at its top only. A probe there is
+ * hit as often as one on the entry, with the same arguments, stack pointer and return address.
+ *
+ * Who could enter it further down?
+ *   - the function itself: decoded from end to end; an indirect jump in it (the table of a
+ *     switch) may go anywhere, so then the probe stays;
+ *   - other code: all bytes of the file's code that could be a jump, a call or a lea with a distance
+ *     of four bytes are taken for one. Short jumps reach 128 bytes; what is that near is decoded.
+ *     Either may see a jump where there is none, seldom, and then the probe only costs more;
+ *   - a symbol: a function that starts there.
+ */
+#include "elf/site.h"
+
+#include <emmintrin.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BODY_MAX    (64u << 10) /* bytes of a function that are looked through */
+#define STRETCH_MAX 128u        /* bytes from an entry to its site: 8 instructions of 15 */
+/* Bytes on either side of an entry that are decoded for short jumps: 130 that one reaches, and for
+ * chains to meet before, or for the site's own distance. */
+#define AROUND 272u
+
+static const char why_entered[] = "code elsewhere may jump into its start";
+
+static void stay(struct site *s, const char *why)
+{
+	s->moved = 0;
+	s->n_steps = 0;
+	s->why = why;
+}
+
+bool site_is_cheap(const struct site *s, const struct site_code *c, bool nop5)
+{
+	u64 at = s->entry - c->vaddr;
+
+	return at < c->n && insn_is_cheap(c->p + at, c->n - at, nop5);
+}
+
+/* ---- the function itself -------------------------------------------------------------------- */
+
+/* Walks to the first cheap instruction and notes the steps. */
+static bool walk(struct site *s, const u8 *p, size_t n, const struct decoder *d, bool nop5)
+{
+	size_t at = 0;
+
+	while (at < n && !insn_is_cheap(p + at, n - at, nop5)) {
+		struct insn i;
+
+		if (s->n_steps == SITE_STEPS || !decoder_read(d, p + at, n - at, 0, &i) ||
+		    i.flow != INSN_NEXT || !decoder_harmless(d, p + at, n - at))
+			return false;
+		at += i.length;
+		s->steps[s->n_steps++] = (u8)at;
+	}
+	s->moved = (u32)at;
+	return at < n;
+}
+
+/* True when the address is in the stretch, the entry aside. */
+static bool is_step(const struct site *s, u64 addr)
+{
+	u64 off = addr - s->entry;
+
+	for (u32 i = 0; i < s->n_steps; i++)
+		if (s->steps[i] == off)
+			return true;
+	return false;
+}
+
+static const char *look_through(const struct site *s, const u8 *p, size_t n,
+                                const struct decoder *d)
+{
+	for (size_t at = 0; at < n;) {
+		struct insn i;
+
+		if (!decoder_read(d, p + at, n - at, s->entry + at, &i))
+			return "not all of it can be decoded";
+		if (i.flow == INSN_INDIRECT)
+			return "it has an indirect jump";
+		if ((i.flow == INSN_JUMP || i.flow == INSN_BRANCH || i.flow == INSN_CALL) &&
+		    is_step(s, i.target))
+			return "it jumps back into its start";
+		at += i.length;
+	}
+	return NULL;
+}
+
+void site_propose(struct site *s, const struct site_code *c, const struct decoder *d, bool nop5)
+{
+	u64 at = s->entry - c->vaddr;
+	const char *why;
+
+	stay(s, NULL);
+	if (at >= c->n || s->size > c->n - at) {
+		stay(s, "its code is not all in the file");
+	} else if (!s->size) {
+		stay(s, "its size is not known");
+	} else if (s->size > BODY_MAX) {
+		stay(s, "it is too long to be looked through");
+	} else if (!walk(s, c->p + at, s->size, d, nop5)) {
+		stay(s, "no cheaper instruction comes before something changes");
+	} else {
+		why = look_through(s, c->p + at, s->size, d);
+		if (why)
+			stay(s, why);
+	}
+}
+
+/* ---- what leads into it --------------------------------------------------------------------- */
+
+static int by_entry(const void *a, const void *b)
+{
+	u64 x = ((const struct site *)a)->entry, y = ((const struct site *)b)->entry;
+
+	return (x > y) - (x < y);
+}
+
+void sites_sort(struct site *v, u32 n)
+{
+	if (n)
+		qsort(v, n, sizeof(*v), by_entry);
+}
+
+/* The first site whose entry is at `addr` or behind. */
+static u32 first_from(const struct site *v, u32 n, u64 addr)
+{
+	u32 low = 0, high = n;
+
+	while (low < high) {
+		u32 mid = low + (high - low) / 2;
+
+		if (v[mid].entry < addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* `by`: the address of what leads there; what is in the function itself is known better. */
+static void strike_by(struct site *v, u32 n, u64 addr, u64 by, const char *why)
+{
+	for (u32 i = first_from(v, n, addr - MIN(addr, STRETCH_MAX)); i < n && v[i].entry < addr;
+	     i++)
+		if (is_step(&v[i], addr) && by - v[i].entry >= v[i].size)
+			stay(&v[i], why);
+}
+
+void sites_strike(struct site *v, u32 n, u64 addr, const char *why)
+{
+	strike_by(v, n, addr, UINT64_MAX, why);
+}
+
+/*
+ * Marks in `seen` where instructions may start in [from, to): decoded from each of the first `tries`
+ * bytes on. Of 15 bytes in a row one starts an instruction, and chains that start wrong soon fall in
+ * with the right one. What can not be decoded is passed over by a byte.
+ */
+static void mark_starts(const struct site_code *c, const struct decoder *d, u64 from, u64 to,
+                        u32 tries, bool *seen)
+{
+	for (u32 k = 0; k < tries; k++) {
+		for (u64 at = from + k; at < to && !seen[at - from];) {
+			struct insn i;
+			u64 off = at - c->vaddr;
+
+			seen[at - from] = true;
+			at += decoder_read(d, c->p + off, c->n - off, at, &i) ? i.length : 1;
+		}
+	}
+}
+
+/* Short jumps into the site from instructions in [from, to), which start nobody knows where (tries
+ * 15) or at `from` (tries 1). */
+static void strike_short(struct site *s, const struct site_code *c, const struct decoder *d,
+                         u64 from, u64 to, u32 tries)
+{
+	bool seen[AROUND] = { false };
+
+	from = MAX(from, c->vaddr);
+	to = MIN(to, c->vaddr + c->n);
+	if (from >= to || to - from > AROUND)
+		return;
+	mark_starts(c, d, from, to, tries, seen);
+	for (u64 at = from; at < to && s->n_steps; at++) {
+		u64 off = at - c->vaddr;
+		struct insn i;
+
+		if (seen[at - from] && decoder_read(d, c->p + off, c->n - off, at, &i) &&
+		    (i.flow == INSN_JUMP || i.flow == INSN_BRANCH) && is_step(s, i.target))
+			stay(s, why_entered);
+	}
+}
+
+static void strike_around(struct site *s, const struct site_code *c, const struct decoder *d)
+{
+	u64 end = s->entry + s->size;
+
+	strike_short(s, c, d, s->entry - MIN(s->entry, AROUND), s->entry, 15);
+	if (s->size < AROUND)
+		strike_short(s, c, d, end, s->entry + AROUND, 1);
+}
+
+/* All steps of all sites as bits, and the range they lie in. */
+struct steps {
+	u64 low;
+	u32 span;
+	u8 *bits;
+};
+
+static bool steps_make(struct steps *t, const struct site *v, u32 n)
+{
+	u64 low = UINT64_MAX, high = 0;
+
+	for (u32 i = 0; i < n; i++) {
+		if (!v[i].n_steps)
+			continue;
+		low = MIN(low, v[i].entry);
+		high = MAX(high, v[i].entry + STRETCH_MAX);
+	}
+	if (low >= high || high - low >= INT32_MAX)
+		return false;
+	t->low = low;
+	t->span = (u32)(high - low);
+	t->bits = calloc(t->span / 8 + 1, 1);
+	if (!t->bits)
+		abort();
+	for (u32 i = 0; i < n; i++) {
+		for (u32 k = 0; k < v[i].n_steps && v[i].entry - low < t->span; k++) {
+			u64 bit = v[i].entry - low + v[i].steps[k];
+
+			t->bits[bit / 8] |= (u8)(1u << bit % 8);
+		}
+	}
+	return true;
+}
+
+/* True when the bytes before p are the head of a jump, a call or a lea with four bytes of distance. */
+static bool is_head(const u8 *p, size_t before)
+{
+	if (before >= 1 && (p[-1] == 0xe8 || p[-1] == 0xe9))
+		return true;
+	if (before < 2)
+		return false;
+	return (p[-2] == 0x0f && (p[-1] & 0xf0) == 0x80) || (p[-2] == 0x8d && (p[-1] & 0xc7) == 5);
+}
+
+/* The four bytes at p + at as a distance from behind them. */
+static void strike_near(struct site *v, u32 n, const struct steps *t, const struct site_code *c,
+                        size_t at)
+{
+	u64 target = c->vaddr + at + 4, off;
+	s32 distance;
+
+	if (!is_head(c->p + at, at))
+		return;
+	memcpy(&distance, c->p + at, sizeof(distance));
+	target += (u64)(s64)distance;
+	off = target - t->low;
+	if (off < t->span && t->bits[off / 8] >> off % 8 & 1)
+		strike_by(v, n, target, c->vaddr + at, why_entered);
+}
+
+/* Bit i of the answer: the 4 bytes at p + i, p + i + 4, ... one of them leads into the range. */
+static bool leads_in(const u8 *p, u32 behind, const struct steps *t)
+{
+	const __m128i sign = _mm_set1_epi32(INT32_MIN);
+	const __m128i limit = _mm_xor_si128(_mm_set1_epi32((s32)t->span), sign);
+	__m128i from = _mm_add_epi32(_mm_set1_epi32((s32)(behind - (u32)t->low)),
+	                             _mm_setr_epi32(0, 4, 8, 12));
+	__m128i found = _mm_setzero_si128();
+
+	for (u32 k = 0; k < 4; k++) {
+		__m128i d = _mm_loadu_si128((const __m128i *)(const void *)(p + k));
+		__m128i off = _mm_add_epi32(d, from);
+
+		off = _mm_xor_si128(off, sign); /* there is no unsigned compare */
+		found = _mm_or_si128(found, _mm_cmplt_epi32(off, limit));
+		from = _mm_add_epi32(from, _mm_set1_epi32(1));
+	}
+	return _mm_movemask_epi8(found) != 0;
+}
+
+void sites_strike_code(struct site *v, u32 n, const struct site_code *c, const struct decoder *d)
+{
+	struct steps t;
+	size_t at = 0;
+
+	for (u32 i = 0; i < n; i++)
+		if (v[i].n_steps)
+			strike_around(&v[i], c, d);
+	if (!steps_make(&t, v, n))
+		return;
+	for (; at + 19 <= c->n; at += 16) {
+		if (!leads_in(c->p + at, (u32)(c->vaddr + at + 4), &t))
+			continue;
+		for (u32 k = 0; k < 16; k++)
+			strike_near(v, n, &t, c, at + k);
+	}
+	for (; at + 4 <= c->n; at++)
+		strike_near(v, n, &t, c, at);
+	free(t.bits);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Calls: what holds for all functions. Each function's own rule is a row of the table.
+ */
+#include "lang/infer/infer.h"
+
+#include <inttypes.h>
+
+typedef const struct type *(*infer_rule)(struct infer *in, struct node *n);
+
+static const infer_rule rules[] = {
+	[FUNC_PRINTF] = infer_call_format,
+	[FUNC_CAT] = infer_call_format,
+	[FUNC_SYSTEM] = infer_call_format,
+	[FUNC_ERRORF] = infer_call_format,
+	[FUNC_WARNF] = infer_call_format,
+	[FUNC_HEADING] = infer_call_format,
+	[FUNC_PRINT] = infer_call_print,
+	[FUNC_CLEAR] = infer_call_clear,
+	[FUNC_ZERO] = infer_call_clear,
+	[FUNC_DELETE] = infer_call_delete,
+	[FUNC_HAS_KEY] = infer_call_has_key,
+	[FUNC_LEN] = infer_call_len,
+	[FUNC_EXIT] = infer_call_exit,
+	[FUNC_TIME] = infer_call_time,
+	[FUNC_JOIN] = infer_call_join,
+	[FUNC_STR] = infer_call_str,
+	[FUNC_BUF] = infer_call_buf,
+	[FUNC_IOVEC] = infer_call_iovec,
+	[FUNC_HASH] = infer_call_hash,
+	[FUNC_STRLEN] = infer_call_strlen,
+	[FUNC_STRNCMP] = infer_call_strncmp,
+	[FUNC_STRCONTAINS] = infer_call_strcontains,
+	[FUNC_STRFTIME] = infer_call_strftime,
+	[FUNC_STRERROR] = infer_call_strerror,
+	[FUNC_ERRNO_NAME] = infer_call_errno_name,
+	[FUNC_FLAG_NAMES] = infer_call_flag_names,
+	[FUNC_LOADAVG] = infer_call_loadavg,
+	[FUNC_NTOP] = infer_call_ntop,
+	[FUNC_MACADDR] = infer_call_macaddr,
+	[FUNC_BSWAP] = infer_call_bswap,
+	[FUNC_KPTR] = infer_call_kptr,
+	[FUNC_UPTR] = infer_call_uptr,
+	[FUNC_KSYM] = infer_call_ksym,
+	[FUNC_USYM] = infer_call_usym,
+	[FUNC_KADDR] = infer_call_kaddr,
+	[FUNC_UADDR] = infer_call_uaddr,
+	[FUNC_UADDR_FROM] = infer_call_uaddr_from,
+	[FUNC_REG] = infer_call_reg,
+	[FUNC_CGROUPID] = infer_call_cgroupid,
+	[FUNC_CGROUP_PATH] = infer_call_cgroup_path,
+	[FUNC_USTACK] = infer_call_stack,
+	[FUNC_KSTACK] = infer_call_stack,
+	[FUNC_STACK] = infer_call_stack,
+	[FUNC_NSECS] = infer_call_nsecs,
+	[FUNC_SIGNAL] = infer_call_signal,
+	[FUNC_SIGNAL_THREAD] = infer_call_signal,
+	[FUNC_OVERRIDE] = infer_call_override,
+	[FUNC_WRITE_USER] = infer_call_write_user,
+	[FUNC_DEBUGF] = infer_call_debugf,
+	[FUNC_STRSTR] = infer_call_strstr,
+	[FUNC_STRCAP] = infer_call_strcap,
+	[FUNC_MEMCMP] = infer_call_memcmp,
+	[FUNC_STR_CONCAT] = infer_call_str_concat,
+	[FUNC_PTON] = infer_call_pton,
+	[FUNC_SIGNAL_NAME] = infer_call_signal_name,
+	[FUNC_SYSCALL_NAME] = infer_call_signal_name,
+	[FUNC_GETOPT] = infer_call_getopt,
+	[FUNC_FAIL] = infer_call_fail,
+	[FUNC_IS_STR] = infer_call_is_kind,
+	[FUNC_IS_PTR] = infer_call_is_kind,
+	[FUNC_IS_ARRAY] = infer_call_is_kind,
+	[FUNC_IS_INTEGER] = infer_call_is_kind,
+	[FUNC_IS_UNSIGNED_INTEGER] = infer_call_is_kind,
+	[FUNC_IS_LITERAL] = infer_call_is_literal,
+	[FUNC_IS_SCALAR] = infer_call_is_scalar,
+	[FUNC_HAS_PROBE] = infer_call_has_probe,
+	[FUNC_KFUNC_EXIST] = infer_call_kfunc,
+	[FUNC_KFUNC_ALLOWED] = infer_call_kfunc,
+	[FUNC_UNWATCH] = infer_call_unwatch,
+	[FUNC_FOLLOW] = infer_call_follow,
+};
+
+struct node *infer_arg(const struct node *call, u32 i)
+{
+	struct node *n = call->call.args;
+
+	while (n && i--)
+		n = n->next;
+	return n;
+}
+
+const char *infer_literal(struct infer *in, struct node *call, u32 i)
+{
+	struct node *n = infer_arg(call, i);
+
+	if (n->kind != NODE_STRING)
+		infer_expr(in, n); /* a positional parameter becomes a string here */
+	if (n->kind == NODE_STRING) {
+		infer_expr(in, n);
+		return infer_text(in, n->string);
+	}
+	if (n->type)
+		infer_error(in, n->loc, "%s() needs a string literal here, not '%s'",
+		            call->call.f->name, type_name(in->arena, n->type));
+	return NULL;
+}
+
+bool infer_literal_int(struct infer *in, struct node *call, u32 i, s64 *value)
+{
+	struct node *n = infer_arg(call, i);
+
+	if (!infer_integer_arg(in, n, call->call.f->name))
+		return false;
+	if (n->kind != NODE_INT) {
+		infer_error(in, n->loc, "%s() needs a constant here", call->call.f->name);
+		return false;
+	}
+	*value = (s64)n->integer.value;
+	return true;
+}
+
+static const struct type *unknown_function(struct infer *in, struct node *n)
+{
+	struct loc loc = { n->loc.off, n->call.name.n };
+	struct near near;
+
+	if (func_absent(n->call.name))
+		return infer_error(in, loc, "memtap has no %.*s()", STR_ARG(n->call.name));
+	if (builtin_find(n->call.name)) {
+		infer_error(in, n->loc, "%.*s() takes no such argument", STR_ARG(n->call.name));
+		return NULL;
+	}
+	near_init(&near, infer_text(in, n->call.name));
+	func_offer(&near);
+	infer_error(in, loc, "Unknown function: '%.*s'", STR_ARG(n->call.name));
+	infer_hint_near(in, &near);
+	for (struct node *a = n->call.args; a; a = a->next)
+		infer_expr(in, a);
+	return NULL;
+}
+
+/* pid(init), pid(curr_ns) */
+static bool is_namespace(const struct builtin *b, const struct node *arg)
+{
+	return (b->id == BUILTIN_PID || b->id == BUILTIN_TID) && arg->kind == NODE_IDENT &&
+	       (str_is(arg->string, "init") || str_is(arg->string, "curr_ns"));
+}
+
+/* pid() is pid. */
+static bool call_to_builtin(struct node *n)
+{
+	const struct builtin *b = builtin_find(n->call.name);
+	const struct node *arg = n->call.args;
+	struct str name = n->call.name;
+
+	if (!b || n->call.n_args > 1 || (arg && !is_namespace(b, arg)))
+		return false;
+	n->kind = NODE_BUILTIN;
+	n->builtin.name = name;
+	n->builtin.b = b;
+	n->builtin.n = arg && str_is(arg->string, "init");
+	if (b->id == BUILTIN_ARG)
+		for (u32 i = 3; i < name.n; i++)
+			n->builtin.n = n->builtin.n * 10 + (u32)(name.p[i] - '0');
+	return true;
+}
+
+static const struct type *wrong_count(struct infer *in, const struct node *n)
+{
+	const struct func *f = n->call.f;
+
+	if (f->min_args == f->max_args)
+		return infer_error(in, n->loc, "%s() requires %u argument%s (%u provided)", f->name,
+		                   f->min_args, f->min_args == 1 ? "" : "s", n->call.n_args);
+	if (n->call.n_args < f->min_args)
+		return infer_error(in, n->loc, "%s() requires at least %u argument%s (%u provided)",
+		                   f->name, f->min_args, f->min_args == 1 ? "" : "s",
+		                   n->call.n_args);
+	return infer_error(in, n->loc, "%s() takes up to %u argument%s (%u provided)", f->name,
+	                   f->max_args, f->max_args == 1 ? "" : "s", n->call.n_args);
+}
+
+const struct type *infer_call(struct infer *in, struct node *n)
+{
+	const struct func *f = n->call.f;
+
+	if (infer_cmacro_take(in, n))
+		return infer_cmacro_value(in, n);
+	if (!f && call_to_builtin(n))
+		return infer_builtin(in, n);
+	if (!f)
+		return unknown_function(in, n);
+	if (n->call.n_args < f->min_args || n->call.n_args > f->max_args)
+		return wrong_count(in, n);
+	if (f->unsafe && !in->world->unsafe) {
+		infer_error(in, n->loc, "%s() is an unsafe function being used in safe mode",
+		            f->name);
+		infer_hint(in, "run memtap with --unsafe to allow it");
+		return NULL;
+	}
+	if (f->agg)
+		return infer_error(in, n->loc, "%s() can only be assigned to a map: @x = %s(...)",
+		                   f->name, f->name);
+	return rules[f->id](in, n);
+}

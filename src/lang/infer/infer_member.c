@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Members of structs, wherever the struct is from: the script, BTF, or the debug information of
+ * a program.
+ *
+ * The one idea: a struct is looked into member by member, because the kernel's are large and a
+ * script uses few; only one that is stored or printed as a whole gets all its fields.
+ */
+#include "lang/infer/infer.h"
+
+#include <string.h>
+
+#define DEPTH_MAX  6u    /* of structs in structs that are printed with their fields */
+#define FIELDS_MAX 2048u /* of one struct and those in it */
+
+bool infer_member(struct infer *in, const struct type *t, const char *name, struct field *f)
+{
+	if (t->btf)
+		return btf_type_member(in->arena, t, name, f);
+	if (t->dwarf)
+		return debug_type_member(in->arena, t, name, f);
+	for (u32 i = 0; i < t->n_fields; i++)
+		if (strcmp(t->fields[i].name, name) == 0) {
+			*f = t->fields[i];
+			f->type = infer_cdef_moved(in, f->type, t->space);
+			return true;
+		}
+	return false;
+}
+
+static void offer(void *ctx, const struct field *f)
+{
+	near_offer(ctx, f->name);
+}
+
+void infer_member_offer(struct infer *in, const struct type *t, struct near *n)
+{
+	btf_type_offer(t, n);
+	if (t->dwarf)
+		debug_type_each(in->arena, t, offer, n);
+	for (u32 i = 0; i < t->n_fields; i++)
+		near_offer(n, t->fields[i].name);
+}
+
+/* ---- all fields ------------------------------------------------------------------------------- */
+
+struct gather {
+	struct infer *in;
+	u32 depth, left;
+	VEC(struct field) fields;
+};
+
+static const struct type *complete(struct gather *g, const struct type *t);
+
+static void gather(void *ctx, const struct field *f)
+{
+	struct gather *g = ctx;
+	struct field copy = *f;
+	const struct type *elem = f->type;
+
+	while (elem->kind == TYPE_ARRAY)
+		elem = elem->elem;
+	/* Functions, floating point, structs that are only declared: nothing to show. */
+	if (!g->left || elem->kind == TYPE_NONE || !f->type->size)
+		return;
+	g->left--;
+	copy.type = complete(g, f->type);
+	if (copy.type)
+		vec_add(g->in->arena, &g->fields, copy);
+}
+
+static void each_field(struct gather *g, const struct type *t)
+{
+	if (t->btf)
+		btf_type_each(g->in->arena, t, gather, g);
+	else if (t->dwarf)
+		debug_type_each(g->in->arena, t, gather, g);
+	for (u32 i = 0; !t->btf && !t->dwarf && i < t->n_fields; i++)
+		gather(g, &t->fields[i]);
+}
+
+static const struct type *complete_struct(struct gather *g, const struct type *t)
+{
+	struct gather inner = { .in = g->in, .depth = g->depth + 1, .left = g->left };
+	struct type *full = arena_new(g->in->arena, struct type);
+
+	if (g->depth < DEPTH_MAX)
+		each_field(&inner, t);
+	g->left = inner.left;
+	*full = *t;
+	full->fields = inner.fields.v;
+	full->n_fields = inner.fields.n;
+	return full;
+}
+
+static const struct type *complete(struct gather *g, const struct type *t)
+{
+	const struct type *elem;
+
+	if (t->kind == TYPE_STRUCT)
+		return complete_struct(g, t);
+	if (t->kind != TYPE_ARRAY)
+		return t;
+	elem = complete(g, t->elem);
+	return elem == t->elem ? t : type_array(g->in->arena, elem, t->count);
+}
+
+/* What a struct is known by. */
+struct origin {
+	const void *where;
+	u64 id;
+	enum space space;
+	u32 size;
+};
+
+static const struct type *struct_of(const struct type *t)
+{
+	while (t->kind == TYPE_ARRAY)
+		t = t->elem;
+	return t->kind == TYPE_STRUCT ? t : NULL;
+}
+
+const struct type *infer_complete(struct infer *in, const struct type *t)
+{
+	struct gather g = { .in = in, .left = FIELDS_MAX };
+	const struct type *s = struct_of(t);
+	struct origin o, *key;
+	void **known;
+
+	if (!s)
+		return t;
+	memset(&o, 0, sizeof(o));
+	o.where = s->btf ? s->btf : s->dwarf ? s->dwarf : (const void *)s->name;
+	o.id = (s->btf_id | s->die) | (u64)t->kind << 32;
+	o.space = s->space;
+	o.size = t->size;
+	known = hmap_find(&in->complete, &o, sizeof(o));
+	if (known)
+		return *known;
+	t = complete(&g, t);
+	key = arena_new(in->arena, struct origin);
+	*key = o;
+	hmap_put(&in->complete, key, sizeof(*key), (void *)t);
+	return t;
+}

@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Bare names: builtin variables, enumerators, positional parameters.
+ *
+ * The one idea: a builtin is a row with either a fixed type or a rule, since some exist only in
+ * some kinds of probes.
+ */
+#include "lang/infer/infer.h"
+#include "lang/infer/constants.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lang/probe/standin.h"
+
+#define SHORT_LISTED   6u /* names in a hint */
+#define STACK_FRAMES   127u
+#define ARGS_REGISTERS 6u  /* passed in registers on x86-64 */
+#define ARGS_RAW       12u /* of a raw tracepoint */
+
+static const struct type *wrong_probe(struct infer *in, const struct node *n, const char *where)
+{
+	infer_error(in, n->loc, "'%.*s' is not available in %s probes", STR_ARG(n->builtin.name),
+	            attach_kind_name(in->variant->kind));
+	infer_hint(in, "%s", where);
+	return NULL;
+}
+
+static const struct type *rule_comm(struct infer *in, struct node *n)
+{
+	(void)n;
+	return type_str(in->arena, 16, true);
+}
+
+static const struct type *rule_username(struct infer *in, struct node *n)
+{
+	(void)n;
+	return type_plain(in->arena, TYPE_USERNAME);
+}
+
+static const struct type *rule_curtask(struct infer *in, struct node *n)
+{
+	struct err e = { 0 };
+	struct btf *b = in->world->ops->btf(in->world, &e);
+	u32 id = b ? btf_find(b, BTF_KIND_STRUCT, "task_struct") : 0;
+
+	(void)n;
+	if (!id)
+		return &type_u64;
+	return type_ptr(in->arena, btf_type(in->arena, b, id, SPACE_KERNEL), SPACE_KERNEL);
+}
+
+/* struct bpf_iter__NAME, in memory of the kernel. */
+static const struct type *iter_context(struct infer *in)
+{
+	const char *name = in->variant->sites.v[0].event;
+	struct err e = { 0 };
+	struct btf *b = in->world->ops->btf(in->world, &e);
+	u32 id = b ? btf_find(b, BTF_KIND_STRUCT, arena_printf(in->arena, "bpf_iter__%s", name))
+	           : 0;
+
+	if (!id)
+		return type_ptr(in->arena, &type_none, SPACE_KERNEL);
+	return type_ptr(in->arena, btf_type(in->arena, b, id, SPACE_KERNEL), SPACE_KERNEL);
+}
+
+static const struct type *rule_ctx(struct infer *in, struct node *n)
+{
+	if (in->variant->kind == ATTACH_ITER)
+		return iter_context(in);
+	if (in->variant->kind == ATTACH_TRACEPOINT)
+		return wrong_probe(in, n, "use args.field");
+	return type_ptr(in->arena, &type_none, SPACE_KERNEL);
+}
+
+static const struct type *rule_args(struct infer *in, struct node *n)
+{
+	const struct variant *v = in->variant;
+	struct type *t;
+
+	if (v->standin || v->as_kprobe)
+		return wrong_probe(in, n, "use arg0, arg1, ...");
+	switch (v->kind) {
+	case ATTACH_TRACEPOINT:
+		break;
+	case ATTACH_RAWTP:
+	case ATTACH_TPBTF:
+	case ATTACH_FENTRY:
+	case ATTACH_FEXIT:
+		if (v->proto)
+			break;
+		return wrong_probe(in, n,
+		                   "the kernel has no types for this one: use arg0, arg1, ...");
+	case ATTACH_UPROBE:
+		if (v->uargs)
+			break;
+		return infer_uargs_missing(in, n->loc);
+	case ATTACH_USDT:
+	case ATTACH_KPROBE:
+		return wrong_probe(in, n, "use arg0, arg1, ...");
+	default:
+		return wrong_probe(in, n, "tracepoints, fentry and uprobes have it");
+	}
+	t = arena_new(in->arena, struct type);
+	t->kind = TYPE_ARGS;
+	return t;
+}
+
+/* "provider:name" of "path:provider:name" */
+static const char *usdt_short_name(const struct variant *v)
+{
+	const char *name = v->sites.n ? v->sites.v[0].name : "", *colon = strrchr(name, ':');
+
+	while (colon && colon > name && colon[-1] != ':')
+		colon--;
+	return colon ? colon : name;
+}
+
+/* True when variant i is the first of its probe's name that lacks argument `arg`. */
+static bool first_short(const struct probe *p, u32 i, u32 arg)
+{
+	const char *name = usdt_short_name(p->variants.v[i]);
+
+	if (p->variants.v[i]->kind != ATTACH_USDT || p->variants.v[i]->n_usdt > arg)
+		return false;
+	for (u32 k = 0; k < i; k++)
+		if (p->variants.v[k]->n_usdt <= arg &&
+		    strcmp(usdt_short_name(p->variants.v[k]), name) == 0)
+			return false;
+	return true;
+}
+
+/* In a list where only some probes have argument `arg`: which ones have not. */
+static void hint_short(struct infer *in, u32 arg)
+{
+	const struct probe *p = in->probe;
+	u32 lacking = 0, enough = 0;
+	struct buf b = { 0 };
+
+	for (u32 i = 0; i < p->variants.n; i++) {
+		enough += p->variants.v[i]->n_usdt > arg;
+		if (!first_short(p, i, arg) || lacking++ >= SHORT_LISTED)
+			continue;
+		buf_printf(&b, "%s%s", b.n ? ", " : "", usdt_short_name(p->variants.v[i]));
+	}
+	if (enough)
+		infer_hint(in, "put those with fewer arguments in a block of their own: %s%s",
+		           buf_text(&b), lacking > SHORT_LISTED ? ", ..." : "");
+	buf_free(&b);
+}
+
+/* USDT: each argument has its own size and sign, taken from the note. */
+static const struct type *usdt_arg(struct infer *in, struct node *n)
+{
+	const struct variant *v = in->variant;
+
+	if (n->builtin.n < v->n_usdt)
+		return type_int(8, v->usdt[n->builtin.n].is_signed);
+	infer_error(in, n->loc, "%s has %u argument%s: there is no %.*s",
+	            v->sites.n ? v->sites.v[0].name : "the probe", v->n_usdt,
+	            v->n_usdt == 1 ? "" : "s", STR_ARG(n->builtin.name));
+	hint_short(in, n->builtin.n);
+	return NULL;
+}
+
+static const struct type *arg_below(struct infer *in, struct node *n, u32 limit, const char *why)
+{
+	if (n->builtin.n < limit)
+		return &type_u64;
+	return infer_error(in, n->loc, "there is no %.*s: %s", STR_ARG(n->builtin.name), why);
+}
+
+static const struct type *raw_arg(struct infer *in, struct node *n)
+{
+	s32 count = infer_proto_args(in);
+
+	return arg_below(in, n, count < 0 ? ARGS_RAW : (u32)count,
+	                 arena_printf(in->arena, "the event has %d arguments",
+	                              count < 0 ? (s32)ARGS_RAW : count));
+}
+
+/* argN of a function that a tracepoint stands in for. */
+static const struct type *standin_arg(struct infer *in, struct node *n)
+{
+	const struct standin *s = in->variant->standin;
+
+	if (n->builtin.n < STANDIN_ARGS && s->args[n->builtin.n])
+		return &type_u64;
+	return infer_error(in, n->loc,
+	                   "there is no %.*s: the BTF tracepoint %s, which stands in for %s, does "
+	                   "not have it",
+	                   STR_ARG(n->builtin.name), s->event, s->function);
+}
+
+static const struct type *rule_arg(struct infer *in, struct node *n)
+{
+	if (in->variant->standin && !in->variant->standin->on_return)
+		return standin_arg(in, n);
+	if (in->variant->standin || (in->variant->as_kprobe && in->variant->kind == ATTACH_FEXIT))
+		return wrong_probe(in, n,
+		                   "save it in a map at the function's entry; here is retval");
+	switch (in->variant->kind) {
+	case ATTACH_UPROBE:
+	case ATTACH_KPROBE:
+		return arg_below(in, n, ARGS_REGISTERS,
+		                 "six arguments are passed in registers, arg0 to arg5");
+	case ATTACH_USDT:
+		return usdt_arg(in, n);
+	case ATTACH_RAWTP:
+	case ATTACH_TPBTF:
+	case ATTACH_FENTRY:
+	case ATTACH_FEXIT:
+		return raw_arg(in, n);
+	case ATTACH_URETPROBE:
+	case ATTACH_KRETPROBE:
+		return wrong_probe(in, n,
+		                   "save it in a map at the function's entry; here is retval");
+	case ATTACH_TRACEPOINT:
+		return wrong_probe(in, n, "use args.field");
+	default:
+		return wrong_probe(in, n, "function probes and usdt have arguments");
+	}
+}
+
+static const struct type *rule_retval(struct infer *in, struct node *n)
+{
+	if (in->variant->standin && in->variant->standin->on_return)
+		return &type_u64;
+	if (in->variant->as_kprobe && in->variant->kind == ATTACH_FEXIT)
+		return &type_u64;
+	switch (in->variant->kind) {
+	case ATTACH_URETPROBE:
+		return n->builtin.n ? infer_result(in, n) : &type_u64;
+	case ATTACH_KRETPROBE:
+		return &type_u64;
+	case ATTACH_FEXIT:
+		return infer_retval(in, n);
+	default:
+		return wrong_probe(in, n, "uretprobe, kretprobe and fexit have it");
+	}
+}
+
+static const struct type *rule_func(struct infer *in, struct node *n)
+{
+	if (in->variant->standin)
+		return type_plain(in->arena, TYPE_KSYM);
+	switch (in->variant->kind) {
+	case ATTACH_KPROBE:
+	case ATTACH_KRETPROBE:
+	case ATTACH_FENTRY:
+	case ATTACH_FEXIT:
+		return type_plain(in->arena, TYPE_KSYM);
+	case ATTACH_UPROBE:
+	case ATTACH_URETPROBE:
+	case ATTACH_USDT:
+		return type_plain(in->arena, TYPE_USYM);
+	default:
+		return wrong_probe(in, n, "function probes have it");
+	}
+}
+
+static const struct type *rule_probe(struct infer *in, struct node *n)
+{
+	(void)n;
+	return type_plain(in->arena, TYPE_PROBE);
+}
+
+static const struct type *rule_probetype(struct infer *in, struct node *n)
+{
+	return infer_set_string(in, n, attach_kind_name(in->variant->kind));
+}
+
+static const struct type *rule_ustack(struct infer *in, struct node *n)
+{
+	(void)n;
+	return type_stack(in->arena, TYPE_USTACK, in->config->stack_mode, STACK_FRAMES);
+}
+
+static const struct type *rule_stack(struct infer *in, struct node *n)
+{
+	(void)n;
+	return type_stack(in->arena, TYPE_STACK, in->config->stack_mode, STACK_FRAMES);
+}
+
+static const struct type *rule_kstack(struct infer *in, struct node *n)
+{
+	(void)n;
+	return type_stack(in->arena, TYPE_KSTACK, in->config->stack_mode, STACK_FRAMES);
+}
+
+/* What a related task says: n becomes curtask->TASK->NAME. */
+static const struct type *of_task(struct infer *in, struct node *n, struct str task,
+                                  struct str name)
+{
+	struct node *other = ast_node(in->arena, NODE_FIELD, n->loc);
+
+	if (!infer_btf(in, n->loc))
+		return NULL;
+	other->field.e = ast_node(in->arena, NODE_BUILTIN, n->loc);
+	other->field.e->builtin.name = STR("curtask");
+	other->field.e->builtin.b = builtin_find(STR("curtask"));
+	other->field.name = task;
+	n->kind = NODE_FIELD;
+	n->field.e = other;
+	n->field.name = name;
+	return infer_field(in, n);
+}
+
+static const struct type *rule_ppid(struct infer *in, struct node *n)
+{
+	return of_task(in, n, STR("real_parent"), STR("tgid"));
+}
+
+static const struct type *rule_pcomm(struct infer *in, struct node *n)
+{
+	return of_task(in, n, STR("real_parent"), STR("comm"));
+}
+
+static const struct type *rule_leader_tid(struct infer *in, struct node *n)
+{
+	return of_task(in, n, STR("group_leader"), STR("pid"));
+}
+
+static const struct type *rule_leader_comm(struct infer *in, struct node *n)
+{
+	return of_task(in, n, STR("group_leader"), STR("comm"));
+}
+
+/* From the registers that the event interrupted. */
+static const struct type *rule_usermode(struct infer *in, struct node *n)
+{
+	switch (in->variant->kind) {
+	case ATTACH_KPROBE:
+	case ATTACH_KRETPROBE:
+	case ATTACH_UPROBE:
+	case ATTACH_URETPROBE:
+	case ATTACH_USDT:
+	case ATTACH_PROFILE:
+	case ATTACH_INTERVAL:
+	case ATTACH_SOFTWARE:
+	case ATTACH_HARDWARE:
+		return &type_u8;
+	default:
+		return wrong_probe(in, n, "probes of functions, counters and clocks have it");
+	}
+}
+
+static const struct type *rule_has_cpid(struct infer *in, struct node *n)
+{
+	return infer_set_int(n, in->world->command != NULL, &type_bool);
+}
+
+/* With -p or -c: decides what of a script is compiled. */
+static const struct type *rule_has_target(struct infer *in, struct node *n)
+{
+	return infer_set_answer(n, in->world->pid || in->world->command);
+}
+
+/* The process that is looked at, of -p or -c. The command's number is not known yet. */
+static const struct type *rule_target(struct infer *in, struct node *n)
+{
+	if (in->world->command)
+		return &type_u32;
+	return infer_set_int(n, (u64)in->world->pid, &type_u32);
+}
+
+static const struct {
+	const struct type *fixed;
+	const struct type *(*rule)(struct infer *in, struct node *n);
+} builtins[] = {
+	[BUILTIN_PID] = { &type_u32, NULL },
+	[BUILTIN_TID] = { &type_u32, NULL },
+	[BUILTIN_UID] = { &type_u64, NULL },
+	[BUILTIN_GID] = { &type_u64, NULL },
+	[BUILTIN_USERNAME] = { NULL, rule_username },
+	[BUILTIN_NSECS] = { &type_u64, NULL },
+	[BUILTIN_ELAPSED] = { &type_u64, NULL },
+	[BUILTIN_CPU] = { &type_u32, NULL },
+	[BUILTIN_NCPUS] = { &type_u32, NULL },
+	[BUILTIN_NUMAID] = { &type_u32, NULL },
+	[BUILTIN_COMM] = { NULL, rule_comm },
+	[BUILTIN_CURTASK] = { NULL, rule_curtask },
+	[BUILTIN_CGROUP] = { &type_u64, NULL },
+	[BUILTIN_RAND] = { &type_u32, NULL },
+	[BUILTIN_CTX] = { NULL, rule_ctx },
+	[BUILTIN_ARGS] = { NULL, rule_args },
+	[BUILTIN_ARG] = { NULL, rule_arg },
+	[BUILTIN_RETVAL] = { NULL, rule_retval },
+	[BUILTIN_FUNC] = { NULL, rule_func },
+	[BUILTIN_PROBE] = { NULL, rule_probe },
+	[BUILTIN_USTACK] = { NULL, rule_ustack },
+	[BUILTIN_KSTACK] = { NULL, rule_kstack },
+	[BUILTIN_STACK] = { NULL, rule_stack },
+	[BUILTIN_CPID] = { &type_u32, NULL },
+	[BUILTIN_JIFFIES] = { &type_u64, NULL },
+	[BUILTIN_PPID] = { NULL, rule_ppid },
+	[BUILTIN_PCOMM] = { NULL, rule_pcomm },
+	[BUILTIN_LEADER_TID] = { NULL, rule_leader_tid },
+	[BUILTIN_LEADER_COMM] = { NULL, rule_leader_comm },
+	[BUILTIN_USERMODE] = { NULL, rule_usermode },
+	[BUILTIN_HAS_CPID] = { NULL, rule_has_cpid },
+	[BUILTIN_TARGET] = { NULL, rule_target },
+	[BUILTIN_HAS_TARGET] = { NULL, rule_has_target },
+	[BUILTIN_PROBETYPE] = { NULL, rule_probetype },
+};
+
+const struct type *infer_builtin(struct infer *in, struct node *n)
+{
+	enum builtin_id id;
+
+	if (!n->builtin.b)
+		return infer_error(in, n->loc, "Unknown builtin: '%.*s'", STR_ARG(n->builtin.name));
+	id = n->builtin.b->id;
+	return builtins[id].fixed ? builtins[id].fixed : builtins[id].rule(in, n);
+}
+
+/* ---- identifiers ------------------------------------------------------------------------------ */
+
+static const struct type *unknown_ident(struct infer *in, struct node *n, const char *name)
+{
+	struct near near;
+	u32 stack_arg;
+
+	near_init(&near, name);
+	builtin_offer(&near);
+	for (u32 i = 0; constants_name(i); i++)
+		near_offer(&near, constants_name(i));
+	if (func_find(n->string)) {
+		infer_error_now(in, n->loc, "'%s' is a function: it needs parentheses", name);
+		infer_hint(in, "write %s(...)", name);
+	} else {
+		infer_error_now(in, n->loc, "Unknown identifier: '%s'", name);
+		if (sscanf(name, "sarg%3u", &stack_arg) == 1)
+			infer_hint(in, "arguments on the stack are *(reg(\"sp\") + %u) and so on",
+			           8 + 8 * stack_arg);
+		else
+			infer_hint_near(in, &near);
+	}
+	return infer_set_int(n, 0, &type_s64);
+}
+
+const struct type *infer_ident(struct infer *in, struct node *n)
+{
+	const char *name = infer_text(in, n->string), *text = infer_cpp_string(in, n->string);
+	const struct type *t;
+	struct dwarf_file *d;
+	s64 value;
+	u32 die;
+
+	if (text)
+		return infer_set_string(in, n, text);
+	if (infer_cmacro_take(in, n))
+		return infer_cmacro_value(in, n);
+	if (infer_constant(in, n->string, &value, &t))
+		return infer_set_int(n, (u64)value, t);
+	d = infer_dwarf(in);
+	if (!d || !dwarf_type_constant(d, n->string, &value, &die))
+		return unknown_ident(in, n, name);
+	t = debug_type(in->arena, d, die);
+	return infer_set_int(n, (u64)value, t->kind == TYPE_INT ? t : &type_s64);
+}
+
+/* ---- positional parameters ---------------------------------------------------------------------- */
+
+const char *infer_param_text(struct infer *in, struct node *n)
+{
+	if (n->param >= 1 && n->param <= in->world->n_params)
+		return in->world->params[n->param - 1];
+	/* Behind a script with options parameters are optional too. */
+	if (!in->script->options.n)
+		diag_warn(in->diags, n->loc,
+		          "positional parameter $%u is not given: 0 or \"\" is used", n->param);
+	return NULL;
+}
+
+const struct type *infer_param(struct infer *in, struct node *n)
+{
+	const char *text = infer_param_text(in, n);
+	bool minus;
+	u64 value;
+	char *end;
+
+	if (!text)
+		return infer_set_int(n, 0, &type_s64);
+	minus = text[0] == '-';
+	errno = 0;
+	value = strtoull(text + minus, &end, 0);
+	if (!isdigit((unsigned char)text[minus]) || *end || errno)
+		return infer_set_string(in, n, text);
+	if (minus)
+		return infer_set_int(n, 0 - value, &type_s64);
+	return infer_set_int(n, value, value > INT64_MAX ? &type_u64 : &type_s64);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The type a value has of its own, as sizeof() and typeinfo() tell it.
+ *
+ * The one idea: integers rest at 64 bits in variables and maps, which is nobody's business but the
+ * emitter's; beside the type it works with, a variable or map keeps the smallest type that holds
+ * all it is given. A number as written is of the smallest signed type that holds it.
+ */
+#include "lang/infer/infer.h"
+
+static const struct type *literal(const struct node *n)
+{
+	s64 value = (s64)n->integer.value;
+
+	if (value < 0 && n->integer.is_unsigned)
+		return &type_u64;
+	return value == (s8)value    ? &type_s8
+	       : value == (s16)value ? &type_s16
+	       : value == (s32)value ? &type_s32
+	                             : &type_s64;
+}
+
+static const struct type *tuple_of(struct infer *in, const struct node *n)
+{
+	const struct type **types = arena_array(in->arena, const struct type *,
+	                                        MAX(n->tuple.n, 1u));
+	u32 i = 0;
+
+	for (const struct node *e = n->tuple.items; e; e = e->next)
+		types[i++] = infer_own(in, e);
+	return type_retuple(in->arena, n->type, types);
+}
+
+static const struct type *part_of(struct infer *in, const struct node *n)
+{
+	const struct type *t = infer_own(in, n->tuple_at.e);
+
+	return t->kind == TYPE_TUPLE ? t->fields[n->tuple_at.i].type : n->type;
+}
+
+const struct type *infer_own(struct infer *in, const struct node *n)
+{
+	const struct type *own = NULL;
+
+	if (n->kind == NODE_INT && n->integer.is_bare)
+		own = literal(n);
+	else if (n->kind == NODE_VAR && n->var.sym)
+		own = n->var.sym->own;
+	else if (n->kind == NODE_MAP && n->map.sym && !type_is_agg(n->map.sym->value))
+		own = n->map.sym->own;
+	else if (n->kind == NODE_TUPLE)
+		own = tuple_of(in, n);
+	else if (n->kind == NODE_TUPLE_AT)
+		own = part_of(in, n);
+	return own ? own : n->type;
+}
+
+void infer_own_add(struct infer *in, const struct type **own, const struct type *now)
+{
+	const struct type *both = *own ? infer_unify(in, *own, now) : now;
+
+	if (!both || (*own && type_eq(*own, both)))
+		return;
+	*own = both;
+	in->changed = true;
+}
+
+static u32 alignment(const struct type *t)
+{
+	switch (t->kind) {
+	case TYPE_STR:
+	case TYPE_BUF:
+		return 1;
+	case TYPE_ARRAY:
+		return alignment(t->elem);
+	case TYPE_STRUCT:
+		return t->size % 8 ? 1 : 8;
+	case TYPE_TUPLE: {
+		u32 most = 1;
+
+		for (u32 i = 0; i < t->n_fields; i++)
+			most = MAX(most, alignment(t->fields[i].type));
+		return most;
+	}
+	default:
+		return MIN(MAX(t->size, 1u), 8u);
+	}
+}
+
+u32 infer_own_size(const struct type *t)
+{
+	u32 size = 0;
+
+	if (t->kind == TYPE_STR || t->kind == TYPE_BUF)
+		return t->count;
+	if (t->kind != TYPE_TUPLE)
+		return t->size;
+	for (u32 i = 0; i < t->n_fields; i++)
+		size = ROUND_UP(size, alignment(t->fields[i].type)) +
+		       infer_own_size(t->fields[i].type);
+	return ROUND_UP(size, alignment(t));
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What is wrong with a script: collected while compiling, rendered at the end with the source
+ * line and a line of '~' under the place. Nothing here decides what is an error.
+ */
+#include "lang/parse/source.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ERRORS_MAX 20u
+
+static const char *text_of(struct arena *a, const char *fmt, va_list ap)
+{
+	va_list again;
+	char *s;
+	int n;
+
+	va_copy(again, ap);
+	n = vsnprintf(NULL, 0, fmt, again);
+	va_end(again);
+	s = arena_alloc(a, (size_t)MAX(n, 0) + 1);
+	vsnprintf(s, (size_t)MAX(n, 0) + 1, fmt, ap);
+	return s;
+}
+
+bool diag_error(struct diags *d, struct loc loc, const char *fmt, ...)
+{
+	struct diag row = { .level = DIAG_ERROR, .loc = loc };
+	va_list ap;
+
+	d->n_errors++;
+	if (d->n_errors > ERRORS_MAX)
+		return false;
+	va_start(ap, fmt);
+	row.text = text_of(d->arena, fmt, ap);
+	va_end(ap);
+	vec_add(d->arena, &d->list, row);
+	return false;
+}
+
+void diag_warn(struct diags *d, struct loc loc, const char *fmt, ...)
+{
+	struct diag row = { .level = DIAG_WARNING, .loc = loc };
+	va_list ap;
+
+	va_start(ap, fmt);
+	row.text = text_of(d->arena, fmt, ap);
+	va_end(ap);
+	vec_add(d->arena, &d->list, row);
+}
+
+void diag_drop_warnings(struct diags *d, u32 from)
+{
+	u32 kept = 0;
+
+	for (u32 i = 0; i < d->list.n; i++)
+		if (d->list.v[i].level == DIAG_ERROR || d->list.v[i].loc.off < from)
+			d->list.v[kept++] = d->list.v[i];
+	d->list.n = kept;
+}
+
+void diag_hint(struct diags *d, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!d->list.n || d->n_errors > ERRORS_MAX)
+		return;
+	va_start(ap, fmt);
+	d->list.v[d->list.n - 1].hint = text_of(d->arena, fmt, ap);
+	va_end(ap);
+}
+
+/* ---- rendering -------------------------------------------------------------------------------- */
+
+static void colored(struct buf *b, bool color, const char *code, const char *word)
+{
+	if (color)
+		buf_printf(b, "\033[%sm%s\033[0m", code, word);
+	else
+		buf_puts(b, word);
+}
+
+/* Start of the line that holds offset `off`. */
+static u32 line_start(const struct source *s, u32 off)
+{
+	while (off > 0 && s->text[off - 1] != '\n')
+		off--;
+	return off;
+}
+
+/* One source line with tabs as 4 blanks and nothing that could upset a terminal. */
+static void print_line(struct buf *b, const struct source *s, u32 start)
+{
+	for (u32 i = start; i < s->n && s->text[i] != '\n'; i++) {
+		unsigned char c = (unsigned char)s->text[i];
+
+		if (c == '\t')
+			buf_puts(b, "    ");
+		else if (c == '\r' && (i + 1 == s->n || s->text[i + 1] == '\n'))
+			continue;
+		else
+			buf_putc(b, c < 0x20 || c == 0x7f ? '?' : (char)c);
+	}
+	buf_putc(b, '\n');
+}
+
+static void print_span(struct buf *b, const struct source *s, u32 off, u32 end)
+{
+	for (u32 at = line_start(s, off); at < end;) {
+		print_line(b, s, at);
+		while (at < s->n && s->text[at] != '\n')
+			at++;
+		at++;
+	}
+}
+
+static void print_diag(struct buf *b, const struct source *s, const struct diag *d, bool color)
+{
+	u32 off = MIN(d->loc.off, s->n), end = off + MIN(d->loc.len, s->n - off);
+	u32 line, column, last_line, last_column;
+	bool one_line;
+
+	source_line(s, off, &line, &column);
+	source_line(s, end, &last_line, &last_column);
+	one_line = line == last_line;
+	last_column = MAX(last_column, column + 1);
+	if (one_line)
+		buf_printf(b, "%s:%u:%u-%u: ", source_name(s, off), line, column, last_column);
+	else
+		buf_printf(b, "%s:%u-%u: ", source_name(s, off), line, last_line);
+	if (d->level == DIAG_ERROR)
+		colored(b, color, "31", "ERROR");
+	else
+		colored(b, color, "33", "WARNING");
+	buf_printf(b, ": %s\n", d->text);
+	if (one_line) {
+		print_line(b, s, line_start(s, off));
+		buf_fill(b, ' ', column - 1);
+		buf_fill(b, '~', last_column - column);
+		buf_putc(b, '\n');
+	} else {
+		print_span(b, s, off, end);
+	}
+	if (d->hint) {
+		colored(b, color, "36", "HINT");
+		buf_printf(b, ": %s\n", d->hint);
+	}
+}
+
+static int by_place(const void *x, const void *y)
+{
+	const struct diag *const *a = x, *const *b = y;
+
+	if ((*a)->level != (*b)->level)
+		return (*a)->level < (*b)->level ? -1 : 1;
+	if ((*a)->loc.off != (*b)->loc.off)
+		return (*a)->loc.off < (*b)->loc.off ? -1 : 1;
+	return *a < *b ? -1 : *a > *b; /* as they were added */
+}
+
+void diag_print(struct buf *b, const struct diags *d, bool color)
+{
+	const struct diag **order;
+
+	if (!d->list.n)
+		return;
+	order = arena_array(d->arena, const struct diag *, d->list.n);
+	for (u32 i = 0; i < d->list.n; i++)
+		order[i] = &d->list.v[i];
+	qsort(order, d->list.n, sizeof(*order), by_place);
+	for (u32 i = 0; i < d->list.n; i++)
+		print_diag(b, d->source, order[i], color);
+	if (d->n_errors > ERRORS_MAX)
+		buf_printf(b, "%u more errors are not shown.\n", d->n_errors - ERRORS_MAX);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Predicates that options of the script decide, before anything is looked up or typed: a probe
+ * that an option switches off need not exist. What else stands in a predicate is for later.
+ */
+#include "lang/parse/lang.h"
+
+#include <string.h>
+
+enum answer { ANSWER_NO, ANSWER_YES, ANSWER_LATER };
+
+static enum answer answer_not(enum answer a)
+{
+	return a == ANSWER_LATER ? a : a == ANSWER_YES ? ANSWER_NO : ANSWER_YES;
+}
+
+static bool is_getopt(const struct node *n)
+{
+	return n->kind == NODE_CALL && n->call.f && n->call.f->id == FUNC_GETOPT && n->call.args &&
+	       n->call.args->kind == NODE_STRING;
+}
+
+/* The option that a call of getopt() is about; NULL when it is not given. */
+static const struct world_option *given(const struct world *w, const struct node *n)
+{
+	struct str letter, name = str_cut(n->call.args->string, '|', &letter);
+
+	for (u32 i = 0; i < w->n_options; i++)
+		if (str_is(name, w->options[i].name))
+			return &w->options[i];
+	return NULL;
+}
+
+/* getopt("name"), false without the option */
+static enum answer answer_call(const struct world *w, const struct node *n)
+{
+	const struct world_option *o;
+	const struct node *standard;
+
+	if (!is_getopt(n))
+		return ANSWER_LATER;
+	standard = n->call.args->next;
+	if (standard && (standard->kind != NODE_INT || !standard->type ||
+	                 standard->type->kind != TYPE_BOOL || standard->integer.value))
+		return ANSWER_LATER;
+	o = given(w, n);
+	if (!o)
+		return ANSWER_NO;
+	return !o->value || !strcmp(o->value, "true") || !strcmp(o->value, "1");
+}
+
+/* getopt("name", "text") == "text", and != */
+static enum answer answer_compare(const struct world *w, const struct node *n)
+{
+	const struct node *call = n->binary.left, *text = n->binary.right, *standard;
+	const struct world_option *o;
+	bool same;
+
+	if (!is_getopt(call) || text->kind != NODE_STRING)
+		return ANSWER_LATER;
+	standard = call->call.args->next;
+	o = given(w, call);
+	if (!standard || standard->kind != NODE_STRING || (o && !o->value))
+		return ANSWER_LATER;
+	same = o ? str_is(text->string, o->value) : str_eq(text->string, standard->string);
+	return same == (n->binary.op == OP_EQ);
+}
+
+static enum answer answer(const struct world *w, const struct node *n)
+{
+	enum answer left, right, decides;
+
+	if (n->kind == NODE_CALL)
+		return answer_call(w, n);
+	if (n->kind == NODE_UNARY && n->unary.op == OP_NOT)
+		return answer_not(answer(w, n->unary.e));
+	if (n->kind == NODE_BINARY && (n->binary.op == OP_EQ || n->binary.op == OP_NE))
+		return answer_compare(w, n);
+	if (n->kind != NODE_BINARY || (n->binary.op != OP_LAND && n->binary.op != OP_LOR))
+		return ANSWER_LATER;
+	left = answer(w, n->binary.left);
+	right = answer(w, n->binary.right);
+	decides = n->binary.op == OP_LAND ? ANSWER_NO : ANSWER_YES;
+	if (left == decides || right == decides)
+		return decides;
+	return left == ANSWER_LATER ? left : right;
+}
+
+bool predicate_rules_out(const struct world *w, const struct node *pred)
+{
+	return answer(w, pred) == ANSWER_NO;
+}

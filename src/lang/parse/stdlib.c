@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Functions that need nothing the language does not have: macros like a script's own. A text is
+ * only parsed when a script uses its name.
+ *
+ * A task is found by its id as the kernel does: the ids of a namespace are a radix tree of 64 ways
+ * (include/linux/idr.h, lib/xarray.c); a node's address has 2 in its low bits, and an id of up to
+ * 24 bits is at most four nodes away. The ids are those of the first pid namespace.
+ *
+ * Mappings are found in the tree of the process (lib/maple_tree.c; since 6.1) by checked reads,
+ * without its lock: bpf_find_vma() takes that lock, and lets it go by an interrupt of its own,
+ * which costs five times a page fault. A node has up to 15 ascending bounds, 9 in nodes of type 3,
+ * then zeros; below types 0 and 1 are the mappings. The kernel frees nodes only when no program
+ * is running any more that may look at them.
+ *
+ * A path is walked up from its entry, over the points where file systems are mounted, to the
+ * root of the process: bpf_d_path() would be allowed in a few functions only. What it adds is not
+ * there: " (deleted)", and the names that pipes and sockets make up for themselves. file_path() has
+ * the first, and of files that are in no directory the name they were made with: "memfd:name",
+ * "SYSV00000000", "dev/zero" of shared anonymous memory, "[eventfd]".
+ */
+#include "lang/parse/stdlib.h"
+
+static const struct {
+	const char *name, *text;
+} rows[] = {
+	{ "find", "macro find(@m, key, $out) {"
+	          " let $key = key;"
+	          " if (has_key(@m, $key)) { $out = @m[$key]; true } else { false } }" },
+	{ "assert", "macro assert(condition, message) {"
+	            " if (!(condition)) { errorf(\"%s\", message); exit(1); } }" },
+	{ "static_assert", "macro static_assert(condition, message) {"
+	                   " if (comptime !(condition)) { fail(\"%s\", message); } }" },
+	{ "is_err", "macro is_err(p) { (uint64)(p) >= (uint64)-4095 }" },
+	{ "ppid", "macro ppid(task) {"
+	          " (uint32)((struct task_struct *)(task))->real_parent->tgid }" },
+	{ "pcomm", "macro pcomm(task) { ((struct task_struct *)(task))->real_parent->comm }" },
+	{ "comm", "macro comm(id) {"
+	          " let $task = __task(id); if ($task) { $task->comm } else { \"\" } }" },
+	{ "__text", "macro __text(e) { if (comptime is_str(e)) { e } else { str(e) } }" },
+	{ "__task",
+	  "macro __task(id) {"
+	  " let $id = (uint64)(id);"
+	  " let $e = (uint64)curtask->thread_pid->numbers[0].ns->idr.idr_rt.xa_head;"
+	  " if (($e & 3) == 2 && $id >> ((struct xa_node *)kptr($e - 2))->shift > 63) { $e = 0; }"
+	  " unroll(4) { if (($e & 3) == 2) {"
+	  " let $node = (struct xa_node *)kptr($e - 2);"
+	  " $e = (uint64)$node->slots[($id >> $node->shift) & 63]; } }"
+	  " if ($e && !($e & 3)) { $e = (uint64)((struct pid *)kptr($e))->tasks[0].first; }"
+	  " (struct task_struct *)kptr($e ? $e - offsetof(struct task_struct, pid_links) : 0) }" },
+	{ "percpu_kaddr", "macro percpu_kaddr(name) { percpu_kaddr(name, cpu) }"
+	                  " macro percpu_kaddr(name, which) {"
+	                  " let $cpu = (uint64)(which);"
+	                  " (uint64 *)kptr($cpu < ncpus ? kaddr(name) +"
+	                  " *(uint64 *)kptr(kaddr(\"__per_cpu_offset\") + $cpu * 8) : 0) }" },
+	/* 1: relative to the start of the program's code, 2: to where the probe is */
+	{ "uaddr", "macro uaddr(name) {"
+	           " if (comptime (__uaddr_from(name) == 1)) { (typeof(__uaddr(name)))"
+	           "((uint64)curtask->mm->start_code + (uint64)__uaddr(name)) }"
+	           " else if (comptime (__uaddr_from(name) == 2)) { (typeof(__uaddr(name)))"
+	           "(reg(\"ip\") + (uint64)__uaddr(name)) }"
+	           " else { __uaddr(name) } }" },
+	{ "path", "macro path(p, size) { str(path(p), size) }"
+	          " macro path(p) {"
+	          " let $p = p;"
+	          " let $d = $p.dentry;"
+	          " let $v = (uint64)$p.mnt - offsetof(struct mount, mnt);"
+	          " let $root = curtask.fs.root.dentry;"
+	          " let $top = (uint64)curtask.fs.root.mnt - offsetof(struct mount, mnt);"
+	          " let $m = (struct mount *)kptr($v);"
+	          " let $s = \"\"; let $up = 0;"
+	          " for ($n : 0..128) { if ($d == $root && $v == $top) { break; }"
+	          " if ($d == $m.mnt.mnt_root) {"
+	          " $up = (uint64)$m.mnt_parent; if ($up == $v) { break; }"
+	          " $d = $m.mnt_mountpoint; $v = $up; $m = (struct mount *)kptr($v); }"
+	          " else if ($d == $d.d_parent) { break; }"
+	          " else { $s = str_concat(\"/\", str_concat(str($d.d_name.name), $s));"
+	          " $d = $d.d_parent; } }"
+	          " $s == \"\" ? \"/\" : $s }" },
+	{ "fd_file", "macro fd_file(fd) {"
+	             " let $fdt = curtask.files.fdt; let $fd = (uint64)(uint32)(fd);"
+	             " (struct file *)kptr($fd < $fdt.max_fds ? (uint64)$fdt.fd[$fd] : 0) }" },
+	{ "file_path", "macro file_path(file) {"
+	               " let $file = (struct file *)(file); let $entry = $file.f_path.dentry;"
+	               " if ($entry == $entry.d_parent && $entry != $file.f_path.mnt.mnt_root)"
+	               " { str($entry.d_name.name) }"
+	               " else if ($entry == $entry.d_parent || $entry.d_hash.pprev)"
+	               " { path($file.f_path) }"
+	               " else { str_concat(path($file.f_path), \" (deleted)\") } }" },
+	{ "__vma_step", "macro __vma_step($node, $i, $a, $last, by) { if ($i + by <= $last) {"
+	                " let $pivot = *(uint64 *)kptr($node + ($i + by - 1) * 8 +"
+	                " offsetof(struct maple_range_64, pivot));"
+	                " if ($pivot && $pivot < $a) { $i += by; } } }" },
+	{ "find_vma",
+	  "macro find_vma(address) {"
+	  " let $a = (uint64)(address); let $mm = curtask.mm;"
+	  " let $e = $mm ? (uint64)$mm.mm_mt.ma_root : 0; let $inner = ($e & 3) == 2;"
+	  " unroll (6) { if ($inner) {"
+	  " let $type = ($e >> 3) & 15; let $node = $e & ~(uint64)255; let $i = (uint64)0;"
+	  " let $last = $type == 3 ? 9 : 15;"
+	  " __vma_step($node, $i, $a, $last, 8); __vma_step($node, $i, $a, $last, 4);"
+	  " __vma_step($node, $i, $a, $last, 2); __vma_step($node, $i, $a, $last, 1);"
+	  " $e = *(uint64 *)kptr($node + $i * 8 + ($type == 3 ?"
+	  " offsetof(struct maple_arange_64, slot) : offsetof(struct maple_range_64, slot)));"
+	  " $inner = $type > 1; } }"
+	  " let $v = (struct vm_area_struct *)kptr($inner || $e & 3 ? 0 : $e);"
+	  " if ($v) { if ($a < $v.vm_start || $a >= $v.vm_end) {"
+	  " $v = (struct vm_area_struct *)kptr(0); } } $v }" },
+	{ "vma_name",
+	  "macro vma_name(vma) {"
+	  " let $vma = (struct vm_area_struct *)(vma); let $mm = $vma.vm_mm; let $name = \"\";"
+	  " if (!$vma) { $name = \"\"; }"
+	  " else if ($vma.vm_file) { $name = file_path($vma.vm_file);"
+	  " if ($name == \"dev/zero\") { $name = \"[shared]\"; } }"
+	  " else if ($vma.vm_start <= $mm.brk && $vma.vm_end >= $mm.start_brk)"
+	  " { $name = \"[heap]\"; }"
+	  " else if ($vma.vm_start <= $mm.start_stack && $vma.vm_end >= $mm.start_stack)"
+	  " { $name = \"[stack]\"; }"
+	  " else if ($vma.vm_ops) { $name = \"[kernel]\"; }"
+	  " else { $name = \"[anon]\"; } $name }" },
+	{ "cgroup_name", "macro cgroup_name(c) {"
+	                 " let $c = (struct cgroup *)kptr((uint64)(c));"
+	                 " let $up = (uint64)$c.self.parent; let $s = \"\";"
+	                 " for ($n : 0..32) { if (!$up) { break; }"
+	                 " $s = str_concat(\"/\", str_concat(str($c.kn.name), $s));"
+	                 " $c = (struct cgroup *)kptr($up); $up = (uint64)$c.self.parent; }"
+	                 " $s == \"\" ? \"/\" : $s }" },
+	{ "socket_cookie", "macro socket_cookie(sk) {"
+	                   " (uint64)((struct sock *)(sk))->__sk_common.skc_cookie.counter }" },
+};
+
+const char *stdlib_find(struct str name)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(rows); i++)
+		if (str_is_row(name, rows[i].name))
+			return rows[i].text;
+	return NULL;
+}
+
+void stdlib_offer(struct near *n)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(rows); i++)
+		if (rows[i].name[0] != '_')
+			near_offer(n, rows[i].name);
+}

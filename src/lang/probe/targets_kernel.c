@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Functions of the kernel: kprobe, kretprobe, fentry, fexit.
+ *
+ * The one idea: not every kernel lets its functions be probed, so the first question goes to the
+ * features of this one, and a no says what to use instead.
+ */
+#include "lang/probe/targets.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hmap.h"
+#include "btf/btf.h"
+
+/* ---- kprobe, kretprobe ------------------------------------------------------------------------ */
+
+/* Linux 6.3: a link for many finds functions of modules by their names. Making the table of all
+ * symbols for us takes the kernel longer than looking through it. */
+#define NAMES_OF_MODULES 0x060300u
+
+struct found {
+	struct targets *t;
+	const char *module; /* wanted, NULL any */
+	u64 offset;
+	/* The same name can be listed more than once, for static functions of several files; the
+	 * kernel places a probe by name, so twice the same name would be twice the same place. */
+	struct hmap seen;
+	/* Name to address, when a pattern may stand for many and the kernel does not find all names. */
+	struct hmap addresses;
+	struct near near;
+};
+
+/* A name that stands for several functions has no address here: the kernel chooses one. */
+static bool note_address(void *ctx, const char *name, const char *module, u64 addr)
+{
+	struct found *f = ctx;
+	u64 *at;
+
+	(void)module;
+	if (hmap_find(&f->addresses, name, strlen(name)))
+		addr = 0;
+	at = arena_new(f->t->arena, u64);
+	*at = addr;
+	hmap_put(&f->addresses, name, strlen(name), at);
+	return true;
+}
+
+static const char *function_rest(struct found *f, const char *name)
+{
+	struct arena *a = f->t->arena;
+	const char *head = f->module ? arena_printf(a, "%s:%s", f->module, name) : name;
+
+	if (!f->offset)
+		return head;
+	return arena_printf(a, "%s+%llu", head, (unsigned long long)f->offset);
+}
+
+static bool function_add(void *ctx, const char *name, const char *module)
+{
+	struct found *f = ctx;
+	struct targets *t = f->t;
+	struct usite site = { .offset = f->offset };
+	u32 known = f->seen.n;
+	void **at;
+
+	if (f->module && strcmp(f->module, *module ? module : "vmlinux") != 0)
+		return true;
+	hmap_put(&f->seen, name, strlen(name), NULL);
+	if (f->seen.n == known)
+		return true;
+	site.event = arena_strdup(t->arena, name);
+	at = hmap_find(&f->addresses, name, strlen(name));
+	site.address = at ? *(const u64 *)*at : 0;
+	targets_add(t, targets_shared(t), site, function_rest(f, site.event));
+	return true;
+}
+
+static bool function_offer(void *ctx, const char *name, const char *module)
+{
+	struct found *f = ctx;
+
+	(void)module;
+	near_offer(&f->near, name);
+	return true;
+}
+
+static void function_missing(struct found *f, u32 part, const char *name)
+{
+	struct targets *t = f->t;
+	const char *best = NULL;
+	struct err e = { 0 };
+
+	near_init(&f->near, name);
+	if (!glob_is(str_of(name)) &&
+	    t->world->ops->functions(t->world, STR("*"), function_offer, f, &e) &&
+	    near_best(&f->near))
+		best = arena_printf(t->arena, "'%s'", f->near.best);
+	targets_missing(t, part, best, "No matches for %s %s.", t->provider->full, name);
+}
+
+/* Where a function begins, and what comes behind it. */
+struct extent {
+	const char *name;
+	u64 start, next;
+	u32 same; /* functions of that name */
+};
+
+static bool note_extent(void *ctx, const char *name, const char *module, u64 addr)
+{
+	struct extent *e = ctx;
+
+	(void)module;
+	e->same += strcmp(name, e->name) == 0;
+	if (addr > e->start && (!e->next || addr < e->next))
+		e->next = addr;
+	return true;
+}
+
+/* The kernel takes any offset at which an instruction begins, in whatever function that is. */
+static bool is_inside(struct found *f, u32 part, const char *name)
+{
+	struct world *w = f->t->world;
+	struct extent e = { .name = name, .start = w->ops->kaddr(w, name) };
+
+	if (!e.start)
+		return true;
+	w->ops->symbols(w, STR("*"), note_extent, &e);
+	if (e.same != 1 || !e.next || f->offset < e.next - e.start)
+		return true;
+	diag_error(f->t->diags, targets_loc(f->t, part),
+	           "offset %" PRIu64 " is outside of '%s', which has at most %" PRIu64 " bytes",
+	           f->offset, name, e.next - e.start);
+	return false;
+}
+
+/* kprobe:0xffff...: any address, so only with --unsafe. */
+static void kprobe_address(struct targets *t, u32 part)
+{
+	struct usite site = { 0 };
+	char *end;
+
+	errno = 0;
+	site.offset = strtoull(t->parts[part], &end, 0);
+	if (*end || errno) {
+		diag_error(t->diags, targets_loc(t, part), "'%s' is not an address",
+		           t->parts[part]);
+		return;
+	}
+	if (!t->world->unsafe) {
+		diag_error(t->diags, targets_loc(t, part), "a kprobe on an address needs --unsafe");
+		return;
+	}
+	targets_add(t, targets_shared(t), site, t->parts[part]);
+}
+
+void targets_kprobe(struct targets *t)
+{
+	u32 part = t->n_parts - 1;
+	struct found f = { .t = t, .module = part ? t->parts[0] : NULL };
+	struct err e = { 0 };
+	const char *name;
+
+	if (!t->world->ops->features(t->world, FEATURE_KPROBE)->kprobe) {
+		targets_standin(t);
+		return;
+	}
+	if (isdigit((unsigned char)t->parts[part][0])) {
+		kprobe_address(t, part);
+		return;
+	}
+	if (!targets_offset(t, t->parts[part], &name, &f.offset)) {
+		diag_error(t->diags, targets_loc(t, part), "'%s': no number after '+'",
+		           t->parts[part]);
+		return;
+	}
+	if (f.offset && t->provider->kind == ATTACH_KRETPROBE) {
+		diag_error(t->diags, targets_loc(t, part), "a kretprobe takes no offset");
+		return;
+	}
+	if (f.offset && !is_inside(&f, part, name))
+		return;
+	if (glob_is(str_of(name)) && !f.offset && t->world->kernel_version < NAMES_OF_MODULES)
+		t->world->ops->symbols(t->world, str_of(name), note_address, &f);
+	if (!t->world->ops->functions(t->world, str_of(name), function_add, &f, &e))
+		targets_failed(t, part, &e);
+	else if (!t->n_added)
+		function_missing(&f, part, name);
+	hmap_free(&f.seen);
+	hmap_free(&f.addresses);
+}
+
+/* ---- fentry, fexit ------------------------------------------------------------------------------ */
+
+static bool fentry_works(struct targets *t)
+{
+	const struct features *f;
+
+	if (t->world->ops->features(t->world, FEATURE_FENTRY)->fentry)
+		return true;
+	f = t->world->ops->features(t->world, FEATURE_KPROBE | FEATURE_BTF);
+	targets_unsupported(
+		t,
+		f->kprobe ? "use kprobe/kretprobe"
+			  : arena_printf(t->arena, "use a tracepoint%s (memtap -l 'tracepoint:*')",
+	                                 f->btf ? " or btftracepoint" : ""),
+		"this kernel has no fentry/fexit: its functions can not be traced by BPF");
+	return false;
+}
+
+struct typed {
+	struct targets *t;
+	struct btf *btf;
+	const char *name;
+	const char *modules; /* the script's glob for them, or NULL */
+	const char *module;  /* the one looked at, NULL the kernel itself */
+	bool as_kprobe;      /* a kprobe of the script, on a kernel without them */
+	struct near near;
+};
+
+static bool typed_add(void *ctx, u32 id, const char *name)
+{
+	struct typed *f = ctx;
+	struct targets *t = f->t;
+	struct usite site = { .event = arena_strdup(t->arena, name), .btf_id = id };
+	struct variant *v = NULL;
+	struct btf_info info;
+
+	if ((f->module && id < btf_first(f->btf)) || !btf_info(f->btf, id, &info))
+		return true;
+	site.module = f->module;
+	if (targets_room(t)) {
+		v = targets_alone(t);
+		v->proto = info.type;
+		v->proto_btf = f->module ? f->btf : NULL;
+		v->as_kprobe = f->as_kprobe;
+		if (f->as_kprobe)
+			v->kind = v->kind == ATTACH_KPROBE ? ATTACH_FENTRY : ATTACH_FEXIT;
+	}
+	targets_add(t, v, site,
+	            f->module ? arena_printf(t->arena, "%s:%s", f->module, name) : site.event);
+	return true;
+}
+
+static bool typed_offer(void *ctx, u32 id, const char *name)
+{
+	struct typed *f = ctx;
+
+	(void)id;
+	near_offer(&f->near, name);
+	return true;
+}
+
+static void typed_missing(struct typed *f, u32 part, const char *name)
+{
+	struct targets *t = f->t;
+	const char *best = NULL;
+
+	near_init(&f->near, name);
+	if (!glob_is(str_of(name))) {
+		btf_each(f->btf, BTF_KIND_FUNC, "*", typed_offer, f);
+		if (near_best(&f->near))
+			best = arena_printf(t->arena, "'%s'", f->near.best);
+	}
+	targets_missing(t, part, best, "No matches for %s %s.", t->provider->full, name);
+}
+
+static void typed_in(struct typed *f, struct btf *b, const char *module)
+{
+	struct btf_query q = { f->name, BTF_KIND_FUNC, 0 };
+
+	f->btf = b;
+	f->module = module;
+	if (glob_is(str_of(f->name)))
+		btf_each(b, BTF_KIND_FUNC, f->name, typed_add, f);
+	else if (btf_find_many(b, &q, 1, module ? BTF_FIND_OWN : 0))
+		typed_add(f, q.id, f->name);
+}
+
+static bool typed_in_module(void *ctx, const char *name)
+{
+	struct typed *f = ctx;
+	struct world *w = f->t->world;
+	struct err ignored = { 0 };
+	struct btf *b;
+
+	if (f->modules && !glob_match(str_of(f->modules), str_of(name)))
+		return true;
+	b = w->ops->module(w, name, &ignored);
+	if (b)
+		typed_in(f, b, arena_strdup(f->t->arena, name));
+	return glob_is(str_of(f->name)) || !f->t->n_added;
+}
+
+/* The kernel's own function, else those of modules. */
+static void typed_find(struct typed *f, u32 part)
+{
+	struct targets *t = f->t;
+	struct err e = { 0 };
+	struct btf *b = t->world->ops->btf(t->world, &e);
+
+	f->name = t->parts[part];
+	if (!b) {
+		targets_failed(t, part, &e);
+		return;
+	}
+	if (!f->modules || glob_match(str_of(f->modules), STR("vmlinux")))
+		typed_in(f, b, NULL);
+	if (!t->n_added || f->modules)
+		t->world->ops->modules(t->world, typed_in_module, f);
+	f->btf = b;
+	if (!t->n_added)
+		typed_missing(f, part, f->name);
+}
+
+/* Those of the one module that the script names. */
+static void typed_named(struct typed *f, const char *module, u32 part)
+{
+	struct targets *t = f->t;
+	struct err e = { 0 };
+	struct btf *b = t->world->ops->module(t->world, module, &e);
+
+	f->name = t->parts[part];
+	if (!b) {
+		targets_failed(t, 0, &e);
+		return;
+	}
+	typed_in(f, b, module);
+	if (!t->n_added)
+		typed_missing(f, part, f->name);
+}
+
+void targets_by_fentry(struct targets *t)
+{
+	struct typed f = { .t = t, .as_kprobe = true };
+	const char *note = arena_printf(t->arena, "%s:%s: this kernel has no kprobes: %s taken",
+	                                t->provider->full, t->parts[0],
+	                                t->provider->kind == ATTACH_KPROBE ? "fentry" : "fexit");
+
+	typed_find(&f, 0);
+	if (t->n_added)
+		vec_add(t->arena, &t->script->notes, note);
+}
+
+void targets_fentry(struct targets *t)
+{
+	u32 part = t->n_parts - 1;
+	const char *module = part ? t->parts[0] : NULL;
+	struct typed f = { .t = t };
+
+	if (module && strcmp(module, "bpf") == 0) {
+		targets_bpf(t);
+		return;
+	}
+	if (part == 2) {
+		diag_error(t->diags, targets_loc(t, 0), "%s of three parts is %s:bpf:ID:NAME",
+		           t->provider->full, t->provider->full);
+		return;
+	}
+	if (!fentry_works(t))
+		return;
+	if (module && glob_is(str_of(module)))
+		f.modules = module;
+	if (!module || f.modules || strcmp(module, "vmlinux") == 0)
+		typed_find(&f, part);
+	else
+		typed_named(&f, module, part);
+}

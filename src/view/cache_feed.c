@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * From the records of the capturing scripts to the connections of cache/wire.c, and the server that
+ * they come from.
+ *
+ * The map @server holds the process that probes look at, so a server that is started again is
+ * followed by writing one number. Until it is found (its program and its port, or socket) what it is
+ * asked goes unseen, and that is said.
+ */
+#include "view/cache_feed.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "cache/item.h"
+
+#define TAKEN_STEP (1u << 20)
+#define LOOK_EVERY 50000000ull /* ns between two looks for a server that is gone */
+
+enum {
+	ASKED,
+	PIECES,
+	CONN,
+	AT,
+	TIME,
+	TOTAL,
+	FAMILY,
+	PORT,
+	FROM,
+	BYTES,
+	COMMAND,
+	ITEM,
+	KEY,
+	FOUND,
+	CHUNK,
+	MORE,
+	SENT,
+};
+
+static const char *const field_names[FEED_FIELDS] = { "asked",   "pieces", "conn", "at",    "time",
+	                                              "total",   "family", "port", "from",  "bytes",
+	                                              "command", "item",   "key",  "found", "chunk",
+	                                              "more",    "sent" };
+
+static void on_command(void *ctx, const struct command *c, const struct client *from)
+{
+	struct cache_feed *f = ctx;
+
+	f->command(f->ctx, c, from);
+}
+
+/* How much of a connection's bytes the probes send. */
+static void on_heads_only(void *ctx, u64 conn, bool yes)
+{
+	struct cache_feed *f = ctx;
+	u64 one = 1;
+
+	if (yes)
+		view_map_set(&f->of, "@heads_only", &conn, &one);
+	else
+		view_map_delete(&f->of, "@heads_only", &conn);
+}
+
+/* Redis' answers may begin anywhere in the pieces of a writev. */
+static void want_whole(struct cache_feed *f)
+{
+	u64 yes = 1;
+
+	if (!f->whole && wire_protocol(f->wire) == PROTOCOL_RESP)
+		f->whole = view_map_set(&f->of, "@whole", NULL, &yes);
+}
+
+/* Of a program by another name, its connections tell. */
+static enum protocol protocol_of(const struct server *s)
+{
+	const struct item_kind *kind = item_of(s->name);
+
+	return kind && kind == item_find("redis") ? PROTOCOL_RESP : PROTOCOL_AUTO;
+}
+
+bool cache_feed_open(struct cache_feed *f, const struct view_of *v, u32 pid,
+                     cache_command_cb *command, void *ctx, struct err *e)
+{
+	struct wire_options o = { .command = on_command, .heads_only = on_heads_only, .ctx = f };
+
+	*f = (struct cache_feed){
+		.of = *v, .command = command, .ctx = ctx, .fd = -1, .look = UINT64_MAX
+	};
+	if (!server_get(&f->arena, pid, &f->server, e))
+		return false;
+	f->fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (f->fd < 0)
+		return err_sys(e, errno, "can not watch process %u", pid);
+	probed_read(&f->arena, v->unit, &f->probed);
+	o.protocol = protocol_of(&f->server);
+	f->wire = wire_new(&o);
+	want_whole(f);
+	return true;
+}
+
+void cache_feed_close(struct cache_feed *f)
+{
+	wire_free(f->wire);
+	if (f->fd >= 0)
+		close(f->fd);
+	arena_free(&f->arena);
+	*f = (struct cache_feed){ .fd = -1 };
+}
+
+/* ---- records ---------------------------------------------------------------------------------- */
+
+/* NULL when it is not one of the probes'. */
+static const struct feed_record *known_record(struct cache_feed *f, const struct urecord *r)
+{
+	struct feed_record *k = &f->records[hash_mix((uintptr_t)r) % ARRAY_SIZE(f->records)];
+
+	if (k->record == r)
+		return k;
+	if (r->action != ACTION_PRINTF || !view_field(r, "time") ||
+	    !view_field(r, view_field(r, "asked") ? "bytes" : "key"))
+		return NULL;
+	for (u32 i = 0; i < FEED_FIELDS; i++)
+		k->fields[i] = view_field(r, field_names[i]);
+	k->record = r;
+	return k;
+}
+
+/* A field that the script does not have is 0. */
+static u64 word(const struct feed_record *k, u32 i, const u8 *bytes)
+{
+	u64 value = 0;
+
+	if (k->fields[i])
+		memcpy(&value, bytes + k->fields[i]->off, 8);
+	return value;
+}
+
+/* An address rests as a word with its family and 16 bytes. */
+static void read_client(const struct feed_record *k, const u8 *bytes, struct client *c)
+{
+	const struct field *from = k->fields[FROM];
+
+	c->family = (u32)word(k, FAMILY, bytes);
+	c->port = (u32)word(k, PORT, bytes);
+	if (!from || from->type->kind != TYPE_INET)
+		return;
+	if (c->family == AF_INET)
+		memcpy(c->address, bytes + from->off + 8, 4);
+	else if (c->family == AF_INET6)
+		memcpy(c->address, bytes + from->off + 8, 16);
+}
+
+/* The probes leave out answers when too much was sent that is not taken. */
+static void tell_taken(struct cache_feed *f, u64 sent)
+{
+	if (sent - f->taken < TAKEN_STEP)
+		return;
+	f->taken = sent;
+	view_map_set(&f->of, "@taken", NULL, &sent);
+}
+
+static void take_bytes(struct cache_feed *f, const struct feed_record *k, const u8 *bytes)
+{
+	struct wire_event e = { 0 };
+
+	e.asked = word(k, ASKED, bytes);
+	e.pieces = word(k, PIECES, bytes);
+	e.conn = word(k, CONN, bytes);
+	e.at = (u32)word(k, AT, bytes);
+	e.time = word(k, TIME, bytes);
+	e.total = word(k, TOTAL, bytes);
+	e.chunk = (u32)word(k, CHUNK, bytes);
+	e.more = word(k, MORE, bytes);
+	read_client(k, bytes, &e.from);
+	e.placed = k->fields[AT] && (e.from.family == AF_INET || e.from.family == AF_INET6);
+	e.bytes = bytes + k->fields[BYTES]->off + 8;
+	e.n = (u32)word(k, BYTES, bytes);
+	wire_event(f->wire, &e);
+	want_whole(f);
+	tell_taken(f, word(k, SENT, bytes));
+}
+
+/* The item that a probe of memcached tells the size of: with a line's end behind the value, -1 for
+ * none. Probes that tell none are passed when the key was found; that of cas does not say. */
+static void read_item(const struct feed_record *k, const u8 *bytes, struct command *c)
+{
+	s64 item = (s64)word(k, ITEM, bytes);
+
+	c->outcome = OUTCOME_HIT;
+	if (k->fields[FOUND] && !word(k, FOUND, bytes))
+		c->outcome = OUTCOME_MISS;
+	if (!k->fields[ITEM])
+		return;
+	c->sized = item >= 0;
+	c->size = item > 2 ? (u64)item - 2 : 0;
+	if (item < 0)
+		c->outcome = OUTCOME_MISS;
+	else if (c->op == OP_CAS)
+		c->outcome = OUTCOME_UNKNOWN;
+}
+
+/* "usdt:PATH:memcached:command__get" */
+static void take_command(struct cache_feed *f, const struct view_of *v, const struct feed_record *k,
+                         const u8 *bytes)
+{
+	u64 probe = word(k, COMMAND, bytes);
+	const char *name = probe < v->unit->probe_names.n ? v->unit->probe_names.v[probe] : "";
+	const char *end = strrchr(name, '_');
+	struct command c = { .started = word(k, TIME, bytes), .first = true };
+	struct client from = { 0 };
+
+	c.op = k->fields[FOUND] ? OP_READ : op_find(str_of(end ? end + 1 : name));
+	if (c.op == OPS)
+		c.op = OP_OTHER;
+	c.verb = k->fields[FOUND] ? "lookup" : op_name(c.op);
+	c.key.p = (const char *)bytes + k->fields[KEY]->off + 8;
+	c.key_size = (u32)word(k, KEY, bytes);
+	c.key.n = MIN(c.key_size, PROTO_KEY_MAX);
+	read_item(k, bytes, &c);
+	read_client(k, bytes, &from);
+	f->command(f->ctx, &c, &from);
+}
+
+bool cache_feed_record(struct cache_feed *f, const struct view_of *v, const struct urecord *r,
+                       const u8 *bytes)
+{
+	const struct feed_record *k;
+
+	f->of = *v;
+	k = f->wire ? known_record(f, r) : NULL;
+	if (!k)
+		return false;
+	if (k->fields[BYTES])
+		take_bytes(f, k, bytes);
+	else
+		take_command(f, v, k, bytes);
+	return true;
+}
+
+u64 cache_feed_lost(struct cache_feed *f, const struct view_of *v)
+{
+	u64 lost = view_lost(v);
+
+	f->of = *v;
+	if (lost != f->lost) {
+		f->lost = lost;
+		wire_lose(f->wire);
+	}
+	return lost;
+}
+
+/* ---- the server ------------------------------------------------------------------------------- */
+
+static void watch(const struct view_of *v, u64 pid)
+{
+	view_map_set(v, "@server", NULL, &pid);
+}
+
+void cache_feed_ended(struct cache_feed *f, const struct view_of *v)
+{
+	char text[128];
+
+	f->of = *v;
+	snprintf(text, sizeof(text), "%s %u has ended; waiting for it to be started again",
+	         f->server.name, f->server.pid);
+	view_say(v, text);
+	close(f->fd);
+	f->fd = -1;
+	f->look = 0;
+	watch(v, 0);
+	wire_clear(f->wire);
+}
+
+u64 cache_feed_when(const struct cache_feed *f)
+{
+	return f->fd < 0 ? f->look : UINT64_MAX;
+}
+
+/* The server is `s` from here on. When probes are in another file than what it runs, nothing would
+ * be seen: that ends the session. */
+static void follow(struct cache_feed *f, const struct view_of *v, const struct server *s)
+{
+	bool probed = probed_in(&f->probed, s->pid);
+	char text[160];
+	int fd = (int)syscall(SYS_pidfd_open, s->pid, 0);
+
+	if (fd < 0)
+		return;
+	f->fd = fd;
+	f->server = *s;
+	f->starts++;
+	watch(v, s->pid);
+	snprintf(text, sizeof(text), "%s was started again as %u; %s", s->name, s->pid,
+	         probed ? "what it was asked before now was not seen"
+	                : "it runs another file than the one\n"
+	                  "      that was probed, so nothing is seen of it: start this anew");
+	view_say(v, text);
+	if (!probed)
+		view_exit(v, 1);
+}
+
+void cache_feed_tick(struct cache_feed *f, const struct view_of *v, u64 now)
+{
+	struct arena a = { 0 };
+	server_list list = { 0 };
+
+	f->of = *v;
+	if (f->fd >= 0 || now < f->look)
+		return;
+	servers_find(&a, &list);
+	for (u32 i = 0; i < list.n && f->fd < 0; i++) {
+		struct server s = list.v[i];
+
+		if (!server_same(&f->server, &s))
+			continue;
+		s.name = f->server.name;
+		s.socket = f->server.socket;
+		s.path = arena_printf(&f->arena, "/proc/%u/exe", s.pid);
+		follow(f, v, &s);
+	}
+	arena_free(&a);
+	f->look = now + LOOK_EVERY;
+}

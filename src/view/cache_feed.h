@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What the probes on a cache server send, as commands: the part that mctop and mcsnoop share. It
+ * follows the server when it is started again.
+ *
+ * A script's records are known by the names of their fields (see tools/lib/capture.bt):
+ *   sent, asked, pieces, conn, at, time, total, chunk, more, family, port, from, bytes
+ *                                                                     what one call moved
+ *   command, item, time, family, port, from, key                      a command, by a static probe:
+ *                                                                     `command` is the probe
+ *   found, time, key                                                  the server looked for a key
+ */
+#ifndef RUN_CACHE_FEED_H
+#define RUN_CACHE_FEED_H
+
+#include "cache/wire.h"
+#include "view/probe_files.h"
+#include "view/servers.h"
+#include "run/view.h"
+
+#define FEED_FIELDS 17u
+
+/* Where the fields of one kind of record are. */
+struct feed_record {
+	const struct urecord *record;
+	const struct field *fields[FEED_FIELDS];
+};
+
+typedef void cache_command_cb(void *ctx, const struct command *c, const struct client *from);
+
+struct cache_feed {
+	struct view_of of; /* the session, as of the last call that had it */
+	struct wire *wire;
+	cache_command_cb *command;
+	void *ctx;
+	struct arena arena;
+	struct server server;
+	struct probed probed; /* the files that probes are in, when it is not system calls */
+	u64 taken;            /* bytes sent so far, as the probes know them to be taken */
+	bool whole;           /* the probes know that all bytes of answers are wanted */
+	int fd;     /* readable when the server has ended; -1: it has, and is looked for */
+	u64 lost;   /* events lost, by the last count */
+	u64 look;   /* CLOCK_MONOTONIC nanoseconds at which to look for it again */
+	u32 starts; /* times the server was found again */
+	struct feed_record records[64]; /* those that were seen, by address */
+};
+
+/* `pid`: the server. Calls `command` for each key of each command. False when there is no such
+ * process. */
+bool cache_feed_open(struct cache_feed *f, const struct view_of *v, u32 pid,
+                     cache_command_cb *command, void *ctx, struct err *e);
+void cache_feed_close(struct cache_feed *f);
+/* True when the record was one of the probes'; never before it is open. */
+bool cache_feed_record(struct cache_feed *f, const struct view_of *v, const struct urecord *r,
+                       const u8 *bytes);
+/* The server's descriptor is readable. */
+void cache_feed_ended(struct cache_feed *f, const struct view_of *v);
+/* To be called when it is time, and cheap otherwise. */
+u64 cache_feed_when(const struct cache_feed *f);
+void cache_feed_tick(struct cache_feed *f, const struct view_of *v, u64 now);
+/* Events lost so far; connections that can not see a loss by themselves are told. */
+u64 cache_feed_lost(struct cache_feed *f, const struct view_of *v);
+
+#endif

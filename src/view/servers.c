@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Which processes are cache servers: by the name of their program and by what they listen on. A
+ * process's descriptors are compared with its network namespace's tables of sockets, so servers in
+ * containers are found too.
+ */
+#include "view/servers.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/file.h"
+
+#define TABLE_LIMIT (64u << 20) /* bytes of a socket table */
+
+static const char *const programs[] = { "memcached", "redis-server", "valkey-server",
+	                                "keydb-server" };
+
+/* Socket inodes of a process. */
+typedef VEC(u64) inode_list;
+
+static bool read_link(const char *path, char *out, size_t room)
+{
+	ssize_t n = readlink(path, out, room - 1);
+
+	if (n < 0)
+		return false;
+	out[n] = 0;
+	return true;
+}
+
+static void read_inodes(struct arena *a, u32 pid, inode_list *list)
+{
+	char path[300], target[64];
+	struct dirent *d;
+	u64 inode;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%u/fd", pid);
+	dir = opendir(path);
+	while (dir && (d = readdir(dir))) {
+		snprintf(path, sizeof(path), "/proc/%u/fd/%s", pid, d->d_name);
+		if (read_link(path, target, sizeof(target)) &&
+		    sscanf(target, "socket:[%" SCNu64 "]", &inode) == 1)
+			vec_add(a, list, inode);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static bool has_inode(const inode_list *list, u64 inode)
+{
+	for (u32 i = 0; i < list->n; i++)
+		if (list->v[i] == inode)
+			return true;
+	return false;
+}
+
+/* 8 digits or 32: words as this processor reads those of the address. */
+static struct in6_addr address_of(const char *hex)
+{
+	u32 words[4] = { 0, 0, htonl(0xffff) };
+	u32 first = strlen(hex) == 32 ? 0 : 3;
+	struct in6_addr address;
+
+	for (u32 i = first; i < 4; i++, hex += 8)
+		sscanf(hex, "%8" SCNx32, &words[i]);
+	memcpy(&address, words, sizeof(address));
+	return address;
+}
+
+static void add_port(struct server *s, u32 port, const char *address)
+{
+	for (u32 i = 0; i < s->n_ports; i++)
+		if (s->ports[i] == port)
+			return;
+	if (!s->n_ports)
+		s->address = address_of(address);
+	if (s->n_ports < SERVER_PORTS)
+		s->ports[s->n_ports++] = (u16)port;
+}
+
+/* A line of /proc/net/tcp or tcp6; state 0A is LISTEN. */
+static void tcp_line(struct arena *a, const char *line, const inode_list *inodes, struct server *s)
+{
+	unsigned port, state;
+	char address[33];
+	u64 inode;
+
+	(void)a;
+	if (sscanf(line,
+	           " %*u: %32[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x %*x:%*x %*x:%*x %*x %*u %*u "
+	           "%" SCNu64,
+	           address, &port, &state, &inode) == 4 &&
+	    state == 0x0a && has_inode(inodes, inode))
+		add_port(s, port, address);
+}
+
+/* Of /proc/net/unix; the flag says that it accepts connections. */
+static void unix_line(struct arena *a, const char *line, const inode_list *inodes, struct server *s)
+{
+	unsigned flags;
+	char path[110];
+	u64 inode;
+
+	if (sscanf(line, "%*x: %*x %*x %x %*x %*x %" SCNu64 " %109s", &flags, &inode, path) == 3 &&
+	    flags & 0x10000 && has_inode(inodes, inode) && !s->socket)
+		s->socket = arena_strdup(a, path);
+}
+
+static void read_table(struct arena *a, const char *table, const inode_list *inodes,
+                       struct server *s,
+                       void (*take)(struct arena *a, const char *line, const inode_list *inodes,
+                                    struct server *s))
+{
+	struct buf b = { 0 };
+	struct err ignored = { 0 };
+	char path[64];
+	char *line, *rest;
+
+	snprintf(path, sizeof(path), "/proc/%u/net/%s", s->pid, table);
+	if (file_read(path, &b, TABLE_LIMIT, &ignored) && b.n)
+		for (line = strtok_r(b.p, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+			take(a, line, inodes, s);
+	buf_free(&b);
+}
+
+static bool is_cache(const char *name)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(programs); i++)
+		if (strcmp(name, programs[i]) == 0)
+			return true;
+	return false;
+}
+
+/* What the process calls itself, "?" when that can not be read. */
+static const char *own_name(struct arena *a, u32 pid)
+{
+	struct buf b = { 0 };
+	struct err ignored = { 0 };
+	const char *name = "?";
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
+	if (file_read(path, &b, 4096, &ignored) && b.n)
+		name = arena_strndup(a, b.p, strcspn(b.p, "\n"));
+	buf_free(&b);
+	return name;
+}
+
+/* By its own word or by its file, which may be deleted; Debian's redis-server is a link to a file
+ * of another name. */
+static const char *program_name(struct arena *a, u32 pid)
+{
+	const char *own = own_name(a, pid), *file;
+	char path[64], target[4096];
+	char *end, *slash;
+
+	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+	if (is_cache(own) || !read_link(path, target, sizeof(target)))
+		return own;
+	end = strstr(target, " (deleted)");
+	if (end)
+		*end = 0;
+	slash = strrchr(target, '/');
+	file = slash ? slash + 1 : target;
+	return is_cache(file) ? arena_strdup(a, file) : own;
+}
+
+static void fill(struct arena *a, struct server *s)
+{
+	inode_list inodes = { 0 };
+
+	s->path = arena_printf(a, "/proc/%u/exe", s->pid);
+	read_inodes(a, s->pid, &inodes);
+	read_table(a, "tcp", &inodes, s, tcp_line);
+	read_table(a, "tcp6", &inodes, s, tcp_line);
+	read_table(a, "unix", &inodes, s, unix_line);
+}
+
+bool server_get(struct arena *a, u32 pid, struct server *s, struct err *e)
+{
+	char path[64];
+
+	*s = (struct server){ .pid = pid };
+	snprintf(path, sizeof(path), "/proc/%u", pid);
+	if (access(path, F_OK) < 0)
+		return err_set(e, "there is no process %u", pid);
+	s->name = program_name(a, pid);
+	fill(a, s);
+	return true;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	u32 x = ((const struct server *)a)->pid, y = ((const struct server *)b)->pid;
+
+	return (x > y) - (x < y);
+}
+
+void servers_find(struct arena *a, server_list *list)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *d;
+
+	while (dir && (d = readdir(dir))) {
+		struct server s = { 0 };
+
+		if (!isdigit((u8)d->d_name[0]))
+			continue;
+		s.pid = (u32)atoi(d->d_name);
+		s.name = program_name(a, s.pid);
+		if (!is_cache(s.name))
+			continue;
+		fill(a, &s);
+		if (s.n_ports || s.socket)
+			vec_add(a, list, s);
+	}
+	if (dir)
+		closedir(dir);
+	if (list->n)
+		qsort(list->v, list->n, sizeof(*list->v), by_pid);
+}
+
+bool server_same(const struct server *a, const struct server *b)
+{
+	if (strcmp(a->name, b->name) != 0)
+		return false;
+	for (u32 i = 0; i < a->n_ports; i++)
+		for (u32 k = 0; k < b->n_ports; k++)
+			if (a->ports[i] == b->ports[k])
+				return true;
+	return a->socket && b->socket && strcmp(a->socket, b->socket) == 0;
+}
+
+const char *server_describe(struct arena *a, const struct server *s)
+{
+	struct buf b = { 0 };
+	const char *text;
+
+	buf_printf(&b, "%s %u", s->name, s->pid);
+	for (u32 i = 0; i < s->n_ports; i++)
+		buf_printf(&b, "%s%u",
+		           i                ? ", "
+		           : s->n_ports > 1 ? " (ports "
+		                            : " (port ",
+		           s->ports[i]);
+	if (!s->n_ports && s->socket)
+		buf_printf(&b, " (%s", s->socket);
+	if (s->n_ports || s->socket)
+		buf_putc(&b, ')');
+	text = arena_strdup(a, buf_text(&b));
+	buf_free(&b);
+	return text;
+}

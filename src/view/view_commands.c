@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The view "commands": a line for each key of each command that a cache server is given.
+ *
+ * Filters are applied to commands, so an answer is awaited before anything is said; options come as
+ * a record of BEGIN, as in view_hot.c.
+ */
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cache/report.h"
+#include "base/clock.h"
+#include "view/cache_view.h"
+#include "out/json.h"
+#include "view/cache_feed.h"
+
+struct commands_view {
+	struct view view;
+	struct arena arena;
+	struct cache_feed feed;
+	regex_t regex;
+	bool has_regex;
+	u64 pid, count, printed, min_latency; /* ns */
+	const char *via, *key, *command, *client;
+	bool misses, json;
+	u64 offset; /* from CLOCK_MONOTONIC to the time of day */
+};
+
+/* ---- filters ---------------------------------------------------------------------------------- */
+
+/* "/regex/" or a pattern of the shell. */
+static bool prepare_key(struct commands_view *v, struct err *e)
+{
+	size_t n = strlen(v->key);
+	char why[128];
+	int code;
+
+	if (n < 2 || v->key[0] != '/' || v->key[n - 1] != '/')
+		return true;
+	code = regcomp(&v->regex, arena_strndup(&v->arena, v->key + 1, (u32)n - 2),
+	               REG_EXTENDED | REG_NOSUB);
+	v->has_regex = !code;
+	if (!code)
+		return true;
+	regerror(code, &v->regex, why, sizeof(why));
+	return err_set(e, "--key '%s': %s", v->key, why);
+}
+
+static bool key_fits(struct commands_view *v, struct str key)
+{
+	struct buf text = { 0 };
+	bool fits;
+
+	if (!v->key[0])
+		return true;
+	report_key(&text, key);
+	fits = v->has_regex ? regexec(&v->regex, buf_text(&text), 0, NULL, 0) == 0
+	                    : fnmatch(v->key, buf_text(&text), 0) == 0;
+	buf_free(&text);
+	return fits;
+}
+
+static bool client_fits(const struct commands_view *v, const struct client *from)
+{
+	struct buf host = { 0 }, whole = { 0 };
+	bool fits;
+
+	if (!v->client[0])
+		return true;
+	client_host(&host, from);
+	client_print(&whole, from);
+	fits = strcmp(v->client, buf_text(&host)) == 0 || strcmp(v->client, buf_text(&whole)) == 0;
+	buf_free(&host);
+	buf_free(&whole);
+	return fits;
+}
+
+/* By the protocol's own word or by what it does: "mg" or "get". */
+static bool command_fits(const struct commands_view *v, const struct command *c)
+{
+	return !v->command[0] || strcasecmp(v->command, c->verb) == 0 ||
+	       strcasecmp(v->command, op_name(c->op)) == 0;
+}
+
+static bool fits(struct commands_view *v, const struct command *c, const struct client *from)
+{
+	if (v->misses && c->outcome != OUTCOME_MISS)
+		return false;
+	if (v->min_latency && (!c->answered || c->ended - c->started < v->min_latency))
+		return false;
+	return command_fits(v, c) && client_fits(v, from) && key_fits(v, c->key);
+}
+
+/* ---- a line ----------------------------------------------------------------------------------- */
+
+static const char *const outcomes[] = { "-", "hit", "miss", "error" };
+
+static void print_time(struct buf *b, u64 time)
+{
+	time_t seconds = (time_t)(time / 1000000000);
+	char text[16] = "";
+	struct tm tm;
+
+	if (localtime_r(&seconds, &tm))
+		strftime(text, sizeof(text), "%H:%M:%S", &tm);
+	buf_printf(b, "%s.%06u", text, (unsigned)(time % 1000000000 / 1000));
+}
+
+static void print_line(struct commands_view *v, const struct command *c, const struct client *from)
+{
+	struct buf *b = v->feed.of.out, client = { 0 };
+
+	client_print(&client, from);
+	print_time(b, v->offset + (c->answered ? c->ended : c->started));
+	buf_printf(b, " %-21s %-8s %-5s ", buf_text(&client), c->verb, outcomes[c->outcome]);
+	if (c->sized)
+		buf_printf(b, "%8" PRIu64 " ", c->size);
+	else
+		buf_puts(b, "       - ");
+	if (c->answered)
+		buf_printf(b, "%9.1f ", (double)(c->ended - c->started) / 1000);
+	else
+		buf_puts(b, "        - ");
+	report_key(b, c->key);
+	buf_putc(b, '\n');
+	buf_free(&client);
+}
+
+static void json_text(struct buf *b, const char *name, const struct buf *text)
+{
+	buf_printf(b, ",\"%s\":", name);
+	json_string(b, (struct str){ buf_text(text), (u32)text->n });
+}
+
+static void print_json(struct commands_view *v, const struct command *c, const struct client *from)
+{
+	struct buf *b = v->feed.of.out, text = { 0 };
+	u64 time = v->offset + (c->answered ? c->ended : c->started);
+
+	buf_printf(b, "{\"time\":%" PRIu64 ".%06u", time / 1000000000,
+	           (unsigned)(time % 1000000000 / 1000));
+	client_print(&text, from);
+	json_text(b, "client", &text);
+	buf_printf(b, ",\"command\":\"%s\",\"op\":\"%s\"", c->verb, op_name(c->op));
+	buf_reset(&text);
+	report_key(&text, c->key);
+	json_text(b, "key", &text);
+	if (c->outcome == OUTCOME_UNKNOWN)
+		buf_puts(b, ",\"outcome\":null");
+	else
+		buf_printf(b, ",\"outcome\":\"%s\"", outcomes[c->outcome]);
+	buf_puts(b, ",\"size\":");
+	if (c->sized)
+		json_unsigned(b, c->size);
+	else
+		buf_puts(b, "null");
+	if (c->answered)
+		buf_printf(b, ",\"us\":%.1f}\n", (double)(c->ended - c->started) / 1000);
+	else
+		buf_puts(b, ",\"us\":null}\n");
+	buf_free(&text);
+}
+
+static void on_command(void *ctx, const struct command *c, const struct client *from)
+{
+	struct commands_view *v = ctx;
+
+	if ((v->count && v->printed == v->count) || !fits(v, c, from))
+		return;
+	(v->json ? print_json : print_line)(v, c, from);
+	if (v->count && ++v->printed == v->count)
+		view_exit(&v->feed.of, 0);
+}
+
+/* ---- the session ------------------------------------------------------------------------------ */
+
+static void read_options(struct commands_view *v, const struct urecord *r, const u8 *bytes)
+{
+	v->pid = cache_view_number(r, bytes, "server");
+	v->count = cache_view_number(r, bytes, "commands");
+	v->min_latency = cache_view_number(r, bytes, "min_latency") * 1000;
+	v->misses = cache_view_number(r, bytes, "miss");
+	v->via = cache_view_text(&v->arena, r, bytes, "via");
+	v->key = cache_view_text(&v->arena, r, bytes, "key");
+	v->command = cache_view_text(&v->arena, r, bytes, "command");
+	v->client = cache_view_text(&v->arena, r, bytes, "client");
+}
+
+static bool record(void *ctx, const struct view_of *of, const struct urecord *r, const u8 *bytes)
+{
+	struct commands_view *v = ctx;
+
+	if (cache_feed_record(&v->feed, of, r, bytes))
+		return true;
+	if (!view_field(r, "commands"))
+		return false;
+	read_options(v, r, bytes);
+	return true;
+}
+
+static bool start(void *ctx, const struct view_of *of, struct err *e)
+{
+	struct commands_view *v = ctx;
+
+	if (!cache_view_via(v->via, of, e) || !prepare_key(v, e) ||
+	    !cache_feed_open(&v->feed, of, (u32)v->pid, on_command, v, e))
+		return false;
+	v->view.fd = v->feed.fd;
+	v->offset = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
+	if (!v->json)
+		buf_printf(of->out, "%-15s %-21s %-8s %-5s %8s %9s %s\n", "TIME", "CLIENT",
+		           "COMMAND", "FOUND", "SIZE", "US", "KEY");
+	return true;
+}
+
+static u64 when(void *ctx)
+{
+	struct commands_view *v = ctx;
+
+	return cache_feed_when(&v->feed);
+}
+
+static void tick(void *ctx, const struct view_of *of)
+{
+	struct commands_view *v = ctx;
+
+	cache_feed_tick(&v->feed, of, clock_ns(CLOCK_MONOTONIC));
+	v->view.fd = v->feed.fd;
+}
+
+static void input(void *ctx, const struct view_of *of)
+{
+	struct commands_view *v = ctx;
+
+	cache_feed_ended(&v->feed, of);
+	v->view.fd = -1;
+}
+
+static void say_missing(const struct view_of *of, u64 n, const char *one, const char *more)
+{
+	char text[96];
+
+	if (!n)
+		return;
+	snprintf(text, sizeof(text), "%" PRIu64 " %s because bytes were missing", n,
+	         n == 1 ? one : more);
+	view_say(of, text);
+}
+
+/* Lost events are told by the session. */
+static bool end(void *ctx, const struct view_of *of, struct err *e)
+{
+	struct commands_view *v = ctx;
+	struct wire_stats s;
+
+	(void)e;
+	if (!v->feed.wire)
+		return true;
+	cache_feed_lost(&v->feed, of);
+	wire_stats(v->feed.wire, &s);
+	say_missing(of, s.lost, "command or more was not seen", "commands or more were not seen");
+	say_missing(of, s.unseen, "answer was not seen", "answers were not seen");
+	return true;
+}
+
+static struct view *open_view(bool json)
+{
+	struct commands_view *v = calloc(1, sizeof(*v));
+
+	if (!v)
+		abort();
+	v->json = json;
+	v->via = v->key = v->command = v->client = "";
+	v->feed.fd = -1;
+	v->feed.look = UINT64_MAX;
+	v->view = (struct view){ .start = start,
+		                 .record = record,
+		                 .when = when,
+		                 .tick = tick,
+		                 .fd = -1,
+		                 .input = input,
+		                 .end = end,
+		                 .ctx = v };
+	return &v->view;
+}
+
+static void close_view(struct view *view)
+{
+	struct commands_view *v = view->ctx;
+
+	cache_feed_close(&v->feed);
+	if (v->has_regex)
+		regfree(&v->regex);
+	arena_free(&v->arena);
+	free(v);
+}
+
+const struct view_kind view_commands = { "commands", cache_view_find, open_view, close_view };

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Names of programs and libraries to paths. One idea: three ways in a fixed order (path,
+ * program, library), each giving NULL when it does not apply.
+ *
+ * It does not look into the files; that they are ELF is found out when they are opened.
+ */
+#include "world/resolve.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/str.h"
+#include "elf/ldcache.h"
+
+static bool is_file(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+static const char *absolute(struct arena *a, const char *name)
+{
+	const char *path;
+	char *cwd;
+
+	if (name[0] == '/')
+		return arena_strdup(a, name);
+	while (name[0] == '.' && name[1] == '/')
+		name += 2;
+	cwd = getcwd(NULL, 0);
+	path = arena_printf(a, "%s/%s", cwd ? cwd : ".", name);
+	free(cwd);
+	return path;
+}
+
+static const char *by_path(struct arena *a, const char *name, struct err *e)
+{
+	const char *path = absolute(a, name);
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		err_sys(e, errno, "can not open %s", name);
+	else if (S_ISDIR(st.st_mode))
+		err_sys(e, EISDIR, "%s is not a program or library", name);
+	else if (!S_ISREG(st.st_mode))
+		err_set(e, "%s is not a regular file", name);
+	else
+		return path;
+	return NULL;
+}
+
+static const char *program(const struct resolver *r, const char *name)
+{
+	struct str rest = str_of(r->path);
+
+	while (rest.p) {
+		struct str dir = str_cut(rest, ':', &rest);
+		const char *path;
+
+		if (!dir.n)
+			continue;
+		path = arena_printf(r->arena, "%s%.*s/%s", r->root, STR_ARG(dir), name);
+		if (is_file(path) && access(path, X_OK) == 0)
+			return absolute(r->arena, path);
+	}
+	return NULL;
+}
+
+static const char *cached_library(const struct resolver *r, const char *name)
+{
+	struct file_map m = { 0 };
+	const char *found, *path = NULL;
+	struct err ignored;
+
+	if (!file_map(arena_printf(r->arena, "%s/etc/ld.so.cache", r->root), &m, &ignored))
+		return NULL;
+	found = ldcache_find(m.p, m.n, name);
+	if (found)
+		path = arena_printf(r->arena, "%s%s", r->root, found);
+	file_unmap(&m);
+	return path && is_file(path) ? path : NULL;
+}
+
+/* The newest library of that name in one directory; "libx.so" without version, often a linker
+ * script, is only taken when it is asked for as such. */
+static const char *library_in(const struct resolver *r, const char *dir, const char *name)
+{
+	const char *best = NULL, *path = arena_printf(r->arena, "%s%s", r->root, dir);
+	DIR *d = opendir(path);
+	struct dirent *entry;
+
+	if (!d)
+		return NULL;
+	while ((entry = readdir(d)))
+		if (ldcache_name_is(entry->d_name, name) &&
+		    (!best || strverscmp(entry->d_name, best) > 0))
+			best = arena_strdup(r->arena, entry->d_name);
+	closedir(d);
+	if (!best)
+		return NULL;
+	path = arena_printf(r->arena, "%s/%s", path, best);
+	return is_file(path) ? path : NULL;
+}
+
+static const char *library(const struct resolver *r, const char *name)
+{
+	static const char *const dirs[] = {
+		"/lib/x86_64-linux-gnu",
+		"/usr/lib/x86_64-linux-gnu",
+		"/lib64",
+		"/usr/lib64",
+		"/usr/local/lib",
+		"/lib",
+		"/usr/lib",
+	};
+	const char *path = cached_library(r, name);
+
+	for (size_t i = 0; i < ARRAY_SIZE(dirs) && !path; i++)
+		path = library_in(r, dirs[i], name);
+	return path;
+}
+
+const char *resolve_file(const struct resolver *r, const char *name, struct err *e)
+{
+	const char *path = NULL;
+
+	if (strchr(name, '/'))
+		return by_path(r->arena, name, e);
+	if (*name)
+		path = program(r, name);
+	if (!path && *name)
+		path = library(r, name);
+	if (path)
+		return path;
+	err_set(e, "no program or library is called '%s'", name);
+	e->code = ENOENT;
+	err_hint(e, "give the path of the file, for one in this directory './%s'", name);
+	return NULL;
+}

@@ -12,6 +12,9 @@
 ifdef SAN
 BUILD    ?= build/san
 OPT      ?= -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+else ifdef COV
+BUILD    ?= build/cov
+OPT      ?= -O0 -g --coverage -fprofile-update=atomic
 else
 BUILD    ?= build
 OPT      ?= -O2 -g -fno-plt -ffunction-sections -fdata-sections -Wl,--gc-sections \
@@ -28,15 +31,19 @@ CFLAGS   ?=
 WARN     := -Wall -Wextra -Wshadow -Wvla -Wformat=2 -Wundef -Wstrict-prototypes \
 	    -Wmissing-prototypes -Wwrite-strings -Wpointer-arith -Wold-style-definition
 CPPFLAGS += -Isrc -Iinclude -D_GNU_SOURCE
-STD      := -std=gnu11
+# A square root is an instruction, not a call into libm.
+STD      := -std=gnu11 -fno-math-errno
 ALL_CFLAGS = $(STD) $(CPPFLAGS) $(WARN) $(OPT) $(CFLAGS)
 # The archives Debian ships are linked in: each shared library would cost every start its
 # relocations and pages. libc stays shared.
-LIBS     := -Wl,-Bstatic -lbpf -lelf -lz -liberty -Wl,-Bdynamic
+LIBS     := @$(BUILD)/libs
 ifdef SAN
 # The leak checker of GCC 12 can not look through libraries with thread-local data that are loaded
 # later, as libdw is; here it is loaded at the start.
 LIBS     += -Wl,--no-as-needed -ldw -Wl,--as-needed
+endif
+ifdef COV
+LIBS     += -lm # -O0 calls sqrt()
 endif
 FUZZ_SECONDS ?= 60
 
@@ -72,7 +79,7 @@ PROGS    := $(patsubst tests/run/progs/%.c,$(BUILD)/tests/progs/%,$(wildcard tes
 	    $(BUILD)/tests/progs/shapes $(BUILD)/tests/progs/blocks
 GO_PROG  := $(BUILD)/tests/progs/cache_go
 PROGS    += $(BUILD)/tests/progs/namespaces $(BUILD)/tests/progs/leaks_new
-PROGS    += $(if $(wildcard /usr/bin/musl-gcc),$(BUILD)/tests/progs/leaks_musl)
+PROGS    += $(addprefix $(BUILD)/tests/progs/,leaks_musl leaks_musl_pie leaks_musl_shared)
 # BPF objects whose relocations the unit tests evaluate, and a BTF made up for them.
 CORE_OBJ := $(patsubst tests/core/%.c,$(BUILD)/tests/core/%.o,$(wildcard tests/core/*.c)) \
 	    $(BUILD)/tests/core/made.bpf.eb.o $(BUILD)/tests/core/target.eb.o
@@ -82,8 +89,11 @@ SETUP_demo := build demo
 SETUP_check := build test
 SETUP_run-check := build test
 SETUP_vm-check := build test vm
+SETUP_coverage := build test
+SETUP_mutants := build test
 SETUP_fuzz := build lint
 SETUP_lint := build lint
+SETUP_fresh := fresh
 SETUP_bench := build test vm bench
 SETUP_bench-tools := build test vm bench
 SETUP_bench-caches := build test
@@ -97,13 +107,16 @@ READY := $(if $(SETUP),setup)
 # Commands and screens wait for people, and so does what explains, formats and draws: there, less
 # to read at a start counts for more than speed. What dumps all of a kernel's types does not.
 ifndef SAN
-SMALL := $(filter src/cmd/% src/ui/% src/lang/parse/event_% src/lang/parse/fmt.c \
-         src/lang/parse/ast_print.c src/lang/probe/targets_event.c src/out/flame% \
-         src/kern/offers.c src/kern/verifier.c src/bpf/dis.c src/unit/unit_dump.c,$(SRC))
-SMALL := $(filter-out src/cmd/btf/cmd_btf_%,$(SMALL))
+SMALL := $(filter src/cmd/% src/view/% src/memstat/% src/ui/% src/lang/parse/event_% \
+         src/lang/parse/fmt.c src/lang/parse/ast_print.c src/lang/probe/targets_event.c \
+         src/out/flame% src/kern/offers.c src/kern/verifier.c src/bpf/dis.c \
+         src/unit/unit_dump.c,$(SRC))
+SMALL := $(filter-out src/cmd/btf/cmd_btf_% src/view/cache_feed.c src/view/servers.c,$(SMALL))
 # So does attaching, where the kernel takes the time, and finding what a script names.
 SMALL += $(filter src/kern/attach_% src/kern/kern_attach.c src/kern/features.c,$(SRC))
-SMALL += $(filter src/lang/probe/targets_% src/world/world_linux.c,$(SRC))
+SMALL += $(filter src/lang/probe/targets_% src/world/% src/elf/dwarf_%,$(SRC))
+# And so do pictures and curves, which are drawn at the end.
+SMALL += $(filter src/cache/sizing% src/run/graph.c src/run/testing.c,$(SRC))
 $(SMALL:src/%.c=$(BUILD)/obj/%.o): OPT += -Os
 endif
 
@@ -122,7 +135,10 @@ $(BUILD)/memtap: $(BUILD)/obj/main.o $(BUILD)/libmemtap.a
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-$(BUILD)/libmemtap.a: $(LIB_OBJ)
+$(BUILD)/libs: scripts/static-libs Makefile | $(READY)
+	$(Q)CC="$(CC)" scripts/static-libs $(BUILD)
+
+$(BUILD)/libmemtap.a: $(LIB_OBJ) | $(BUILD)/libs
 	$(say) AR $@
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
@@ -162,6 +178,7 @@ $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/libaid.a $(BUILD)/li
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS) $(TEST_LIBS) -lcmocka
 # Where elfutils' DWARF library is asked the same question.
+$(BUILD)/tests/unit/test_shards: TEST_LIBS := -lm
 $(BUILD)/tests/unit/test_ehframe_libdw $(BUILD)/tests/unit/test_unwind_libdwfl: TEST_LIBS := -ldw
 
 # Scripts in the interpreter, for tests/diff.
@@ -198,10 +215,24 @@ $(BUILD)/tests/progs/leaks_new: tests/run/progs/leaks_new.cc Makefile | $(READY)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) -std=c++17 -O2 -g -Wall -Wextra -o $@ $<
 
+MUSL_CFLAGS := -D_GNU_SOURCE -O2 -g -Wall -Wextra
 $(BUILD)/tests/progs/leaks_musl: tests/run/progs/leaks.c Makefile | $(READY)
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)
-	$(Q)musl-gcc -static -D_GNU_SOURCE -O2 -g -Wall -Wextra -o $@ $<
+	$(Q)musl-gcc -static $(MUSL_CFLAGS) -o $@ $<
+
+# Its wrapper of gcc does not know -static-pie.
+MUSL := /usr/lib/x86_64-linux-musl
+$(BUILD)/tests/progs/leaks_musl_pie: tests/run/progs/leaks.c Makefile | $(READY)
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)musl-gcc -static -fPIE -nostartfiles -Wl,-pie,--no-dynamic-linker,-z,text \
+		$(MUSL_CFLAGS) -o $@ $(MUSL)/rcrt1.o $(MUSL)/crti.o $< $(MUSL)/crtn.o
+
+$(BUILD)/tests/progs/leaks_musl_shared: tests/run/progs/leaks.c Makefile | $(READY)
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)musl-gcc $(MUSL_CFLAGS) -o $@ $<
 
 $(BUILD)/tests/progs/blocks: tests/run/progs/blocks.cc Makefile | $(READY)
 	$(say) CXX $@
@@ -267,14 +298,38 @@ run-check: all $(EXAMPLES) $(PROGS) $(GO_PROG) $(CORE_OBJ) $(BUILD)/tests/hot_de
 	   $(BUILD)/tests/unit/test_btf_load \
 	   $(BUILD)/tests/unit/test_btf_libbpf
 	$(Q)tests/check --build $(BUILD) $(if $(SAN),--sanitized) run bad
-## make vm-check  the end-to-end cases on Debian's packaged 6.1 kernel, in qemu (KERNEL=6.12)
+## make vm-check  the end-to-end cases on the release's packaged kernel, in qemu (KERNEL=6.12)
 vm-check: tests
 	$(Q)tests/check --build $(BUILD) $(if $(KERNEL),--kernel $(KERNEL)) vm
 
-.PHONY: stacks golden tools-index
+## make coverage  lines and branches that unit, corpus, diff, run and bad go through, by folder
+.PHONY: coverage
+coverage:
+	$(Q)$(MAKE) --no-print-directory COV=1 tests
+	$(Q)find build/cov -name '*.gcda' -delete
+	$(Q)tests/check --build build/cov --factor 4 unit corpus diff run bad || \
+		echo "coverage: some tests fail in this build; see above"
+	$(Q)scripts/coverage build/cov
+
+## make mutants   changes one thing at a time in the engine and says which no test notices (hours)
+.PHONY: mutants
+mutants: tests
+	$(Q)scripts/mutants $(MUTANTS)
+
+.PHONY: fresh
+## make fresh     `make demo` and `make check` of HEAD on machines nobody has used: in new roots of
+##                Debian 12 and 13 (RELEASE=trixie: of that alone; scripts/fresh --help)
+fresh: | $(READY)
+	$(Q)scripts/fresh $(RELEASE)
+
+.PHONY: stacks golden tools-index resp-commands
 ## make tools-index    write the tables of the tools anew: README.md, docs/tools/README.md
 tools-index: $(BUILD)/memtap
 	$(Q)scripts/tools-index $(BUILD)/memtap
+
+## make resp-commands  write the table of Redis' commands anew, by asking servers (fetches packages)
+resp-commands:
+	$(Q)scripts/resp-commands $(BUILD)/resp
 
 ## make stacks    write the table of docs/stacks.md anew: stacks of stock programs beside gdb's
 stacks: all $(PROGS) $(GO_PROG)
@@ -292,7 +347,7 @@ $(BUILD)/fuzz/obj/%.o: src/%.c Makefile | $(READY)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(STD) $(CPPFLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
 
-$(BUILD)/fuzz/libmemtap.a: $(FUZZ_OBJ)
+$(BUILD)/fuzz/libmemtap.a: $(FUZZ_OBJ) | $(BUILD)/libs
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 # The machine made of files that scripts are compiled against.

@@ -6,7 +6,7 @@
 BTF_VERSION := 0.1.0
 BTF_SO      := libmemtap-btf.so
 BTF_SONAME  := $(BTF_SO).0
-BTF_OBJ     := $(patsubst src/%.c,$(BUILD)/pic/%.o,$(wildcard src/read/btf_*.c))
+BTF_OBJ     := $(patsubst src/%.c,$(BUILD)/pic/%.o,$(wildcard src/btf/btf_*.c))
 BTF_AID     := $(patsubst src/%.c,$(BUILD)/pic/%.o,$(wildcard src/base/*.c))
 BTF_LIBS    := $(BUILD)/libmemtap-btf.a $(BUILD)/$(BTF_SO)
 LIBDIR      ?= $(PREFIX)/lib

@@ -141,6 +141,17 @@ static void copy_plain(struct cell *c, struct arena *a, const struct type *t, co
 	c->bytes = copy;
 }
 
+static void merge_parts(struct cell *c, struct arena *a, const struct type *t, const u8 *cells,
+                        u32 n_cells, u32 stride)
+{
+	struct cell *parts = arena_array(a, struct cell, t->n_fields);
+
+	for (u32 i = 0; i < t->n_fields; i++)
+		cell_merge(&parts[i], a, t->fields[i].type,
+		           n_cells ? cells + t->fields[i].off : NULL, n_cells, stride);
+	c->parts = parts;
+}
+
 void cell_merge(struct cell *c, struct arena *a, const struct type *t, const void *cells,
                 u32 n_cells, u32 stride)
 {
@@ -165,8 +176,82 @@ void cell_merge(struct cell *c, struct arena *a, const struct type *t, const voi
 	case TYPE_TSERIES:
 		merge_series(c, a, t, cells, n_cells, stride);
 		break;
+	case TYPE_AGGS:
+		merge_parts(c, a, t, cells, n_cells, stride);
+		break;
 	default:
 		copy_plain(c, a, t, cells, n_cells);
+		break;
+	}
+}
+
+/* ---- raw cells ---- */
+
+static void add_words(void *to, const void *from, u32 n)
+{
+	for (u32 i = 0; i < n; i++) {
+		u64 sum = word_at(to, i) + word_at(from, i);
+
+		memcpy((u8 *)to + (size_t)i * 8, &sum, sizeof(sum));
+	}
+}
+
+static void keep_extreme(void *to, const void *from)
+{
+	if (word_at(from, 1) && (!word_at(to, 1) || word_at(from, 0) > word_at(to, 0)))
+		memcpy(to, from, 16);
+}
+
+/* Of one interval: {1 + its number, value, how many, of SERIES_LAST when}. */
+static void fold_slot(const struct type *t, u8 *to, const u8 *from)
+{
+	s64 value = (s64)word_at(from, 1), had = (s64)word_at(to, 1);
+	bool larger = t->is_signed ? value > had : (u64)value > (u64)had;
+
+	if (word_at(from, 0) < word_at(to, 0))
+		return;
+	if (word_at(from, 0) > word_at(to, 0) || !word_at(to, 2)) {
+		memcpy(to, from, 24);
+	} else if (!word_at(from, 2)) {
+		return;
+	} else if (t->bits == SERIES_LAST) {
+		if (word_at(from, 2) >= word_at(to, 2))
+			memcpy(to, from, 24);
+	} else if (t->bits == SERIES_AVG || t->bits == SERIES_SUM) {
+		add_words(to + 8, from + 8, 2);
+	} else {
+		if (value != had && larger == (t->bits == SERIES_MAX))
+			memcpy(to + 8, &value, sizeof(value));
+		add_words(to + 16, from + 16, 1);
+	}
+}
+
+void cell_fold(const struct type *t, void *to, const void *from)
+{
+	switch (t->kind) {
+	case TYPE_COUNT:
+	case TYPE_SUM:
+	case TYPE_AVG:
+	case TYPE_STATS:
+	case TYPE_HIST:
+	case TYPE_LHIST:
+		add_words(to, from, type_cell(t) / 8);
+		break;
+	case TYPE_MIN:
+	case TYPE_MAX:
+		keep_extreme(to, from);
+		break;
+	case TYPE_TSERIES:
+		for (u32 k = 0; k < (u32)t->max; k++)
+			fold_slot(t, (u8 *)to + (size_t)k * 24, (const u8 *)from + (size_t)k * 24);
+		break;
+	case TYPE_AGGS:
+		for (u32 i = 0; i < t->n_fields; i++)
+			cell_fold(t->fields[i].type, (u8 *)to + t->fields[i].off,
+			          (const u8 *)from + t->fields[i].off);
+		break;
+	default:
+		memcpy(to, from, type_slot(t));
 		break;
 	}
 }
@@ -199,6 +284,15 @@ static int word_compare(u64 a, u64 b, bool is_signed)
 	return (a > b) - (a < b);
 }
 
+static int compare_parts(const struct cell *a, const struct cell *b, const struct type *t)
+{
+	int c = 0;
+
+	for (u32 i = 0; i < t->n_fields && !c; i++)
+		c = cell_compare(&a->parts[i], &b->parts[i], t->fields[i].type);
+	return c;
+}
+
 int cell_compare(const struct cell *a, const struct cell *b, const struct type *t)
 {
 	switch (t->kind) {
@@ -214,6 +308,8 @@ int cell_compare(const struct cell *a, const struct cell *b, const struct type *
 	case TYPE_HIST:
 	case TYPE_LHIST:
 		return word_compare(bucket_total(a), bucket_total(b), false);
+	case TYPE_AGGS:
+		return compare_parts(a, b, t);
 	case TYPE_INT:
 		return word_compare(word_at(a->bytes, 0), word_at(b->bytes, 0), t->is_signed);
 	default:

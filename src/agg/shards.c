@@ -11,20 +11,31 @@
  *              keys and bytes behind a place in log time. When the places are used up, they are
  *              closed up
  *
- * A use counts as many uses as one watched key stands for, at the distance scaled up likewise. Hot
- * keys are few, and whether one is watched or not moves the whole curve: the uses that were watched
- * too few or too many for their share are put to, or taken from, the shortest distances (the
- * adjustment of section 3.4 of the paper).
+ * A use counts as many uses as one watched key stands for, at the distance scaled up likewise: k
+ * watched keys since the last use stand for k to k + 1 times as many keys as one of them stands for.
+ *
+ * Hot keys are few, and whether one is watched or not moves the whole curve: the uses that were watched
+ * too few or too many for their share are put to, or taken from, the short distances. The paper
+ * (section 3.4) takes the shortest of all, so a cache of one entry seems to hit whatever was missed.
+ * Here they have the distances of keys that are used about as often as all of them: of such
+ * uses, 1 - 1 / (1 + n * their share of all uses) come before n other keys do.
+ *
+ * The error is estimated from the sample itself: the watched keys fall into groups, and the curve is
+ * computed again without each of them (the jackknife of Quenouille and Tukey).
  */
 #include "agg/shards.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define WHOLE  18446744073709551616.0 /* 2^64 */
-#define BITS   7u                     /* buckets of distances: 2^BITS for each power of two */
-#define LEVELS (1u + 56u)
-#define CELLS  (LEVELS << BITS)
+#define WHOLE   18446744073709551616.0 /* 2^64 */
+#define BITS    7u                     /* buckets of distances: 2^BITS for each power of two */
+#define LEVELS  (1u + 56u)
+#define CELLS   (LEVELS << BITS)
+#define ENDLESS 1e18 /* entries of a cache that is never full */
+#define GROUPS  8u
+#define T_95    2.365 /* of Student's t with GROUPS - 1 degrees of freedom */
 
 struct sample {
 	u64 hash, size;
@@ -54,6 +65,9 @@ struct shards {
 	u64 uses, watched;
 	double expected; /* uses that those watched stand for */
 	struct distances by_keys, by_bytes;
+	/* Of by_keys and expected: what was counted while not all keys were watched, by groups of keys. */
+	struct distances *groups;
+	double group_expected[GROUPS];
 };
 
 /* ---- distances ---- */
@@ -96,24 +110,6 @@ static double distances_below(const struct distances *d, double at)
 	for (u32 i = 0; i < cell; i++)
 		sum += d->cells[i];
 	return sum + d->cells[cell] * (at - low) / (high - low);
-}
-
-/* The distance below which so many uses are, at least as far as a cell tells. */
-static double distances_reach(const struct distances *d, double uses)
-{
-	double sum = 0;
-	u32 last = 0;
-
-	for (u32 i = 0; i < CELLS; i++) {
-		if (!(d->cells[i] > 0))
-			continue;
-		if (sum + d->cells[i] >= uses)
-			return cell_low(i) +
-			       (cell_low(i + 1) - cell_low(i)) * MAX(uses - sum, 0) / d->cells[i];
-		sum += d->cells[i];
-		last = i + 1;
-	}
-	return last ? cell_low(last) : 0;
 }
 
 /* ---- trees of sums ---- */
@@ -287,7 +283,9 @@ struct shards *shards_new(const struct shards_options *o, struct err *e)
 	s->order = calloc(s->places + 1, sizeof(*s->order));
 	s->keys = calloc(s->places + 1, sizeof(*s->keys));
 	s->bytes = calloc(s->places + 1, sizeof(*s->bytes));
-	if (!s->samples || !s->heads || !s->heap || !s->order || !s->keys || !s->bytes)
+	s->groups = calloc(GROUPS, sizeof(*s->groups));
+	if (!s->samples || !s->heads || !s->heap || !s->order || !s->keys || !s->bytes ||
+	    !s->groups)
 		goto out;
 	for (u32 i = s->most + 1; i; i--) {
 		s->samples[i].chain = s->free;
@@ -310,6 +308,7 @@ void shards_free(struct shards *s)
 	free(s->order);
 	free(s->keys);
 	free(s->bytes);
+	free(s->groups);
 	free(s);
 }
 
@@ -323,18 +322,32 @@ void shards_skip(struct shards *s, u64 uses)
 	s->uses += uses;
 }
 
-/* Distance of a key's last use: it needs its own place too, so that one entry makes a hit of a
- * key used twice in a row. */
+static u32 group_of(u64 hash)
+{
+	return (u32)(hash % GROUPS);
+}
+
+/*
+ * Distance of a key's last use: it needs its own place too, so that one entry makes a hit of a
+ * key used twice in a row. Where a distance stands for a range of them, one use after the other takes
+ * another part of the range: multiples of the golden ratio fill it evenly.
+ */
 static void use_again(struct shards *s, u32 i, double weight)
 {
+	double part = (double)(s->watched * 0x9e3779b97f4a7c15ull) / WHOLE * (weight - 1);
+	double size = (double)s->samples[i].size, distance;
 	u32 keys;
 	u64 bytes;
 
 	places_upto(s, s->samples[i].place, &keys, &bytes);
 	/* Those used since, scaled; and the entry itself, once. */
-	distances_add(&s->by_keys, (s->n - keys) * weight, weight);
+	distance = (s->n - keys) * weight + part;
+	distances_add(&s->by_keys, distance, weight);
+	if (s->threshold)
+		distances_add(&s->groups[group_of(s->samples[i].hash)], distance, weight);
 	distances_add(&s->by_bytes,
-	              (double)(s->total_bytes - bytes) * weight + (double)s->samples[i].size,
+	              (double)(s->total_bytes - bytes) * weight + size +
+	                      part * (double)s->total_bytes / s->n,
 	              weight);
 }
 
@@ -350,6 +363,8 @@ void shards_use(struct shards *s, u64 hash, u64 size, enum shards_use use)
 	s->watched += counts;
 	if (counts) {
 		s->expected += 1 / rate(s);
+		if (s->threshold)
+			s->group_expected[group_of(hash)] += 1 / rate(s);
 		if (i)
 			use_again(s, i, 1 / rate(s));
 	}
@@ -383,50 +398,130 @@ void shards_stats(const struct shards *s, struct shards_stats *st)
 		                     .keys_all = s->n / rate(s) };
 }
 
-/* What the uses watched fall short of their share. */
-static double adjustment(const struct shards *s)
+/* ---- the curve ---- */
+
+/* Of `uses`, those of distances below the one asked for, and what all that were watched stand for. */
+struct reading {
+	double uses, below, expected, rate;
+};
+
+/* The hits of a cache for so many entries, as a share; see the head of this file. */
+static double corrected(const struct reading *r, double entries)
 {
-	return s->threshold ? (double)s->uses - s->expected : 0;
+	double missed = r->uses - r->expected, often = fabs(missed) / r->uses, hits = r->below;
+
+	if (!(r->uses > 0))
+		return 0;
+	if (r->rate < 1) {
+		if (missed < 0) /* a key that is watched counts for those that are not, too */
+			often *= r->rate / (1 - r->rate);
+		hits += missed * (1 - 1 / (1 + often * entries));
+	}
+	return hits <= 0 ? 0 : MIN(hits / r->uses, 1);
 }
 
-static double share(const struct shards *s, double hits)
+static struct reading reading_of(const struct shards *s, double below)
 {
-	hits += adjustment(s);
-	return !s->uses || hits <= 0 ? 0 : MIN(hits / (double)s->uses, 1);
-}
-
-double shards_hits(const struct shards *s, double entries)
-{
-	return entries < 1 ? 0 : share(s, distances_below(&s->by_keys, entries));
-}
-
-double shards_hits_bytes(const struct shards *s, double bytes)
-{
-	return bytes < 1 ? 0 : share(s, distances_below(&s->by_bytes, bytes + 1));
+	return (struct reading){ (double)s->uses, below, s->expected, rate(s) };
 }
 
 double shards_hits_most(const struct shards *s)
 {
-	return share(s, s->by_keys.sum);
+	struct reading all = reading_of(s, s->by_keys.sum);
+
+	return corrected(&all, ENDLESS);
 }
 
-static double reach(const struct shards *s, const struct distances *d, double part)
-{
-	double hits = shards_hits_most(s) * (double)s->uses * part - adjustment(s);
+/* Walks along the curve, cell by cell. */
+struct walk {
+	const struct distances *d;
+	struct reading r;
+	double entries; /* that a distance of 1 stands for */
+	double hits, most;
+	u32 cell;
+};
 
-	return d->sum > 0 ? distances_reach(d, hits) : 0;
+static struct walk walk_start(const struct shards *s, const struct distances *d)
+{
+	bool bytes = d == &s->by_bytes && s->total_bytes;
+
+	return (struct walk){
+		.d = d,
+		.r = reading_of(s, 0),
+		.entries = bytes ? (double)s->n / (double)s->total_bytes : 1,
+		.most = shards_hits_most(s),
+	};
+}
+
+/* A larger cache never has fewer hits, whatever was put right. */
+static void walk_to(struct walk *w, double below, double distance)
+{
+	double hits;
+
+	w->r.below = below;
+	hits = corrected(&w->r, distance * w->entries);
+	w->hits = MIN(MAX(w->hits, hits), w->most);
+}
+
+/* To the end of the cell. */
+static void walk_on(struct walk *w)
+{
+	double below = w->r.below + w->d->cells[w->cell++];
+
+	walk_to(w, below, cell_low(w->cell));
+}
+
+static double hits_at(const struct shards *s, const struct distances *d, double at)
+{
+	struct walk w = walk_start(s, d);
+	u32 end = cell_of(at);
+
+	while (w.cell < end)
+		walk_on(&w);
+	walk_to(&w, distances_below(d, at), at);
+	return w.hits;
+}
+
+double shards_hits(const struct shards *s, double entries)
+{
+	return entries < 1 ? 0 : hits_at(s, &s->by_keys, entries);
+}
+
+double shards_hits_bytes(const struct shards *s, double bytes)
+{
+	return bytes < 1 ? 0 : hits_at(s, &s->by_bytes, bytes + 1);
+}
+
+/* The distance below which this share of all uses is. */
+static double reach(const struct shards *s, const struct distances *d, double share)
+{
+	struct walk w = walk_start(s, d);
+	double low = 0, from = 0, high = 0;
+
+	if (!(d->sum > 0))
+		return 0;
+	while (w.hits < share && w.cell + 1 < CELLS) {
+		if (d->cells[w.cell] > 0)
+			high = cell_low(w.cell + 1);
+		low = cell_low(w.cell);
+		from = w.hits;
+		walk_on(&w);
+	}
+	if (w.hits < share) /* never reached, but for rounding: where the last use is */
+		return high;
+	return low + (cell_low(w.cell) - low) * (share - from) / (w.hits - from);
 }
 
 double shards_entries(const struct shards *s, double part)
 {
-	double n = reach(s, &s->by_keys, part);
+	double n = reach(s, &s->by_keys, shards_hits_most(s) * part);
 
 	return n > 0 ? MAX(n, 1) : 0;
 }
 
 double shards_bytes(const struct shards *s, double part)
 {
-	return reach(s, &s->by_bytes, part);
+	return reach(s, &s->by_bytes, shards_hits_most(s) * part);
 }
 
 /* What is less than a fiftieth above the line is no knee. */
@@ -434,17 +529,56 @@ double shards_knee(const struct shards *s)
 {
 	double end = shards_entries(s, 0.999), top = shards_hits(s, end), best = top / 50,
 	       knee = end;
-	double sum = adjustment(s);
+	struct walk w = walk_start(s, &s->by_keys);
 
-	for (u32 i = 0; i < CELLS && cell_low(i + 1) <= end && s->uses; i++) {
-		double at = cell_low(i + 1), above;
+	while (s->uses && w.cell + 1 < CELLS && cell_low(w.cell + 1) <= end) {
+		double at, above;
 
-		sum += s->by_keys.cells[i];
-		above = sum / (double)s->uses - top * at / end;
+		walk_on(&w);
+		at = cell_low(w.cell);
+		above = w.hits - top * at / end;
 		if (above > best) {
 			best = above;
 			knee = at;
 		}
 	}
 	return knee;
+}
+
+/* ---- its error ---- */
+
+/* The curve at so many entries without each one of the groups, the others standing for it. */
+static void without_groups(const struct shards *s, double entries, double hits[GROUPS])
+{
+	double below = distances_below(&s->by_keys, entries), group[GROUPS], sum = 0, expected = 0;
+
+	for (u32 i = 0; i < GROUPS; i++) {
+		sum += group[i] = distances_below(&s->groups[i], entries);
+		expected += s->group_expected[i];
+	}
+	for (u32 i = 0; i < GROUPS; i++) {
+		struct reading r = reading_of(s, below);
+
+		r.below += (sum - GROUPS * group[i]) / (GROUPS - 1);
+		r.expected += (expected - GROUPS * s->group_expected[i]) / (GROUPS - 1);
+		r.rate *= (double)(GROUPS - 1) / GROUPS;
+		hits[i] = corrected(&r, entries);
+	}
+}
+
+double shards_error(const struct shards *s, double entries)
+{
+	double hits[GROUPS], mean = 0, sum = 0, left = 1 - rate(s), off, slope;
+
+	if (!(left > 0) || !s->n || entries < 1)
+		return 0;
+	without_groups(s, entries, hits);
+	for (u32 i = 0; i < GROUPS; i++)
+		mean += hits[i] / GROUPS;
+	for (u32 i = 0; i < GROUPS; i++)
+		sum += (hits[i] - mean) * (hits[i] - mean);
+	/* Sizes are off, too: that counts where the curve is steep. */
+	off = sqrt(left / s->n);
+	slope = (shards_hits(s, entries * (1 + off)) - shards_hits(s, entries * (1 - off))) / 2;
+	return T_95 * sqrt(sum * (GROUPS - 1) / GROUPS * left + slope * slope);
 }

@@ -7,8 +7,9 @@
  * Of all keys those are watched whose hash is below a threshold. For each of their uses the number
  * of different watched keys since the last use, divided by the share that is watched, is how
  * many entries a cache needs for this use to be a hit. When more keys than `samples` are watched the
- * threshold sinks; as long as they fit, the curve is exact. What is estimated are sizes:
- * they are off by about 1 / sqrt(samples).
+ * threshold sinks; as long as they fit, the curve is exact. After that it is an estimate: sizes are off
+ * by about 1 / sqrt(samples), and few entries hold the hottest keys, of which few are watched:
+ * shards_error() says how far the hits may be off.
  *
  * Pure: no clock, no system call but for memory.
  */
@@ -65,6 +66,13 @@ double shards_hits(const struct shards *s, double entries);
 double shards_hits_bytes(const struct shards *s, double bytes);
 /* ... of a cache that is never full. */
 double shards_hits_most(const struct shards *s);
+/*
+ * How far shards_hits() may be off, as a share of all uses: half the width of a 95 % confidence
+ * interval, estimated from the sample; 0 where all keys are watched. Of few entries, and many keys
+ * that are used as often, it is an underestimate (tests/unit/test_shards.c measures how often the true
+ * value lies within).
+ */
+double shards_error(const struct shards *s, double entries);
 /* Entries, or bytes, of the smallest cache with that share of the hits of one that is never
  * full: 0 < share <= 1. 0 when nothing was ever used twice. */
 double shards_entries(const struct shards *s, double share);

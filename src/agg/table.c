@@ -19,6 +19,19 @@ void table_init(struct table *t, struct arena *a, const struct unit *u, const st
 	t->arena = a;
 }
 
+void table_reserve(struct table *t, u32 n)
+{
+	struct row *rows;
+
+	if (n <= t->rows.cap)
+		return;
+	rows = arena_array(t->arena, struct row, n);
+	if (t->rows.n)
+		memcpy(rows, t->rows.v, t->rows.n * sizeof(*rows));
+	t->rows.v = rows;
+	t->rows.cap = n;
+}
+
 void table_add(struct table *t, const void *key, const void *cells, u32 n_cells)
 {
 	struct row row = { 0 };

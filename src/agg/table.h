@@ -17,6 +17,7 @@ struct cell {
 	bool set;           /* MIN, MAX: anything was recorded */
 	const u64 *buckets; /* HIST, LHIST: merged counts */
 	u32 n_buckets;
+	const struct cell *parts; /* AGGS: by field */
 };
 
 struct row {
@@ -32,11 +33,14 @@ struct table {
 };
 
 void table_init(struct table *t, struct arena *a, const struct unit *u, const struct umap *m);
+/* Makes room for so many rows at once; a table that grows takes more. */
+void table_reserve(struct table *t, u32 n);
 /* Merges `n_cells` cells of ROUND_UP(value_size, 8) bytes each and adds the row (copies). */
 void table_add(struct table *t, const void *key, const void *cells, u32 n_cells);
 /*
  * Order of bpftrace: count, sum, integers ascending by value; min, max by value; avg, stats by
- * average; hist, lhist by total count; everything else by key, tuple parts from left to right.
+ * average; hist, lhist by total count; several aggregations by the first, then by the next;
+ * everything else by key, tuple parts from left to right.
  * Equal values stay in the order they were added, by key.
  */
 void table_sort(struct table *t);
@@ -51,6 +55,9 @@ u32 table_first(const struct table *t, u32 top);
  */
 void cell_merge(struct cell *c, struct arena *a, const struct type *t, const void *cells,
                 u32 n_cells, u32 stride);
+/* Merges one raw cell of type t into another: zeros are a cell in which nothing was counted. Of a plain
+ * type the second is taken. */
+void cell_fold(const struct type *t, void *to, const void *from);
 /* Below, at or above 0 as a sorts before, with or after b, by value (see table_sort); 0 for types
  * that are not sorted by value. */
 int cell_compare(const struct cell *a, const struct cell *b, const struct type *t);

@@ -17,6 +17,12 @@
  *      pid --> struct unwind_proc --> [ span span span ... ]   (a chunk)
  *                                        |
  *                                        +--> [ row row row ... ]   (a chunk)
+ *
+ * A file has such a list too, by offsets in the file: programs find the mapping of an address in the
+ * kernel's own tree and its file by struct unwind_key, so the first stack of a new process needs
+ * nobody to look at it, when its files are known from others.
+ *
+ *      mapping --> struct unwind_key --> struct unwind_file --> [ span span ... ]
  */
 #ifndef BASE_UNWIND_H
 #define BASE_UNWIND_H
@@ -71,12 +77,19 @@ typedef u64 unwind_ref;
 #define UNWIND_REF_N     48
 
 struct unwind_span {
-	u64 start;       /* address in the process */
+	u64 start;       /* address in the process; in a file's list offset in the file */
 	u32 size;        /* bytes */
 	u32 bias;        /* address - bias, cut to 32 bits, is a row's pc */
 	unwind_ref rows; /* n 0: code without a table (JIT) */
-	u64 file;        /* the table it belongs to; not read by programs */
+	u32 file;        /* the file's number, UNWIND_NUMBER set; 0: in no file */
+	u32 delta;       /* address - delta, cut to 32 bits, is the offset in the file */
 };
+
+/* A frame that is no address but a place in a file: the number above, with bit 63 set, below it the
+ * offset in the file. It says the same in all processes and when these have ended. */
+#define UNWIND_NUMBER      (1u << 31)
+#define UNWIND_FRAME       (1ull << 63)
+#define UNWIND_FRAME_SHIFT 32
 
 #define UNWIND_CHUNK_ROWS  (UNWIND_CHUNK / sizeof(struct unwind_row))
 #define UNWIND_CHUNK_SPANS (UNWIND_CHUNK / sizeof(struct unwind_span))
@@ -86,7 +99,23 @@ struct unwind_proc {
 	unwind_ref spans; /* n 0: not known yet */
 	u64 used;         /* set by programs at every stack */
 	u64 asked;        /* set by programs when they meet an address in no span */
-	u64 mm; /* set by the first program: another one later means another program runs */
+	u64 mm;    /* whose spans they are; 0: not known, set by the first program that uses them */
+	u64 found; /* stacks walked by the kernel's tree of mappings, for want of spans */
+	u64 raw;   /* set by programs when user space was told that its addresses are kept */
+};
+
+/* How programs know a file: all zero is the vdso. ctime changes when an inode is used again. */
+struct unwind_key {
+	u64 inode;
+	u64 device; /* major << 20 | minor, as the kernel has it */
+	u64 seconds, nanoseconds;
+};
+
+/* Value of the map of files. */
+struct unwind_file {
+	unwind_ref spans; /* n 0: it has no tables */
+	u32 number;       /* UNWIND_NUMBER set */
+	u32 used;         /* set by programs */
 };
 
 static inline enum unwind_kind unwind_kind(u32 rule)

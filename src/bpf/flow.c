@@ -41,9 +41,11 @@ const u8 flow_shapes[256] = { SHAPES64(0), SHAPES64(64), SHAPES64(128), SHAPES64
 
 static u16 reads_call(const struct bpf_insn *in)
 {
-	u32 n = in->src_reg ? HELPER_ARGS_UNKNOWN : helper_get((u32)in->imm)->n_args;
+	const struct helper *h = helper_get((u32)in->imm);
 
-	return n >= 5 ? ARGS : (u16)(((1u << n) - 1) << 1);
+	if (in->src_reg || h->is_variadic || h->n_args >= 5)
+		return ARGS;
+	return (u16)(((1u << h->n_args) - 1) << 1);
 }
 
 u16 flow_reads_other(const struct bpf_insn *in)

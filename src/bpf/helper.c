@@ -14,7 +14,7 @@ static const char *const names[] = {
 #undef NAME
 };
 
-/* Argument counts are those of the kernel's bpf_*_proto definitions. */
+/* Argument counts are those of the prototypes in the comment of linux/bpf.h, less the "...". */
 static const struct {
 	struct helper helper;
 	bool is_known;
@@ -59,7 +59,7 @@ static const struct {
 	[BPF_FUNC_ringbuf_discard] = { { 2, HELPER_NOTHING }, true },
 	[BPF_FUNC_ringbuf_query] = { { 2, HELPER_NUMBER }, true },
 	[BPF_FUNC_perf_event_output] = { { 5, HELPER_NUMBER }, true },
-	[BPF_FUNC_trace_printk] = { { 2, HELPER_NUMBER }, true },
+	[BPF_FUNC_trace_printk] = { { 2, HELPER_NUMBER, true }, true },
 	[BPF_FUNC_strncmp] = { { 3, HELPER_NUMBER }, true },
 	[BPF_FUNC_snprintf] = { { 5, HELPER_NUMBER }, true },
 	[BPF_FUNC_send_signal] = { { 1, HELPER_NUMBER }, true },
@@ -87,7 +87,7 @@ u32 helper_find(const char *name)
 
 const struct helper *helper_get(u32 id)
 {
-	static const struct helper unknown = { HELPER_ARGS_UNKNOWN, HELPER_NUMBER };
+	static const struct helper unknown = { .n_args = HELPER_ARGS_UNKNOWN };
 
 	if (id < ARRAY_SIZE(shapes) && shapes[id].is_known)
 		return &shapes[id].helper;

@@ -22,6 +22,7 @@ enum helper_result {
 struct helper {
 	u8 n_args; /* r1 ... that must be set, HELPER_ARGS_UNKNOWN when not listed */
 	enum helper_result result;
+	bool is_variadic; /* reads the others up to r5 as well, when they are set */
 };
 
 /* "probe_read_user" for 112; NULL for a number that is not known here. */

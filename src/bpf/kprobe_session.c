@@ -13,7 +13,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-struct bpf_insn *session_join(const struct bpf_insn *entry, u32 n_entry,
+struct bpf_insn *kprobe_session_join(const struct bpf_insn *entry, u32 n_entry,
                               const struct bpf_insn *at_return, u32 n_return, u32 is_return, u32 *n)
 {
 	const struct bpf_insn head[] = {

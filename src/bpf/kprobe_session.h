@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#ifndef BPF_SESSION_H
-#define BPF_SESSION_H
+#ifndef BPF_KPROBE_SESSION_H
+#define BPF_KPROBE_SESSION_H
 
 #include <linux/bpf.h>
 
@@ -10,7 +10,7 @@
  * One program of the two, *n instructions, to be freed; NULL when the first is too long to be jumped
  * over. `is_return` is the number of bpf_session_is_return() in the kernel's BTF.
  */
-struct bpf_insn *session_join(const struct bpf_insn *entry, u32 n_entry,
+struct bpf_insn *kprobe_session_join(const struct bpf_insn *entry, u32 n_entry,
                               const struct bpf_insn *at_return, u32 n_return, u32 is_return,
                               u32 *n);
 

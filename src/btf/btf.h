@@ -3,8 +3,8 @@
  * The BTF reader as the rest of memtap uses it: the public header, and what joins it to the
  * project's own slices and errors.
  */
-#ifndef READ_BTF_H
-#define READ_BTF_H
+#ifndef BTF_BTF_H
+#define BTF_BTF_H
 
 #include <string.h>
 

@@ -6,8 +6,8 @@
  *     btf_core        targets by name, values, the decision      btf_core_spec   access strings
  *     btf_core_match  do two types fit                           btf_filter      what is needed
  */
-#ifndef READ_BTF_CORE_IMPL_H
-#define READ_BTF_CORE_IMPL_H
+#ifndef BTF_BTF_CORE_IMPL_H
+#define BTF_BTF_CORE_IMPL_H
 
 #include "btf/btf_impl.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* What is noted of the types some programs need (btf_filter.c) until it is written
  * (btf_filter_write.c). */
-#ifndef READ_BTF_FILTER_IMPL_H
-#define READ_BTF_FILTER_IMPL_H
+#ifndef BTF_BTF_FILTER_IMPL_H
+#define BTF_BTF_FILTER_IMPL_H
 
 #include "btf/btf_core_impl.h"
 

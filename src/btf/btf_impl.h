@@ -9,8 +9,8 @@
  *     btf_walk     passes over all types, ids           btf_check  everything
  *     btf_relocate split BTF from one base to another
  */
-#ifndef READ_BTF_IMPL_H
-#define READ_BTF_IMPL_H
+#ifndef BTF_BTF_IMPL_H
+#define BTF_BTF_IMPL_H
 
 #include <pthread.h>
 #include <stdatomic.h>

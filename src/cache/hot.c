@@ -125,30 +125,27 @@ static void count_key(struct hot *h, struct hot_key *k, const struct command *c,
 	count_client(k, from);
 }
 
-/* A parser's names are constants, so mostly the pointer is the same. */
-static bool is_verb(const struct hot_verb *v, const struct command *c)
+/* That of Redis may be empty. */
+static bool has_key(const struct command *c)
 {
-	return v->op == c->op && (v->name == c->verb || strcmp(v->name, c->verb) == 0);
+	return c->key.n || c->op != OP_OTHER;
 }
 
-static struct hot_verb *verb_of(struct hot_totals *t, const struct command *c)
+static void count_counter(struct hot_totals *t, const struct command *c)
 {
-	u32 i = 0;
-
-	while (i < t->n_verbs && !is_verb(&t->verbs[i], c))
-		i++;
-	if (i == t->n_verbs) {
-		if (i == HOT_VERBS)
-			return &t->verbs[HOT_VERBS - 1];
-		t->verbs[t->n_verbs++] = (struct hot_verb){ .name = c->verb, .op = c->op };
+	if (c->counter == COUNTER_RESET) {
+		memset(t->counters, 0, sizeof(t->counters));
+		t->resets++;
+	} else {
+		t->counters[c->counter][c->counted]++;
 	}
-	return &t->verbs[i];
 }
 
 static void count_total(struct hot_totals *t, const struct command *c)
 {
+	count_counter(t, c);
 	t->commands += c->first;
-	if (!c->key.n)
+	if (!has_key(c))
 		return;
 	t->calls++;
 	t->hits += c->outcome == OUTCOME_HIT;
@@ -156,7 +153,6 @@ static void count_total(struct hot_totals *t, const struct command *c)
 	t->errors += c->outcome == OUTCOME_ERROR;
 	t->bytes += c->sized ? c->size : 0;
 	t->ops[c->op]++;
-	verb_of(t, c)->n[c->outcome]++;
 	if (c->answered && c->first)
 		latency_add(&t->latency, c->ended - c->started);
 }
@@ -189,7 +185,7 @@ void hot_command(struct hot *h, const struct command *c, const struct client *fr
 
 	h->now = MAX(h->now, time);
 	count_total(&h->totals, c);
-	if (!c->key.n)
+	if (!has_key(c))
 		return;
 	h->before++;
 	key = shown_key(h, c->key, &size, room);

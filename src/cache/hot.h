@@ -17,7 +17,6 @@
 
 #define HOT_CLIENTS 4u
 #define HOT_SIZES   8u
-#define HOT_VERBS   64u
 #define HOT_HALF    10000000000ull /* ns after which a call counts half in the decayed rate */
 
 struct hot_client {
@@ -46,13 +45,6 @@ struct hot_key {
 	u32 n_sizes;                      /* ever; the newest at (n_sizes - 1) % HOT_SIZES */
 };
 
-/* One command by its name, for totals: "gat" is not "get". And by what it does: "ma" counts down too. */
-struct hot_verb {
-	const char *name;
-	enum op op;
-	u64 n[4]; /* keys, by enum outcome */
-};
-
 struct hot_totals {
 	u64 commands, calls; /* a command with three keys is three calls */
 	u64 hits, misses, errors, bytes;
@@ -60,8 +52,9 @@ struct hot_totals {
 	u64 interval_calls; /* in the interval that ended last */
 	double seconds;     /* ... and its length */
 	struct latency latency;
-	struct hot_verb verbs[HOT_VERBS];
-	u32 n_verbs;
+	u64 counters[COUNTERS]
+		    [COUNTED_WAYS]; /* as the server's own should be, since it began anew */
+	u64 resets;                 /* times that it did so */
 };
 
 struct hot_options {

@@ -74,21 +74,6 @@ static double total_rate(const struct hot_totals *t)
 	return t->seconds > 0 ? (double)t->interval_calls / t->seconds : 0;
 }
 
-void report_missed(struct buf *b, const struct report_of *r)
-{
-	buf_printf(b, "%llu events lost, %s%llu commands lost", (unsigned long long)r->lost_events,
-	           r->lost_commands ? "at least " : "", (unsigned long long)r->lost_commands);
-	if (r->unseen_replies)
-		buf_printf(b, ", %llu replies not seen", (unsigned long long)r->unseen_replies);
-}
-
-void report_missed_json(struct buf *b, const struct report_of *r)
-{
-	buf_printf(b, "\"lost_events\":%llu,\"lost_commands\":%llu,\"unseen_replies\":%llu",
-	           (unsigned long long)r->lost_events, (unsigned long long)r->lost_commands,
-	           (unsigned long long)r->unseen_replies);
-}
-
 /* ---- text ------------------------------------------------------------------------------------- */
 
 /* A percentage; not known: "-". */
@@ -150,6 +135,8 @@ static void text_row(struct buf *b, const struct report_of *r, const struct hot_
 	struct buf text = { 0 };
 
 	report_key(&text, row->key);
+	if (!row->key.n)
+		buf_puts(&text, "\"\"");
 	buf_printf(b, "%-*s %9llu", (int)width, buf_text(&text), (unsigned long long)row->calls);
 	if (errors)
 		buf_printf(b, " %7llu", (unsigned long long)row->error);
@@ -197,7 +184,7 @@ static void print_text(struct buf *b, const struct report_of *r)
 		text_row(b, r, &r->rows[i], width, !s.exact);
 	buf_printf(b, "these %u are %.1f %% of %llu calls; ", r->n, covered_share(r),
 	           (unsigned long long)hot_totals(r->hot)->calls);
-	report_missed(b, r);
+	missed_print(b, &r->missed);
 	buf_puts(b, "\n\n");
 }
 
@@ -243,7 +230,7 @@ static void json_total(struct buf *b, const struct report_of *r)
 	           s.distinct, s.exact ? 0 : s.distinct_error, s.exact ? "true" : "false",
 	           covered_share(r) / 100);
 	buf_putc(b, ',');
-	report_missed_json(b, r);
+	missed_json(b, &r->missed);
 	buf_putc(b, '}');
 }
 

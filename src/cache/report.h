@@ -7,6 +7,7 @@
 #define CACHE_REPORT_H
 
 #include "cache/hot.h"
+#include "cache/missed.h"
 
 /* One interval, ready to be printed; borrowed. */
 struct report_of {
@@ -17,9 +18,7 @@ struct report_of {
 	u64 clock;          /* the same moment on the commands' clock */
 	const char *server; /* "memcached" */
 	u32 pid;
-	u64 lost_events;    /* system calls that were missed */
-	u64 lost_commands;  /* not counted because of missing bytes: at least so many */
-	u64 unseen_replies; /* calls that were counted without their answer */
+	struct missed missed;
 };
 
 enum report_form { REPORT_TEXT, REPORT_JSON, REPORT_CSV };
@@ -27,10 +26,6 @@ enum report_form { REPORT_TEXT, REPORT_JSON, REPORT_CSV };
 /* Goes before the first: the column titles of CSV. */
 void report_head(struct buf *b, enum report_form form);
 void report_print(struct buf *b, enum report_form form, const struct report_of *r);
-/* What was not seen, as a part of a line of text: "0 events lost, 0 commands lost". */
-void report_missed(struct buf *b, const struct report_of *r);
-/* The same as members of a JSON object. */
-void report_missed_json(struct buf *b, const struct report_of *r);
 /* A key as it is shown: bytes that are not printable ASCII, and backslashes, as \xNN and \\. */
 void report_key(struct buf *b, struct str key);
 /* "812", "81.2k", "8.1M": four places at most. */

@@ -70,6 +70,7 @@ static struct sizing_point point_at(const struct sizing *s, double entries, cons
 		.entries = entries,
 		.bytes = most > 0 ? shards_bytes(s->shards, MIN(hits / most, 1) * (1 - 1e-9)) : 0,
 		.hits = hits,
+		.error = shards_error(s->shards, entries),
 		.mark = mark,
 	};
 }

@@ -50,6 +50,7 @@ struct sizing_memory sizing_fits(const struct sizing *s);
 struct sizing_point {
 	double entries, bytes; /* bytes: the limit in bytes with as many hits */
 	double hits;           /* share of all uses */
+	double error;          /* how far that may be off: shards_error() */
 	const char *mark;      /* "knee", "95 % of the hits", or NULL */
 };
 #define SIZING_POINTS 40u

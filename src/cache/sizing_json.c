@@ -82,7 +82,7 @@ static void put_point(struct buf *b, const struct sizing_point *p)
 	member(b, "entries", p->entries);
 	buf_puts(b, ", ");
 	member(b, "bytes", p->bytes);
-	buf_printf(b, ", \"hit_ratio\": %.4f}", p->hits);
+	buf_printf(b, ", \"hit_ratio\": %.4f, \"error\": %.4f}", p->hits, p->error);
 }
 
 static void put_curve(struct buf *b, const struct sizing *s)

@@ -87,16 +87,33 @@ static void draw_axes(struct buf *b, const struct scale *c)
 	buf_free(&label);
 }
 
-/* Denser to the left, where the curve is steep. */
-static void draw_curve(struct buf *b, const struct scale *c, const struct sizing *s)
+/* Points of the curve, so many errors above it; denser to the left, where it is steep. */
+static void curve_points(struct buf *b, const struct scale *c, const struct shards *s, int errors)
 {
-	buf_puts(b, "<path fill=\"none\" stroke=\"" CURVE "\" stroke-width=\"2\" d=\"M");
 	for (u32 i = 0; i <= POINTS; i++) {
-		double at = (double)i / POINTS, entries = c->entries * at * at;
+		double at = (double)(errors < 0 ? POINTS - i : i) / POINTS;
+		double entries = c->entries * at * at, hits = shards_hits(s, entries);
 
-		buf_printf(b, "%s%.1f,%.1f", i ? " L" : "", x_of(c, entries),
-		           y_of(c, shards_hits(s->shards, entries)));
+		if (errors)
+			hits += errors * shards_error(s, entries);
+		buf_printf(b, " %.1f,%.1f", x_of(c, entries), y_of(c, MAX(MIN(hits, c->hits), 0)));
 	}
+}
+
+/* Where the curve is an estimate, on a band as wide as its error. */
+static void draw_curve(struct buf *b, const struct scale *c, const struct shards *s)
+{
+	struct shards_stats st;
+
+	shards_stats(s, &st);
+	if (st.rate < 1) {
+		buf_puts(b, "<polygon fill=\"" CURVE "\" fill-opacity=\"0.15\" points=\"");
+		curve_points(b, c, s, 1);
+		curve_points(b, c, s, -1);
+		buf_puts(b, "\"/>\n");
+	}
+	buf_puts(b, "<polyline fill=\"none\" stroke=\"" CURVE "\" stroke-width=\"2\" points=\"");
+	curve_points(b, c, s, 0);
 	buf_puts(b, "\"/>\n");
 }
 
@@ -159,6 +176,8 @@ static void draw_head(struct buf *b, const struct sizing *s)
 	buf_puts(&label, st.rate < 1 ? " uses of about " : " uses of ");
 	sizing_print_count(&label, st.keys_all);
 	buf_puts(&label, " keys");
+	if (st.rate < 1)
+		buf_puts(&label, "; the band is the 95 % confidence interval");
 	text(b, LEFT, 44, "start", "#666", buf_text(&label));
 	buf_free(&label);
 }
@@ -180,7 +199,7 @@ void sizing_svg(struct buf *b, const struct sizing *s)
 	knee = sizing_knee(s);
 	need = sizing_share(s, 0.95);
 	draw_axes(b, &c);
-	draw_curve(b, &c, s);
+	draw_curve(b, &c, s->shards);
 	draw_point(b, &c, &knee, KNEE);
 	draw_point(b, &c, &need, NEED);
 	draw_label(b, &c, &knee, "knee", KNEE, MIN(y_of(&c, knee.hits) + 26, HEIGHT - BOTTOM - 80));

@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BAR 40u
+#define BAR       40u
+#define BAR_SHORT 32u /* beside an error */
 
 /* A number to the right of `width` columns. */
 static void right(struct buf *b, int width, void (*print)(struct buf *b, double n), double n)
@@ -17,14 +18,13 @@ static void right(struct buf *b, int width, void (*print)(struct buf *b, double 
 	buf_free(&text);
 }
 
-static void bar(struct buf *b, double share)
+static void bar(struct buf *b, double share, u32 width)
 {
-	u32 n = (u32)(share * BAR + 0.5);
+	u32 n = MIN((u32)(share * width + 0.5), width);
 
-	n = MIN(n, BAR);
 	buf_putc(b, '|');
 	buf_fill(b, '@', n);
-	buf_fill(b, ' ', BAR - n);
+	buf_fill(b, ' ', width - n);
 	buf_putc(b, '|');
 }
 
@@ -57,7 +57,7 @@ static void print_row(struct buf *b, const struct sizes_row *row, u64 most)
 		buf_putc(&edges, ']');
 	}
 	buf_printf(b, "%-16s %10llu ", buf_text(&edges), (unsigned long long)row->n);
-	bar(b, (double)row->n / (double)most);
+	bar(b, (double)row->n / (double)most, BAR);
 	buf_putc(b, '\n');
 	buf_free(&edges);
 }
@@ -124,12 +124,15 @@ static void print_limit(struct buf *b, const struct sizing *s)
 
 /* ---- the curve ---- */
 
-static void print_point(struct buf *b, const struct sizing_point *p)
+static void print_point(struct buf *b, const struct sizing_point *p, bool sampled)
 {
 	right(b, 12, sizing_print_count, p->entries);
 	right(b, 13, sizing_print_bytes, p->bytes);
-	buf_printf(b, "   %5.1f %%  ", p->hits * 100);
-	bar(b, p->hits);
+	buf_printf(b, "   %5.1f ", p->hits * 100);
+	if (sampled)
+		buf_printf(b, "± %4.1f ", p->error * 100);
+	buf_puts(b, "%  ");
+	bar(b, p->hits, sampled ? BAR_SHORT : BAR);
 	if (p->mark)
 		buf_printf(b, " %s", p->mark);
 	buf_putc(b, '\n');
@@ -176,7 +179,9 @@ static void print_curve(struct buf *b, const struct sizing *s)
 	}
 	buf_printf(b, "\n%12s %12s %9s\n", "entries", "memory", "hits");
 	for (u32 i = 0; i < n; i++)
-		print_point(b, &points[i]);
+		print_point(b, &points[i], st.rate < 1);
+	if (st.rate < 1)
+		buf_puts(b, "\nThe hits are an estimate, with its 95 % confidence interval.\n");
 	print_need(b, s);
 }
 

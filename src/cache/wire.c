@@ -4,7 +4,8 @@
  *
  * The idea: a TCP socket counts the bytes it moves, so each piece says where it ends; one that does
  * not start where the last one ended tells at once, and for that connection only, that an event was
- * lost. Other sockets do not count: when events were lost somewhere, all of them start anew.
+ * lost. Where the requests' stream began is known too, so a connection's first bytes are known to be
+ * such. What does not count starts anew when events were lost somewhere.
  *
  * Pieces come as iovec() leaves them: u32 length, u32 kept, the bytes kept, up to a multiple of 8.
  *
@@ -32,6 +33,7 @@ struct link {
 	u64 captured, values, keys,
 		events; /* since it was judged last; values: bytes that may be cut */
 	bool heads_only, needs_all;
+	bool is_ours, to_master; /* the server itself connected; a replica to its master */
 	u32 chunk;       /* of a list that comes in several events: the next one, 0 for none */
 	bool list_asked; /* ... whether it is of requests */
 	u64 left;        /* ... and bytes of it that have not come */
@@ -42,6 +44,7 @@ struct link {
 struct wire {
 	struct wire_options o;
 	struct wire_stats stats;
+	struct asked asked;
 	enum protocol protocol;
 	struct link *table[TABLE];
 	struct link *oldest, *newest;
@@ -86,6 +89,7 @@ static bool take_losses(struct wire *w, struct link *l)
 
 	w->stats.lost += lost;
 	w->stats.unseen += unseen;
+	w->stats.unconfirmed += proto_unconfirmed(l->proto);
 	return lost || unseen;
 }
 
@@ -99,7 +103,7 @@ static void drop(struct wire *w, struct link *l)
 	unchain(w, l);
 	if (l->heads_only && w->o.heads_only)
 		w->o.heads_only(w->o.ctx, l->conn, false);
-	proto_lose(l->proto);
+	proto_end(l->proto);
 	take_losses(w, l);
 	w->stats.open--;
 	proto_free(l->proto);
@@ -170,7 +174,10 @@ void wire_free(struct wire *w)
 static void feed(struct link *l, const struct wire_event *e, const u8 *p, size_t n, u64 total)
 {
 	l->captured += n;
-	(e->asked ? proto_request : proto_reply)(l->proto, p, n, total, e->time);
+	if (e->asked)
+		proto_request(l->proto, p, n, total, e->time);
+	else
+		(e->pieces ? proto_reply_piece : proto_reply)(l->proto, p, n, total, e->time);
 }
 
 static void feed_pieces(struct link *l, const struct wire_event *e)
@@ -193,7 +200,7 @@ static void feed_pieces(struct link *l, const struct wire_event *e)
 	}
 	l->left = left;
 	if (left && !e->more)
-		feed(l, e, e->bytes, 0, left);
+		(e->asked ? proto_request : proto_reply)(l->proto, e->bytes, 0, left, e->time);
 }
 
 /* False when it is not the event that comes next: those behind a lost one are no use. */
@@ -216,8 +223,9 @@ static void check_place(struct wire *w, struct link *l, const struct wire_event 
 
 	if (e->placed && l->placed[e->asked] && missing && !(missing == 1 && e->asked)) {
 		w->stats.gaps++;
-		w->stats.lost += e->asked;
+		w->stats.gap_bytes += e->asked ? missing : 0;
 		(e->asked ? proto_lose : proto_lose_replies)(l->proto);
+		l->placed[0] &= !e->asked; /* whatever answers are missing were given up with it */
 	}
 	l->placed[e->asked] = e->placed;
 	l->at[e->asked] = e->at;
@@ -225,10 +233,14 @@ static void check_place(struct wire *w, struct link *l, const struct wire_event 
 
 static void take(struct link *l, const struct wire_event *e)
 {
+	u64 commands;
+
 	if (e->pieces)
 		feed_pieces(l, e);
 	else
 		feed(l, e, e->bytes, MIN(e->n, e->total), e->total);
+	if (e->asked && proto_asked(l->proto, &commands))
+		asked_add(&l->wire->asked, e->total, commands);
 }
 
 static void set_heads_only(struct wire *w, struct link *l, bool yes)
@@ -256,6 +268,52 @@ static void judge(struct wire *w, struct link *l, bool lost)
 	l->captured = l->values = l->keys = l->events = 0;
 }
 
+/* Is it the first that came in on its connection? */
+static bool begins(const struct wire_event *e)
+{
+	return e->placed && e->asked && !e->chunk && e->at - (u32)e->total == e->start;
+}
+
+/* The link of an event with bytes. */
+static struct link *link_of(struct wire *w, const struct wire_event *e, struct link *l)
+{
+	if (l && begins(e) && l->placed[1]) {
+		drop(w, l); /* its end was not seen */
+		l = NULL;
+	}
+	if (!l)
+		l = add(w, e);
+	if (begins(e) && !l->placed[0])
+		proto_begin(l->proto);
+	return l;
+}
+
+/* A replica says this to its master: as it connects, and then once a second. */
+static bool greets_master(const struct wire_event *e)
+{
+	static const char line[] = "*3\r\n$8\r\nREPLCONF\r\n";
+
+	return !e->asked && !e->pieces && e->n >= sizeof(line) - 1 &&
+	       memcmp(e->bytes, line, sizeof(line) - 1) == 0;
+}
+
+/* Is it a connection that the server made, where it asks and others answer? It speaks first there.
+ * One that was open before is known for that of a replica only. */
+static bool is_ours(struct wire *w, struct link *l, const struct wire_event *e)
+{
+	bool first = begins(e) && l->placed[0] && !l->placed[1];
+	bool master = greets_master(e) && !proto_is_sure(l->proto);
+
+	if ((first || master) && !l->is_ours) {
+		proto_lose(l->proto);
+		take_losses(w, l);
+		l->is_ours = true;
+	}
+	l->to_master |= master;
+	w->stats.from_master += l->to_master && e->asked && !e->chunk ? e->total : 0;
+	return l->is_ours;
+}
+
 void wire_event(struct wire *w, const struct wire_event *e)
 {
 	struct link *l = find(w, e);
@@ -267,8 +325,9 @@ void wire_event(struct wire *w, const struct wire_event *e)
 			drop(w, l);
 		return;
 	}
-	if (!l)
-		l = add(w, e);
+	l = link_of(w, e, l);
+	if (is_ours(w, l, e))
+		return;
 	l->events++;
 	if (!e->chunk)
 		check_place(w, l, e);
@@ -292,6 +351,11 @@ void wire_lose(struct wire *w)
 void wire_stats(const struct wire *w, struct wire_stats *s)
 {
 	*s = w->stats;
+}
+
+const struct asked *wire_asked(const struct wire *w)
+{
+	return &w->asked;
 }
 
 enum protocol wire_protocol(const struct wire *w)

@@ -11,6 +11,7 @@
 #ifndef CACHE_WIRE_H
 #define CACHE_WIRE_H
 
+#include "cache/asked.h"
 #include "cache/client.h"
 #include "proto/proto.h"
 
@@ -27,6 +28,7 @@ struct wire_event {
 	bool more;   /* another one follows */
 	bool placed; /* `at` is known */
 	u32 at;      /* place in the stream behind the last byte, modulo 2^32 */
+	u32 start;   /* placed, read by the server: where its stream began; `at`: long ago */
 	u64 time;    /* nanoseconds */
 	u64 total;   /* bytes moved; read by the server, 0 is the end of the connection */
 	const u8 *bytes;
@@ -48,8 +50,11 @@ struct wire_stats {
 	u64 connections;   /* seen */
 	u64 open;          /* of these, known now */
 	u64 gaps;          /* places where bytes of a connection are missing */
-	u64 lost;          /* at least so many requests were not told, for want of bytes */
-	u64 unseen;        /* keys that were told without an answer, for want of bytes */
+	u64 gap_bytes;     /* ... of requests: so many, of connections that went on */
+	u64 lost; /* at least so many requests were not told, for want of bytes, but for those in gaps */
+	u64 unseen;      /* keys that were told without an answer, for want of bytes */
+	u64 unconfirmed; /* keys that were not told: proto_unconfirmed */
+	u64 from_master; /* bytes that a replica's master sent; what commands they are is not looked at */
 };
 
 struct wire;
@@ -63,6 +68,8 @@ void wire_lose(struct wire *w);
 /* The server is another process now: forgets all connections. */
 void wire_clear(struct wire *w);
 void wire_stats(const struct wire *w, struct wire_stats *s);
+/* How much came with the events that were seen. */
+const struct asked *wire_asked(const struct wire *w);
 /* What the connections speak: that of the last one that told. */
 enum protocol wire_protocol(const struct wire *w);
 

@@ -11,6 +11,8 @@
 int cmd_run(int argc, char **argv);
 /* Compiles scripts and reports their errors. */
 int cmd_check(int argc, char **argv);
+/* Says what functions and variables scripts have. */
+int cmd_help(int argc, char **argv);
 /* Lists the tools, prints their scripts and manual pages. */
 int cmd_tools(int argc, char **argv);
 /* Which tools run on this machine, from which events, and what the others lack. */

@@ -25,6 +25,7 @@
 #include "view/cache_view.h"
 #include "view/cachesize.h"
 #include "cmd/job.h"
+#include "cmd/expand_files.h"
 #include "cmd/say.h"
 #include "run/session.h"
 #include "run/view.h"
@@ -129,34 +130,6 @@ static bool on_record(void *ctx, const struct view_of *v, const struct urecord *
 	return true;
 }
 
-struct cells {
-	struct table *table;
-	u32 n;
-};
-
-static bool add_row(void *ctx, const void *key, const void *cells)
-{
-	struct cells *c = ctx;
-
-	table_add(c->table, key, cells, c->n);
-	return true;
-}
-
-/* The rows of a map of the script; none when it has no such map. */
-static bool read_map(const struct view_of *v, const char *name, struct arena *a, struct table *t,
-                     struct err *e)
-{
-	s32 map = view_map(v, name);
-	struct cells c = { .table = t };
-
-	*t = (struct table){ 0 };
-	if (map < 0)
-		return true;
-	table_init(t, a, v->unit, &v->unit->maps.v[map]);
-	c.n = live_cells(v->live, (u32)map);
-	return live_map_each(v->live, (u32)map, add_row, &c, e);
-}
-
 /* The one value of a map without key. */
 static bool read_one(const struct view_of *v, const char *name, struct arena *a, struct cell *c,
                      struct err *e)
@@ -164,7 +137,7 @@ static bool read_one(const struct view_of *v, const char *name, struct arena *a,
 	struct table t;
 
 	*c = (struct cell){ 0 };
-	if (!read_map(v, name, a, &t, e))
+	if (!view_map_read(v, name, a, &t, e))
 		return false;
 	if (t.rows.n)
 		*c = t.rows.v[0].value;
@@ -177,7 +150,7 @@ static bool read_sizes(struct watch *w, const struct view_of *v, struct arena *a
 	struct cell bytes, least, most;
 	struct table t;
 
-	if (!read_map(v, "@sizes", a, &t, e) || !read_one(v, "@bytes", a, &bytes, e) ||
+	if (!view_map_read(v, "@sizes", a, &t, e) || !read_one(v, "@bytes", a, &bytes, e) ||
 	    !read_one(v, "@least", a, &least, e) || !read_one(v, "@most", a, &most, e))
 		return false;
 	for (u32 i = 0; i < t.rows.n; i++) {
@@ -288,6 +261,7 @@ static int run_unit(struct job *j, struct watch *w, struct child *child)
 		.output_fd = STDOUT_FILENO,
 		.pid = (s32)w->o->pid,
 		.features = world_linux_features(j->world),
+		.expand = expand_files,
 		.view = &view,
 		.report = report,
 		.report_ctx = j,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Formatting a script. All of it is done by lang/fmt.c. */
+/* Formatting a script. All of it is done by lang/parse/fmt.c. */
 #include "cmd/cmd_fmt.h"
 
 #include "cmd/say.h"

@@ -8,6 +8,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/caps.h"
 #include "cmd/cmd.h"
 #include "cmd/say.h"
 #include "kern/offers.h"
@@ -53,15 +54,37 @@ static void row_number(struct info *p, const char *group, const char *name, u64 
 		buf_putc(&p->out, '\n');
 }
 
-static void row_flag(void *ctx, const char *group, const char *name, bool value)
+static void row_flag(struct info *p, const char *group, const char *name, bool value)
 {
-	struct info *p = ctx;
-
 	row(p, group, name);
 	if (p->json)
 		buf_puts(&p->out, value ? "true" : "false");
 	else
 		buf_printf(&p->out, "%s\n", value ? "yes" : "no");
+}
+
+static void row_unknown(struct info *p, const char *group, const char *name)
+{
+	row(p, group, name);
+	buf_puts(&p->out, p->json ? "null" : "unknown\n");
+}
+
+static void row_offer(void *ctx, const char *group, const char *name, enum offer offer)
+{
+	if (offer == OFFER_UNKNOWN)
+		row_unknown(ctx, group, name);
+	else
+		row_flag(ctx, group, name, offer == OFFER_YES);
+}
+
+/* The names of what root has and this user lacks. */
+static void row_missing(struct info *p)
+{
+	u64 missing = caps_missing(CAPS_TRACING | CAPS_FILES | CAPS_PROCESSES | CAPS_ADMIN);
+	char text[160];
+
+	row_text(p, "system", "rights",
+	         missing ? caps_text(text, sizeof(text), missing) : "all that are needed");
 }
 
 static bool count_event(void *ctx, const char *group, const char *name)
@@ -90,12 +113,17 @@ static void kernel_rows(struct info *p, struct world *w)
 	row_number(p, "system", "cpus", w->n_cpus);
 	row_number(p, "system", "page_size", (u64)sysconf(_SC_PAGESIZE));
 	row_flag(p, "system", "root", geteuid() == 0);
+	row_missing(p);
 	row_flag(p, "system", "nested_pid_namespace", w->nested_pid_ns);
-	w->ops->tracepoints(w, STR("*"), STR("*"), count_event, &n, &e);
-	row_number(p, "probes", "tracepoints", n);
+	if (w->ops->tracepoints(w, STR("*"), STR("*"), count_event, &n, &e))
+		row_number(p, "probes", "tracepoints", n);
+	else
+		row_unknown(p, "probes", "tracepoints");
 	n = 0;
-	w->ops->functions(w, STR("*"), count_function, &n, &e);
-	row_number(p, "probes", "kernel_functions", n);
+	if (w->ops->functions(w, STR("*"), count_function, &n, &e))
+		row_number(p, "probes", "kernel_functions", n);
+	else
+		row_unknown(p, "probes", "kernel_functions");
 }
 
 int info_print(struct world *w, bool json)
@@ -106,7 +134,7 @@ int info_print(struct world *w, bool json)
 		buf_puts(&p.out, "{\"type\": \"info\", \"data\": {");
 	row_text(&p, "memtap", "version", MEMTAP_VERSION);
 	kernel_rows(&p, w);
-	offers_each(row_flag, &p);
+	offers_each(row_offer, &p);
 	if (json)
 		buf_puts(&p.out, "}}}\n");
 	say_output(&p.out);

@@ -14,6 +14,7 @@
 #include "cmd/say.h"
 #include "lang/type/debug_type.h"
 #include "elf/elf.h"
+#include "lang/type/uargs.h"
 
 struct list {
 	struct world *w;

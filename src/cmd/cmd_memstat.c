@@ -9,13 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/opt.h"
 #include "memstat/memstat.h"
 #include "cmd/say.h"
+#include "ui/term.h"
 
 struct options {
 	const char *format;
@@ -89,16 +88,8 @@ static bool read_options(struct options *o, struct arena *a, int argc, char **ar
 	return true;
 }
 
-/* False when nobody reads any more. */
-static bool write_out(const struct buf *b, struct err *e)
-{
-	if (file_write_all(STDOUT_FILENO, b->p, b->n))
-		return true;
-	return errno == EPIPE ? false : err_sys(e, errno, "can not write the output");
-}
-
 static bool print_view(const struct options *o, struct memstat *now, const struct memstat *before,
-                       bool first, struct err *e)
+                       const char *clear, bool first)
 {
 	struct memstat_view v = {
 		.now = now,
@@ -115,13 +106,13 @@ static bool print_view(const struct options *o, struct memstat *now, const struc
 	if (o->json) {
 		memstat_json(&b, &v);
 	} else {
-		if (isatty(STDOUT_FILENO) && o->count != 1)
-			buf_puts(&b, "\033[H\033[J"); /* a screen that is written anew */
+		if (clear)
+			buf_puts(&b, clear); /* a screen that is written anew */
 		else if (!first)
 			buf_putc(&b, '\n');
 		memstat_text(&b, &v);
 	}
-	ok = write_out(&b, e);
+	ok = say_output(&b);
 	buf_free(&b);
 	return ok;
 }
@@ -134,8 +125,9 @@ static void wait_until(u64 ns)
 		;
 }
 
-static int run(const struct options *o, struct err *e)
+static void run(const struct options *o)
 {
+	const char *clear = o->count == 1 || o->json ? NULL : term_clear();
 	struct memstat looks[2];
 	u64 next;
 	bool ok = true;
@@ -149,11 +141,10 @@ static int run(const struct options *o, struct err *e)
 		next += (u64)o->interval * 1000000000;
 		wait_until(next);
 		memstat_read(now, "");
-		ok = print_view(o, now, before, i == 1, e);
+		ok = print_view(o, now, before, clear, i == 1);
 		memstat_free(before);
 	}
 	memstat_free(&looks[~i & 1]);
-	return e->text[0] ? 1 : 0;
 }
 
 int cmd_memstat(int argc, char **argv)
@@ -161,16 +152,14 @@ int cmd_memstat(int argc, char **argv)
 	struct options o = { 0 };
 	struct arena arena = { 0 };
 	struct err e = { 0 };
-	int code = 1;
+	bool ok = read_options(&o, &arena, argc, argv, &e);
 
-	if (!read_options(&o, &arena, argc, argv, &e))
-		code = 1;
-	else if (o.help)
-		code = say_usage(usage_head, rows, ARRAY_SIZE(rows), usage_examples);
-	else
-		code = run(&o, &e);
-	if (e.text[0])
+	if (!ok)
 		say_error(&e);
+	else if (o.help)
+		say_usage(usage_head, rows, ARRAY_SIZE(rows), usage_examples);
+	else
+		run(&o);
 	arena_free(&arena);
-	return code;
+	return ok ? 0 : 1;
 }

@@ -16,6 +16,7 @@
 #include "cmd/cmd_fmt.h"
 #include "cmd/cmd_info.h"
 #include "cmd/cmd_list.h"
+#include "cmd/expand_files.h"
 #include "cmd/run_options.h"
 #include "cmd/script_args.h"
 #include "cmd/say.h"
@@ -162,7 +163,7 @@ static int run_with_view(const struct job *j, const struct run_options *o,
 	struct view *view;
 	int code;
 
-	if (!views_find(j, &kind, &e))
+	if (!job_view(j, &kind, &e))
 		return fail(&e);
 	if (!kind)
 		return run_session(j, so, child);
@@ -190,7 +191,10 @@ static int run_job(const struct job *j, const struct run_options *o, struct chil
 		.graph = &o->graph,
 		.pid = (s32)o->pid,
 		.unwind_limit = (u64)o->unwind_memory << 20,
+		.map_limit = (u64)o->map_memory << 20,
+		.stack_limit = (u64)o->stack_memory << 20,
 		.features = world_linux_features(j->world),
+		.expand = expand_files,
 		.report = report,
 		.report_ctx = &r,
 	};
@@ -289,23 +293,16 @@ static const struct features *fewer_features(const struct run_options *o)
 	return o->without.asked ? &o->without : NULL;
 }
 
-/* A file that is asked for, or NULL. */
-static bool is_readable(const char *path, struct err *e)
-{
-	return !path || access(path, R_OK) == 0 || err_sys(e, errno, "can not read %s", path);
-}
-
 static struct world *open_world(const struct run_options *o, struct err *e)
 {
-	const char *btf = getenv("MEMTAP_BTF");
 	struct world_linux_options machine = {
-		.btf = btf ? btf : getenv("BPFTRACE_BTF"),
+		.btf = run_options_btf(),
 		.features = fewer_features(o),
 		.functions = o->functions,
 	};
 	struct world *w;
 
-	if (!is_readable(o->functions, e) || !is_readable(machine.btf, e))
+	if (!run_options_readable(o->functions, e) || !run_options_readable(machine.btf, e))
 		return NULL;
 	if (o->debug_dirs)
 		debugfile_set_dirs(o->debug_dirs);
@@ -314,6 +311,7 @@ static struct world *open_world(const struct run_options *o, struct err *e)
 	w->unsafe = o->unsafe;
 	w->tests = o->test;
 	w->exact_sites = o->exact_site;
+	w->alone = o->emit_elf;
 	return w;
 }
 
@@ -373,7 +371,7 @@ static bool find_process(struct job *j, const struct run_options *o, struct scri
 	const struct view_kind *kind;
 	u32 pid;
 
-	if (!views_find(j, &kind, e))
+	if (!job_view(j, &kind, e))
 		return false;
 	if (o->list || o->dump || o->emit_elf || !kind || !kind->find_pid ||
 	    has_option(args, "pid"))
@@ -382,6 +380,21 @@ static bool find_process(struct job *j, const struct run_options *o, struct scri
 		return false;
 	add_option(&j->arena, args, "pid", arena_printf(&j->arena, "%u", pid));
 	return true;
+}
+
+/* Of a tool all parameters mean something; to scripts, any may be given. */
+static bool check_params(struct job *j, const struct script_args *args, struct err *e)
+{
+	struct tool_head h = { 0 };
+	const char *usage = NULL;
+	u32 most = j->script.n_params;
+
+	if (!j->script.is_packed || args->n_params <= most)
+		return true;
+	err_set(e, "'%s' is one parameter too many", args->params[most]);
+	if (tool_head_parse(&h, &j->arena, (struct str){ j->source.text, j->source.n }))
+		usage = tool_head_usage(&h, &j->arena);
+	return usage ? err_hint(e, "%s", usage) : false;
 }
 
 /* A script that is parsed, so that what stands behind it can be read by its options. */
@@ -393,11 +406,13 @@ static int run_parsed(struct job *j, struct run_options *o, const struct opt_res
 
 	if (!script_args_parse(&args, j, o, behind, &e))
 		return fail(&e);
+	j->source.hidden &= !o->verbose && !o->keep_errors;
 	if (o->help)
 		return print_script_usage(j);
 	if (o->version)
 		return print_version();
-	if (!run_options_finish(o, &e) || !find_process(j, o, &args, &e))
+	if (!run_options_finish(o, &e) || !check_params(j, &args, &e) ||
+	    !find_process(j, o, &args, &e))
 		return fail(&e);
 	j->world = open_world(o, &e);
 	if (!j->world)

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "cmd/tools.h"
+#include "view/views.h"
 #include "gen/gen.h"
 
 void job_init(struct job *j, struct world *w)
@@ -35,7 +36,10 @@ void job_headers(struct job *j, const struct opt_rest *dirs, const struct opt_re
 bool job_packed(struct job *j, const char *name, struct str text, struct err *e)
 {
 	j->script.is_packed = true;
-	return source_set(&j->source, &j->arena, name, text, e);
+	if (!source_set(&j->source, &j->arena, name, text, e))
+		return false;
+	j->source.hidden = true;
+	return true;
 }
 
 const char *stage_name(enum stage stage)
@@ -94,5 +98,18 @@ bool job_compile(struct job *j, enum stage last, bool helper_errors)
 		j->config.helper_errors = helper_errors;
 	}
 	j->config.helper_errors = helper_errors;
+	return true;
+}
+
+bool job_view(const struct job *j, const struct view_kind **kind, struct err *e)
+{
+	*kind = NULL;
+	for (const struct config_item *c = j->script.config; c; c = c->next) {
+		if (!str_is(c->name, "view") || c->value->kind != NODE_STRING)
+			continue;
+		*kind = views_find(c->value->string, e);
+		if (!*kind)
+			return false;
+	}
 	return true;
 }

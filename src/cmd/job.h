@@ -8,6 +8,8 @@
 #include "base/opt.h"
 #include "lang/parse/lang.h"
 
+struct view_kind;
+
 enum stage {
 	STAGE_TREE,  /* parsed, settings read */
 	STAGE_SITES, /* attach points expanded */
@@ -32,10 +34,15 @@ void job_init(struct job *j, struct world *w);
 void job_free(struct job *j);
 /* -I and --include; the lists are kept. */
 void job_headers(struct job *j, const struct opt_rest *dirs, const struct opt_rest *files);
-/* The source is a text of the program itself: what it imports is looked for there only. */
+/* The source is a text of the program itself: what it imports is looked for there only, and what is
+ * wrong is told without its place in it, unless j->source.hidden is made false. */
 bool job_packed(struct job *j, const char *name, struct str text, struct err *e);
 /* Compiles as far as `last`, from where it was left. False when there are errors in j->diags. `helper_errors` is -k. */
 bool job_compile(struct job *j, enum stage last, bool helper_errors);
+
+/* The view that the parsed script names. True and *kind NULL: it names none. False and *e: there is
+ * no such view. */
+bool job_view(const struct job *j, const struct view_kind **kind, struct err *e);
 
 const char *stage_name(enum stage stage);
 

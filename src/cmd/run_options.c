@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -46,10 +47,16 @@ static const struct opt rows[] = {
 	  "keep probes on the first instruction of their function" },
 	{ 0, "unwind-memory", "MIB", OPT_NUMBER, TO(unwind_memory),
 	  "at most so much memory for tables by which stacks are walked (128)" },
+	{ 0, "map-memory", "MIB", OPT_NUMBER, TO(map_memory),
+	  "at most so much memory for maps that count by key (16)" },
+	{ 0, "stack-memory", "MIB", OPT_NUMBER, TO(stack_memory),
+	  "at most so much memory for the stacks that are kept (64)" },
 	{ 0, "folded", "FILE", OPT_TEXT, TO(folded),
 	  "write the stacks of a map to FILE at the end, folded; '-' is standard output" },
 	{ 0, "flame", "FILE.svg", OPT_TEXT, TO(flame), "draw them as a flame graph" },
 	{ 0, "flame-title", "TEXT", OPT_TEXT, TO(flame_title), "what is written above it" },
+	{ 0, "flame-diff", "OLD.folded", OPT_TEXT, TO(flame_diff),
+	  "colour it by what changed since a --folded file" },
 	{ 0, "flame-map", "@NAME[.PART]", OPT_TEXT, TO(flame_map),
 	  "of which map (the first that has a stack in its key)" },
 	{ 0, "unsafe", NULL, OPT_FLAG, TO(unsafe), "allow system(), signal() and the like" },
@@ -88,6 +95,7 @@ static const char usage_head[] =
 	"  memtap doctor                             (which tools run here, and why not)\n"
 	"  memtap check FILE...                      (errors only: memtap check --help)\n"
 	"  memtap btf COMMAND ...                    (the kernel's types: memtap btf --help)\n"
+	"  memtap help [NAME]                        (the functions and variables of scripts)\n"
 	"  memtap memstat [INTERVAL [COUNT]]         (where to look first, without tracing)\n"
 	"  memtap cachesize PROBE --size EXPR ...    (how large a cache should be)\n"
 	"\n"
@@ -197,13 +205,14 @@ static bool take_graph(struct run_options *o, struct err *e)
 		                           .svg = o->flame,
 		                           .title = o->flame_title,
 		                           .map = o->flame_map,
+		                           .before = o->flame_diff,
 		                           .stdout_fd = STDOUT_FILENO };
 	o->graph_to_stdout = is_stdout(o->folded) || is_stdout(o->flame);
 	if (is_stdout(o->folded) && is_stdout(o->flame))
 		return err_set(e, "--folded and --flame can not both be standard output");
 	if ((o->flame_title || o->flame_map) && !graph_wanted(&o->graph))
 		return err_set(e, "--flame-title and --flame-map go with --flame or --folded");
-	return true;
+	return !o->flame_diff || o->flame || err_set(e, "--flame-diff goes with --flame");
 }
 
 static bool check(const struct run_options *o, struct err *e)
@@ -225,6 +234,33 @@ const struct opt *run_options_rows(u32 *n)
 {
 	*n = ARRAY_SIZE(rows);
 	return rows;
+}
+
+u32 run_options_word(int argc, char **argv)
+{
+	struct run_options head = { 0 };
+	struct arena arena = { 0 };
+	struct opt_rest rest;
+	struct err ignored = { 0 };
+	u32 at = 0;
+
+	if (opt_parse_head(rows, ARRAY_SIZE(rows), &head, &arena, argc, argv, &rest, &ignored) &&
+	    !head.program && !head.list)
+		at = rest.n ? (u32)argc - rest.n : 0;
+	arena_free(&arena);
+	return at;
+}
+
+bool run_options_readable(const char *path, struct err *e)
+{
+	return !path || access(path, R_OK) == 0 || err_sys(e, errno, "can not read %s", path);
+}
+
+const char *run_options_btf(void)
+{
+	const char *path = getenv("MEMTAP_BTF");
+
+	return path ? path : getenv("BPFTRACE_BTF");
 }
 
 bool run_options_finish(struct run_options *o, struct err *e)

@@ -13,8 +13,8 @@ struct run_options {
 	struct opt_rest include_dirs, include_files;
 	const char *functions, *emit_elf, *debug_dirs;
 	const char *emit_llvm, *aot;
-	const char *folded, *flame, *flame_title, *flame_map;
-	u32 pid, dwarf_pid, unwind_memory;
+	const char *folded, *flame, *flame_title, *flame_map, *flame_diff;
+	u32 pid, dwarf_pid, unwind_memory, stack_memory, map_memory;
 	bool list, quiet, verbose, keep_errors, dry_run, unsafe, no_warnings, exact_site, help,
 		version;
 	bool no_demangle, lines, json;
@@ -29,8 +29,15 @@ struct run_options {
 
 /* The options as a table for opt_parse; they go into a struct run_options. */
 const struct opt *run_options_rows(u32 *n);
+/* The index of the first word that is no option, where a subcommand may stand: a script of -e and a
+ * pattern of -l have parameters there. 0: there is none. */
+u32 run_options_word(int argc, char **argv);
 /* Checks what was read and fills in what is made of it. False and *e. */
 bool run_options_finish(struct run_options *o, struct err *e);
+/* True, or false and *e: the file is asked for and can not be read. path may be NULL. */
+bool run_options_readable(const char *path, struct err *e);
+/* The file with the kernel's types that the environment names, NULL: none. */
+const char *run_options_btf(void);
 void run_options_usage(struct buf *b);
 
 #endif

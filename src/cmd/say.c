@@ -5,10 +5,14 @@
  */
 #include "cmd/say.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "ui/term.h"
 
 static bool use_color(void)
 {
@@ -20,7 +24,7 @@ static bool use_color(void)
 		return true;
 	if (mode && strcmp(mode, "never") == 0)
 		return false;
-	return isatty(STDERR_FILENO) == 1;
+	return isatty(STDERR_FILENO) == 1 && !term_no_color() && !term_is_dumb();
 }
 
 static void put(struct buf *b)
@@ -105,10 +109,22 @@ void say_failure(const struct source *s, const struct err *e)
 		say_error(e);
 }
 
-void say_output(const struct buf *b)
+static void say_lost(int code)
 {
-	fwrite(buf_text(b), 1, b->n, stdout);
-	fflush(stdout);
+	struct err e = { 0 };
+
+	err_sys(&e, code, "can not write the output");
+	say_error(&e);
+}
+
+bool say_output(const struct buf *b)
+{
+	if (ferror(stdout))
+		return false;
+	if (fwrite(buf_text(b), 1, b->n, stdout) == b->n && fflush(stdout) == 0)
+		return true;
+	say_lost(errno);
+	return false;
 }
 
 int say_usage(const char *head, const struct opt *rows, u32 n, const char *tail)
@@ -122,4 +138,24 @@ int say_usage(const char *head, const struct opt *rows, u32 n, const char *tail)
 	say_output(&b);
 	buf_free(&b);
 	return 0;
+}
+
+/* open() takes the lowest number. Neither can be used: reading and writing fail as before. */
+void say_begin(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+			return;
+}
+
+/* Some file systems say only now that there is no room. */
+int say_end(int code)
+{
+	if (ferror(stdout))
+		return 1;
+	if (close(STDOUT_FILENO) == 0)
+		return code;
+	say_lost(errno);
+	return 1;
 }

@@ -56,7 +56,5 @@ bool sink_close(struct sink *s, struct err *e)
 	error = s->error;
 	free(s->p);
 	*s = (struct sink){ 0 };
-	if (!error || error == EPIPE)
-		return true;
-	return err_sys(e, error, "cannot write the output");
+	return !error || err_sys(e, error, "can not write the output");
 }

@@ -19,7 +19,7 @@ struct sink {
 };
 
 void sink_open(struct sink *s, int fd);
-/* Writes what is left and frees. False when not all could be written; nobody reading is fine. */
+/* Writes what is left and frees. False when not all could be written. */
 bool sink_close(struct sink *s, struct err *e);
 void sink_flush(struct sink *s);
 void sink_add(struct sink *s, const void *p, size_t n);

@@ -35,6 +35,8 @@ struct tool_head {
 /* Reads the head of a text into the zeroed *h; borrowed from it, lists in the arena. False when it
  * has none. */
 bool tool_head_parse(struct tool_head *h, struct arena *a, struct str text);
+/* How it is called, the first line of it: "memtap NAME [options]"; NULL: it does not say. */
+const char *tool_head_usage(const struct tool_head *h, struct arena *a);
 /* What --help prints. */
 void tool_head_help(struct buf *b, const struct tool_head *h, const struct script *s);
 /* The manual page, for man(7). */

@@ -47,6 +47,17 @@ static bool is_usage(const struct head_section *s)
 	return s->title && strcmp(s->title, "USAGE") == 0;
 }
 
+const char *tool_head_usage(const struct tool_head *h, struct arena *a)
+{
+	for (u32 i = 0; i < h->sections.n; i++) {
+		const struct head_section *s = &h->sections.v[i];
+
+		if (is_usage(s) && s->lines.n)
+			return arena_strndup(a, s->lines.v[0].p, s->lines.v[0].n);
+	}
+	return NULL;
+}
+
 static void print_section(struct buf *b, const struct head_section *s)
 {
 	buf_putc(b, '\n');

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* BTF types as C declarations: "const char *const names[4]", "int (*fn)(void *)". */
-#ifndef CMD_C_DECL_H
-#define CMD_C_DECL_H
+#ifndef CTEXT_C_DECL_H
+#define CTEXT_C_DECL_H
 
 #include <memtap/btf.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Definitions of structs, unions and enums as C that compiles to BTF's layout. */
-#ifndef CMD_C_DUMP_H
-#define CMD_C_DUMP_H
+#ifndef CTEXT_C_DUMP_H
+#define CTEXT_C_DUMP_H
 
 #include "ctext/c_decl.h"
 #include "ctext/c_names.h"

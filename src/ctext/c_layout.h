@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* A struct or union for people who look for offsets, holes and cachelines. */
-#ifndef CMD_C_LAYOUT_H
-#define CMD_C_LAYOUT_H
+#ifndef CTEXT_C_LAYOUT_H
+#define CTEXT_C_LAYOUT_H
 
 #include <memtap/btf.h>
 

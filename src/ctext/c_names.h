@@ -3,8 +3,8 @@
  * Names for a whole BTF written as one C file. BTF may hold several types of one name, where C
  * allows one struct, union or enum, and one typedef or enumerator: the later ones get "___2".
  */
-#ifndef CMD_C_NAMES_H
-#define CMD_C_NAMES_H
+#ifndef CTEXT_C_NAMES_H
+#define CTEXT_C_NAMES_H
 
 #include <memtap/btf.h>
 

@@ -3,8 +3,8 @@
  * How a struct has to be written for a C compiler to lay it out as BTF says. BTF has the offsets
  * but not the attributes that led to them.
  */
-#ifndef CMD_C_SHAPE_H
-#define CMD_C_SHAPE_H
+#ifndef CTEXT_C_SHAPE_H
+#define CTEXT_C_SHAPE_H
 
 #include <memtap/btf.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Kernel types as C writes them, for listings. */
-#ifndef CMD_C_TYPE_H
-#define CMD_C_TYPE_H
+#ifndef CTEXT_C_TYPE_H
+#define CTEXT_C_TYPE_H
 
 #include "base/buf.h"
 #include "btf/btf.h"

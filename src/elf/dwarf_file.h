@@ -7,8 +7,8 @@
  * A type is known by a small number, `die`, that is valid as long as its file is open; 0 is none
  * (void). All names live as long as the file.
  */
-#ifndef READ_DWARF_FILE_H
-#define READ_DWARF_FILE_H
+#ifndef ELF_DWARF_FILE_H
+#define ELF_DWARF_FILE_H
 
 #include "base/arena.h"
 #include "base/err.h"

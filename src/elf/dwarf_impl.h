@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Shared by the files dwarf_*.c. */
-#ifndef READ_DWARF_IMPL_H
-#define READ_DWARF_IMPL_H
+#ifndef ELF_DWARF_IMPL_H
+#define ELF_DWARF_IMPL_H
 
 #include "base/hmap.h"
 #include "elf/dwarf_file.h"

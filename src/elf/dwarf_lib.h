@@ -3,8 +3,8 @@
  * elfutils' libdw, loaded when debug information is asked for the first time. Only for the files
  * dwarf_*.c, and sym/lines.c.
  */
-#ifndef READ_DWARF_LIB_H
-#define READ_DWARF_LIB_H
+#ifndef ELF_DWARF_LIB_H
+#define ELF_DWARF_LIB_H
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>

@@ -463,13 +463,18 @@ static bool read_fde(struct reader *rd, struct cursor c, u64 cie_off)
 	return true;
 }
 
+static bool given_up(const struct ehframe_section *s)
+{
+	return s->given_up && s->given_up(s->ctx);
+}
+
 static void find_functions(struct reader *rd)
 {
 	const struct ehframe_section *s = rd->s;
 	struct cursor c = { s->p, s->p + s->n, false }, entry;
 	bool wide;
 
-	while (next_entry(rd, &c, &entry, &wide)) {
+	while (!given_up(s) && next_entry(rd, &c, &entry, &wide)) {
 		u64 at = (u64)(entry.p - s->p), id;
 
 		if (entry.p == entry.end)
@@ -793,7 +798,7 @@ static void run_all(struct reader *rd)
 {
 	u32 end = 0;
 
-	for (u32 i = 0; i < rd->n_fdes; i++) {
+	for (u32 i = 0; i < rd->n_fdes && !given_up(rd->s); i++) {
 		const struct fde *fde = &rd->fdes[i];
 		const struct cie *cie = cie_at(rd, fde->cie);
 		struct cursor c = { rd->s->p + fde->code, rd->s->p + fde->code_end, false };

@@ -3,8 +3,8 @@
  * Call frame information (.eh_frame, .debug_frame) to unwind rows. What the sections
  * hold is a program for each function; run, it gives a rule for each of its addresses.
  */
-#ifndef READ_EHFRAME_H
-#define READ_EHFRAME_H
+#ifndef ELF_EHFRAME_H
+#define ELF_EHFRAME_H
 
 #include "base/err.h"
 #include "base/unwind.h"
@@ -12,8 +12,10 @@
 struct ehframe_section {
 	const u8 *p;
 	size_t n;
-	u64 vaddr;  /* where the section is in the file's own addresses */
-	bool debug; /* .debug_frame */
+	u64 vaddr;                         /* where the section is in the file's own addresses */
+	bool debug;                        /* .debug_frame */
+	bool (*given_up)(const void *ctx); /* true: the rest is left out; NULL: never */
+	const void *ctx;
 };
 
 struct ehframe_rows {

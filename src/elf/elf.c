@@ -20,6 +20,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/caps.h"
 #include "base/file.h"
 #include "elf/zip.h"
 
@@ -33,6 +34,7 @@ struct elf {
 	Elf *elf;
 	u64 base; /* where it starts in its file: above 0 in an archive */
 	u16 type; /* ET_* */
+	u64 entry;
 	VEC(struct elf_segment) segments;
 };
 
@@ -112,6 +114,7 @@ static bool start(struct elf *f, const void *p, size_t n, struct err *e)
 	if (!check_kind(f, &eh, e) || !check_length(f, &eh, n, e))
 		return false;
 	f->type = eh.e_type;
+	f->entry = eh.e_entry;
 	load_segments(f);
 	return true;
 }
@@ -165,6 +168,7 @@ struct elf *elf_open(const char *path, struct err *e)
 	if (mark ? open_in_archive(f, mark, e)
 	         : file_map(path, &f->map, e) && start(f, f->map.p, f->map.n, e))
 		return f;
+	caps_file(e, path);
 	elf_close(f);
 	return NULL;
 }
@@ -182,6 +186,11 @@ void elf_close(struct elf *f)
 const char *elf_path(const struct elf *f)
 {
 	return f->path;
+}
+
+u64 elf_entry(const struct elf *f)
+{
+	return f->entry;
 }
 
 u64 elf_base(const struct elf *f)

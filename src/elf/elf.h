@@ -4,8 +4,8 @@
  * file, notes, the build id. Read with libelf; only x86-64 and other 64-bit
  * little-endian files.
  */
-#ifndef READ_ELF_H
-#define READ_ELF_H
+#ifndef ELF_ELF_H
+#define ELF_ELF_H
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -34,6 +34,8 @@ const char *elf_path(const struct elf *f);
 const char *elf_in_archive(const char *path);
 /* Bytes of the archive before it, 0 outside of archives: offsets count from there. */
 u64 elf_base(const struct elf *f);
+/* Address of the first instruction that runs, 0 none. */
+u64 elf_entry(const struct elf *f);
 
 /* All defined symbols of .symtab, then .dynsym (duplicates possible); cb false stops. */
 void elf_each(struct elf *f, bool (*cb)(void *ctx, const struct elf_sym *s), void *ctx);

@@ -13,17 +13,15 @@
 
 #include <Zydis/Zydis.h>
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define STR_OF(x)   STR_OF_(x)
-#define STR_OF_(x)  #x
-#define ZYDIS_MINOR 0 /* of 4.0: the name the library goes by, and the layout of its structs */
-#define LIBRARY     "libZydis.so.4." STR_OF(ZYDIS_MINOR)
+/* The library goes by its major and minor version, with which its structs change. */
+#define MAJOR ((unsigned)ZYDIS_VERSION_MAJOR(ZYDIS_VERSION))
+#define MINOR ((unsigned)ZYDIS_VERSION_MINOR(ZYDIS_VERSION))
 
-_Static_assert(ZYDIS_VERSION_MAJOR(ZYDIS_VERSION) == 4 &&
-                       ZYDIS_VERSION_MINOR(ZYDIS_VERSION) == ZYDIS_MINOR,
-               "LIBRARY is not what the headers are for");
+_Static_assert(MAJOR == 4, "written for Zydis 4");
 
 struct decoder {
 	void *library;
@@ -37,10 +35,12 @@ struct decoder {
 struct decoder *decoder_open(struct err *e)
 {
 	struct decoder *d = calloc(1, sizeof(*d));
+	char name[32];
 
 	if (!d)
 		abort();
-	d->library = dlopen(LIBRARY, RTLD_LAZY | RTLD_LOCAL);
+	snprintf(name, sizeof(name), "libZydis.so.%u.%u", MAJOR, MINOR);
+	d->library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
 	if (d->library) {
 		d->init = dlsym(d->library, "ZydisDecoderInit");
 		d->decode = dlsym(d->library, "ZydisDecoderDecodeInstruction");
@@ -50,7 +50,7 @@ struct decoder *decoder_open(struct err *e)
 	if (d->init && d->decode && d->operands && d->whole &&
 	    ZYAN_SUCCESS(d->init(&d->z, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
 		return d;
-	err_set(e, "%s can not be loaded", LIBRARY);
+	err_set(e, "%s can not be loaded", name);
 	decoder_close(d);
 	return NULL;
 }

@@ -4,8 +4,8 @@
  * long it is, where control goes behind it, and whether a probe behind it would see anything else
  * than one in front of it.
  */
-#ifndef READ_INSN_H
-#define READ_INSN_H
+#ifndef ELF_INSN_H
+#define ELF_INSN_H
 
 #include "base/err.h"
 

@@ -2,8 +2,8 @@
 /*
  * /etc/ld.so.cache: where the dynamic loader finds libraries, as ldconfig of glibc wrote it.
  */
-#ifndef READ_LDCACHE_H
-#define READ_LDCACHE_H
+#ifndef ELF_LDCACHE_H
+#define ELF_LDCACHE_H
 
 #include "base/base.h"
 

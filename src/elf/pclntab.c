@@ -17,6 +17,7 @@
 #include <elf.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "elf/elf.h"
 
 #define MAGIC_1_2  0xfffffffbu
@@ -126,7 +127,7 @@ static u64 text_start(struct elf *f, u64 table)
 			Elf64_Rela r;
 
 			memcpy(&r, p + i, sizeof(r));
-			if (r.r_offset == word_at && ELF64_R_TYPE(r.r_info) == R_X86_64_RELATIVE)
+			if (r.r_offset == word_at && ELF64_R_TYPE(r.r_info) == arch.rel_relative)
 				return (u64)r.r_addend;
 		}
 	}

@@ -2,8 +2,8 @@
 /*
  * The function table that every Go program carries, stripped or not.
  */
-#ifndef READ_PCLNTAB_H
-#define READ_PCLNTAB_H
+#ifndef ELF_PCLNTAB_H
+#define ELF_PCLNTAB_H
 
 #include "base/base.h"
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "elf/elf.h"
 
 #define JUMP_BYTES 6u /* ff 25 and four bytes of distance */
@@ -46,7 +47,7 @@ static void read_relocations(struct elf *f, const char *section, struct targets 
 
 		memcpy(&r, p + i, sizeof(r));
 		type = ELF64_R_TYPE(r.r_info);
-		if (type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT)
+		if (type == arch.rel_function || type == arch.rel_data)
 			vec_add(&t->arena, &t->list,
 			        ((struct target){ r.r_offset, (u32)(r.r_info >> 32) }));
 	}

@@ -2,8 +2,8 @@
 /*
  * The stubs through which a file calls functions of other files.
  */
-#ifndef READ_PLT_H
-#define READ_PLT_H
+#ifndef ELF_PLT_H
+#define ELF_PLT_H
 
 #include "base/base.h"
 

@@ -6,8 +6,8 @@
  * In this order: site_propose() for each site, sites_sort(), then everything that may lead into one
  * of them from outside: sites_strike_code() for all code of the file, sites_strike() for each symbol.
  */
-#ifndef READ_SITE_H
-#define READ_SITE_H
+#ifndef ELF_SITE_H
+#define ELF_SITE_H
 
 #include "elf/insn.h"
 

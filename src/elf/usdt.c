@@ -28,54 +28,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- registers ------------------------------------------------------------------------------ */
-
-/* Where struct pt_regs of x86-64 (asm/ptrace.h) keeps a register, and what its parts are
- * called in 64, 32, 16 and 8 bits. */
-struct reg {
-	s16 off;
-	const char *names[4];
-	const char *high;
-};
-
-static const struct reg regs[] = {
-	{ 0, { "r15", "r15d", "r15w", "r15b" }, NULL },
-	{ 8, { "r14", "r14d", "r14w", "r14b" }, NULL },
-	{ 16, { "r13", "r13d", "r13w", "r13b" }, NULL },
-	{ 24, { "r12", "r12d", "r12w", "r12b" }, NULL },
-	{ 32, { "rbp", "ebp", "bp", "bpl" }, NULL },
-	{ 40, { "rbx", "ebx", "bx", "bl" }, "bh" },
-	{ 48, { "r11", "r11d", "r11w", "r11b" }, NULL },
-	{ 56, { "r10", "r10d", "r10w", "r10b" }, NULL },
-	{ 64, { "r9", "r9d", "r9w", "r9b" }, NULL },
-	{ 72, { "r8", "r8d", "r8w", "r8b" }, NULL },
-	{ 80, { "rax", "eax", "ax", "al" }, "ah" },
-	{ 88, { "rcx", "ecx", "cx", "cl" }, "ch" },
-	{ 96, { "rdx", "edx", "dx", "dl" }, "dh" },
-	{ 104, { "rsi", "esi", "si", "sil" }, NULL },
-	{ 112, { "rdi", "edi", "di", "dil" }, NULL },
-	{ 152, { "rsp", "esp", "sp", "spl" }, NULL },
-};
-
-/* The offset in pt_regs, -1 when it is no general register. */
-static s16 reg_find(struct str name, bool *high)
-{
-	*high = false;
-	for (size_t i = 0; i < ARRAY_SIZE(regs); i++) {
-		for (size_t k = 0; k < ARRAY_SIZE(regs[i].names); k++)
-			if (str_is(name, regs[i].names[k]))
-				return regs[i].off;
-		if (regs[i].high && str_is(name, regs[i].high)) {
-			*high = true;
-			return regs[i].off;
-		}
-	}
-	return -1;
-}
+#include "arch/arch.h"
 
 /* ---- operands ------------------------------------------------------------------------------- */
-
-#define PT_REGS_IP 128
 
 /* Parsing position in one argument text; `why` is set at the first thing not understood. */
 struct cursor {
@@ -158,7 +113,7 @@ static bool reg(struct cursor *c, s16 *off, bool *high)
 	while ((*c->p >= 'a' && *c->p <= 'z') || is_digit(*c->p))
 		c->p++;
 	name.n = (u32)(c->p - name.p);
-	*off = reg_find(name, high);
+	*off = (s16)arch_operand(name, high);
 	if (*off >= 0)
 		return true;
 	if (str_is(name, "rip") || str_is(name, "eip"))
@@ -228,7 +183,7 @@ static bool variable(struct cursor *c, struct usdt_arg *a)
 	c->p += 6;
 	if (!c->elf || !elf_find(c->elf, name, &sym))
 		return bad(c, "a variable that is not in the symbol table");
-	a->reg = PT_REGS_IP;
+	a->reg = arch.ip;
 	a->value = (s64)(sym.value + (u64)plus - c->pc);
 	return true;
 }

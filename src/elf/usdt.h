@@ -4,8 +4,8 @@
  * a note says where each argument lies (sys/sdt.h of systemtap; operands in AT&T
  * assembler syntax). Every site has its own note and its own arguments.
  */
-#ifndef READ_USDT_H
-#define READ_USDT_H
+#ifndef ELF_USDT_H
+#define ELF_USDT_H
 
 #include "elf/elf.h"
 
@@ -21,7 +21,7 @@ struct usdt_arg {
 	u8 size; /* 1, 2, 4, 8 */
 	bool is_signed;
 	bool high_byte; /* %ah, %bh, %ch, %dh: bits 8..15 of reg */
-	s16 reg, index; /* byte offset in struct pt_regs of x86-64, -1 none */
+	s16 reg, index; /* byte offset in struct pt_regs, -1 none */
 	u8 scale;
 	s64 value; /* constant, or displacement */
 };

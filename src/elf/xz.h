@@ -2,8 +2,8 @@
 /*
  * Unpacking .xz data, as .gnu_debugdata holds it.
  */
-#ifndef READ_XZ_H
-#define READ_XZ_H
+#ifndef ELF_XZ_H
+#define ELF_XZ_H
 
 #include "base/buf.h"
 #include "base/err.h"

@@ -3,8 +3,8 @@
  * Where a file that is stored in a zip archive lies in it. Android's packages keep libraries so, and
  * programs run them from there.
  */
-#ifndef READ_ZIP_H
-#define READ_ZIP_H
+#ifndef ELF_ZIP_H
+#define ELF_ZIP_H
 
 #include "base/err.h"
 #include "base/str.h"

@@ -18,6 +18,7 @@
 #include "base/hmap.h"
 #include "bpf/code.h"
 #include "gen/gen.h"
+#include "lang/type/uargs.h"
 
 #define CTX            R6
 #define STACK_BYTES    512u
@@ -58,6 +59,7 @@ struct needs {
 	bool scratch_home; /* a callback looks for the scratch slot's address */
 	bool callbacks;    /* they want a share of the stack */
 	bool may_sleep;    /* reads user memory from a user probe */
+	bool takes;        /* counts in maps of two generations */
 };
 
 /* What a program that walks user stacks keeps from its start to its end (gen_unwind.c). */
@@ -65,8 +67,11 @@ struct unwind_places {
 	bool made, used;
 	struct mem state;
 	s32 pid, proc; /* frame words */
-	u32 step;      /* label of the callback */
+	u32 step;      /* labels of the callbacks */
+	u32 map_step;
 };
+
+struct places; /* gen_unwind_map.c */
 
 /* What the verifier walks: instructions, and branches whose way it does not know. */
 struct effort {
@@ -88,6 +93,7 @@ struct gen {
 	bool prealloc;             /* hashes get their elements at the start */
 	u32 scratch_peak;          /* over all programs */
 	u32 zero_size;             /* bytes wanted of the zero map */
+	u32 n_turns;               /* maps of two generations */
 	struct hmap probe_numbers; /* probe name -> index in unit->probe_names */
 	struct needs assume, found;
 	bool failed;
@@ -98,6 +104,8 @@ struct gen {
 	enum reg frame;    /* what stack offsets count from: r10, in a callback the program's */
 	struct each *each; /* callbacks still to be compiled (gen_each.c) */
 	struct unwind_places unwind;
+	const struct places *mappings; /* where the kernel keeps those of processes, NULL unknown */
+	bool mappings_sought;
 	u32 break_label, continue_label;
 	s32 result; /* TEST: where on the stack its result is */
 	u32 loop_depth;
@@ -237,8 +245,6 @@ bool gen_builtin_direct(struct gen *g, const struct node *n, enum reg dst);
 /* A builtin that is no scalar (comm, ustack, func) into memory. */
 void gen_builtin_store(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
                        bool pad);
-/* Byte offset of a register in x86-64 struct pt_regs, -1 unknown. */
-s32 gen_reg_offset(struct str name);
 /* r0 = pid << 32 | tid in our namespace. */
 void gen_pid_tgid(struct gen *g);
 
@@ -258,6 +264,8 @@ bool gen_uarg_part(struct gen *g, const struct node *n, u32 size);
 /* ---- gen_map.c ---- */
 /* The key of a map expression in memory; without key a zero u32. */
 struct mem gen_key(struct gen *g, const struct node *map);
+/* The same at a certain place, for a map with a key. */
+void gen_key_at(struct gen *g, const struct node *map, struct mem key);
 void gen_map_value(struct gen *g, const struct node *n);
 /* r0 = address of the value, 0 when there is none. */
 void gen_map_find(struct gen *g, const struct node *n);
@@ -270,33 +278,99 @@ void gen_map_has(struct gen *g, const struct node *map, const struct node *key);
 /* r0 = address of the element's value, made zero when absent; counts an error and jumps to `full`
  * when there is no room. */
 void gen_map_reach(struct gen *g, const struct node *map, struct mem key, u32 full);
+/* The same of a map of two generations: jumps to `have` when it has the element, else falls through with
+ * the reason in r0 (unit_spill.why). */
+void gen_map_try(struct gen *g, const struct node *map, struct mem key, u32 have);
 /* The same for what adds one at r0 next and does not look at the sum: when there is no room, r0 is
  * the counter of that error. */
 void gen_map_reach_counter(struct gen *g, const struct node *map, struct mem key, u32 full);
 
+/* ---- gen_turn.c ---- */
+/* A map with a key, whichever of its generations is in use, as a program has it. */
+struct turn {
+	const struct map_sym *sym;
+	bool held; /* of two generations: the map's address is at `map` */
+	struct mem map;
+};
+/* dst = address of the word that says which generation to use. */
+void gen_turn_load(struct gen *g, const struct map_sym *sym, enum reg dst);
+/* dst = how often the map was turned over. */
+void gen_turn_number(struct gen *g, const struct map_sym *sym, enum reg dst);
+/* One more key is in; at the number that user space asks to be told of it is told. Uses r0-r5. */
+void gen_turn_count(struct gen *g, const struct map_sym *sym);
+/* A program reads of the map. */
+void gen_turn_is_read(struct gen *g, const struct map_sym *sym);
+/* r1 = the map. Uses r0-r5 when it has two generations. */
+void gen_turn_map(struct gen *g, const struct map_sym *sym);
+/* The same for several uses: the choice is kept until the mark is released. Uses r0-r5. */
+struct turn gen_turn_hold(struct gen *g, const struct map_sym *sym);
+/* r1 = the map. */
+void gen_turn_held(struct gen *g, const struct turn *t);
+/* Around what changes an element, from before the map is looked up: nothing in between may sleep or
+ * jump away. Uses r0-r5. */
+struct mem gen_turn_enter(struct gen *g, const struct map_sym *sym);
+/* Uses r1 and r2 only. */
+void gen_turn_leave(struct gen *g, const struct map_sym *sym, struct mem at);
+
+/* What an event adds under a key: one aggregation, or several. */
+struct aggregates {
+	struct aggregate {
+		const struct type *type;
+		s32 off; /* of the cell */
+		struct temp value;
+	} v[UNIT_AGGS];
+	u32 n;
+};
+
+/* ---- gen_spill.c ---- */
+/* True when what has no room in the map is sent to user space. */
+bool gen_spills(const struct map_sym *sym);
+/* Room for such a record, and in it for the key, which is to be put there. */
+struct mem gen_spill_alloc(struct gen *g, const struct map_sym *sym);
+struct mem gen_spill_key(const struct map_sym *sym, struct mem record);
+/* Sends it, while records leave half of the ring free for others, else counts it as lost; r0 is what
+ * gen_map_try() left, all the operands. */
+void gen_spill(struct gen *g, const struct node *map, struct mem record,
+               const struct aggregates *all);
+
 /* ---- gen_agg.c ---- */
-void gen_agg_assign(struct gen *g, const struct node *map, const struct node *call);
+/* @m[k] = count(), or of several. */
+void gen_agg_assign(struct gen *g, const struct node *map, const struct node *e);
 /* r0 = the value an aggregation reads as, its CPUs' cells added up. */
 void gen_agg_value(struct gen *g, const struct map_sym *sym, struct mem key, struct loc loc);
 /* Nothing counted under the key, on all CPUs. */
 void gen_agg_clear(struct gen *g, const struct map_sym *sym, struct mem key);
 
 /* ---- gen_stack.c ---- */
+/* Wakes user space to see which maps are to be emptied. Uses r0-r5. */
+void gen_drain(struct gen *g);
 /* Stores the words of a stack value. */
 void gen_stack(struct gen *g, const struct type *t, struct mem dst, struct loc loc);
 /* r0 = number of frames of the stack value in m. */
-void gen_stack_len(struct gen *g, struct mem m);
+void gen_stack_len(struct gen *g, const struct type *t, struct mem m);
 
 /* ---- gen_unwind.c ---- */
 #define UNWIND_INSTANCE_MAX 64 /* bytes read of a struct return_instance */
 struct unwind_places gen_unwind_reserve(struct gen *g);
 /* Where the frames go: a struct ustack_value. */
 struct mem gen_unwind_frames(const struct gen *g);
-/* Walks the user stack, at most `limit` frames; jumps to `unknown` where it can not: to a process
- * without tables, or when there is no 64-bit user code. */
-void gen_unwind(struct gen *g, u32 limit, u32 unknown);
+/* Walks the user stack, at most `limit` frames, `raw`: all of them as addresses; jumps to `unknown`
+ * where it can not: to a process without tables, or when there is no 64-bit user code. */
+void gen_unwind(struct gen *g, u32 limit, bool raw, u32 unknown);
+/* What the kernel's own walk has found is now where the frames go: it may not be all. */
+void gen_unwind_by_kernel(struct gen *g);
+/* There was no room for the stack that was just walked. */
+void gen_unwind_lost(struct gen *g);
+/* Jumps, with r0 = 0, when no frame of the stack just walked is an address. */
+void gen_unwind_is_shared(struct gen *g, u32 shared);
 /* Copies the user stack's top and sends it; its id and pid to dst. Jumps like gen_unwind(). */
 void gen_unwind_copy(struct gen *g, u32 limit, struct mem dst, u32 unknown);
+
+/* ---- gen_unwind_map.c ---- */
+/* True when programs can find the mapping of an address by themselves. */
+bool gen_unwind_maps(struct gen *g);
+/* Where a member of a type of the kernel lies; false: it is not known. */
+bool gen_unwind_member(const struct gen *g, const char *type, const char *name, s32 *off);
 
 /* ---- gen_unwind_step.c ---- */
 /* The callback that makes a step, behind the program. */
@@ -324,6 +398,8 @@ void gen_text_compare(struct gen *g, const struct node *a, const struct node *b,
 void gen_text_write_user(struct gen *g, const struct node *to, const struct node *what, u32 n);
 void gen_text_concat(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
                      bool pad);
+void gen_text_decimal(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
+                      bool pad);
 
 /* ---- gen_call.c, gen_record.c ---- */
 void gen_call(struct gen *g, const struct node *n);

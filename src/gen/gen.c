@@ -35,12 +35,15 @@ void gen_error(struct gen *g, struct loc loc, const char *fmt, ...)
  * A hash without preallocated elements starts at once and costs the same per event, but an
  * insertion can fail when it happens with interrupts off and the kernel's small reserve is used
  * up. User probes never run so; for everything else elements are allocated beforehand, unless
- * they are histograms, whose cells would take megabytes.
+ * they are histograms, whose cells would take megabytes. A map that is emptied with each table gets
+ * all its keys anew, as fast as events come, so there any probe can find the reserve used up: its
+ * elements are allocated beforehand, too, unless what finds no room is sent (gen_spill.c).
  */
 #define PREALLOC_CELL_MAX 64u
 #define STACKS_MAX        16384u
 #define STACKS_PREALLOC   8192u
 #define PROCS_MAX         4096u
+#define FILES_MAX         16384u
 #define FAMILY_MAX        1024u
 
 static bool always_interruptible(enum attach_kind kind)
@@ -103,6 +106,26 @@ static const struct umap seen_map = { .name = "seen",
 	                              .value_size = 8,
 	                              .max_entries = 1024 };
 
+/* Programs add those they meet; of those that have ended nobody tells them. */
+static const struct umap procs_map = { .name = "processes",
+	                               .bpf_type = BPF_MAP_TYPE_LRU_HASH,
+	                               .key_size = 4,
+	                               .value_size = sizeof(struct unwind_proc),
+	                               .max_entries = PROCS_MAX };
+
+static const struct umap files_map = { .name = "files",
+	                               .bpf_type = BPF_MAP_TYPE_HASH,
+	                               .flags = BPF_F_NO_PREALLOC,
+	                               .key_size = sizeof(struct unwind_key),
+	                               .value_size = sizeof(struct unwind_file),
+	                               .max_entries = FILES_MAX };
+
+static const struct umap turns_map = { .name = "turns",
+	                               .bpf_type = BPF_MAP_TYPE_ARRAY,
+	                               .flags = BPF_F_MMAPABLE,
+	                               .key_size = 4,
+	                               .max_entries = 1 };
+
 static struct umap internal_map(const struct gen *g, enum umap_role role)
 {
 	switch (role) {
@@ -148,16 +171,15 @@ static struct umap internal_map(const struct gen *g, enum umap_role role)
 			              .value_size = 4,
 			              .max_entries = UNIT_SHELVES };
 	case UMAP_PROCS:
-		return (struct umap){ .name = "processes",
-			              .bpf_type = BPF_MAP_TYPE_HASH,
-			              .flags = g->prealloc ? 0 : BPF_F_NO_PREALLOC,
-			              .key_size = 4,
-			              .value_size = sizeof(struct unwind_proc),
-			              .max_entries = PROCS_MAX };
+		return procs_map;
+	case UMAP_FILES:
+		return files_map;
 	case UMAP_FAMILY:
 		return family_map;
 	case UMAP_SEEN:
 		return seen_map;
+	case UMAP_TURNS:
+		return turns_map;
 	case UMAP_USER:
 		break;
 	}
@@ -201,6 +223,33 @@ static u32 script_map_type(const struct map_sym *sym, bool per_cpu)
 	return per_cpu ? BPF_MAP_TYPE_PERCPU_HASH : BPF_MAP_TYPE_HASH;
 }
 
+static bool is_hash(u32 type)
+{
+	return type == BPF_MAP_TYPE_HASH || type == BPF_MAP_TYPE_PERCPU_HASH;
+}
+
+static bool has_stack(const struct type *t, bool of_user)
+{
+	bool found = t->kind == TYPE_USTACK || t->kind == TYPE_STACK ||
+	             (t->kind == TYPE_KSTACK && !of_user);
+
+	for (u32 i = 0; t->kind == TYPE_TUPLE && i < t->n_fields && !found; i++)
+		found = has_stack(t->fields[i].type, of_user);
+	return found;
+}
+
+/* Since Linux 6.1 elements come from an allocator that any program may use; it is known by what else
+ * came then. To walk a user stack more is looked up, at once. */
+static bool has_allocator(struct gen *g, const struct type *key)
+{
+	s32 off;
+
+	return has_stack(key, true) ? gen_unwind_maps(g)
+	                            : gen_unwind_member(g, "struct mm_struct", "mm_mt", &off);
+}
+
+/* What is counted by key, and what has a stack in its key, has keys nobody can tell beforehand: the
+ * loader gives it as many as there is memory for. */
 static void add_script_map(struct gen *g, const struct map_sym *sym)
 {
 	bool per_cpu = type_is_agg(sym->value);
@@ -219,15 +268,35 @@ static void add_script_map(struct gen *g, const struct map_sym *sym)
 		.sized = sym->max_entries != 0,
 	};
 
-	if ((m.bpf_type == BPF_MAP_TYPE_HASH || m.bpf_type == BPF_MAP_TYPE_PERCPU_HASH) &&
-	    ((!g->prealloc && !sym->many_at_once) || m.value_size > PREALLOC_CELL_MAX))
+	if (is_hash(m.bpf_type) &&
+	    ((!g->prealloc && !sym->many_at_once && (!sym->taken || gen_spills(sym))) ||
+	     m.value_size > PREALLOC_CELL_MAX))
 		m.flags = BPF_F_NO_PREALLOC;
+	/* Few stacks are new within one stretch with interrupts off; what spills is not lost. */
+	if (!m.flags && is_hash(m.bpf_type) && sym->key && !sym->many_at_once &&
+	    (gen_spills(sym) || (has_stack(sym->key, false) && !sym->taken)) &&
+	    has_allocator(g, sym->key))
+		m.flags = BPF_F_NO_PREALLOC;
+	m.by_memory = !m.sized && !g->cfg->max_map_keys_set && sym->key && is_hash(m.bpf_type) &&
+	              (per_cpu || has_stack(sym->key, false));
+	if (sym->taken) {
+		m.turn = UTURN_FIRST + UTURN_WORDS * g->n_turns++;
+		m.spills = gen_spills(sym);
+		m.together = sym->taken;
+		m.max_entries = sym->key ? m.max_entries : 2;
+	}
 	assert(sym->index == g->u->maps.n);
 	vec_add(&g->u->arena, &g->u->maps, m);
 }
 
 /* ---- runtime error counters ----------------------------------------------------------------- */
 
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* What fails in two ways at one place is two errors: a stack may be unreadable, or not be kept. */
 static u32 error_index(struct gen *g, enum uerror_kind kind, struct loc loc, const char *what)
 {
 	struct uerror e = { kind, loc, what };
@@ -235,7 +304,8 @@ static u32 error_index(struct gen *g, enum uerror_kind kind, struct loc loc, con
 	for (u32 i = 0; i < g->u->errors.n; i++) {
 		const struct uerror *old = &g->u->errors.v[i];
 
-		if (old->kind == kind && old->loc.off == loc.off && old->loc.len == loc.len)
+		if (old->kind == kind && old->loc.off == loc.off && old->loc.len == loc.len &&
+		    same_text(old->what, what))
 			return i;
 	}
 	vec_add(&g->u->arena, &g->u->errors, e);
@@ -569,10 +639,12 @@ static bool gen_program(struct gen *g, const struct probe *p)
 		if (g->found.scratch <= g->assume.scratch &&
 		    g->found.scratch_home <= g->assume.scratch_home &&
 		    g->found.callbacks <= g->assume.callbacks &&
-		    g->found.unwind == g->assume.unwind)
+		    g->found.unwind == g->assume.unwind &&
+		    (!g->found.takes || g->found.may_sleep == g->assume.may_sleep))
 			break;
 		assert(g->d->list.n == diags);
 		g->assume.unwind = g->found.unwind;
+		g->assume.may_sleep = g->found.may_sleep;
 		g->assume.scratch |= g->found.scratch;
 		g->assume.scratch_home |= g->found.scratch_home;
 		g->assume.callbacks |= g->found.callbacks;
@@ -596,7 +668,7 @@ static bool gen_program(struct gen *g, const struct probe *p)
 static void size_internal_maps(struct gen *g)
 {
 	s32 data = unit_map(g->u, UMAP_DATA), scratch = unit_map(g->u, UMAP_SCRATCH);
-	s32 zero = unit_map(g->u, UMAP_ZERO);
+	s32 zero = unit_map(g->u, UMAP_ZERO), turns = unit_map(g->u, UMAP_TURNS);
 
 	if (data >= 0)
 		g->u->maps.v[data].value_size = (UDATA_ERRORS + g->u->errors.n) * 8;
@@ -604,6 +676,8 @@ static void size_internal_maps(struct gen *g)
 		g->u->maps.v[scratch].value_size = g->scratch_peak;
 	if (zero >= 0)
 		g->u->maps.v[zero].value_size = g->zero_size;
+	if (turns >= 0)
+		g->u->maps.v[turns].value_size = (UTURN_FIRST + UTURN_WORDS * g->n_turns) * 8;
 }
 
 static void copy_settings(struct unit *u, const struct script *s, const struct config *c)
@@ -633,11 +707,15 @@ static void copy_settings(struct unit *u, const struct script *s, const struct c
 	u->stack_mode = c->stack_mode;
 	u->ring_pages = c->ring_pages;
 	u->poll_ms = c->poll_ms;
+	u->map_memory = c->map_memory;
+	u->map_memory_set = c->map_memory_set;
+	u->stack_memory = c->stack_memory;
+	u->unwind_memory = c->unwind_memory;
 	u->follow_at_once = c->follow_at_once;
 	u->view = c->view ? arena_strdup(&u->arena, c->view) : NULL;
 }
 
-/* Entry and return of a function may be one program (kern/session.c), which asks what it is. */
+/* Entry and return of a function may be one program (kern/kern_session.c), which asks what it is. */
 static u32 session_kfunc(const struct unit *u, const struct world *w)
 {
 	bool entry = false, at_return = false;
@@ -671,6 +749,8 @@ bool gen_script(struct unit *u, const struct script *s, const struct config *c,
 				ok &= gen_program(&g, p);
 		}
 	}
+	if (g.n_turns)
+		gen_map_of(&g, UMAP_TURNS);
 	size_internal_maps(&g);
 	u->session_kfunc = session_kfunc(u, w);
 	hmap_free(&g.probe_numbers);

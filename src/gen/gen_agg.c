@@ -6,7 +6,8 @@
  *
  * Cells: count, sum {n}. min, max {encoded, set}: the value mapped so that "larger, unsigned" is
  * always what is kept and 0 is the start (for min all bits are inverted, for signed values the
- * sign bit is). avg, stats {count, total}. hist, lhist: one word a bucket (unit/bucket.h).
+ * sign bit is). avg, stats {count, total}. hist, lhist: one word a bucket (unit/bucket.h). Several
+ * aggregations of one key: their cells, one behind the other.
  */
 #include "gen/emit.h"
 
@@ -291,6 +292,7 @@ static void assign_series(struct gen *g, const struct node *map, const struct no
 	const struct type *t = map->map.sym->value;
 	struct temp value, now, epoch;
 	u32 out = code_label(&g->c);
+	struct mem key, at;
 
 	gen_value(g, call->call.args);
 	value = temp_save(g, R0);
@@ -299,32 +301,100 @@ static void assign_series(struct gen *g, const struct node *map, const struct no
 	code_const(&g->c, R1, (u64)t->step);
 	code_alu(&g->c, BPF_DIV, R0, R1);
 	epoch = temp_save(g, R0);
-	gen_map_reach(g, map, gen_key(g, map), out);
+	key = gen_key(g, map);
+	at = gen_turn_enter(g, map->map.sym);
+	gen_map_reach(g, map, key, out);
 	reach_slot(g, t, epoch, out);
 	keep_in_slot(g, t, value, now);
 	code_bind(&g->c, out);
+	gen_turn_leave(g, map->map.sym, at);
 }
 
-void gen_agg_assign(struct gen *g, const struct node *map, const struct node *call)
+/* Cells' address in r0. */
+static void add_to_cells(struct gen *g, const struct aggregates *all, u32 out)
+{
+	struct mem cells;
+
+	if (all->n == 1) {
+		add_to_cell(g, all->v[0].type, all->v[0].value, out);
+		return;
+	}
+	cells = mem_behind(g, R0);
+	for (u32 i = 0; i < all->n; i++) {
+		mem_addr(g, mem_at(cells, all->v[i].off), R0);
+		add_to_cell(g, all->v[i].type, all->v[i].value, out);
+	}
+}
+
+/* In a map that is taken: what finds no room goes to user space. */
+static void count_or_spill(struct gen *g, const struct node *map, const struct aggregates *all)
+{
+	const struct map_sym *sym = map->map.sym;
+	struct mem record = gen_spill_alloc(g, sym), at;
+	u32 have = code_label(&g->c), out = code_label(&g->c);
+
+	gen_key_at(g, map, gen_spill_key(sym, record));
+	at = gen_turn_enter(g, sym);
+	gen_map_try(g, map, gen_spill_key(sym, record), have);
+	gen_spill(g, map, record, all);
+	code_goto(&g->c, out);
+	code_bind(&g->c, have);
+	add_to_cells(g, all, out);
+	code_bind(&g->c, out);
+	gen_turn_leave(g, sym, at);
+}
+
+static void add_operand(struct gen *g, struct aggregates *all, const struct type *t, u32 off,
+                        const struct node *call)
+{
+	struct aggregate *a = &all->v[all->n++];
+
+	*a = (struct aggregate){ .type = t, .off = (s32)off };
+	operand(g, t, call);
+	if (t->kind != TYPE_COUNT)
+		a->value = temp_save(g, R0);
+}
+
+/* One, or several of a record. */
+static struct aggregates operands(struct gen *g, const struct type *t, const struct node *e)
+{
+	struct aggregates all = { 0 };
+	const struct node *call = e->kind == NODE_TUPLE ? e->tuple.items : NULL;
+
+	if (t->kind != TYPE_AGGS)
+		add_operand(g, &all, t, 0, e);
+	for (; t->kind == TYPE_AGGS && call; call = call->next)
+		add_operand(g, &all, t->fields[all.n].type, t->fields[all.n].off, call);
+	return all;
+}
+
+void gen_agg_assign(struct gen *g, const struct node *map, const struct node *e)
 {
 	const struct type *t = map->map.sym->value;
 	u32 out = code_label(&g->c);
-	struct temp value = { 0 };
+	struct aggregates all;
+	struct mem key, at;
 
 	if (t->kind == TYPE_TSERIES) {
-		assign_series(g, map, call);
+		assign_series(g, map, e);
 		code_bind(&g->c, out);
 		return;
 	}
-	operand(g, t, call);
-	if (t->kind != TYPE_COUNT)
-		value = temp_save(g, R0);
+	all = operands(g, t, e);
+	if (gen_spills(map->map.sym)) {
+		count_or_spill(g, map, &all);
+		code_bind(&g->c, out);
+		return;
+	}
+	key = gen_key(g, map);
+	at = gen_turn_enter(g, map->map.sym);
 	if (t->kind == TYPE_COUNT)
-		gen_map_reach_counter(g, map, gen_key(g, map), out);
+		gen_map_reach_counter(g, map, key, out);
 	else
-		gen_map_reach(g, map, gen_key(g, map), out);
-	add_to_cell(g, t, value, out);
+		gen_map_reach(g, map, key, out);
+	add_to_cells(g, &all, out);
 	code_bind(&g->c, out);
+	gen_turn_leave(g, map->map.sym, at);
 }
 
 /* ---- reading an aggregation in an expression: the CPUs' cells are added up in the kernel ----- */
@@ -401,11 +471,12 @@ static struct cells cells_begin(struct gen *g, const struct map_sym *sym, struct
 {
 	struct code *c = &g->c;
 	struct cells all = { frame_counter(g), code_label(c), code_label(c), 0 };
+	struct turn map = gen_turn_hold(g, sym);
 
 	mem_store_const(g, all.cpu, 0);
 	code_bind(c, all.top);
 	all.first = c->insns.n;
-	code_map(c, R1, sym->index);
+	gen_turn_held(g, &map);
 	mem_addr(g, key, R2);
 	mem_load(g, 8, R3, all.cpu);
 	code_call(c, BPF_FUNC_map_lookup_percpu_elem);
@@ -437,10 +508,11 @@ void gen_agg_value(struct gen *g, const struct map_sym *sym, struct mem key, str
 	struct mem acc = frame_alloc(g, 16);
 	struct cells all;
 
-	if (t->kind == TYPE_HIST || t->kind == TYPE_LHIST) {
+	if (t->kind == TYPE_HIST || t->kind == TYPE_LHIST || t->kind == TYPE_AGGS) {
 		gen_error(g, loc, "a histogram can not be read as a number");
 		return;
 	}
+	gen_turn_is_read(g, sym);
 	mem_zero(g, acc, 0, 16);
 	all = cells_begin(g, sym, key);
 	merge_cell(g, t, acc);

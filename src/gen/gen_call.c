@@ -8,6 +8,8 @@
 #include <arpa/inet.h>
 #include <string.h>
 
+#include "arch/arch.h"
+
 #define AF_INET_NUMBER  2
 #define AF_INET6_NUMBER 10
 
@@ -29,7 +31,7 @@ static void call_first(struct gen *g, const struct node *n)
 
 static void call_reg(struct gen *g, const struct node *n)
 {
-	code_load(&g->c, 8, R0, CTX, gen_reg_offset(n->call.args->string));
+	code_load(&g->c, 8, R0, CTX, arch_reg(n->call.args->string));
 }
 
 static void call_nsecs(struct gen *g, const struct node *n)
@@ -135,6 +137,20 @@ static void call_debugf(struct gen *g, const struct node *n)
 	code_call(&g->c, BPF_FUNC_trace_printk);
 }
 
+/* A record is sent by a helper, whose result is 0 or an error, and nothing follows that changes r0. */
+static void call_sent(struct gen *g, const struct node *n)
+{
+	u32 sent = code_label(&g->c), end = code_label(&g->c);
+
+	gen_record(g, n);
+	code_if_imm(&g->c, BPF_JEQ, R0, 0, sent);
+	code_const(&g->c, R0, 0);
+	code_goto(&g->c, end);
+	code_bind(&g->c, sent);
+	code_const(&g->c, R0, 1);
+	code_bind(&g->c, end);
+}
+
 static void call_delete(struct gen *g, const struct node *n)
 {
 	gen_map_delete(g, arg(n, 0), arg(n, 1));
@@ -153,7 +169,7 @@ static void call_len(struct gen *g, const struct node *n)
 	if (a->kind == NODE_MAP && !a->map.n_keys && a->map.sym->key)
 		gen_each_count(g, a);
 	else
-		gen_stack_len(g, gen_place(g, a));
+		gen_stack_len(g, a->type, gen_place(g, a));
 }
 
 /* r0 = address of the bytes that a is or points to; returns their space. */
@@ -278,8 +294,11 @@ void gen_buf(struct gen *g, const struct node *n, const struct type *t, struct m
 	gen_probe_read_part(g, space, max, &length, mem_at(dst, 8), n->loc);
 }
 
-static void store_usym(struct gen *g, const struct node *n, struct mem dst)
+static void store_usym(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
+                       bool pad)
 {
+	(void)t;
+	(void)pad;
 	gen_value(g, n->call.args);
 	mem_store(g, 8, dst, R0);
 	gen_pid_tgid(g);
@@ -289,11 +308,13 @@ static void store_usym(struct gen *g, const struct node *n, struct mem dst)
 }
 
 /* pton("..."): the bytes of the address; infer has checked the text. */
-static void store_address(struct gen *g, const struct node *n, const struct type *t, struct mem dst)
+static void store_address(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
+                          bool pad)
 {
 	struct str text = n->call.args->string;
 	u8 bytes[16] = { 0 };
 
+	(void)pad;
 	inet_pton(t->count == 16 ? AF_INET6 : AF_INET, arena_strndup(&g->u->arena, text.p, text.n),
 	          bytes);
 	for (u32 i = 0; i < type_slot(t); i += 4) {
@@ -305,11 +326,14 @@ static void store_address(struct gen *g, const struct node *n, const struct type
 }
 
 /* ntop([af,] address): an integer is IPv4, arrays of 4 or 16 bytes are themselves. */
-static void store_inet(struct gen *g, const struct node *n, struct mem dst)
+static void store_inet(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
+                       bool pad)
 {
 	const struct node *a = n->call.args, *family = NULL;
 	u32 size = 4;
 
+	(void)t;
+	(void)pad;
 	if (n->call.n_args == 2) {
 		family = a;
 		a = a->next;
@@ -338,84 +362,66 @@ static void store_inet(struct gen *g, const struct node *n, struct mem dst)
 
 /* ---- the rows ------------------------------------------------------------------------------- */
 
-static const struct {
-	enum func_id id;
-	void (*emit)(struct gen *g, const struct node *n);
-} scalar_calls[] = {
-	{ FUNC_HASH, gen_hash },
-	{ FUNC_STRLEN, call_strlen },
-	{ FUNC_STRNCMP, call_strncmp },
-	{ FUNC_STRCONTAINS, call_strcontains },
-	{ FUNC_STRSTR, call_strstr },
-	{ FUNC_MEMCMP, call_memcmp },
-	{ FUNC_WRITE_USER, call_write_user },
-	{ FUNC_OVERRIDE, call_override },
-	{ FUNC_DEBUGF, call_debugf },
-	{ FUNC_SIGNAL_THREAD, call_signal },
-	{ FUNC_SIGNAL_NAME, call_first },
-	{ FUNC_SYSCALL_NAME, call_first },
-	{ FUNC_KSYM, call_first },
-	{ FUNC_KPTR, call_first },
-	{ FUNC_UPTR, call_first },
-	{ FUNC_CGROUP_PATH, call_first },
-	{ FUNC_STRERROR, call_first },
-	{ FUNC_ERRNO_NAME, call_first },
-	{ FUNC_FLAG_NAMES, call_first },
-	{ FUNC_STRFTIME, call_strftime },
-	{ FUNC_LOADAVG, call_loadavg },
-	{ FUNC_REG, call_reg },
-	{ FUNC_NSECS, call_nsecs },
-	{ FUNC_BSWAP, call_bswap },
-	{ FUNC_SIGNAL, call_signal },
-	{ FUNC_DELETE, call_delete },
-	{ FUNC_HAS_KEY, call_has_key },
-	{ FUNC_LEN, call_len },
-	{ FUNC_MACADDR, call_macaddr },
+static void store_buf(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
+                      bool pad)
+{
+	(void)pad;
+	gen_buf(g, n, t, dst, true);
+}
+
+static void store_iovec(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
+                        bool pad)
+{
+	(void)pad;
+	gen_iovec(g, n, t, dst, true);
+}
+
+static void store_stack(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
+                        bool pad)
+{
+	(void)pad;
+	gen_stack(g, t, dst, n->loc);
+}
+
+#define AS_CONSTANT             NULL
+#define AS_RECORD(action, emit) NULL
+
+static void (*const values[])(struct gen *g, const struct node *n) = {
+#define AS_VALUE(emit)                                  emit
+#define AS_SENT(action, emit, value)                    value
+#define AS_STORED(emit)                                 NULL
+#define F(id, name, least, most, what, rule, emit, ...) [FUNC_##id] = emit,
+	FUNCTIONS(F)
+#undef AS_VALUE
+#undef AS_SENT
+#undef AS_STORED
+};
+
+static void (*const stores[])(struct gen *g, const struct node *n, const struct type *t,
+                              struct mem dst, bool pad) = {
+#define AS_VALUE(emit)               NULL
+#define AS_SENT(action, emit, value) NULL
+#define AS_STORED(emit)              emit
+	FUNCTIONS(F)
 };
 
 void gen_call(struct gen *g, const struct node *n)
 {
-	for (u32 i = 0; i < ARRAY_SIZE(scalar_calls); i++) {
-		if (scalar_calls[i].id == n->call.f->id) {
-			scalar_calls[i].emit(g, n);
-			return;
-		}
-	}
-	gen_error(g, n->loc, "%s() can not be used here", n->call.f->name);
+	enum func_id id = n->call.f->id;
+
+	if (id < ARRAY_SIZE(values) && values[id])
+		values[id](g, n);
+	else
+		gen_error(g, n->loc, "%s() can not be used here", n->call.f->name);
 }
 
 void gen_call_store(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
                     bool pad)
 {
-	switch (n->call.f->id) {
-	case FUNC_STR:
-		store_str(g, n, t, dst, pad);
-		break;
-	case FUNC_BUF:
-		gen_buf(g, n, t, dst, true);
-		break;
-	case FUNC_IOVEC:
-		gen_iovec(g, n, t, dst, true);
-		break;
-	case FUNC_USYM:
-		store_usym(g, n, dst);
-		break;
-	case FUNC_NTOP:
-		store_inet(g, n, dst);
-		break;
-	case FUNC_PTON:
-		store_address(g, n, t, dst);
-		break;
-	case FUNC_STR_CONCAT:
-		gen_text_concat(g, n, t, dst, pad);
-		break;
-	case FUNC_USTACK:
-	case FUNC_KSTACK:
-	case FUNC_STACK:
-		gen_stack(g, t, dst, n->loc);
-		break;
-	default:
+	enum func_id id = n->call.f->id;
+
+	if (id < ARRAY_SIZE(stores) && stores[id])
+		stores[id](g, n, t, dst, pad);
+	else
 		gen_error(g, n->loc, "the value of %s() can not be stored", n->call.f->name);
-		break;
-	}
 }

@@ -1,43 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * What a program is told when its probe fires: arguments, return value, registers, and who is
- * running. Where an argument lies differs per kind of probe; the x86-64 register numbers are
- * here and nowhere else. Layout of struct pt_regs: arch/x86/include/asm/ptrace.h; argument order:
- * System V AMD64 psABI 3.2.3.
+ * running. Where an argument lies differs per kind of probe; which registers these are, arch/ knows.
  */
 #include "gen/emit.h"
 
 #include <string.h>
 
+#include "arch/arch.h"
 #include "lang/probe/standin.h"
-
-#define PT_AX 80
-#define PT_IP 128
-#define PT_CS 136
 
 #define COMM_SIZE   16u
 #define COMM_PADDED 0x060400u /* the helper fills all of it */
-
-static const s16 arg_regs[] = { 112, 104, 96, 88, 72, 64 }; /* di si dx cx r8 r9 */
-
-static const struct {
-	const char *name;
-	s16 off;
-} regs[] = {
-	{ "r15", 0 },        { "r14", 8 },  { "r13", 16 }, { "r12", 24 }, { "bp", 32 },
-	{ "bx", 40 },        { "r11", 48 }, { "r10", 56 }, { "r9", 64 },  { "r8", 72 },
-	{ "ax", 80 },        { "cx", 88 },  { "dx", 96 },  { "si", 104 }, { "di", 112 },
-	{ "orig_rax", 120 }, { "ip", 128 }, { "pc", 128 }, { "cs", 136 }, { "flags", 144 },
-	{ "sp", 152 },       { "ss", 160 },
-};
-
-s32 gen_reg_offset(struct str name)
-{
-	for (u32 i = 0; i < ARRAY_SIZE(regs); i++)
-		if (str_is(name, regs[i].name))
-			return regs[i].off;
-	return -1;
-}
 
 /* ---- arguments ------------------------------------------------------------------------------ */
 
@@ -104,9 +78,9 @@ bool gen_arg_direct(struct gen *g, u32 i, enum reg dst)
 	switch (g->v->kind) {
 	case ATTACH_UPROBE:
 	case ATTACH_KPROBE:
-		if (i >= ARRAY_SIZE(arg_regs))
+		if (i >= arch.c.n_ints)
 			return false;
-		code_load(&g->c, 8, dst, CTX, arg_regs[i]);
+		code_load(&g->c, 8, dst, CTX, arch_reg(str_of(arch.c.ints[i])));
 		return true;
 	case ATTACH_RAWTP:
 	case ATTACH_TPBTF:
@@ -152,7 +126,7 @@ void gen_retval(struct gen *g)
 		return;
 	}
 	if (g->v->kind != ATTACH_FEXIT) {
-		code_load(&g->c, 8, R0, CTX, PT_AX);
+		code_load(&g->c, 8, R0, CTX, arch.result);
 		return;
 	}
 	slot = frame_alloc(g, 8);
@@ -224,7 +198,7 @@ static void probe_index(struct gen *g)
 static void function_address(struct gen *g)
 {
 	if (g->v->kind == ATTACH_UPROBE || g->v->kind == ATTACH_USDT) {
-		code_load(&g->c, 8, R0, CTX, PT_IP);
+		code_load(&g->c, 8, R0, CTX, arch.ip);
 		return;
 	}
 	if (g->v->standin) {
@@ -327,10 +301,10 @@ void gen_builtin(struct gen *g, const struct node *n)
 	case BUILTIN_PROBE:
 		probe_index(g);
 		break;
-	case BUILTIN_USERMODE: /* the privilege level in the code segment */
-		code_load(&g->c, 8, R0, CTX, PT_CS);
-		code_alu_imm(&g->c, BPF_AND, R0, 3);
-		code_alu_imm(&g->c, BPF_RSH, R0, 1);
+	case BUILTIN_USERMODE:
+		code_load(&g->c, 8, R0, CTX, arch.user_at);
+		code_alu_imm(&g->c, BPF_AND, R0, arch.user_mask);
+		code_alu_imm(&g->c, BPF_RSH, R0, arch.user_shift);
 		break;
 	case BUILTIN_CPID:
 	case BUILTIN_TARGET: /* of -c: another one is a constant */

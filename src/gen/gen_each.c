@@ -42,9 +42,10 @@ struct each {
 	struct each *next;
 };
 
-static void call_for_each(struct gen *g, u32 map, u32 callback)
+static void call_for_each(struct gen *g, const struct map_sym *map, u32 callback)
 {
-	code_map(&g->c, R1, map);
+	gen_turn_is_read(g, map);
+	gen_turn_map(g, map);
 	code_func(&g->c, R2, callback);
 	code_mov(&g->c, R3, g->frame);
 	code_const(&g->c, R4, 0);
@@ -196,7 +197,7 @@ void gen_each(struct gen *g, const struct node *n)
 	if (n->kind == NODE_FOR_RANGE)
 		call_range(g, n, e);
 	else
-		call_for_each(g, n->each.map->map.sym->index, e->start);
+		call_for_each(g, n->each.map->map.sym, e->start);
 	forget_changed(g, changed);
 	mem_forget(g, e->done, 8);
 	mem_load(g, 8, R0, e->done);
@@ -244,7 +245,7 @@ void gen_each_count(struct gen *g, const struct node *map)
 {
 	struct each *e = each_add(g, NULL);
 
-	call_for_each(g, map->map.sym->index, e->start);
+	call_for_each(g, map->map.sym, e->start);
 }
 
 static bool is_word_of_stack(const struct gen *g, u32 var)

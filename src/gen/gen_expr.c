@@ -120,31 +120,6 @@ void gen_arith(struct gen *g, enum op op, bool is_signed, struct loc loc)
 		code_alu(&g->c, alu_of(op, is_signed), R0, R1);
 }
 
-/* A sign that matters: of a type that can be negative and is not a constant above zero. */
-static bool may_be_negative(const struct node *n)
-{
-	if (!n->type->is_signed || n->type->kind == TYPE_BOOL)
-		return false;
-	return n->kind != NODE_INT || (s64)n->integer.value < 0;
-}
-
-/* All its values are in int64: only uint64 variables are not. */
-static bool fits_signed(const struct node *n)
-{
-	if (n->type->is_signed || n->type->size < 8)
-		return true;
-	return n->kind == NODE_INT && (s64)n->integer.value >= 0;
-}
-
-/* As in C: signed unless one side is a uint64; what can not be negative is computed unsigned. */
-static bool op_is_signed(enum op op, const struct node *left, const struct node *right)
-{
-	if (op == OP_SHR)
-		return may_be_negative(left);
-	return fits_signed(left) && fits_signed(right) &&
-	       (may_be_negative(left) || may_be_negative(right));
-}
-
 /* The constant of n as an immediate operand. */
 static bool small_const(const struct node *n, s32 *imm)
 {
@@ -266,7 +241,7 @@ static void arithmetic(struct gen *g, const struct node *n)
 	enum op op = n->binary.op;
 	const struct node *left = n->binary.left, *right = n->binary.right;
 	u32 ls = gen_step(left->type), rs = gen_step(right->type);
-	bool is_signed = op_is_signed(op, left, right);
+	bool is_signed = n->binary.is_signed;
 	bool pointers = left->type->kind == TYPE_PTR && right->type->kind == TYPE_PTR;
 	struct two two;
 	s32 imm;
@@ -288,11 +263,6 @@ static void arithmetic(struct gen *g, const struct node *n)
 }
 
 /* ---- truth ---------------------------------------------------------------------------------- */
-
-static bool is_compare(enum op op)
-{
-	return op >= OP_EQ && op <= OP_GE;
-}
 
 static u8 jump_of(enum op op, bool is_signed)
 {
@@ -334,7 +304,7 @@ static void branch_compare(struct gen *g, const struct node *n, bool when, u32 l
 {
 	const struct node *left = n->binary.left, *right = n->binary.right;
 	enum op op = when ? n->binary.op : op_inverse(n->binary.op);
-	u8 jump = jump_of(op, op_is_signed(op, left, right));
+	u8 jump = jump_of(op, n->binary.is_signed);
 	struct two two;
 	s32 imm;
 
@@ -371,7 +341,7 @@ static void branch_logic(struct gen *g, const struct node *n, bool when, u32 lab
 
 void gen_branch(struct gen *g, const struct node *n, bool when, u32 label)
 {
-	if (n->kind == NODE_BINARY && is_compare(n->binary.op)) {
+	if (n->kind == NODE_BINARY && op_compares(n->binary.op)) {
 		branch_compare(g, n, when, label);
 	} else if (n->kind == NODE_BINARY && (n->binary.op == OP_LAND || n->binary.op == OP_LOR)) {
 		branch_logic(g, n, when, label);
@@ -489,7 +459,7 @@ static void binary(struct gen *g, const struct node *n)
 {
 	enum op op = n->binary.op;
 
-	if (is_compare(op) || op == OP_LAND || op == OP_LOR)
+	if (op_compares(op) || op == OP_LAND || op == OP_LOR)
 		truth_value(g, n);
 	else
 		arithmetic(g, n);

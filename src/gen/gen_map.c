@@ -5,6 +5,8 @@
  *
  * ++, -- and += are atomic, so counts are exact under any number of threads.
  */
+#include <errno.h>
+
 #include "gen/emit.h"
 
 #define UPDATE_ANY     0
@@ -18,7 +20,13 @@ struct mem gen_key(struct gen *g, const struct node *map)
 
 	if (!t) {
 		key = frame_alloc(g, 8);
-		mem_store_imm(g, 8, key, 0);
+		if (map->map.sym->taken) {
+			gen_turn_load(g, map->map.sym, R0);
+			code_load(&g->c, 8, R0, R0, 0);
+			mem_store(g, 8, key, R0);
+		} else {
+			mem_store_imm(g, 8, key, 0);
+		}
 		return key;
 	}
 	/* In a loop a variable's slot must not go to a helper: older verifiers then forget its value,
@@ -27,13 +35,21 @@ struct mem gen_key(struct gen *g, const struct node *map)
 	    type_eq(part->type, t) && type_is_scalar(t))
 		return g->vars[part->var.sym->index];
 	key = frame_alloc(g, type_slot(t));
+	gen_key_at(g, map, key);
+	return key;
+}
+
+void gen_key_at(struct gen *g, const struct node *map, struct mem key)
+{
+	const struct type *t = map->map.sym->key;
+	const struct node *part = map->map.keys;
+
 	if (map->map.n_keys == 1) {
 		gen_store(g, part, t, key, true);
-		return key;
+		return;
 	}
 	for (u32 i = 0; part && i < t->n_fields; i++, part = part->next)
 		gen_store(g, part, t->fields[i].type, mem_at(key, (s32)t->fields[i].off), true);
-	return key;
 }
 
 static u32 map_index(const struct node *map)
@@ -46,13 +62,21 @@ static bool is_direct(const struct node *map)
 {
 	const struct map_sym *sym = map->map.sym;
 
-	return !sym->key && !type_is_agg(sym->value) && !sym->bpf_type;
+	return !sym->key && !type_is_agg(sym->value) && !sym->bpf_type && !sym->taken;
 }
 
 /* r0 = address of the value or 0. */
 static void lookup(struct gen *g, const struct node *map, struct mem key)
 {
-	code_map(&g->c, R1, map_index(map));
+	gen_turn_map(g, map->map.sym);
+	mem_addr(g, key, R2);
+	code_call(&g->c, BPF_FUNC_map_lookup_elem);
+}
+
+/* The same of a map that is held. */
+static void lookup_held(struct gen *g, const struct turn *map, struct mem key)
+{
+	gen_turn_held(g, map);
 	mem_addr(g, key, R2);
 	code_call(&g->c, BPF_FUNC_map_lookup_elem);
 }
@@ -62,7 +86,7 @@ static void lookup(struct gen *g, const struct node *map, struct mem key)
 static void update(struct gen *g, const struct node *map, struct mem key, struct mem value,
                    u64 flags)
 {
-	code_map(&g->c, R1, map_index(map));
+	gen_turn_map(g, map->map.sym);
 	mem_addr(g, key, R2);
 	mem_addr(g, value, R3);
 	code_const(&g->c, R4, flags);
@@ -74,11 +98,11 @@ static void count_full(struct gen *g, const struct node *map)
 	gen_count_error(g, UERROR_MAP_FULL, map->loc, map->map.sym->name);
 }
 
-static void insert_zero(struct gen *g, const struct node *map, struct mem key)
+static void insert_zero(struct gen *g, const struct turn *map, struct mem key)
 {
-	u32 cell = type_cell(map->map.sym->value);
+	u32 cell = type_cell(map->sym->value);
 
-	code_map(&g->c, R1, map_index(map));
+	gen_turn_held(g, map);
 	mem_addr(g, key, R2);
 	if (cell <= UNIT_ZERO_WORDS * 8) {
 		code_map_value(&g->c, R3, gen_map_of(g, UMAP_DATA), UDATA_ZERO * 8);
@@ -88,6 +112,26 @@ static void insert_zero(struct gen *g, const struct node *map, struct mem key)
 	}
 	code_const(&g->c, R4, UPDATE_NOEXIST);
 	code_call(&g->c, BPF_FUNC_map_update_elem);
+}
+
+/* Jumps with unit_spill.why in r0 when an insertion was refused for other reasons than that the key is
+ * there already. */
+static void if_refused(struct gen *g, const struct map_sym *sym, u32 label)
+{
+	struct code *c = &g->c;
+	u32 inserted = code_label(c), done = code_label(c);
+
+	code_if_imm(c, BPF_JEQ, R0, 0, inserted);
+	code_alu32_imm(c, BPF_ADD, R0, EEXIST);
+	code_if_imm(c, BPF_JNE, R0, 0, label);
+	if (gen_spills(sym)) {
+		code_goto(c, done);
+		code_bind(c, inserted);
+		gen_turn_count(g, sym);
+	} else {
+		code_bind(c, inserted);
+	}
+	code_bind(c, done);
 }
 
 /*
@@ -103,21 +147,24 @@ static struct temp find_or_insert(struct gen *g, const struct node *map, struct 
 	struct mark m = frame_mark(g);
 	u32 top = code_label(c), failed = code_label(c);
 	struct temp round = temp_of_reg(g);
+	struct turn held = gen_turn_hold(g, map->map.sym);
 
 	if (round.in_reg)
 		code_const(c, round.reg, 0);
 	code_bind(c, top);
-	lookup(g, map, key);
+	lookup_held(g, &held, key);
 	code_if_imm(c, BPF_JNE, R0, 0, have);
 	if (round.in_reg) {
 		code_if_imm(c, BPF_JNE, round.reg, 0, failed);
 		code_const(c, round.reg, 1);
 	}
-	insert_zero(g, map, key);
+	insert_zero(g, &held, key);
+	if (map->map.sym->taken)
+		if_refused(g, map->map.sym, failed);
 	if (round.in_reg) {
 		code_goto(c, top);
 	} else {
-		lookup(g, map, key);
+		lookup_held(g, &held, key);
 		code_if_imm(c, BPF_JNE, R0, 0, have);
 	}
 	code_bind(c, failed);
@@ -145,6 +192,11 @@ void gen_map_reach(struct gen *g, const struct node *map, struct mem key, u32 fu
 	}
 	code_goto(&g->c, full);
 	code_bind(&g->c, have);
+}
+
+void gen_map_try(struct gen *g, const struct node *map, struct mem key, u32 have)
+{
+	find_or_insert(g, map, key, have);
 }
 
 void gen_map_reach_counter(struct gen *g, const struct node *map, struct mem key, u32 full)
@@ -231,6 +283,7 @@ void gen_map_has(struct gen *g, const struct node *map, const struct node *key)
 	struct node with_key = *map;
 	u32 absent = code_label(&g->c);
 
+	gen_turn_is_read(g, map->map.sym);
 	if (key) {
 		with_key.map.keys = (struct node *)key;
 		with_key.map.n_keys = 1;
@@ -281,7 +334,7 @@ static bool stays_in_place(const struct node *map, const struct node *e)
 static void assign_plain(struct gen *g, const struct node *map, const struct node *e)
 {
 	const struct type *t = map->map.sym->value;
-	struct mem value, key;
+	struct mem value, key, at;
 	u32 ok;
 
 	if (is_direct(map)) {
@@ -296,33 +349,38 @@ static void assign_plain(struct gen *g, const struct node *map, const struct nod
 		gen_store(g, e, t, value, true);
 	}
 	key = gen_key(g, map);
+	at = gen_turn_enter(g, map->map.sym);
 	update(g, map, key, value, UPDATE_ANY);
 	code_if_imm(&g->c, BPF_JEQ, R0, 0, ok);
 	count_full(g, map);
 	code_bind(&g->c, ok);
+	gen_turn_leave(g, map->map.sym, at);
 }
 
-/* r0 = address of the element to change; jumps to `full` when it can not be made. */
-static void reach(struct gen *g, const struct node *map, u32 full)
+/* r0 = address of the element to change; jumps to `full` when it can not be made. At `full` or behind
+ * it gen_turn_leave() is due. */
+static struct mem reach(struct gen *g, const struct node *map, u32 full)
 {
-	if (is_direct(map))
+	struct mem key, at = { 0 };
+
+	if (is_direct(map)) {
 		code_map_value(&g->c, R0, map_index(map), 0);
-	else
-		gen_map_reach(g, map, gen_key(g, map), full);
+		return at;
+	}
+	key = gen_key(g, map);
+	at = gen_turn_enter(g, map->map.sym);
+	gen_map_reach(g, map, key, full);
+	return at;
 }
 
 /* Other operators than + and - have no atomic form: load, compute, store. */
 static void change(struct gen *g, const struct node *n, struct temp by)
 {
-	const struct node *map = n->assign.to;
-	bool is_signed = map->map.sym->value->is_signed &&
-	                 (n->assign.e->kind != NODE_INT || n->assign.op == OP_SHR ||
-	                  n->assign.op == OP_DIV || n->assign.op == OP_MOD);
 	struct mem cell = mem_behind(g, R0);
 
 	mem_load(g, 8, R0, cell);
 	temp_load(g, by, R1);
-	gen_arith(g, n->assign.op, is_signed, n->loc);
+	gen_arith(g, n->assign.op, n->assign.is_signed, n->loc);
 	mem_store(g, 8, cell, R0);
 }
 
@@ -332,12 +390,13 @@ static void assign_op(struct gen *g, const struct node *n)
 	enum op op = n->assign.op;
 	u32 full = code_label(&g->c);
 	struct temp by;
+	struct mem at;
 
 	gen_value(g, n->assign.e);
 	if (op == OP_SUB)
 		code_alu_imm(&g->c, BPF_NEG, R0, 0);
 	by = temp_save(g, R0);
-	reach(g, map, full);
+	at = reach(g, map, full);
 	if (op == OP_ADD || op == OP_SUB) {
 		temp_load(g, by, R1);
 		code_atomic(&g->c, BPF_ADD, R0, 0, R1);
@@ -345,6 +404,7 @@ static void assign_op(struct gen *g, const struct node *n)
 		change(g, n, by);
 	}
 	code_bind(&g->c, full);
+	gen_turn_leave(g, map->map.sym, at);
 }
 
 void gen_map_assign(struct gen *g, const struct node *n)
@@ -353,8 +413,7 @@ void gen_map_assign(struct gen *g, const struct node *n)
 
 	if (n->assign.op != OP_NONE)
 		assign_op(g, n);
-	else if (type_is_agg(n->assign.to->map.sym->value) && n->assign.e->kind == NODE_CALL &&
-	         n->assign.e->call.f->agg)
+	else if (type_is_agg(n->assign.to->map.sym->value) && type_is_agg(n->assign.e->type))
 		gen_agg_assign(g, n->assign.to, n->assign.e);
 	else
 		assign_plain(g, n->assign.to, n->assign.e);
@@ -367,10 +426,11 @@ void gen_map_step(struct gen *g, const struct node *n)
 	enum op op = n->unary.op;
 	s32 by = (s32)gen_step(map->map.sym->value);
 	u32 full = code_label(&g->c), done = code_label(&g->c);
+	struct mem at;
 
 	if (op == OP_PREDEC || op == OP_POSTDEC)
 		by = -by;
-	reach(g, map, full);
+	at = reach(g, map, full);
 	code_const(&g->c, R1, (u64)(s64)by);
 	code_atomic(&g->c, BPF_ADD | BPF_FETCH, R0, 0, R1);
 	code_mov(&g->c, R0, R1);
@@ -380,6 +440,24 @@ void gen_map_step(struct gen *g, const struct node *n)
 	code_bind(&g->c, full);
 	code_const(&g->c, R0, 0);
 	code_bind(&g->c, done);
+	gen_turn_leave(g, map->map.sym, at);
+}
+
+/* delete(@m) without key, of one value: elements of an array stay. */
+static void delete_only(struct gen *g, const struct node *map)
+{
+	const struct map_sym *sym = map->map.sym;
+	u32 none = code_label(&g->c);
+
+	if (type_is_agg(sym->value)) {
+		gen_agg_clear(g, sym, gen_key(g, map));
+		code_bind(&g->c, none);
+		return;
+	}
+	lookup(g, map, gen_key(g, map));
+	code_if_imm(&g->c, BPF_JEQ, R0, 0, none);
+	mem_zero(g, mem_behind(g, R0), 0, type_cell(sym->value));
+	code_bind(&g->c, none);
 }
 
 /* r0 = 1 when there was something to delete. */
@@ -395,8 +473,8 @@ void gen_map_delete(struct gen *g, const struct node *map, const struct node *ke
 		code_const(&g->c, R0, 1);
 		return;
 	}
-	if (!map->map.sym->key) { /* elements of an array stay */
-		gen_agg_clear(g, map->map.sym, gen_key(g, map));
+	if (!map->map.sym->key) {
+		delete_only(g, map);
 		code_const(&g->c, R0, 1);
 		return;
 	}
@@ -407,7 +485,7 @@ void gen_map_delete(struct gen *g, const struct node *map, const struct node *ke
 		with_key.map.n_keys = 1;
 	}
 	k = gen_key(g, &with_key);
-	code_map(&g->c, R1, map_index(map));
+	gen_turn_map(g, map->map.sym);
 	mem_addr(g, k, R2);
 	code_call(&g->c, BPF_FUNC_map_delete_elem);
 	code_if_imm(&g->c, BPF_JNE, R0, 0, missing);

@@ -185,6 +185,8 @@ static void record_of(struct gen *g, struct urecord *r, const struct node *value
 static void formatted(struct gen *g, const struct node *n, struct urecord *r)
 {
 	r->text = text_of(g, n->call.args);
+	if (n->call.above)
+		r->map = (s32)n->call.above->map.sym->index;
 	record_of(g, r, n->call.args->next, NULL);
 }
 
@@ -318,6 +320,8 @@ static void print_(struct gen *g, const struct node *n, struct urecord *r)
 	}
 	if (what->kind == NODE_MAP) {
 		r->action = ACTION_PRINT_MAP;
+		r->takes = n->call.takes;
+		r->keeps_keys = n->call.keeps_keys;
 		r->top = literal_arg(what->next);
 		limit = what->next ? what->next->next : NULL;
 		if (limit && limit->kind == NODE_STRING)
@@ -377,33 +381,30 @@ static void join_(struct gen *g, const struct node *n, struct urecord *r)
 }
 
 static const struct {
-	enum func_id id;
 	enum action action;
-	void (*emit)(struct gen *g, const struct node *n, struct urecord *r);
+	void (*emit)(struct gen *g, const struct node *n, struct urecord *r); /* NULL: no record */
 } actions[] = {
-	{ FUNC_PRINTF, ACTION_PRINTF, printf_ },    { FUNC_HEADING, ACTION_HEADING, formatted },
-	{ FUNC_CAT, ACTION_CAT, formatted },        { FUNC_SYSTEM, ACTION_SYSTEM, formatted },
-	{ FUNC_ERRORF, ACTION_ERRORF, formatted },  { FUNC_WARNF, ACTION_WARNF, formatted },
-	{ FUNC_PRINT, ACTION_PRINT_VALUE, print_ }, { FUNC_CLEAR, ACTION_CLEAR, of_map },
-	{ FUNC_ZERO, ACTION_ZERO, of_map },         { FUNC_TIME, ACTION_TIME, time_ },
-	{ FUNC_JOIN, ACTION_JOIN, join_ },          { FUNC_EXIT, ACTION_EXIT, exit_ },
-	{ FUNC_UNWATCH, ACTION_UNWATCH, values_ },  { FUNC_FOLLOW, ACTION_FOLLOW, follow_ },
+#define AS_CONSTANT
+#define AS_VALUE(emit)
+#define AS_STORED(emit)
+#define AS_RECORD(action, emit)                         action, emit
+#define AS_SENT(action, emit, value)                    action, emit
+#define F(id, name, least, most, what, rule, emit, ...) [FUNC_##id] = { emit },
+	FUNCTIONS(F)
 };
 
 bool gen_record(struct gen *g, const struct node *n)
 {
 	struct urecord r = { .map = -1, .loc = n->loc };
+	enum func_id id = n->call.f->id;
 
-	for (u32 i = 0; i < ARRAY_SIZE(actions); i++) {
-		if (actions[i].id != n->call.f->id)
-			continue;
-		g->c.loc = n->loc.off;
-		if (gen_iter_print(g, n))
-			return true;
-		g->sent = true;
-		r.action = actions[i].action;
-		actions[i].emit(g, n, &r);
+	if (id >= ARRAY_SIZE(actions) || !actions[id].emit)
+		return false;
+	g->c.loc = n->loc.off;
+	if (gen_iter_print(g, n))
 		return true;
-	}
-	return false;
+	g->sent = true;
+	r.action = actions[id].action;
+	actions[id].emit(g, n, &r);
+	return true;
 }

@@ -26,16 +26,13 @@ static void assign_var_op(struct gen *g, const struct node *n)
 	const struct node *to = n->assign.to;
 	struct mem var = g->vars[to->var.sym->index];
 	u32 step = gen_step(to->type);
-	bool is_signed = to->type->is_signed &&
-	                 (n->assign.e->kind != NODE_INT || (s64)n->assign.e->integer.value < 0 ||
-	                  n->assign.op >= OP_DIV);
 
 	gen_value(g, n->assign.e);
 	if (step > 1)
 		code_alu_imm(&g->c, BPF_MUL, R0, (s32)step);
 	code_mov(&g->c, R1, R0);
 	mem_load(g, 8, R0, var);
-	gen_arith(g, n->assign.op, is_signed, n->loc);
+	gen_arith(g, n->assign.op, n->assign.is_signed, n->loc);
 	gen_narrow(g, to->type, R0);
 	mem_store(g, 8, var, R0);
 }

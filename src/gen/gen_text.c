@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Looking for a string in another, comparing bytes, joining two strings.
+ * Looking for a string in another, comparing bytes, joining two strings, numbers as text.
  *
  * The verifier follows a loop round by round, so a search costs it the product of both lengths.
  * Where that is too much, and in loops, the kernel calls a function of ours for each start instead
@@ -320,4 +320,81 @@ void gen_text_concat(struct gen *g, const struct node *n, const struct type *t, 
 	code_call(c, BPF_FUNC_probe_read_kernel_str);
 	if (!n->type->bounded)
 		gen_count_cut(g, MIN(type_slot(t), first + second), n->loc);
+}
+
+/* ---- numbers ---------------------------------------------------------------------------------- */
+
+#define DIGITS 20u /* of 2^64 - 1 */
+#define ROOM   24u /* for them, a sign before and a NUL after */
+
+/* Digits of r0 (read as unsigned) into the memory at r1, from its end on; r4 = where the first is. */
+static void digits(struct gen *g)
+{
+	struct code *c = &g->c;
+	u32 top = code_label(c), done = code_label(c), first;
+
+	code_const(c, R4, ROOM - 2);
+	code_bind(c, top);
+	first = c->insns.n;
+	code_mov(c, R2, R0);
+	code_alu_imm(c, BPF_DIV, R0, 10);
+	code_mov(c, R3, R0);
+	code_alu_imm(c, BPF_MUL, R3, 10);
+	code_alu(c, BPF_SUB, R2, R3);
+	code_alu_imm(c, BPF_ADD, R2, '0');
+	code_mov(c, R3, R1);
+	code_alu(c, BPF_ADD, R3, R4);
+	code_store(c, 1, R3, 0, R2);
+	code_if_imm(c, BPF_JEQ, R0, 0, done);
+	code_alu_imm(c, BPF_SUB, R4, 1);
+	code_if_imm(c, BPF_JGE, R4, ROOM - 1 - DIGITS, top);
+	gen_repeat(g, first, DIGITS);
+	code_bind(c, done);
+}
+
+/* The same for a signed r0, with its sign. */
+static void signed_digits(struct gen *g)
+{
+	struct code *c = &g->c;
+	u32 positive = code_label(c), done = code_label(c);
+
+	code_mov(c, R5, R0);
+	code_if_imm(c, BPF_JSGE, R0, 0, positive);
+	code_alu_imm(c, BPF_NEG, R0, 0);
+	code_bind(c, positive);
+	digits(g);
+	code_if_imm(c, BPF_JSGE, R5, 0, done);
+	code_alu_imm(c, BPF_SUB, R4, 1);
+	code_mov(c, R3, R1);
+	code_alu(c, BPF_ADD, R3, R4);
+	code_store_imm(c, 1, R3, 0, '-');
+	code_bind(c, done);
+}
+
+void gen_text_decimal(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
+                      bool pad)
+{
+	const struct node *e = n->call.args;
+	struct mem room = frame_alloc(g, ROOM), start = frame_alloc(g, 8);
+	struct code *c = &g->c;
+
+	gen_value(g, e);
+	mem_zero(g, room, 0, ROOM);
+	mem_addr(g, room, R1);
+	if (e->type->is_signed)
+		signed_digits(g);
+	else
+		digits(g);
+	mem_store(g, 8, start, R4);
+	if (pad || dst.base == MEM_STACK)
+		mem_zero(g, dst, 0, type_slot(t));
+	mem_addr(g, dst, R1);
+	code_const(c, R2, MIN(type_slot(t), ROOM));
+	mem_addr(g, room, R3);
+	mem_load(g, 8, R4, start);
+	code_alu_imm(c, BPF_AND, R4, 31); /* for the verifier, which has forgotten it */
+	code_alu(c, BPF_ADD, R3, R4);
+	code_call(c, BPF_FUNC_probe_read_kernel_str);
+	if (type_slot(t) < ROOM)
+		gen_count_cut(g, type_slot(t), n->loc);
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Arguments and results of a program's functions by their types (see lang/uargs.h).
  *
  * The one idea: a value in registers is ours, in pieces; a part of it that lies in one piece is
  * loaded and shifted without the whole ever being put together. Values in memory are foreign,
  * their address is made from the stack pointer or a register.
  */
 #include "gen/emit.h"
+
+#include "arch/arch.h"
 
 static bool is_args(const struct node *n)
 {
@@ -25,7 +26,7 @@ const struct uarg *gen_uarg(const struct gen *g, const struct node *n)
 
 static void load_reg(struct gen *g, const char *reg, enum reg dst)
 {
-	code_load(&g->c, 8, dst, CTX, gen_reg_offset(str_of(reg)));
+	code_load(&g->c, 8, dst, CTX, arch_reg(str_of(reg)));
 }
 
 void gen_uarg_value(struct gen *g, const struct uarg *u, const struct type *t)

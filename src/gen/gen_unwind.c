@@ -12,7 +12,8 @@
 #define PT_CS 136
 #define PT_SP 152
 
-#define USER_CS 0x33 /* 64-bit code: __USER_CS */
+#define FOUND_MANY 256  /* a power of two */
+#define USER_CS    0x33 /* 64-bit code: __USER_CS */
 
 /* ---- where things are ---- */
 
@@ -26,6 +27,7 @@ struct unwind_places gen_unwind_reserve(struct gen *g)
 	p.pid = frame_pointer(g);
 	p.proc = frame_pointer(g);
 	p.step = code_label(&g->c);
+	p.map_step = code_label(&g->c);
 	return p;
 }
 
@@ -39,15 +41,22 @@ struct mem gen_unwind_frames(const struct gen *g)
 	return state(g, ST_FRAMES);
 }
 
-bool gen_unwind_member(const struct gen *g, const char *type, const char *name, s32 *off)
+static bool find_member(const struct gen *g, const char *type, const char *name,
+                        struct btf_field *f)
 {
 	struct world *w = (struct world *)g->w;
-	struct btf_field f;
 	struct err e;
 	const struct btf *b = w->ops->btf ? w->ops->btf(w, &e) : NULL;
 	u32 id = b ? btf_find_c(b, type) : 0;
 
-	if (!id || !btf_field_find(b, id, name, &f) || f.bit_off / 8 > INT16_MAX)
+	return id && btf_field_find(b, id, name, f) && f->bit_off / 8 <= INT16_MAX;
+}
+
+bool gen_unwind_member(const struct gen *g, const char *type, const char *name, s32 *off)
+{
+	struct btf_field f;
+
+	if (!find_member(g, type, name, &f))
 		return false;
 	*off = (s32)(f.bit_off / 8);
 	return true;
@@ -61,48 +70,58 @@ static void key_addr(struct gen *g, enum reg r)
 	code_alu_imm(&g->c, BPF_ADD, r, g->unwind.pid);
 }
 
-/* Sends the process's number to user space; jumps when it was sent. */
-static void send_process(struct gen *g, u32 sent)
+static u32 meet_record(struct gen *g)
 {
-	struct urecord r = { .action = ACTION_PROCESS, .size = 16, .map = -1, .n_args = 1 };
-	struct field *arg = arena_new(&g->u->arena, struct field);
-	u32 id = 0;
+	struct urecord r = { .action = ACTION_MEET, .size = sizeof(struct unit_meet), .map = -1 };
 
-	while (id < g->u->records.n && g->u->records.v[id].action != ACTION_PROCESS)
-		id++;
-	if (id == g->u->records.n) {
-		*arg = (struct field){ .type = &type_u64, .off = 8 };
-		r.args = arg;
-		vec_add(&g->u->arena, &g->u->records, r);
-	}
-	mem_store_imm(g, 8, state(g, ST_PAIR), (s32)id);
-	code_load(&g->c, 4, R1, g->frame, g->unwind.pid);
-	mem_store(g, 8, state(g, ST_PAIR + 8), R1);
-	code_map(&g->c, R1, gen_map_of(g, UMAP_RING));
-	mem_addr(g, state(g, ST_PAIR), R2);
-	code_const(&g->c, R3, r.size);
-	code_const(&g->c, R4, 0);
-	code_call(&g->c, BPF_FUNC_ringbuf_output);
-	code_if_imm(&g->c, BPF_JEQ, R0, 0, sent);
+	for (u32 id = 0; id < g->u->records.n; id++)
+		if (g->u->records.v[id].action == ACTION_MEET)
+			return id;
+	vec_add(&g->u->arena, &g->u->records, r);
+	return g->u->records.n - 1;
 }
 
-/* First sight of a process: an empty element asks for it once. */
-static void ask_for_process(struct gen *g, u32 out)
+static s32 meet_off(size_t member)
+{
+	return ST_MEET + (s32)member;
+}
+
+/* Sends what was met to user space; jumps when it was sent. */
+static void send_meet(struct gen *g, u32 sent)
 {
 	struct code *c = &g->c;
 
-	mem_zero(g, state(g, ST_SPAN), 0, sizeof(struct unwind_proc));
+	mem_store_imm(g, 8, state(g, ST_MEET), (s32)meet_record(g));
+	code_load(c, 4, R1, g->frame, g->unwind.pid);
+	mem_store(g, 8, state(g, meet_off(offsetof(struct unit_meet, pid))), R1);
+	mem_load(g, 8, R1, state(g, ST_MM));
+	mem_store(g, 8, state(g, meet_off(offsetof(struct unit_meet, mm))), R1);
+	mem_load(g, 8, R1, state(g, ST_FLAGS));
+	code_alu_imm(c, BPF_AND, R1, FLAG_ADDRESS);
+	mem_store(g, 8, state(g, meet_off(offsetof(struct unit_meet, raw))), R1);
+	code_map(c, R1, gen_map_of(g, UMAP_RING));
+	mem_addr(g, state(g, ST_MEET), R2);
+	code_const(c, R3, sizeof(struct unit_meet));
+	code_const(c, R4, 0);
+	code_call(c, BPF_FUNC_ringbuf_output);
+	code_if_imm(c, BPF_JEQ, R0, 0, sent);
+}
+
+/* r0 = a new element for the process, from now on known; jumps when there is none. */
+static void add_process(struct gen *g, u32 none)
+{
+	struct code *c = &g->c;
+
+	mem_zero(g, state(g, ST_FRAMES), 0, sizeof(struct unwind_proc));
 	code_map(c, R1, gen_map_of(g, UMAP_PROCS));
 	key_addr(g, R2);
-	mem_addr(g, state(g, ST_SPAN), R3);
+	mem_addr(g, state(g, ST_FRAMES), R3);
 	code_const(c, R4, BPF_NOEXIST);
 	code_call(c, BPF_FUNC_map_update_elem);
-	code_if_imm(c, BPF_JNE, R0, 0, out);
-	send_process(g, out);
-	code_map(c, R1, gen_map_of(g, UMAP_PROCS)); /* next time */
+	code_map(c, R1, gen_map_of(g, UMAP_PROCS));
 	key_addr(g, R2);
-	code_call(c, BPF_FUNC_map_delete_elem);
-	code_goto(c, out);
+	code_call(c, BPF_FUNC_map_lookup_elem);
+	code_if_imm(c, BPF_JEQ, R0, 0, none);
 }
 
 /* From the user's registers to three words of ours, in the order of `regs`; jumps when there is no 64-bit user code behind the event. */
@@ -127,18 +146,31 @@ static void user_registers(struct gen *g, struct mem to, u32 none)
 	}
 }
 
-static void count_in_slot(struct gen *g, enum ucount which)
+static void add_in_slot(struct gen *g, enum ucount which, s32 n)
 {
 	struct code *c = &g->c;
 
 	code_load(c, 8, R1, g->frame, SCRATCH_HOME);
 	code_load(c, 8, R2, R1, SCRATCH_COUNTS + 8 * (s32)which);
-	code_alu_imm(c, BPF_ADD, R2, 1);
+	code_alu_imm(c, BPF_ADD, R2, n);
 	code_store(c, 8, R1, SCRATCH_COUNTS + 8 * (s32)which, R2);
 }
 
-/* The process's spans are out of date: asks for them once. Falls through when it has asked. */
-static void ask_again(struct gen *g, u32 out)
+static void count_in_slot(struct gen *g, enum ucount which)
+{
+	add_in_slot(g, which, 1);
+}
+
+/* Jumps to `label` when none of these flags is set; uses r1. */
+static void unless_flags(struct gen *g, s32 flags, u32 label)
+{
+	mem_load(g, 8, R1, state(g, ST_FLAGS));
+	code_alu_imm(&g->c, BPF_AND, R1, flags);
+	code_if_imm(&g->c, BPF_JEQ, R1, 0, label);
+}
+
+/* The process's spans are missing or out of date: asks for them once, until user space has looked. */
+static void ask(struct gen *g, u32 out)
 {
 	struct code *c = &g->c;
 
@@ -146,68 +178,157 @@ static void ask_again(struct gen *g, u32 out)
 	code_const(c, R2, 1);
 	code_atomic(c, BPF_XCHG, R1, offsetof(struct unwind_proc, asked), R2);
 	code_if_imm(c, BPF_JNE, R2, 0, out);
-	send_process(g, out);
+	send_meet(g, out);
 	code_load(c, 8, R1, g->frame, g->unwind.proc);
 	code_store_imm(c, 8, R1, offsetof(struct unwind_proc, asked), 0);
 }
 
 /*
- * The address space is the one the spans were first used in. Another one: the process has called
- * exec, or its number has been given to a new one; the spans are read anew.
+ * The spans are of the address space they were read in. Another one: the process has called exec, or
+ * its number has been given to a new one; they are not used.
  */
 static void same_program(struct gen *g, u32 other)
 {
 	struct code *c = &g->c;
 	u32 same = code_label(c), first = code_label(c);
-	s32 mm;
 
-	if (!gen_unwind_member(g, "struct task_struct", "mm", &mm))
-		return;
-	code_call(c, BPF_FUNC_get_current_task_btf);
-	code_load(c, 8, R3, R0, mm);
+	mem_load(g, 8, R3, state(g, ST_MM));
+	code_if_imm(c, BPF_JEQ, R3, 0, same);
 	code_load(c, 8, R1, g->frame, g->unwind.proc);
 	code_load(c, 8, R2, R1, offsetof(struct unwind_proc, mm));
 	code_if_imm(c, BPF_JEQ, R2, 0, first);
 	code_if(c, BPF_JEQ, R2, R3, same);
-	ask_again(g, other);
-	code_goto(c, other);
+	code_store_imm(c, 8, R1, offsetof(struct unwind_proc, raw), 0);
+	mem_store_imm(g, 8, state(g, ST_SPANS), 0);
+	if (!gen_unwind_maps(g)) {
+		ask(g, other);
+		code_goto(c, other);
+	}
+	code_goto(c, same);
 	code_bind(c, first);
 	code_store(c, 8, R1, offsetof(struct unwind_proc, mm), R3);
 	code_bind(c, same);
 }
 
-/* What became of the stack, and whether the process's spans are to be read again. */
+/* Where task_struct says that execve() is going on: a byte and a bit of it. */
+static bool find_exec_bit(const struct gen *g, s32 *off, s32 *mask)
+{
+	struct btf_field f;
+
+	if (!find_member(g, "struct task_struct", "in_execve", &f))
+		return false;
+	*off = (s32)(f.bit_off / 8);
+	*mask = 1 << f.bit_off % 8;
+	return true;
+}
+
+/* Until execve() ends the registers are the old program's, whose memory is gone by then: what the kernel
+ * does for the new one, page faults in its first pages above all, has no stack. */
+static void mark_exec(struct gen *g)
+{
+	struct code *c = &g->c;
+	u32 out = code_label(c);
+	s32 off, mask;
+
+	if (attach_kind_is_user(g->v->kind) || !find_exec_bit(g, &off, &mask))
+		return;
+	mem_load(g, 8, R1, state(g, ST_SPAN));
+	code_if_imm(c, BPF_JNE, R1, 0, out);
+	code_call(c, BPF_FUNC_get_current_task_btf);
+	code_load(c, 1, R1, R0, off);
+	code_alu_imm(c, BPF_AND, R1, mask);
+	code_if_imm(c, BPF_JEQ, R1, 0, out);
+	code_const(c, R1, (u64)USTACK_EXEC << USTACK_FLAGS_SHIFT);
+	mem_store(g, 8, gen_unwind_frames(g), R1);
+	mem_store_imm(g, 8, state(g, ST_FLAGS), FLAG_WHOLE);
+	code_bind(c, out);
+}
+
+/* A stack that does not end at the outermost frame says so. */
+static void mark_cut(struct gen *g)
+{
+	struct code *c = &g->c;
+
+	mem_load(g, 8, R1, gen_unwind_frames(g));
+	code_const(c, R2, (u64)USTACK_CUT << USTACK_FLAGS_SHIFT);
+	code_alu(c, BPF_OR, R1, R2);
+	mem_store(g, 8, gen_unwind_frames(g), R1);
+}
+
 static void account(struct gen *g)
 {
 	struct code *c = &g->c;
-	u32 cut = code_label(c), counted = code_label(c), no_fp = code_label(c),
-	    out = code_label(c);
+	u32 cut = code_label(c), counted = code_label(c), no_fp = code_label(c);
 
-	mem_load(g, 8, R0, state(g, ST_FLAGS));
-	code_mov(c, R3, R0);
-	code_alu_imm(c, BPF_AND, R3, FLAG_WHOLE);
-	code_if_imm(c, BPF_JEQ, R3, 0, cut);
+	unless_flags(g, FLAG_WHOLE, cut);
 	count_in_slot(g, UCOUNT_WHOLE);
 	code_goto(c, counted);
 	code_bind(c, cut);
 	count_in_slot(g, UCOUNT_CUT);
+	mark_cut(g);
 	code_bind(c, counted);
-	code_mov(c, R3, R0);
-	code_alu_imm(c, BPF_AND, R3, FLAG_FP);
-	code_if_imm(c, BPF_JEQ, R3, 0, no_fp);
+	unless_flags(g, FLAG_FP, no_fp);
 	count_in_slot(g, UCOUNT_FP);
 	code_bind(c, no_fp);
-	code_alu_imm(c, BPF_AND, R0, FLAG_UNKNOWN);
-	code_if_imm(c, BPF_JEQ, R0, 0, out);
-	ask_again(g, out);
+}
+
+/* Once in a process whose addresses are kept, user space is to read its memory map. */
+static void ask_for_names(struct gen *g, u32 wanted, u32 none)
+{
+	struct code *c = &g->c;
+
+	unless_flags(g, FLAG_ADDRESS, none);
+	code_load(c, 8, R1, g->frame, g->unwind.proc);
+	code_load(c, 8, R2, R1, offsetof(struct unwind_proc, raw));
+	code_if_imm(c, BPF_JNE, R2, 0, none);
+	code_store_imm(c, 8, R1, offsetof(struct unwind_proc, raw), 1);
+	code_goto(c, wanted);
+}
+
+/* Whether user space is to look at the process. Finding mappings in the kernel's tree costs more than a
+ * list of them, so a process with many stacks gets one. */
+static void ask_if_wanted(struct gen *g)
+{
+	struct code *c = &g->c;
+	u32 wanted = code_label(c), out = code_label(c), known = code_label(c),
+	    named = code_label(c);
+
+	unless_flags(g, FLAG_UNKNOWN, known);
+	code_goto(c, wanted);
+	code_bind(c, known);
+	ask_for_names(g, wanted, named);
+	code_bind(c, named);
+	unless_flags(g, FLAG_FOUND, out);
+	code_load(c, 8, R1, g->frame, g->unwind.proc);
+	code_load(c, 8, R2, R1, offsetof(struct unwind_proc, found));
+	code_alu_imm(c, BPF_ADD, R2, 1);
+	code_store(c, 8, R1, offsetof(struct unwind_proc, found), R2);
+	code_alu_imm(c, BPF_AND, R2, FOUND_MANY - 1);
+	code_if_imm(c, BPF_JNE, R2, 0, out);
+	code_bind(c, wanted);
+	ask(g, out);
 	code_bind(c, out);
 }
 
-/* r0 = the process's element, its list of spans in the state; jumps when there is none. */
+/* The address space, 0 when it can not be known. */
+static void note_space(struct gen *g)
+{
+	struct code *c = &g->c;
+	s32 mm;
+
+	code_const(c, R1, 0);
+	if (gen_unwind_member(g, "struct task_struct", "mm", &mm)) {
+		code_call(c, BPF_FUNC_get_current_task_btf);
+		code_load(c, 8, R1, R0, mm);
+	}
+	mem_store(g, 8, state(g, ST_MM), R1);
+}
+
+/* The process's element, its list of spans in the state; jumps when there is none. */
 static void find_process(struct gen *g, u32 none)
 {
 	struct code *c = &g->c;
-	u32 known = code_label(c), marked = code_label(c);
+	u32 known = code_label(c), marked = code_label(c), listed = code_label(c);
 
 	gen_pid_tgid(g);
 	code_alu_imm(c, BPF_RSH, R0, 32);
@@ -216,12 +337,18 @@ static void find_process(struct gen *g, u32 none)
 	key_addr(g, R2);
 	code_call(c, BPF_FUNC_map_lookup_elem);
 	code_if_imm(c, BPF_JNE, R0, 0, known);
-	ask_for_process(g, none);
+	add_process(g, none);
 	code_bind(c, known);
-	code_load(c, 8, R1, R0, offsetof(struct unwind_proc, spans));
-	code_if_imm(c, BPF_JEQ, R1, 0, none);
-	mem_store(g, 8, state(g, ST_SPANS), R1);
 	code_store(c, 8, g->frame, g->unwind.proc, R0);
+	code_load(c, 8, R1, R0, offsetof(struct unwind_proc, spans));
+	mem_store(g, 8, state(g, ST_SPANS), R1);
+	code_if_imm(c, BPF_JNE, R1, 0, listed);
+	if (!gen_unwind_maps(g)) {
+		ask(g, none);
+		code_goto(c, none);
+	}
+	code_goto(c, marked);
+	code_bind(c, listed);
 	same_program(g, none);
 	code_load(c, 8, R0, g->frame, g->unwind.proc);
 	code_load(c, 8, R1, R0, offsetof(struct unwind_proc, used));
@@ -230,28 +357,73 @@ static void find_process(struct gen *g, u32 none)
 	code_bind(c, marked);
 }
 
-void gen_unwind(struct gen *g, u32 limit, u32 unknown)
+void gen_unwind(struct gen *g, u32 limit, bool raw, u32 unknown)
 {
-	static const s32 cleared[] = { ST_BACK, ST_FLAGS, ST_SPAN, ST_SIZE, ST_RETURNS, ST_FRAMES };
+	static const s32 cleared[] = { ST_BACK, ST_SPAN, ST_SIZE, ST_RETURNS, ST_FRAMES };
 	struct code *c = &g->c;
-	u32 walk = code_label(c), none = code_label(c);
 
 	if (!g->unwind.made)
 		g->unwind = gen_unwind_reserve(g);
 	g->unwind.used = g->found.unwind = g->found.scratch_home = true;
+	mem_store_imm(g, 8, state(g, ST_FLAGS), raw ? FLAG_RAW : 0);
+	for (s32 off = 0; off < (s32)sizeof(struct unit_meet); off += 8)
+		mem_store_imm(g, 8, state(g, ST_MEET + off), 0);
+	note_space(g);
 	user_registers(g, state(g, ST_PC), unknown);
-	find_process(g, none);
-	code_goto(c, walk);
-	code_bind(c, none);
-	count_in_slot(g, UCOUNT_KERNEL);
-	code_goto(c, unknown);
-	code_bind(c, walk);
+	find_process(g, unknown);
 	for (u32 i = 0; i < ARRAY_SIZE(cleared); i++)
 		mem_store_imm(g, 8, state(g, cleared[i]), 0);
 	mem_store_imm(g, 8, state(g, ST_LIMIT), (s32)limit);
 	code_const(c, R1, limit + MOST_RETURNS); /* a replaced return address takes a step */
 	gen_call_loop(g, g->unwind.step);
+	mark_exec(g);
 	account(g);
+	ask_if_wanted(g);
+}
+
+/* A kernel thread has no frames, and lacks none. */
+void gen_unwind_by_kernel(struct gen *g)
+{
+	u32 none = code_label(&g->c);
+
+	mem_store_imm(g, 8, state(g, ST_FLAGS), FLAG_ADDRESS | FLAG_KERNEL);
+	mem_load(g, 8, R1, gen_unwind_frames(g));
+	mem_load(g, 8, R2, state(g, ST_MM));
+	code_alu(&g->c, BPF_OR, R1, R2);
+	code_if_imm(&g->c, BPF_JEQ, R1, 0, none);
+	count_in_slot(g, UCOUNT_KERNEL);
+	mark_cut(g);
+	code_bind(&g->c, none);
+}
+
+void gen_unwind_is_shared(struct gen *g, u32 shared)
+{
+	mem_load(g, 8, R0, state(g, ST_FLAGS));
+	code_alu_imm(&g->c, BPF_AND, R0, FLAG_ADDRESS);
+	code_if_imm(&g->c, BPF_JEQ, R0, 0, shared);
+}
+
+/* Neither whole nor cut, as it was counted before. */
+void gen_unwind_lost(struct gen *g)
+{
+	static const struct {
+		s32 flag;
+		enum ucount count;
+	} kinds[] = { { FLAG_KERNEL, UCOUNT_KERNEL }, { FLAG_WHOLE, UCOUNT_WHOLE } };
+	struct code *c = &g->c;
+	u32 out = code_label(c);
+
+	count_in_slot(g, UCOUNT_LOST);
+	for (u32 i = 0; i < ARRAY_SIZE(kinds); i++) {
+		u32 next = code_label(c);
+
+		unless_flags(g, kinds[i].flag, next);
+		add_in_slot(g, kinds[i].count, -1);
+		code_goto(c, out);
+		code_bind(c, next);
+	}
+	add_in_slot(g, UCOUNT_CUT, -1);
+	code_bind(c, out);
 }
 
 /* ---- copies ---- */
@@ -293,6 +465,7 @@ static u32 copy_record(struct gen *g)
 	gen_map_of(g, UMAP_CHUNKS); /* how they are found */
 	gen_map_of(g, UMAP_SHELVES);
 	gen_map_of(g, UMAP_PROCS);
+	gen_map_of(g, UMAP_FILES);
 	for (u32 id = 0; id < g->u->records.n; id++)
 		if (g->u->records.v[id].action == ACTION_STACK)
 			return id;

@@ -17,8 +17,6 @@
  */
 #include "gen/gen_unwind.h"
 
-#define ST R8 /* the callback's register with the state's address */
-
 /* Offsets in the kernel's structs, from its BTF; without them nothing is repaired. */
 struct returns {
 	bool known;
@@ -48,23 +46,14 @@ static struct returns find_returns(const struct gen *g)
 
 /* ---- pieces of the callback ---- */
 
-/* Where a step can end. */
-struct step {
-	struct gen *g;
-	struct code *c;
-	u32 have_span, have_base, have_cfa, have_pair, saved, special, no_table, no_rule, by_fp,
-		enough, whole, cut, again;
-};
-
-/* r2 = address of a key of chunk(). */
+/* r2 = address of a key of gen_unwind_chunk(). */
 static void chunk_key(struct code *c, s32 which)
 {
 	code_mov(c, R2, ST);
 	code_alu_imm(c, BPF_ADD, R2, ST_KEYS + which);
 }
 
-/* r0 = address of the chunk that the reference in r1 names; leaves to `fail`. */
-static void chunk(struct step *s, u32 fail)
+void gen_unwind_chunk(struct step *s, u32 fail)
 {
 	struct code *c = s->c;
 	struct gen *g = s->g;
@@ -94,13 +83,10 @@ static void chunk(struct step *s, u32 fail)
 }
 
 /*
- * r2 = address of the last entry of a sorted run whose key is not above r7. The reference is in
- * r1, its chunk at r6; `size` bytes an entry, the key at its start in `width` bytes.
- *
  * The run's end is read from memory every time: of a register the verifier would learn something
  * in each comparison, and go on with every combination of what it has learnt.
  */
-static void search(struct step *s, u32 entries, u32 size, u32 width)
+void gen_unwind_search(struct step *s, u32 entries, u32 size, u32 width)
 {
 	struct code *c = s->c;
 	s32 shift = __builtin_ctz(size), mask = (s32)((entries - 1) * size);
@@ -131,8 +117,7 @@ static void search(struct step *s, u32 entries, u32 size, u32 width)
 	code_alu(c, BPF_ADD, R2, R6);
 }
 
-/* Flag is set; uses r1. */
-static void set_flag(struct step *s, s32 flag)
+void gen_unwind_flag(struct step *s, s32 flag)
 {
 	code_load(s->c, 8, R1, ST, ST_FLAGS);
 	code_alu_imm(s->c, BPF_OR, R1, flag);
@@ -175,36 +160,78 @@ static void note_frame(struct step *s)
 	code_alu(c, BPF_SUB, R7, R1);
 }
 
+/* The span of r7 in the process's list into the state; leaves to `none` when it is not in it. */
+static void find_listed(struct step *s, u32 none)
+{
+	struct code *c = s->c;
+
+	code_load(c, 8, R1, ST, ST_SPANS);
+	code_if_imm(c, BPF_JEQ, R1, 0, none);
+	gen_unwind_chunk(s, s->cut);
+	code_mov(c, R6, R0);
+	code_load(c, 8, R1, ST, ST_SPANS);
+	gen_unwind_search(s, UNWIND_CHUNK_SPANS, sizeof(struct unwind_span), 8);
+	code_load(c, 8, R1, R2, 0);
+	code_mov(c, R3, R7);
+	code_alu(c, BPF_SUB, R3, R1);
+	code_load(c, 4, R4, R2, offsetof(struct unwind_span, size));
+	code_if(c, BPF_JGE, R3, R4, none);
+	code_store(c, 8, ST, ST_SPAN, R1);
+	for (s32 off = 8; off < (s32)sizeof(struct unwind_span); off += 8) {
+		code_load(c, 8, R1, R2, off);
+		code_store(c, 8, ST, ST_SPAN + off, R1);
+	}
+	code_goto(c, s->have_span);
+}
+
 /* The span of r7 into the state, unless it is there. */
 static void find_span(struct step *s)
 {
 	struct code *c = s->c;
-	u32 unknown = code_label(c);
+	u32 unlisted = code_label(c);
 
 	code_mov(c, R1, R7);
 	code_load(c, 8, R2, ST, ST_SPAN);
 	code_alu(c, BPF_SUB, R1, R2);
 	code_load(c, 4, R2, ST, ST_SIZE);
 	code_if(c, BPF_JLT, R1, R2, s->have_span);
-	code_load(c, 8, R1, ST, ST_SPANS);
-	chunk(s, s->cut);
-	code_mov(c, R6, R0);
-	code_load(c, 8, R1, ST, ST_SPANS);
-	search(s, UNWIND_CHUNK_SPANS, sizeof(struct unwind_span), 8);
-	code_load(c, 8, R1, R2, 0);
-	code_mov(c, R3, R7);
-	code_alu(c, BPF_SUB, R3, R1);
-	code_load(c, 4, R4, R2, offsetof(struct unwind_span, size));
-	code_if(c, BPF_JGE, R3, R4, unknown);
-	code_store(c, 8, ST, ST_SPAN, R1);
-	code_load(c, 8, R1, R2, offsetof(struct unwind_span, size));
-	code_store(c, 8, ST, ST_SIZE, R1);
-	code_load(c, 8, R1, R2, offsetof(struct unwind_span, rows));
-	code_store(c, 8, ST, ST_ROWS, R1);
-	code_goto(c, s->have_span);
-	code_bind(c, unknown);
-	set_flag(s, FLAG_UNKNOWN);
+	find_listed(s, unlisted);
+	code_bind(c, unlisted);
+	if (gen_unwind_maps(s->g)) {
+		gen_unwind_mapping(s);
+	} else {
+		gen_unwind_flag(s, FLAG_UNKNOWN);
+	}
+	code_bind(c, s->unknown);
+	gen_unwind_flag(s, FLAG_ADDRESS);
 	code_goto(c, s->no_table);
+}
+
+/* The frame that was written down as an address becomes a place in its file. */
+static void place_frame(struct step *s)
+{
+	struct code *c = s->c;
+	u32 address = code_label(c), done = code_label(c);
+
+	code_load(c, 4, R2, ST, ST_FILE);
+	code_if_imm(c, BPF_JEQ, R2, 0, address);
+	code_load(c, 8, R1, ST, ST_FLAGS);
+	code_alu_imm(c, BPF_AND, R1, FLAG_RAW);
+	code_if_imm(c, BPF_JNE, R1, 0, address);
+	code_load(c, 8, R3, ST, ST_PC);
+	code_load(c, 4, R4, ST, ST_DELTA);
+	code_alu32(c, BPF_SUB, R3, R4);
+	code_alu_imm(c, BPF_LSH, R2, UNWIND_FRAME_SHIFT);
+	code_alu(c, BPF_OR, R2, R3);
+	code_load(c, 8, R1, ST, ST_FRAMES);
+	code_alu_imm(c, BPF_AND, R1, 127);
+	code_alu_imm(c, BPF_LSH, R1, 3);
+	code_alu(c, BPF_ADD, R1, ST);
+	code_store(c, 8, R1, ST_FRAMES, R2);
+	code_goto(c, done);
+	code_bind(c, address);
+	gen_unwind_flag(s, FLAG_ADDRESS);
+	code_bind(c, done);
 }
 
 /* r7 = the rule for r7. */
@@ -213,16 +240,17 @@ static void find_rule(struct step *s)
 	struct code *c = s->c;
 
 	code_bind(c, s->have_span);
+	place_frame(s);
 	code_load(c, 8, R1, ST, ST_ROWS);
 	code_mov(c, R2, R1);
 	code_alu_imm(c, BPF_RSH, R2, UNWIND_REF_N);
 	code_if_imm(c, BPF_JEQ, R2, 0, s->no_table);
-	chunk(s, s->cut);
+	gen_unwind_chunk(s, s->cut);
 	code_mov(c, R6, R0);
 	code_load(c, 4, R1, ST, ST_BIAS);
 	code_alu32(c, BPF_SUB, R7, R1);
 	code_load(c, 8, R1, ST, ST_ROWS);
-	search(s, UNWIND_CHUNK_ROWS, sizeof(struct unwind_row), 4);
+	gen_unwind_search(s, UNWIND_CHUNK_ROWS, sizeof(struct unwind_row), 4);
 	code_load(c, 4, R7, R2, offsetof(struct unwind_row, rule));
 }
 
@@ -457,7 +485,7 @@ static void frame_pointer_step(struct step *s)
 	code_bind(c, s->by_fp);
 	code_load(c, 8, R6, ST, ST_BP);
 	code_if_imm(c, BPF_JEQ, R6, 0, s->whole);
-	set_flag(s, FLAG_FP);
+	gen_unwind_flag(s, FLAG_FP);
 	code_load(c, 8, R1, ST, ST_SP);
 	code_if(c, BPF_JLT, R6, R1, s->cut);
 	code_mov(c, R1, R6);
@@ -472,13 +500,15 @@ void gen_unwind_step(struct gen *g)
 	struct step s = { .g = g, .c = &g->c };
 	u32 *labels[] = { &s.have_span, &s.have_base, &s.have_cfa, &s.have_pair, &s.saved,
 		          &s.special,   &s.no_table,  &s.no_rule,  &s.by_fp,     &s.whole,
-		          &s.cut,       &s.again,     &s.enough };
+		          &s.cut,       &s.again,     &s.enough,   &s.unknown };
 
 	if (!g->unwind.made || !g->unwind.used)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(labels); i++)
 		*labels[i] = code_label(s.c);
 	code_func_start(s.c, g->unwind.step);
+	if (gen_unwind_maps(g))
+		code_mov(s.c, CTX_OF_STEP, R2);
 	code_load(s.c, 8, ST, R2, SCRATCH_HOME);
 	code_alu_imm(s.c, BPF_ADD, ST, g->unwind.state.off);
 	note_frame(&s);
@@ -492,7 +522,9 @@ void gen_unwind_step(struct gen *g)
 	code_bind(s.c, s.enough);
 	code_if_imm(s.c, BPF_JEQ, R2, UNIT_STACK_FRAMES, s.cut);
 	code_bind(s.c, s.whole);
-	set_flag(&s, FLAG_WHOLE);
+	gen_unwind_flag(&s, FLAG_WHOLE);
 	code_bind(s.c, s.cut);
 	leave(&s, true);
+	if (gen_unwind_maps(g))
+		gen_unwind_map_step(g);
 }

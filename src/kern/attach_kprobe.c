@@ -23,13 +23,18 @@ static bool kprobe_error(const struct usite *s, int code, struct err *e)
 	switch (code) {
 	case EPERM:
 	case EACCES:
-		return sys_refused(e, code,
-		                   "the kernel does not let this user place kernel probes");
+		return sys_refused_event(e, code,
+		                         "the kernel does not let this user place kernel probes");
 	case ENOENT:
 	case ESRCH:
 		return err_set(e, "this kernel has no function %s", s->event);
+	case EADDRNOTAVAIL: /* Linux 6.6 */
+		err_set(e, "several functions of the kernel are called %s", s->event);
+		return err_hint(e,
+		                "kprobe:MODULE:NAME is that of a module, kprobe:ADDRESS any one "
+		                "(--unsafe); grep -w %s /proc/kallsyms shows them",
+		                s->event);
 	case EINVAL:
-	case EADDRNOTAVAIL:
 	case EILSEQ:
 		err_set(e, "the kernel does not allow a probe at %s+%llu", s->event,
 		        (unsigned long long)s->offset);
@@ -102,8 +107,8 @@ static bool attach_one(struct attach *a, u32 site, struct err *e)
 		.size = sizeof(attr),
 		.type = (u32)a->l->kprobe_type,
 		.config = is_return(a->prog),
-		.kprobe_func = (uintptr_t)s->event,
-		.probe_offset = s->offset,
+		.kprobe_func = s->address ? 0 : (uintptr_t)s->event,
+		.probe_offset = s->address + s->offset,
 	};
 	int event = perf_open(&attr, -1, 0);
 
@@ -114,7 +119,7 @@ static bool attach_one(struct attach *a, u32 site, struct err *e)
 
 bool attach_kprobe(struct attach *a, struct err *e)
 {
-	if (session_attached(a->l, a->prog_index, &a->done))
+	if (kern_session_attached(a->l, a->prog_index, &a->done))
 		return true;
 	a->done.how = "kprobe_session link";
 	if (a->l->progs[a->prog_index].partner >= 0)

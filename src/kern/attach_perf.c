@@ -27,7 +27,8 @@ bool perf_error(int code, const char *what, struct err *e)
 	switch (code) {
 	case EPERM:
 	case EACCES:
-		return sys_refused(e, code, "the kernel does not let this user open perf events");
+		return sys_refused_event(e, code,
+		                         "the kernel does not let this user open perf events");
 	case ENOENT:
 	case EOPNOTSUPP:
 		err_set(e, "this machine does not have the event %s", what);

@@ -24,7 +24,8 @@ static bool raw_error(const struct usite *s, int code, struct err *e)
 	case ENOTSUP:
 	case 524: /* ENOTSUPP */
 		err_set(e, "this kernel can not trace %s with a trampoline", s->event);
-		return err_hint(e, "use kprobe:%s or a tracepoint near it", s->event);
+		return err_hint(e,
+		                "use a tracepoint near it, or a kprobe where the kernel has them");
 	default:
 		return err_sys(e, code, "%s", s->event);
 	}

@@ -14,6 +14,7 @@
  */
 #include "kern/kern.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -84,8 +85,8 @@ static int hand_over(int *kept, u32 n)
 		_exit(0);
 	}
 	close(ends[0]);
-	if (child > 0)
-		waitpid(child, NULL, 0);
+	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		;
 	return ends[1];
 }
 

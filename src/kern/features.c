@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
+#include "base/caps.h"
 #include "bpf/uapi.h"
-
-#define SYS_UPROBE 336 /* Linux 6.18, x86-64 */
 
 /* "return 0" */
 static const struct bpf_insn nothing[] = {
@@ -90,7 +90,8 @@ static bool features_btf(void)
 
 /*
  * A tracing program on BTF type 1, which is no function: a kernel that lets us load tracing
- * programs says EINVAL, one whose policy does not says EPERM before it looks.
+ * programs says EINVAL, one whose policy does not says EPERM before it looks. To a user without the right
+ * it says so too: then it is taken to be there, and the loader will name what is missing.
  */
 static bool features_fentry(void)
 {
@@ -103,7 +104,7 @@ static bool features_fentry(void)
 	prog = sys_prog_load(BPF_PROG_TYPE_TRACING, nothing, ARRAY_SIZE(nothing), &o);
 	if (prog >= 0)
 		close(prog);
-	return prog != -EPERM && prog != -EACCES;
+	return (prog != -EPERM && prog != -EACCES) || caps_missing(CAPS_TRACING);
 }
 
 /* A cookie for a tracepoint that does not exist: old kernels refuse the longer argument. */
@@ -127,7 +128,7 @@ static bool features_rawtp_cookie(void)
  */
 static bool features_uprobe_nop5(void)
 {
-	return syscall(SYS_UPROBE) < 0 && errno == ENXIO;
+	return arch.sys_uprobe && syscall((long)arch.sys_uprobe) < 0 && errno == ENXIO;
 }
 
 /*

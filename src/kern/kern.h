@@ -40,6 +40,12 @@ struct shelf {
 	int fd;     /* of shelves from 1 on */
 };
 
+/* The generations of a map; unread: the one that programs do not use may hold something. */
+struct pair {
+	int fds[2]; /* -1 none: also of maps without key, which are elements of one array */
+	bool unread;
+};
+
 struct live {
 	const struct unit *unit;
 	struct arena arena;
@@ -56,9 +62,18 @@ struct live {
 	size_t data_size;
 	struct shelf shelves[UNIT_SHELVES]; /* 0: the chunks map itself */
 	u32 unwind_chunks;                  /* of shelf 0 */
-	s32 data_map, ring_map;             /* indices into maps, -1 none */
-	u32 n_cells;                        /* possible CPUs, 0 while no per-CPU map asked */
-	u32 *online;                        /* online CPUs, read on first use */
+	u64 map_memory;                     /* bytes for all maps that are by_memory */
+	bool map_memory_asked;
+	bool (*stopped)(void *ctx); /* NULL: never, see live_options */
+	void *stopped_ctx;
+	s32 data_map, ring_map; /* indices into maps, -1 none */
+	struct pair *pairs;     /* by map */
+	struct pair gate;       /* a map, and the map of maps that it is in */
+	u64 *turns;             /* mapped, see enum uturn; NULL none */
+	size_t turns_size;
+	bool late;   /* since the last wait a map was turned over */
+	u32 n_cells; /* possible CPUs, 0 while no per-CPU map asked */
+	u32 *online; /* online CPUs, read on first use */
 	u32 n_online;
 	int uprobe_type, kprobe_type; /* perf event source types, 0 not read yet */
 };
@@ -66,6 +81,26 @@ struct live {
 /* ---- kern_map.c ---- */
 bool kern_map_create(struct live *l, u32 map, struct err *e);
 bool kern_map_data_open(struct live *l, struct err *e);
+/* How many elements of that size fit, with the table of chains that the kernel makes at the start: a power
+ * of two, as many as elements at least. Twice the table takes milliseconds, so it has to bring a quarter
+ * more elements. */
+u64 kern_map_fits(u64 bytes, u64 element);
+/* The map that programs count in now. */
+int kern_map_fd(const struct live *l, u32 map);
+/* Bytes of a value with the cells of all CPUs. */
+size_t kern_map_element(const struct live *l, u32 map);
+/* Hands over all elements of a hash of map's kind and removes them; cb may be NULL. */
+bool kern_map_empty(struct live *l, u32 map, int fd, live_row_fn *cb, void *ctx, struct err *e);
+
+/* ---- kern_turn.c ---- */
+/* The generations of a map with a key: the descriptor of an array of both, or -errno. */
+int kern_turn_create(struct live *l, u32 map, const char *name);
+bool kern_turn_open(struct live *l, struct err *e);
+void kern_turn_close(struct live *l);
+/* The generation in use, 0 of maps that have one. */
+u32 kern_turn_now(const struct live *l, u32 map);
+/* `key`, or the one of the two elements in use of a map without key. */
+const void *kern_turn_key(const struct live *l, u32 map, const void *key);
 
 /* ---- kern_unwind.c ---- */
 /* A descriptor, or -errno. */
@@ -88,13 +123,13 @@ bool kern_prog_kprobe_multi(const struct live *l, const struct uprog *p);
 /* The instructions of a program with its maps' descriptors in them, to be freed. */
 struct bpf_insn *kern_prog_insns(const struct live *l, const struct uprog *p);
 
-/* ---- session.c: entry and return of functions in one ---- */
+/* ---- kern_session.c: entry and return of functions in one ---- */
 /* Finds the pairs, before programs are loaded. */
-void session_pair(struct live *l);
+void kern_session_pair(struct live *l);
 /* True when program i is loaded as one of a pair. */
-bool session_load(struct live *l, u32 i);
+bool kern_session_load(struct live *l, u32 i);
 /* True when program i was attached with its partner: then *done is of both. */
-bool session_attached(const struct live *l, u32 i, struct live_attached *done);
+bool kern_session_attached(const struct live *l, u32 i, struct live_attached *done);
 
 /* ---- verifier.c: the kernel's complaint in words of the script ---- */
 void verifier_explain(const struct unit *u, const struct uprog *p, const char *log, struct err *e);
@@ -177,5 +212,7 @@ int sys_event_source(const char *name);
 u32 *sys_online_cpus(struct arena *a, u32 *n);
 /* Which capability a refused call wants: sets *e to a sentence for `what`; returns false. */
 bool sys_refused(struct err *e, int code, const char *what);
+/* The same of perf_event_open(2), which a setting may keep from those who have them, too. */
+bool sys_refused_event(struct err *e, int code, const char *what);
 
 #endif

@@ -6,7 +6,6 @@
  */
 #include "kern/kern.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -63,18 +62,15 @@ bool attach_failed(struct attach *a, u32 site, struct err *e)
 	return true;
 }
 
-/* The session takes them from a descriptor, later. */
-static bool asked_to_end(void)
+static bool is_stopped(const struct live *l)
 {
-	sigset_t set;
-
-	return sigpending(&set) == 0 && (sigismember(&set, SIGINT) || sigismember(&set, SIGTERM));
+	return l->stopped && l->stopped(l->stopped_ctx);
 }
 
 bool attach_each(struct attach *a, attach_site_fn *fn, struct err *e)
 {
 	/* Thousands, one by one, take minutes: Ctrl-C is not left waiting for them. */
-	for (u32 i = 0; i < a->prog->n_sites && !(i && asked_to_end()); i++) {
+	for (u32 i = 0; i < a->prog->n_sites && !is_stopped(a->l); i++) {
 		if (fn(a, i, e))
 			a->done.sites++;
 		else if (!attach_failed(a, i, e))
@@ -85,6 +81,8 @@ bool attach_each(struct attach *a, attach_site_fn *fn, struct err *e)
 
 bool attach_halving(struct attach *a, const u32 *sites, u32 n, attach_many_fn *fn, struct err *e)
 {
+	if (is_stopped(a->l))
+		return true;
 	if (fn(a, sites, n, e)) {
 		a->done.sites += n;
 		return true;
@@ -124,7 +122,7 @@ bool live_attach(struct live *l, u32 *attached, live_warn_fn *warn, void *ctx, s
 	u32 refused = 0;
 
 	*attached = 0;
-	for (u32 i = 0; i < l->unit->progs.n; i++) {
+	for (u32 i = 0; i < l->unit->progs.n && !is_stopped(l); i++) {
 		const struct uprog *p = &l->unit->progs.v[i];
 		struct attach a = { .l = l, .prog = p, .prog_index = i, .warn = warn, .ctx = ctx };
 

@@ -14,7 +14,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define BATCH_BYTES (1u << 20)
+#define BATCH_BYTES  (1u << 20)
+#define ROOM_MOST    (1u << 24) /* keys of any map */
+#define ROOM_DRAINED 512u       /* of one that is emptied as it fills, at least */
+#define CHAIN_BYTES  16u        /* of the table that the kernel finds elements by */
 
 /* Kernel names: at most 15 characters of [A-Za-z0-9_.]. */
 static void kernel_name(char out[BPF_OBJ_NAME_LEN], const char *name)
@@ -43,15 +46,84 @@ static bool is_array(const struct umap *m)
 	return m->bpf_type == BPF_MAP_TYPE_ARRAY || m->bpf_type == BPF_MAP_TYPE_PERCPU_ARRAY;
 }
 
-bool kern_map_create(struct live *l, u32 map, struct err *e)
+static u32 processors(const struct live *l)
+{
+	struct live *cache = (struct live *)l;
+
+	if (!l->n_cells) {
+		int n = libbpf_num_possible_cpus();
+
+		cache->n_cells = n > 0 ? (u32)n : 1;
+	}
+	return l->n_cells;
+}
+
+u32 live_cells(const struct live *l, u32 map)
+{
+	return is_per_cpu(&l->unit->maps.v[map]) ? processors(l) : 1;
+}
+
+/* Bytes of the kernel's an element takes: its list entry and key, and its cells or a pointer to them. */
+static u64 element_bytes(const struct live *l, const struct umap *m)
+{
+	u64 cells = (u64)ROUND_UP(m->value_size, 8u) * (m->per_cpu ? processors(l) : 1);
+
+	return 48 + ROUND_UP(m->key_size, 8u) + 8 + cells;
+}
+
+u64 kern_map_fits(u64 bytes, u64 element)
+{
+	u64 chains = 1, more;
+
+	while (chains * 2 * (element + CHAIN_BYTES) <= bytes)
+		chains *= 2;
+	if (chains * 2 * CHAIN_BYTES >= bytes)
+		return chains;
+	more = (bytes - chains * 2 * CHAIN_BYTES) / element;
+	return more >= chains + chains / 4 ? more : chains;
+}
+
+/*
+ * What is emptied as it fills has a part of its memory here, the rest is for what was taken out of it.
+ * Others have all of it, but where nobody asks for so much no more than the first: a hash has a table of
+ * chains for all its keys from the start.
+ */
+u32 live_map_room(const struct live *l, u32 map)
 {
 	const struct umap *m = &l->unit->maps.v[map];
+	bool drains = live_map_drains(l, map);
+	u64 sharing = 0, bytes, room;
+
+	if (!m->by_memory)
+		return m->max_entries;
+	for (u32 i = 0; i < l->unit->maps.n; i++)
+		if (l->unit->maps.v[i].by_memory)
+			sharing += l->unit->maps.v[i].turn ? 2 : 1; /* generations */
+	bytes = l->map_memory / MAX(sharing, 1ull);
+	if (drains || !l->map_memory_asked)
+		bytes /= LIVE_KEPT;
+	room = kern_map_fits(bytes, element_bytes(l, m));
+	if (!(m->flags & BPF_F_NO_PREALLOC) && !l->map_memory_asked)
+		return m->max_entries; /* made at the start, used or not */
+	room = MAX(room, drains ? (u64)ROOM_DRAINED : (u64)m->max_entries);
+	return (u32)MIN(room, (u64)ROOM_MOST);
+}
+
+bool kern_map_create(struct live *l, u32 map, struct err *e)
+{
+	struct umap sized = l->unit->maps.v[map];
+	const struct umap *m = &sized;
 	char name[BPF_OBJ_NAME_LEN];
 	int fd;
 
+	sized.max_entries = live_map_room(l, map);
 	kernel_name(name, m->name);
-	fd = m->role == UMAP_CHUNKS || m->role == UMAP_SHELVES ? kern_unwind_create(l, m, name)
-	                                                       : sys_map_create(m, name, -1);
+	if (m->role == UMAP_CHUNKS || m->role == UMAP_SHELVES)
+		fd = kern_unwind_create(l, m, name);
+	else if (m->turn && m->key)
+		fd = kern_turn_create(l, map, name);
+	else
+		fd = sys_map_create(m, name, -1);
 	if (fd == -EPERM || fd == -EACCES) {
 		sys_refused(e, -fd, "the kernel does not let this user make BPF maps");
 		return false;
@@ -101,26 +173,19 @@ void live_data_set(struct live *l, u32 word, u64 value)
 
 /* ---- all elements ---- */
 
-u32 live_cells(const struct live *l, u32 map)
-{
-	struct live *cache = (struct live *)l;
-
-	if (!is_per_cpu(&l->unit->maps.v[map]))
-		return 1;
-	if (!l->n_cells) {
-		int n = libbpf_num_possible_cpus();
-
-		cache->n_cells = n > 0 ? (u32)n : 1;
-	}
-	return l->n_cells;
-}
-
-static size_t element_size(const struct live *l, u32 map)
+size_t kern_map_element(const struct live *l, u32 map)
 {
 	const struct umap *m = &l->unit->maps.v[map];
 
 	assert(m->value_size % 8 == 0);
 	return (size_t)m->value_size * live_cells(l, map);
+}
+
+int kern_map_fd(const struct live *l, u32 map)
+{
+	const struct umap *m = &l->unit->maps.v[map];
+
+	return m->turn && m->key ? l->pairs[map].fds[kern_turn_now(l, map)] : l->maps[map];
 }
 
 /* Room for one batch of keys and values, and where the next batch starts. */
@@ -179,8 +244,8 @@ typedef int batch_call(int fd, void *in, void *out, void *keys, void *values, u3
                        const struct bpf_map_batch_opts *opts);
 
 /* Reads the next elements into b; *last is set with the final ones. */
-static bool batch_next(struct live *l, u32 map, struct batch *b, batch_call *call, bool *last,
-                       struct err *e)
+static bool batch_next(struct live *l, u32 map, int fd, struct batch *b, batch_call *call,
+                       bool *last, struct err *e)
 {
 	const struct umap *m = &l->unit->maps.v[map];
 
@@ -188,10 +253,9 @@ static bool batch_next(struct live *l, u32 map, struct batch *b, batch_call *cal
 		int r;
 
 		b->n = b->room;
-		r = call(l->maps[map], b->started ? b->from : NULL, b->to, b->keys, b->values,
-		         &b->n, NULL);
+		r = call(fd, b->started ? b->from : NULL, b->to, b->keys, b->values, &b->n, NULL);
 		if (r == -ENOSPC) {
-			if (!batch_grow(b, m, element_size(l, map), e))
+			if (!batch_grow(b, m, kern_map_element(l, map), e))
 				return false;
 			continue;
 		}
@@ -204,50 +268,80 @@ static bool batch_next(struct live *l, u32 map, struct batch *b, batch_call *cal
 	}
 }
 
-bool live_map_each(struct live *l, u32 map,
-                   bool (*cb)(void *ctx, const void *key, const void *cells), void *ctx,
-                   struct err *e)
+/* All elements of a map of that kind. */
+static bool each(struct live *l, u32 map, int fd, batch_call *call, live_row_fn *cb, void *ctx,
+                 struct err *e)
 {
 	const struct umap *m = &l->unit->maps.v[map];
-	size_t element = element_size(l, map);
+	size_t element = kern_map_element(l, map);
 	struct batch b;
 	bool ok = true, last = false, more = true;
 
 	if (!batch_init(&b, m, element, e))
 		return false;
 	while (ok && more && !last) {
-		ok = batch_next(l, map, &b, bpf_map_lookup_batch, &last, e);
-		for (u32 i = 0; ok && more && i < b.n; i++)
+		ok = batch_next(l, map, fd, &b, call, &last, e);
+		for (u32 i = 0; cb && ok && more && i < b.n; i++)
 			more = cb(ctx, b.keys + (size_t)i * m->key_size, b.values + i * element);
 	}
 	batch_free(&b);
 	return ok;
 }
 
-bool live_map_get(struct live *l, u32 map, const void *key, void *cells)
+/* The element that programs use now of the two of a map without key. */
+static bool each_of_two(struct live *l, u32 map, live_row_fn *cb, void *ctx, struct err *e)
 {
-	return bpf_map_lookup_elem(l->maps[map], key, cells) == 0;
+	u8 *cells = malloc(kern_map_element(l, map));
+	const void *key = kern_turn_key(l, map, NULL);
+	bool ok = cells && bpf_map_lookup_elem(l->maps[map], key, cells) == 0;
+
+	if (ok)
+		cb(ctx, key, cells);
+	else
+		err_set(e, "can not read map %s", l->unit->maps.v[map].name);
+	free(cells);
+	return ok;
 }
 
-static bool delete_all(struct live *l, u32 map, struct err *e)
+bool live_map_each(struct live *l, u32 map, live_row_fn *cb, void *ctx, struct err *e)
 {
 	const struct umap *m = &l->unit->maps.v[map];
-	struct batch b;
-	bool ok = true, last = false;
 
-	if (!batch_init(&b, m, element_size(l, map), e))
-		return false;
-	while (ok && !last)
-		ok = batch_next(l, map, &b, bpf_map_lookup_and_delete_batch, &last, e);
-	batch_free(&b);
-	return ok;
+	if (m->turn && !m->key)
+		return each_of_two(l, map, cb, ctx, e);
+	return each(l, map, kern_map_fd(l, map), bpf_map_lookup_batch, cb, ctx, e);
+}
+
+bool live_map_get(struct live *l, u32 map, const void *key, void *cells)
+{
+	return bpf_map_lookup_elem(kern_map_fd(l, map), kern_turn_key(l, map, key), cells) == 0;
+}
+
+bool kern_map_empty(struct live *l, u32 map, int fd, live_row_fn *cb, void *ctx, struct err *e)
+{
+	return each(l, map, fd, bpf_map_lookup_and_delete_batch, cb, ctx, e);
+}
+
+bool live_map_take(struct live *l, u32 map, live_row_fn *cb, void *ctx, struct err *e)
+{
+	return kern_map_empty(l, map, kern_map_fd(l, map), cb, ctx, e);
+}
+
+/* Also what is there since the last turn. */
+static bool drop(struct live *l, u32 map, u32 how, struct err *e)
+{
+	how |= TURN_ALONE;
+	return (!live_map_unread(l, map) || live_map_turn(l, map, how, NULL, NULL, e)) &&
+	       live_map_turn(l, map, how, NULL, NULL, e);
 }
 
 bool live_map_clear(struct live *l, u32 map, struct err *e)
 {
+	if (l->unit->maps.v[map].turn)
+		return drop(l, map, 0, e);
 	if (is_array(&l->unit->maps.v[map]))
 		return live_map_zero(l, map, e);
-	return delete_all(l, map, e);
+	return live_map_take(l, map, NULL, NULL, e);
 }
 
 struct zeroing {
@@ -272,9 +366,12 @@ static bool zero_one(void *ctx, const void *key, const void *cells)
 bool live_map_zero(struct live *l, u32 map, struct err *e)
 {
 	struct zeroing z = { .fd = l->maps[map], .map = &l->unit->maps.v[map] };
-	void *zeros = calloc(1, element_size(l, map));
+	void *zeros;
 	bool ok;
 
+	if (z.map->turn)
+		return drop(l, map, TURN_KEEPS_KEYS, e);
+	zeros = calloc(1, kern_map_element(l, map));
 	if (!zeros)
 		return err_set(e, "no memory to zero map %s", z.map->name);
 	z.zeros = zeros;

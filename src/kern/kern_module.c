@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/caps.h"
 #include "kern/kern.h"
 
 static bool is_module(int fd, const char *name)
@@ -33,5 +34,8 @@ bool kern_module_types(const char *name, int *fd, struct err *e)
 			return true;
 		close(*fd);
 	}
+	if (errno == EPERM)
+		return caps_refused(e, errno, CAPS_ADMIN,
+		                    "the kernel does not show its types to this user");
 	return err_sys(e, errno, "the kernel holds no types of the module %s", name);
 }

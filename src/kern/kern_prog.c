@@ -281,7 +281,7 @@ bool kern_prog_load(struct live *l, u32 i, const struct live_options *o, struct 
 	struct bpf_insn *insns;
 	bool ok = true;
 
-	if (session_load(l, i))
+	if (kern_session_load(l, i))
 		return true;
 	ld.insns = insns = kern_prog_insns(l, p);
 

@@ -67,7 +67,7 @@ static void find_partner(struct live *l, u32 i)
 	}
 }
 
-void session_pair(struct live *l)
+void kern_session_pair(struct live *l)
 {
 	for (u32 i = 0; i < l->unit->progs.n; i++)
 		l->progs[i].partner = -1;
@@ -86,7 +86,7 @@ static int load_pair(struct live *l, const struct uprog *entry, const struct upr
 	u32 n;
 	int fd = -1;
 
-	both = session_join(first, entry->n_insns, second, at_return->n_insns,
+	both = kprobe_session_join(first, entry->n_insns, second, at_return->n_insns,
 	                    l->unit->session_kfunc, &n);
 	if (both)
 		fd = sys_prog_load(BPF_PROG_TYPE_KPROBE, both, n, &o);
@@ -103,7 +103,7 @@ static void keep(struct live *l, u32 i, int fd)
 	l->progs[i].n = 1;
 }
 
-bool session_load(struct live *l, u32 i)
+bool kern_session_load(struct live *l, u32 i)
 {
 	s32 j = l->progs[i].partner;
 	const struct uprog *p = &l->unit->progs.v[i], *partner;
@@ -122,7 +122,7 @@ bool session_load(struct live *l, u32 i)
 	return true;
 }
 
-bool session_attached(const struct live *l, u32 i, struct live_attached *done)
+bool kern_session_attached(const struct live *l, u32 i, struct live_attached *done)
 {
 	s32 j = l->progs[i].partner;
 

@@ -106,12 +106,13 @@ bool live_shelf_add(struct live *l, u32 n, u32 *shelf, struct err *e)
 
 bool live_map_put(struct live *l, u32 map, const void *key, const void *value, struct err *e)
 {
-	int r = bpf_map_update_elem(l->maps[map], key, value, BPF_ANY);
+	int r = bpf_map_update_elem(kern_map_fd(l, map), kern_turn_key(l, map, key), value,
+	                            BPF_ANY);
 
 	return r >= 0 || err_sys(e, -r, "can not write to map %s", l->unit->maps.v[map].name);
 }
 
 bool live_map_remove(struct live *l, u32 map, const void *key)
 {
-	return bpf_map_delete_elem(l->maps[map], key) == 0;
+	return bpf_map_delete_elem(kern_map_fd(l, map), key) == 0;
 }

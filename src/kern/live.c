@@ -68,9 +68,17 @@ static struct live *live_new(const struct unit *u, const struct live_options *o)
 	l->data_map = unit_map(u, UMAP_DATA);
 	l->ring_map = unit_map(u, UMAP_RING);
 	l->unwind_chunks = MAX(o->unwind_chunks, 1u);
+	l->map_memory_asked = o->map_memory || u->map_memory_set;
+	l->map_memory = o->map_memory ? o->map_memory : (u64)u->map_memory << 20;
 	l->maps = arena_array(&l->arena, int, u->maps.n);
-	for (u32 i = 0; i < u->maps.n; i++)
+	l->pairs = arena_array(&l->arena, struct pair, u->maps.n);
+	l->gate = (struct pair){ .fds = { -1, -1 } };
+	for (u32 i = 0; i < u->maps.n; i++) {
 		l->maps[i] = -1;
+		l->pairs[i] = l->gate;
+	}
+	l->stopped = o->stopped;
+	l->stopped_ctx = o->ctx;
 	l->progs = arena_array(&l->arena, struct loaded, u->progs.n);
 	if (o->features)
 		l->features = *o->features;
@@ -83,11 +91,11 @@ static bool load_all(struct live *l, const struct live_options *o, struct err *e
 	for (u32 i = 0; i < l->unit->maps.n; i++)
 		if (!kern_map_create(l, i, e))
 			return false;
-	session_pair(l);
+	kern_session_pair(l);
 	for (u32 i = 0; i < l->unit->progs.n; i++)
 		if (!kern_prog_load(l, i, o, e))
 			return false;
-	return kern_map_data_open(l, e) && open_ring(l, e);
+	return kern_map_data_open(l, e) && kern_turn_open(l, e) && open_ring(l, e);
 }
 
 /* Where libbpf's messages go. libbpf has one sink for the process, and no context for it. */
@@ -159,6 +167,7 @@ void live_free(struct live *l)
 	live_detach(l);
 	ring_buffer__free(l->ring);
 	kern_unwind_close(l);
+	kern_turn_close(l);
 	if (l->data)
 		munmap(l->data, l->data_size);
 	for (u32 i = 0; i < l->unit->progs.n; i++)

@@ -20,9 +20,13 @@ void features_probe(struct features *f, u32 wanted);
 struct live_options {
 	const struct features *features; /* what is known already; NULL: nothing */
 	u32 unwind_chunks; /* chunks of memory for unwind tables at the start, if the unit has any */
+	u64 map_memory;    /* bytes for maps that are by_memory, and for what is taken out of them;
+			      0: as the unit says */
 	struct buf *log; /* gets the verifier's whole log when a program is refused; may be NULL */
 	bool whole_log;  /* `log` gets it for programs that are accepted too */
-	struct buf *libbpf_log; /* gets what libbpf says meanwhile; may be NULL */
+	struct buf *libbpf_log;     /* gets what libbpf says meanwhile; may be NULL */
+	bool (*stopped)(void *ctx); /* true: no more is attached; NULL: never */
+	void *ctx;
 };
 
 /*
@@ -50,7 +54,7 @@ typedef void live_warn_fn(void *ctx, struct loc loc, const char *text);
 /*
  * Attaches all other programs. A site that can not be attached fails the whole (false, *e names
  * probe and reason, everything attached so far is undone), or, when unit->lenient_probes, is
- * reported through `warn` and skipped. *attached counts sites.
+ * reported through `warn` and skipped. *attached counts sites; fewer are when live_options.stopped.
  */
 bool live_attach(struct live *l, u32 *attached, live_warn_fn *warn, void *ctx, struct err *e);
 /* How program i (unit->progs order) was attached, for -v. */
@@ -88,20 +92,52 @@ bool live_ring_read(struct live *l, bool (*cb)(void *ctx, const void *record, u3
 u64 live_data(const struct live *l, u32 word);
 void live_data_set(struct live *l, u32 word, u64 value);
 
+/* How many elements a map has room for. */
+u32 live_map_room(const struct live *l, u32 map);
 /* Number of cells in a dumped value: possible CPUs for a per-CPU map, else 1. */
 u32 live_cells(const struct live *l, u32 map);
-/* All elements of a map: cb gets key_size key bytes and live_cells() cells of
- * ROUND_UP(value_size, 8) bytes. Uses batches where the map type has them. */
-bool live_map_each(struct live *l, u32 map,
-                   bool (*cb)(void *ctx, const void *key, const void *cells), void *ctx,
-                   struct err *e);
+/* An element: key_size key bytes and live_cells() cells of ROUND_UP(value_size, 8) bytes, both gone
+ * when it returns. False: no more are wanted. */
+typedef bool live_row_fn(void *ctx, const void *key, const void *cells);
+/* All elements of a map; of one with two generations those of the one in use. Uses batches where the
+ * map type has them. */
+bool live_map_each(struct live *l, u32 map, live_row_fn *cb, void *ctx, struct err *e);
 /* One element into `cells`; false when absent. */
 bool live_map_get(struct live *l, u32 map, const void *key, void *cells);
+/* All elements of a hash, which are removed as they are read: each comes once. cb may be NULL. What a
+ * program adds to an element while it is removed is lost: for elements that are written once. */
+bool live_map_take(struct live *l, u32 map, live_row_fn *cb, void *ctx, struct err *e);
 /* Removes all elements (zeroes them in an array). An update that runs at the same time may
- * survive. */
+ * survive, but not in a map of two generations. */
 bool live_map_clear(struct live *l, u32 map, struct err *e);
 /* Sets all values to 0 and keeps the keys. */
 bool live_map_zero(struct live *l, u32 map, struct err *e);
+/*
+ * Turns a map of two generations (umap.turn) over and takes all that it held, for print() and clear() in
+ * one and to make room in a map that fills: cb gets the elements, each as the programs left it when the
+ * last one that could change it had ended; what they count from some instant in this call on is in the
+ * map, and is handed over next time. Nothing is lost or handed over twice. cb's result is not looked at; it may be NULL.
+ *
+ * Takes some milliseconds to tens of them: the kernel's grace period. Maps of one group
+ * (umap.together) are turned over at the same instant and wait once: what a later call for another of
+ * the group hands over is as of then.
+ *
+ * False: *e says why. What was not handed over is handed over by the next call.
+ */
+bool live_map_turn(struct live *l, u32 map, u32 how, live_row_fn *cb, void *ctx, struct err *e);
+/* TURN_KEEPS_KEYS leaves the keys in, with values of 0; TURN_ALONE leaves others of the group alone. */
+enum { TURN_KEEPS_KEYS = 1, TURN_ALONE = 2 };
+/* Of the memory for such maps one part in so many is the kernel's. */
+#define LIVE_KEPT 4u
+/* True of a map that is to be emptied as it fills: what has no room is sent, and no program reads it. */
+bool live_map_drains(const struct live *l, u32 map);
+/* True when it is time for that. */
+bool live_map_fills(const struct live *l, u32 map);
+/* How often it was turned over, as unit_spill.turn has it. */
+u64 live_map_turned(const struct live *l, u32 map);
+/* True while there is something to be handed over before what programs count in now: it was turned over
+ * for the sake of its group, or could not be taken. live_map_each() does not see it. */
+bool live_map_unread(const struct live *l, u32 map);
 
 /* ---- unwind tables: memory that programs read (base/unwind.h) ---- */
 

@@ -8,6 +8,7 @@
 
 #include <bpf/libbpf.h>
 
+#include "base/caps.h"
 #include "bpf/uapi.h"
 #include "kern/live.h"
 
@@ -65,25 +66,33 @@ static bool has_helper(enum bpf_func_id id)
 	       libbpf_probe_bpf_helper(BPF_PROG_TYPE_TRACING, id, NULL) == 1;
 }
 
-void offers_each(void (*cb)(void *ctx, const char *group, const char *name, bool there), void *ctx)
+/* The kernel answers to those who may load programs. */
+static enum offer answer(bool there)
+{
+	return caps_missing(CAPS_TRACING) ? OFFER_UNKNOWN : there ? OFFER_YES : OFFER_NO;
+}
+
+void offers_each(void (*cb)(void *ctx, const char *group, const char *name, enum offer offer),
+                 void *ctx)
 {
 	struct features f = { 0 };
 
 	libbpf_set_print(NULL);
 	features_probe(&f, FEATURES_ALL);
-	cb(ctx, "features", "btf", f.btf);
-	cb(ctx, "features", "kprobe", f.kprobe);
-	cb(ctx, "features", "kprobe_multi", f.kprobe_multi);
-	cb(ctx, "features", "kprobe_session", f.kprobe_session);
-	cb(ctx, "features", "fentry", f.fentry);
-	cb(ctx, "features", "uprobe_multi", f.uprobe_multi);
-	cb(ctx, "features", "rawtp_cookie", f.rawtp_cookie);
-	cb(ctx, "features", "uprobe_nop5", f.uprobe_nop5);
+	cb(ctx, "features", "btf", f.btf ? OFFER_YES : OFFER_NO);
+	cb(ctx, "features", "kprobe", f.kprobe ? OFFER_YES : OFFER_NO);
+	cb(ctx, "features", "kprobe_multi", answer(f.kprobe_multi));
+	cb(ctx, "features", "kprobe_session", answer(f.kprobe_session));
+	cb(ctx, "features", "fentry", answer(f.fentry));
+	cb(ctx, "features", "uprobe_multi", answer(f.uprobe_multi));
+	cb(ctx, "features", "rawtp_cookie", answer(f.rawtp_cookie));
+	cb(ctx, "features", "uprobe_nop5", f.uprobe_nop5 ? OFFER_YES : OFFER_NO);
 	for (u32 i = 0; i < ARRAY_SIZE(programs); i++)
 		cb(ctx, "programs", programs[i].name,
-		   libbpf_probe_bpf_prog_type(programs[i].type, NULL) == 1);
+		   answer(libbpf_probe_bpf_prog_type(programs[i].type, NULL) == 1));
 	for (u32 i = 0; i < ARRAY_SIZE(maps); i++)
-		cb(ctx, "maps", maps[i].name, libbpf_probe_bpf_map_type(maps[i].type, NULL) == 1);
+		cb(ctx, "maps", maps[i].name,
+		   answer(libbpf_probe_bpf_map_type(maps[i].type, NULL) == 1));
 	for (u32 i = 0; i < ARRAY_SIZE(helpers); i++)
-		cb(ctx, "helpers", helpers[i].name, has_helper(helpers[i].id));
+		cb(ctx, "helpers", helpers[i].name, answer(has_helper(helpers[i].id)));
 }

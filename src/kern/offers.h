@@ -5,8 +5,15 @@
 
 #include "base/base.h"
 
+enum offer {
+	OFFER_NO,
+	OFFER_YES,
+	OFFER_UNKNOWN, /* the kernel does not answer this user */
+};
+
 /* Calls back for each thing that is asked for, group by group. Takes some 30 loads of small
- * programs and maps; without the right to load any, nothing is there. */
-void offers_each(void (*cb)(void *ctx, const char *group, const char *name, bool there), void *ctx);
+ * programs and maps; to a user without the right to load any, most is not known. */
+void offers_each(void (*cb)(void *ctx, const char *group, const char *name, enum offer offer),
+                 void *ctx);
 
 #endif

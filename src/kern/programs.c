@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/caps.h"
 #include "kern/kern.h"
 
 #define FUNCS_MAX 65536u      /* functions of one program */
@@ -78,7 +79,8 @@ bool programs_each(void (*cb)(void *ctx, const struct program *p), void *ctx, st
 	}
 	if (errno == ENOENT)
 		return true;
-	return sys_refused(e, errno, "the kernel does not show its programs to this user");
+	return caps_refused(e, errno, CAPS_ADMIN,
+	                    "the kernel does not show its programs to this user");
 }
 
 static bool read_types(int fd, struct buf *bytes, struct err *e)

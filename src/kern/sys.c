@@ -14,7 +14,6 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/caps.h"
 #include "base/file.h"
 #include "bpf/uapi.h"
 
@@ -186,40 +186,31 @@ u32 *sys_online_cpus(struct arena *a, u32 *n)
 	return cpus.v;
 }
 
-/* The effective capabilities of this process as a bit set, all ones when unknown. */
-static u64 capabilities(void)
-{
-	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
-
-	if (syscall(SYS_capget, &head, data) < 0)
-		return ~0ull;
-	return data[0].effective | (u64)data[1].effective << 32;
-}
-
 bool sys_refused(struct err *e, int code, const char *what)
 {
-	static const struct {
-		u32 cap;
-		const char *name;
-	} wanted[] = {
-		{ CAP_BPF, "CAP_BPF" },
-		{ CAP_PERFMON, "CAP_PERFMON" },
-	};
-	u64 have = capabilities();
+	return caps_refused(e, code, CAPS_TRACING, what);
+}
 
-	if (have & (1ull << CAP_SYS_ADMIN)) {
-		err_sys(e, code, "%s", what);
-		return err_hint(e,
-		                "this kernel's policy (lockdown or a security module) refuses it "
-		                "even to root");
-	}
-	for (u32 i = 0; i < ARRAY_SIZE(wanted); i++) {
-		if (have & (1ull << wanted[i].cap))
-			continue;
-		err_sys(e, code, "%s: %s is missing", what, wanted[i].name);
-		return err_hint(e, "run memtap as root");
-	}
-	err_sys(e, code, "%s: CAP_BPF and CAP_PERFMON are not enough for this", what);
-	return err_hint(e, "run memtap as root (with CAP_SYS_ADMIN)");
+/* Above 2, a value that distributions have added, CAP_PERFMON does not help. */
+static int paranoid(void)
+{
+	struct buf b = { 0 };
+	struct err ignored;
+	int level = 0;
+
+	if (file_read("/proc/sys/kernel/perf_event_paranoid", &b, 64, &ignored))
+		level = atoi(buf_text(&b));
+	buf_free(&b);
+	return level;
+}
+
+bool sys_refused_event(struct err *e, int code, const char *what)
+{
+	int level = paranoid();
+
+	if (level <= 2 || caps_missing(CAPS_TRACING) || !caps_missing(CAPS_ADMIN))
+		return sys_refused(e, code, what);
+	err_sys(e, code, "%s: kernel.perf_event_paranoid is %d, and CAP_SYS_ADMIN is missing", what,
+	        level);
+	return err_hint(e, "with kernel.perf_event_paranoid=2 (sysctl) CAP_PERFMON is enough");
 }

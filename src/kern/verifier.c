@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/caps.h"
+
 static const struct {
 	const char *reason; /* part of the checker's line */
 	const char *text, *hint;
@@ -138,6 +140,8 @@ void verifier_explain(const struct unit *u, const struct uprog *p, const char *l
 		say(e, u, p, &c, known[i].text);
 		if (known[i].hint)
 			err_hint(e, "%s", known[i].hint);
+		else if (strstr(c.reason, "probe_write_user") && caps_missing(CAPS_ADMIN))
+			err_hint(e, "write_user() takes CAP_SYS_ADMIN, which is missing");
 		return;
 	}
 	say(e, u, p, &c, "its checker says");

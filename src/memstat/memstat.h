@@ -3,8 +3,8 @@
  * What the kernel says about memory without any tracing: one look, the difference of two, and what
  * of it looks bad. Bytes, pages and nanoseconds as each name says.
  */
-#ifndef CMD_MEMSTAT_H
-#define CMD_MEMSTAT_H
+#ifndef MEMSTAT_MEMSTAT_H
+#define MEMSTAT_MEMSTAT_H
 
 #include "base/arena.h"
 #include "base/buf.h"

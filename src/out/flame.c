@@ -23,20 +23,30 @@ static bool is_no_character(const char *p, u32 n)
 	return n == 3 && memcmp(p, "\xef\xbf", 2) == 0 && (u8)p[2] >= 0xbe;
 }
 
+static struct str clean(struct str s, u32 i)
+{
+	u32 n = str_utf8(s, i);
+	u8 c = (u8)s.p[i];
+
+	if (n == 1)
+		return c == ';'              ? str_of(":")
+		       : c < ' ' || c == 127 ? str_of(" ")
+		                             : (struct str){ s.p + i, 1 };
+	return n && !is_no_character(s.p + i, n) ? (struct str){ s.p + i, n }
+	                                         : str_of("\xef\xbf\xbd");
+}
+
+/* What was cleaned once stays as it is. */
 static void add_clean(struct buf *b, const char *text)
 {
-	struct str s = { text, (u32)MIN(strlen(text), (size_t)FLAME_NAME) };
+	struct str s = { text, (u32)MIN(strlen(text), (size_t)FLAME_NAME) }, c;
+	size_t end = b->n + FLAME_NAME;
 
-	for (u32 i = 0, n; i < s.n; i += MAX(n, 1u)) {
-		n = str_utf8(s, i);
-		if (n == 1)
-			buf_putc(b, s.p[i] == ';'                       ? ':'
-			            : (u8)s.p[i] < ' ' || s.p[i] == 127 ? ' '
-			                                                : s.p[i]);
-		else if (n && !is_no_character(s.p + i, n))
-			buf_add(b, s.p + i, n);
-		else
-			buf_puts(b, "\xef\xbf\xbd");
+	for (u32 i = 0; i < s.n; i += MAX(str_utf8(s, i), 1u)) {
+		c = clean(s, i);
+		if (b->n + c.n > end)
+			break;
+		buf_add(b, c.p, c.n);
 	}
 }
 
@@ -206,7 +216,7 @@ static bool has_stack(const struct type *t)
 static bool is_number(const struct type *t)
 {
 	return t->kind == TYPE_INT || t->kind == TYPE_BOOL ||
-	       (type_is_agg(t) && t->kind != TYPE_TSERIES);
+	       (type_is_agg(t) && t->kind != TYPE_TSERIES && t->kind != TYPE_AGGS);
 }
 
 bool flame_part(const struct umap *m, const char *part, u32 *index)
@@ -214,7 +224,7 @@ bool flame_part(const struct umap *m, const char *part, u32 *index)
 	const struct type *t = m->value;
 
 	*index = 0;
-	if (t->kind != TYPE_TUPLE)
+	if (t->kind != TYPE_TUPLE && t->kind != TYPE_AGGS)
 		return !part && is_number(t);
 	for (; *index < t->n_fields; ++*index) {
 		const struct field *f = &t->fields[*index];
@@ -242,6 +252,8 @@ static s64 cell_value(const struct type *t, const struct cell *c, u32 part)
 			sum += (s64)c->buckets[i];
 		return sum;
 	}
+	if (t->kind == TYPE_AGGS)
+		return cell_value(t->fields[part].type, &c->parts[part], 0);
 	if (t->kind == TYPE_AVG || t->kind == TYPE_STATS)
 		return c->total;
 	if (type_is_agg(t))
@@ -257,38 +269,51 @@ static void add_frame(void *ctx, const struct frame_name *frame)
 	flame_frame(ctx, frame);
 }
 
-/* Stacks go behind all else: `stacks` says which of both are wanted now. */
-static void add_key(struct flame *f, const struct out *o, const struct value *v, bool stacks)
+/* What is in the key beside stacks: "python3, 1234". */
+static void add_label(struct buf *b, const struct out *o, const struct value *v)
 {
-	const struct type *t = v->type;
-	struct frame_name frame = { .module = "", .kind = FRAME_OTHER };
-	struct buf b = { 0 };
-
-	if (t->kind == TYPE_TUPLE) {
+	if (v->type->kind == TYPE_TUPLE) {
 		for (u32 i = 0; i < value_parts(v); i++) {
 			struct value part = value_part(v, i);
 
-			add_key(f, o, &part, stacks);
+			add_label(b, o, &part);
 		}
-	} else if (is_stack(t) && stacks) {
-		o->namer->frames(o->namer->ctx, t, (const u64 *)(const void *)v->p, add_frame, f);
-	} else if (!is_stack(t) && !stacks) {
-		value_text(&b, o, v);
-		frame.name = buf_text(&b);
-		flame_frame(f, &frame);
-		buf_free(&b);
+	} else if (!is_stack(v->type)) {
+		buf_puts(b, b->n ? ", " : "");
+		value_text(b, o, v);
 	}
 }
 
-/* Where none could be taken, the graph says so. */
-static void add_stacks(struct flame *f, const struct out *o, const struct value *key)
+static void add_stacks(struct flame *f, const struct out *o, const struct value *v)
+{
+	const u64 *at = (const u64 *)(const void *)v->p;
+
+	if (v->type->kind == TYPE_TUPLE) {
+		for (u32 i = 0; i < value_parts(v); i++) {
+			struct value part = value_part(v, i);
+
+			add_stacks(f, o, &part);
+		}
+	} else if (is_stack(v->type)) {
+		o->namer->frames(o->namer->ctx, v->type, at, add_frame, f);
+	}
+}
+
+/* Where no stack could be taken, the graph says so. */
+static void add_key(struct flame *f, const struct out *o, const struct value *key)
 {
 	static const struct frame_name none = { "[no stack]", "", FRAME_OTHER };
-	const struct flame_node *before = f->at;
+	const struct flame_node *before;
+	struct buf label = { 0 };
 
-	add_key(f, o, key, true);
+	add_label(&label, o, key);
+	if (label.n)
+		flame_frame(f, &(struct frame_name){ buf_text(&label), "", FRAME_OTHER });
+	before = f->at;
+	add_stacks(f, o, key);
 	if (f->at == before)
 		flame_frame(f, &none);
+	buf_free(&label);
 }
 
 void flame_add_table(struct flame *f, const struct out *o, const struct table *t, const char *part)
@@ -301,8 +326,7 @@ void flame_add_table(struct flame *f, const struct out *o, const struct table *t
 		struct value key = value_at_rest(t->map->key, t->rows.v[i].key);
 
 		flame_begin(f, cell_value(t->map->value, &t->rows.v[i].value, index));
-		add_key(f, o, &key, false);
-		add_stacks(f, o, &key);
+		add_key(f, o, &key);
 		flame_end(f);
 	}
 }

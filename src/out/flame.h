@@ -6,11 +6,14 @@
 #ifndef OUT_FLAME_H
 #define OUT_FLAME_H
 
+#include "base/err.h"
 #include "base/hmap.h"
 #include "out/out.h"
 
 #define FLAME_NODES 1048576u /* at most; what does not fit is counted where its stack ends then */
 #define FLAME_NAME  1024u    /* bytes of a name, longer ones are cut */
+#define FLAME_DEPTH 2048u    /* frames of a folded stack */
+#define FLAME_LINE  1048576u /* bytes of a folded stack */
 
 /* A function at one place of the tree. */
 struct flame_node {
@@ -20,6 +23,7 @@ struct flame_node {
 	u32 n_kids;
 	u64 value;               /* of all stacks through here */
 	u64 self;                /* of those that end here */
+	u64 before, before_self; /* the same in an earlier recording: flame_compare() */
 	struct flame_node *next; /* of the same parent */
 	struct flame_node *kids; /* by name, once flame_sort() was called */
 };
@@ -32,6 +36,7 @@ struct flame {
 	u64 stacks;             /* different ones */
 	u64 cut;                /* added with frames left out: there were too many nodes */
 	u64 refused;            /* not added: their value was below 1 */
+	u64 gone;               /* value of earlier stacks that have no frame here any more */
 	/* The stack being added. */
 	struct flame_node *at;
 	u64 adding;
@@ -48,8 +53,9 @@ void flame_free(struct flame *f);
 /* True when a map's rows are stacks with a number: its key is or has a stack. */
 bool flame_fits(const struct umap *m);
 /*
- * Adds the rows of a map. What is in the key beside the stack comes first, outermost. `part` names
- * the part of a record that is the value, or is NULL: then it is the first number in the value.
+ * Adds the rows of a map. What is in the key beside the stack comes first, outermost, as one frame.
+ * `part` names the part of a record that is the value, or is NULL: then it is the first number in the
+ * value.
  */
 void flame_add_table(struct flame *f, const struct out *o, const struct table *t, const char *part);
 /* Which part of a map's value that is. False when it has no such number. */
@@ -60,9 +66,15 @@ void flame_sort(struct flame *f);
 /* A line for each stack: "outermost;...;innermost value". */
 void flame_fold(struct buf *b, const struct flame *f);
 
+/* Adds the stacks of such lines. False and *e, which says the line, where the text is something else. */
+bool flame_unfold(struct flame *f, const char *text, size_t n, struct err *e);
+/* Sorts both and sets what each frame of f had in `old`. */
+void flame_compare(struct flame *f, struct flame *old);
+
 struct flame_svg {
 	const char *title;
 	const char *unit; /* what is counted: "bytes" */
+	bool diff;        /* colours for what changed since flame_compare()'s `old` */
 };
 /* The whole picture as a file that needs no other (flame_svg.c). */
 void flame_svg(struct buf *b, const struct flame *f, const struct flame_svg *o);

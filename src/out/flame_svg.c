@@ -34,6 +34,7 @@ struct drawing {
 	struct buf *b;
 	const struct flame *flame;
 	const char *unit;
+	bool diff;
 	u32 rows;     /* the deepest frame that is drawn, from 1 */
 	u64 left_out; /* frames too thin */
 	bool used[N_FRAME_KIND];
@@ -47,6 +48,24 @@ static const struct {
 	[FRAME_LIBRARY] = { 'l', "library" },    [FRAME_PROGRAM] = { 'p', "program" },
 	[FRAME_JIT] = { 'j', "compiled (JIT)" },
 };
+
+/* How a frame changed: by a twentieth is the same. */
+enum change { MUCH_LESS, LESS, SAME, MORE, MUCH_MORE, N_CHANGE };
+static const char *const changes[N_CHANGE] = {
+	[MUCH_LESS] = "half or less", [LESS] = "less", [SAME] = "same (5 %)", [MORE] = "more",
+	[MUCH_MORE] = "twice or new",
+};
+
+static enum change change_of(u64 before, u64 now)
+{
+	double was = (double)before, is = (double)now;
+
+	return is >= was * 2      ? MUCH_MORE
+	       : is > was * 1.05  ? MORE
+	       : is >= was * 0.95 ? SAME
+	       : is > was / 2     ? LESS
+	                          : MUCH_LESS;
+}
 
 /* ---- text ---- */
 
@@ -173,6 +192,16 @@ static void add_parts(struct buf *b, const char *name, u32 parts)
 	buf_printf(b, " %s=\"%u.%04u%%\"", name, parts / 10000, parts % 10000);
 }
 
+/* ", 8,000 before (+25.0 %)" */
+static void add_before(struct buf *b, u64 before, u64 now)
+{
+	buf_puts(b, ", ");
+	add_number(b, before);
+	buf_puts(b, " before");
+	if (before)
+		buf_printf(b, " (%+.1f %%)", ((double)now - (double)before) / (double)before * 100);
+}
+
 static void add_title(struct drawing *d, const struct flame_node *n, const char *name)
 {
 	struct buf *b = d->b;
@@ -186,7 +215,10 @@ static void add_title(struct drawing *d, const struct flame_node *n, const char 
 		buf_puts(b, ", ");
 	}
 	add_amount(b, n->value, d->unit);
-	buf_printf(b, ", %u.%02u %%</title>", share / 100, share % 100);
+	buf_printf(b, ", %u.%02u %%", share / 100, share % 100);
+	if (d->diff)
+		add_before(b, n->before, n->value);
+	buf_puts(b, "</title>");
 }
 
 static void draw(struct drawing *d, const struct flame_node *n, u64 start, u32 row)
@@ -199,8 +231,15 @@ static void draw(struct drawing *d, const struct flame_node *n, u64 start, u32 r
 	u32 y = (d->rows - row) * ROW;
 	struct buf *b = d->b;
 
-	buf_printf(b, "<g class=\"%c%u\" tabindex=\"%d\" data-v=\"%" PRIu64 "\">",
-	           kinds[n->kind].letter, shade(name), row == 1 ? 0 : -1, n->value);
+	buf_printf(b, "<g class=\"%c%u\" tabindex=\"%d\" data-v=\"%" PRIu64 "\"",
+	           d->diff ? 'd' : kinds[n->kind].letter,
+	           d->diff ? change_of(n->before, n->value) : shade(name), row == 1 ? 0 : -1,
+	           n->value);
+	if (n->self)
+		buf_printf(b, " data-self=\"%" PRIu64 "\"", n->self);
+	if (d->diff && n->before_self)
+		buf_printf(b, " data-before=\"%" PRIu64 "\"", n->before_self);
+	buf_putc(b, '>');
 	add_title(d, n, name);
 	buf_puts(b, "<rect");
 	add_parts(b, "x", left);
@@ -220,21 +259,29 @@ static void draw(struct drawing *d, const struct flame_node *n, u64 start, u32 r
 
 /* ---- around them ---- */
 
+/* A colour and what it means, ending at x; returns where it begins. */
+static u32 add_colour(struct drawing *d, u32 x, u32 y, char letter, u32 number, const char *label)
+{
+	x -= (u32)strlen(label) * 7 + 34;
+	buf_printf(d->b,
+	           "<g class=\"%c%u\"><rect x=\"%u\" y=\"%u\" width=\"12\" height=\"12\"/>"
+	           "</g><text x=\"%u\" y=\"%u\">%s</text>\n",
+	           letter, number, x, y - 10, x + 17, y, label);
+	return x;
+}
+
 static void add_legend(struct drawing *d, u32 y)
 {
 	u32 x = WIDTH - MARGIN;
 
-	for (u32 i = N_FRAME_KIND; i-- > 0;) {
-		u32 width = (u32)strlen(kinds[i].label) * 7 + 34;
-
-		if (!d->used[i])
-			continue;
-		x -= width;
-		buf_printf(d->b,
-		           "<g class=\"%c0\"><rect x=\"%u\" y=\"%u\" width=\"12\" height=\"12\"/>"
-		           "</g><text x=\"%u\" y=\"%u\">%s</text>\n",
-		           kinds[i].letter, x, y - 10, x + 17, y, kinds[i].label);
+	if (d->diff) {
+		for (u32 i = N_CHANGE; i-- > 0;)
+			x = add_colour(d, x, y, 'd', i, changes[i]);
+		return;
 	}
+	for (u32 i = N_FRAME_KIND; i-- > 0;)
+		if (d->used[i])
+			x = add_colour(d, x, y, kinds[i].letter, 0, kinds[i].label);
 }
 
 static void add_notes(struct drawing *d, u32 y)
@@ -247,6 +294,7 @@ static void add_notes(struct drawing *d, u32 y)
 		{ d->left_out, "frames thinner than 0.1 px are not drawn" },
 		{ f->refused, "stacks have a value below 1 and are not counted" },
 		{ f->cut, "stacks lack frames: there are too many different ones" },
+		{ d->diff ? f->gone : 0, "of before are in frames that are gone" },
 	};
 	bool first = true;
 
@@ -280,18 +328,23 @@ static void add_head(struct drawing *d, const char *title, u32 height)
 	add_amount(b, d->flame->root.value, d->unit);
 	buf_puts(b, " in ");
 	add_number(b, d->flame->stacks);
-	buf_puts(b, d->flame->stacks == 1 ? " stack</text>\n" : " stacks</text>\n");
+	buf_puts(b, d->flame->stacks == 1 ? " stack" : " stacks");
+	if (d->diff)
+		add_before(b, d->flame->root.before, d->flame->root.value);
+	buf_puts(b, "</text>\n");
 }
 
 static void add_tools(struct drawing *d)
 {
 	buf_printf(d->b,
-	           "<foreignObject id=\"tools\" x=\"%u\" y=\"56\" width=\"560\" height=\"30\">"
+	           "<foreignObject id=\"tools\" x=\"%u\" y=\"56\" width=\"700\" height=\"30\">"
 	           "<div xmlns=\"http://www.w3.org/1999/xhtml\">"
 	           "<input id=\"search\" type=\"search\" placeholder=\"search\" "
 	           "aria-label=\"search, a regular expression\"/> "
 	           "<button id=\"reset\" type=\"button\">Reset</button> "
 	           "<button id=\"flip\" type=\"button\">Flip</button> "
+	           "<button id=\"leaves\" type=\"button\" aria-pressed=\"false\">From the leaves"
+	           "</button> "
 	           "<span id=\"found\" aria-live=\"polite\"></span></div></foreignObject>\n"
 	           "<svg id=\"legend\" overflow=\"visible\">\n",
 	           MARGIN);
@@ -304,7 +357,7 @@ static void add_tools(struct drawing *d)
 
 void flame_svg(struct buf *b, const struct flame *f, const struct flame_svg *o)
 {
-	struct drawing d = { .b = b, .flame = f, .unit = o->unit };
+	struct drawing d = { .b = b, .flame = f, .unit = o->unit, .diff = o->diff };
 	u32 foot;
 
 	if (f->root.value)
@@ -312,8 +365,11 @@ void flame_svg(struct buf *b, const struct flame *f, const struct flame_svg *o)
 	foot = TOP + d.rows * ROW;
 	add_head(&d, o->title, foot + FOOT);
 	add_tools(&d);
-	buf_printf(b, "<svg id=\"frames\" x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\">\n", MARGIN,
+	buf_printf(b, "<svg id=\"frames\" x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\"", MARGIN,
 	           TOP, INNER, d.rows * ROW);
+	buf_puts(b, " data-unit=\"");
+	add_xml(b, o->unit, strlen(o->unit));
+	buf_puts(b, o->diff ? "\" data-diff=\"\">\n" : "\">\n");
 	if (f->root.value)
 		draw(&d, &f->root, 0, 1);
 	buf_puts(b, "</svg>\n");

@@ -51,6 +51,21 @@ struct out_test {
 	struct str output; /* what it printed */
 };
 
+/* What became of stacks. */
+struct out_stacks {
+	const u64 *counts; /* of a process's, walked by tables: enum ucount; NULL: none were */
+	u64 kept;          /* different ones */
+	u64 bytes, limit;  /* they take outside of the kernel's map, and may */
+	u64 lost;          /* for which there was no room, there or in the map */
+};
+
+/* What was taken out of maps as they filled. */
+struct out_maps {
+	u64 emptied;            /* how often one was */
+	u64 rows, bytes, limit; /* outside of the kernel, when they were most */
+	u64 lost;               /* counts there was no room for */
+};
+
 struct out_ops {
 	/* JSON only; text says it on stderr, as a message. */
 	void (*attached)(struct buf *b, const struct out *o, u32 n_probes);
@@ -73,8 +88,10 @@ struct out_ops {
 	void (*lost)(struct buf *b, const struct out *o, u64 n);
 	/* JSON only, as `attached`: what went wrong in a program. */
 	void (*runtime_error)(struct buf *b, const struct out *o, const struct out_error *e);
-	/* JSON only: what became of user stacks, counted by enum ucount. */
-	void (*stacks)(struct buf *b, const struct out *o, const u64 counts[N_UCOUNT]);
+	/* JSON only. */
+	void (*stacks)(struct buf *b, const struct out *o, const struct out_stacks *s);
+	/* JSON only. */
+	void (*maps)(struct buf *b, const struct out *o, const struct out_maps *m);
 	/* Test i of n, once it has run. Those before it have been run too. */
 	void (*test)(struct buf *b, const struct out *o, const struct out_test *tests, u32 i,
 	             u32 n);

@@ -211,13 +211,31 @@ static void json_series(struct buf *b, const struct out *o, const struct type *t
 }
 
 static void json_cell(struct buf *b, const struct out *o, const struct type *t,
+                      const struct cell *c, u32 div);
+
+/* Several aggregations: an object of them. */
+static void json_cells(struct buf *b, const struct out *o, const struct type *t,
+                       const struct cell *c, u32 div)
+{
+	for (u32 i = 0; i < t->n_fields; i++) {
+		buf_puts(b, i ? ", " : "{");
+		json_text(b, t->fields[i].name);
+		buf_puts(b, ": ");
+		json_cell(b, o, t->fields[i].type, &c->parts[i], div);
+	}
+	buf_putc(b, '}');
+}
+
+static void json_cell(struct buf *b, const struct out *o, const struct type *t,
                       const struct cell *c, u32 div)
 {
 	if (t->kind == TYPE_TSERIES) {
 		json_series(b, o, t, c, div);
 		return;
 	}
-	if (value_is_hist(t)) {
+	if (t->kind == TYPE_AGGS) {
+		json_cells(b, o, t, c, div);
+	} else if (value_is_hist(t)) {
 		json_bars(b, t, c, div);
 	} else if (t->kind == TYPE_STATS) {
 		buf_printf(b, "{\"count\": %" PRIu64 ", \"average\": ", (u64)c->n);
@@ -440,14 +458,29 @@ static void json_lost(struct buf *b, const struct out *o, u64 n)
 	           n, n);
 }
 
-static void json_stacks(struct buf *b, const struct out *o, const u64 counts[N_UCOUNT])
+static void json_stacks(struct buf *b, const struct out *o, const struct out_stacks *s)
+{
+	(void)o;
+	buf_puts(b, "{\"type\": \"stacks\", \"data\": {");
+	if (s->counts)
+		buf_printf(b,
+		           "\"whole\": %" PRIu64 ", \"cut\": %" PRIu64
+		           ", \"frame_pointers\": %" PRIu64 ", \"kernel\": %" PRIu64 ", ",
+		           s->counts[UCOUNT_WHOLE], s->counts[UCOUNT_CUT], s->counts[UCOUNT_FP],
+		           s->counts[UCOUNT_KERNEL]);
+	buf_printf(b,
+	           "\"lost\": %" PRIu64 ", \"different\": %" PRIu64 ", \"bytes\": %" PRIu64
+	           ", \"limit\": %" PRIu64 "}}\n",
+	           s->lost, s->kept, s->bytes, s->limit);
+}
+
+static void json_maps(struct buf *b, const struct out *o, const struct out_maps *m)
 {
 	(void)o;
 	buf_printf(b,
-	           "{\"type\": \"stacks\", \"data\": {\"whole\": %" PRIu64 ", \"cut\": %" PRIu64
-	           ", \"frame_pointers\": %" PRIu64 ", \"kernel\": %" PRIu64 "}}\n",
-	           counts[UCOUNT_WHOLE], counts[UCOUNT_CUT], counts[UCOUNT_FP],
-	           counts[UCOUNT_KERNEL]);
+	           "{\"type\": \"maps\", \"data\": {\"emptied\": %" PRIu64 ", \"rows\": %" PRIu64
+	           ", \"bytes\": %" PRIu64 ", \"limit\": %" PRIu64 ", \"lost\": %" PRIu64 "}}\n",
+	           m->emptied, m->rows, m->bytes, m->limit, m->lost);
 }
 
 static void json_error_head(struct buf *b, const struct out_error *e)
@@ -496,6 +529,7 @@ const struct out_ops out_json = {
 	.keyed = json_keyed,
 	.lost = json_lost,
 	.stacks = json_stacks,
+	.maps = json_maps,
 	.runtime_error = json_runtime_error,
 	.test = json_test,
 	.text = json_text_op,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The text output, in the shapes of bpftrace 0.26: one line for each row, histograms drawn below
- * their key and followed by an empty line. How a value looks is value.c's business.
+ * their key and followed by an empty line; of nothing there is no drawing. How a value looks is value.c's business.
  */
 #include "out/bars.h"
 #include "out/rows.h"
@@ -79,10 +79,23 @@ static void text_key(struct buf *b, const struct out *o, const struct type *t, c
 	buf_putc(b, ']');
 }
 
+/* A drawing of nothing, in a map without keys. */
+static bool is_blank(const struct umap *m, const struct type *vt, const struct cell *c)
+{
+	u32 first, last;
+
+	if (m->key)
+		return false;
+	return value_is_hist(vt) ? !bars_range(c, &first, &last)
+	                         : vt->kind == TYPE_TSERIES && series_is_empty(c);
+}
+
 /* One row: "@x: 5", "@x[k]: 5", or a histogram under "@x[k]:". */
 static void text_row(struct buf *b, const struct out *o, const struct umap *m, const void *key,
                      const struct type *vt, const struct cell *c, u32 div)
 {
+	if (is_blank(m, vt, c))
+		return;
 	buf_puts(b, m->name);
 	if (m->key)
 		text_key(b, o, m->key, key);

@@ -36,6 +36,11 @@ static struct value place_value(const struct umap *m, const struct row *r,
 		whole = value_at_rest(m->key, r->key);
 		return value_part(&whole, place->part);
 	case TEMPLATE_VALUE_PART:
+		if (t->kind == TYPE_AGGS) {
+			t = t->fields[place->part].type;
+			*word = (u64)value_number(t, &r->value.parts[place->part], 1);
+			return value_at_rest(number_type(t, TEMPLATE_VALUE), (const u8 *)word);
+		}
 		whole = value_at_rest(t, r->value.bytes);
 		return value_part(&whole, place->part);
 	case TEMPLATE_VALUE:

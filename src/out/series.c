@@ -49,6 +49,13 @@ static bool find_range(const struct cell *c, u32 div, struct range *r)
 	return any;
 }
 
+bool series_is_empty(const struct cell *c)
+{
+	struct range r;
+
+	return !find_range(c, 1, &r);
+}
+
 /* Column of a value. */
 static u32 column(const struct range *r, s64 v)
 {

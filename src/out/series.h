@@ -7,6 +7,8 @@
 
 #include "out/out.h"
 
+/* No interval has a value. */
+bool series_is_empty(const struct cell *c);
 /* The whole drawing; nothing when no interval has a value. */
 void series_print(struct buf *b, const struct out *o, const struct type *t, const struct cell *c,
                   u32 div);

@@ -380,6 +380,16 @@ s64 value_number(const struct type *t, const struct cell *c, u32 div)
 	}
 }
 
+static void cell_parts(struct buf *b, const struct out *o, const struct type *t,
+                       const struct cell *c, u32 div)
+{
+	for (u32 i = 0; i < t->n_fields; i++) {
+		buf_printf(b, "%s.%s = ", i ? ", " : "{ ", t->fields[i].name);
+		value_cell(b, o, t->fields[i].type, &c->parts[i], div);
+	}
+	buf_puts(b, " }");
+}
+
 static void cell_stats(struct buf *b, const struct type *t, const struct cell *c, u32 div)
 {
 	buf_printf(b, "{ .count = %" PRIu64 ", .average = ", (u64)c->n);
@@ -394,6 +404,8 @@ void value_cell(struct buf *b, const struct out *o, const struct type *t, const 
 {
 	if (t->kind == TYPE_STATS)
 		cell_stats(b, t, c, div);
+	else if (t->kind == TYPE_AGGS)
+		cell_parts(b, o, t, c, div);
 	else if (type_is_agg(t) || t->kind == TYPE_INT)
 		text_int(b, t, (u64)value_number(t, c, div));
 	else

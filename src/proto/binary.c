@@ -83,20 +83,48 @@ static bool is_known(u8 opcode)
 	return opcode < ARRAY_SIZE(opcodes) && opcodes[opcode].verb.name;
 }
 
-static bool starts(const char *p, size_t n, bool sure)
+static bool starts(const char *p, size_t n)
 {
-	(void)sure;
-	return n > 1 && (u8)p[0] == 0x80 && is_known((u8)p[1]);
+	return n && (u8)p[0] == 0x80 && (n == 1 || is_known((u8)p[1]));
 }
 
 static enum outcome untold(const struct pending *p)
 {
-	return op_reads(p->op) ? OUTCOME_MISS : OUTCOME_HIT;
+	if (op_reads(p->op))
+		return OUTCOME_MISS;
+	return p->creates ? OUTCOME_UNKNOWN : OUTCOME_HIT;
 }
 
 static bool has_value(enum op op)
 {
-	return op >= OP_SET && op <= OP_PREPEND;
+	return op >= OP_SET && op <= OP_CAS;
+}
+
+static bool is_arithmetic(enum op op)
+{
+	return op == OP_INCR || op == OP_DECR;
+}
+
+static u64 be64(const char *p)
+{
+	return (u64)be32(p) << 32 | be32(p + 4);
+}
+
+/* What a request says besides its head; `extras` are h->extras bytes. */
+static void read_more(struct pending *q, const struct header *h, const char *extras)
+{
+	bool store = q->op == OP_SET || q->op == OP_ADD || q->op == OP_REPLACE;
+	bool touches = strncmp(q->verb->name, "gat", 3) == 0;
+
+	if (store && h->cas)
+		q->op = OP_CAS;
+	q->counter = touches ? COUNTER_TOUCH : op_counter(q->op);
+	q->sized = has_value(q->op);
+	q->size = h->body - h->extras - h->key;
+	if (!is_arithmetic(q->op) || h->extras < 20)
+		return;
+	q->creates = be32(extras + 16) != UINT32_MAX;
+	q->initial = be64(extras + 8);
 }
 
 static size_t request(struct proto *c, const char *p, size_t n)
@@ -110,18 +138,19 @@ static size_t request(struct proto *c, const char *p, size_t n)
 	h = header_read(p);
 	before = HEADER + h.extras + h.key;
 	if (h.magic != 0x80 || !is_known(h.opcode) || h.body < h.extras + h.key) {
-		conn_lose(c);
+		conn_refuse(c);
 		return n;
 	}
 	if (n < before)
 		return 0;
 	q.verb = &opcodes[h.opcode].verb;
-	q.op = q.verb->op == OP_SET && h.cas ? OP_CAS : q.verb->op;
+	q.op = q.verb->op;
 	q.quiet = opcodes[h.opcode].quiet;
 	q.opcode = h.opcode;
 	q.opaque = h.opaque;
-	q.sized = has_value(q.op);
-	q.size = h.body - h.extras - h.key;
+	read_more(&q, &h, p + HEADER);
+	if (h.opcode == OPCODE_STAT && h.key == 5 && memcmp(p + before - 5, "reset", 5) == 0)
+		q.counter = COUNTER_RESET;
 	if (!conn_push(c, &q, (struct str){ p + HEADER + h.extras, h.key }))
 		return n;
 	c->in.skip = h.body - h.extras - h.key;
@@ -129,18 +158,38 @@ static size_t request(struct proto *c, const char *p, size_t n)
 	return before;
 }
 
-static enum outcome outcome_of(u32 status)
+/* `value`: the counter's, of an answer to what makes counters; else NULL. */
+static enum outcome outcome_of(struct pending *p, u32 status, const char *value)
 {
+	if (p->op == OP_OTHER)
+		return OUTCOME_UNKNOWN;
 	switch (status) {
 	case STATUS_OK:
-		return OUTCOME_HIT;
-	case STATUS_NOT_FOUND:
+		return value && be64(value) == p->initial ? OUTCOME_UNKNOWN : OUTCOME_HIT;
 	case STATUS_EXISTS:
+		if (p->op == OP_CAS)
+			p->counted = COUNTED_BAD;
+		else if (p->op == OP_DELETE || is_arithmetic(p->op))
+			p->counter = COUNTER_NONE;
+		return OUTCOME_MISS;
+	case STATUS_NOT_FOUND:
 	case STATUS_NOT_STORED:
 		return OUTCOME_MISS;
 	default:
 		return OUTCOME_ERROR;
 	}
+}
+
+/* The answer to the oldest command; `body` is behind its head. */
+static void take_answer(struct proto *c, const struct header *h, const char *body)
+{
+	struct pending *p = conn_head(c);
+	const char *value = p->creates && h->body >= 8 ? body : NULL;
+
+	if (op_reads(p->op) && h->status == STATUS_OK)
+		conn_answer(c, OUTCOME_HIT, true, h->body - h->extras - h->key);
+	else
+		conn_answer(c, outcome_of(p, h->status, value), false, 0);
 }
 
 static size_t reply(struct proto *c, const char *p, size_t n)
@@ -158,16 +207,14 @@ static size_t reply(struct proto *c, const char *p, size_t n)
 		conn_deafen(c);
 		return n;
 	}
+	if (conn_head(c)->creates && h.status == STATUS_OK && h.body >= 8 && n < HEADER + 8)
+		return 0;
+	c->trial.proven |= conn_head(c)->opaque == h.opaque;
 	c->out.skip = h.body;
 	if (h.opcode == OPCODE_STAT && h.key && h.status == STATUS_OK)
 		return HEADER; /* one of several; the last has no key */
-	if (op_reads(conn_head(c)->op) && h.status == STATUS_OK)
-		conn_answer(c, OUTCOME_HIT, true, h.body - h.extras - h.key);
-	else
-		conn_answer(c,
-		            conn_head(c)->op == OP_OTHER ? OUTCOME_UNKNOWN : outcome_of(h.status),
-		            false, 0);
+	take_answer(c, &h, p + HEADER);
 	return HEADER;
 }
 
-const struct parser proto_binary = { request, reply, starts, untold };
+const struct parser proto_binary = { request, reply, starts, conn_cut, untold };

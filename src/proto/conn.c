@@ -5,10 +5,10 @@
  *
  * The idea: a direction is a stream of units (lines, headers) that are looked at, and of values
  * that are only counted down (`skip`). What was not captured does no harm inside a value. Anywhere
- * else the place is lost. In requests, both directions are dropped, and the next piece that begins
- * like one is taken for a new start. In replies, requests go on being told: those that wait are told
- * without an answer, and no reply is listened to before the next request is read: a server has
- * answered what it read before it reads again.
+ * else the place is lost. In requests, both directions are dropped, and the next piece is tried as a
+ * new start (trial.c). In replies, requests go on being told: those that wait are told without an
+ * answer, and no reply is listened to before the next request is read: a server has answered what it
+ * read before it reads again.
  *
  * Does not know any protocol; those are tables of functions (struct parser).
  */
@@ -21,6 +21,7 @@ static const struct parser *const parsers[] = {
 	[PROTOCOL_TEXT] = &proto_text,
 	[PROTOCOL_BINARY] = &proto_binary,
 	[PROTOCOL_RESP] = &proto_resp,
+	[PROTOCOLS - 1] = NULL,
 };
 
 struct proto *proto_new(enum protocol protocol, proto_emit emit, void *ctx)
@@ -29,7 +30,7 @@ struct proto *proto_new(enum protocol protocol, proto_emit emit, void *ctx)
 
 	if (!c)
 		abort();
-	c->told = c->protocol = protocol;
+	c->known = c->protocol = protocol;
 	c->emit = emit;
 	c->ctx = ctx;
 	return c;
@@ -42,13 +43,14 @@ void proto_free(struct proto *c)
 	buf_free(&c->in.held);
 	buf_free(&c->out.held);
 	buf_free(&c->keys);
+	buf_free(&c->trial.commands);
 	free(c->queue);
 	free(c);
 }
 
 enum protocol proto_protocol(const struct proto *c)
 {
-	return c->protocol;
+	return parsers[c->known] ? c->known : PROTOCOL_AUTO;
 }
 
 u64 proto_lost(struct proto *c)
@@ -65,6 +67,29 @@ u64 proto_unseen(struct proto *c)
 
 	c->unseen = 0;
 	return n;
+}
+
+u64 proto_unconfirmed(struct proto *c)
+{
+	u64 n = c->unconfirmed;
+
+	c->unconfirmed = 0;
+	return n;
+}
+
+static void lose_replies(struct proto *c);
+static void lose(struct proto *c);
+
+bool proto_is_sure(const struct proto *c)
+{
+	return c->sure;
+}
+
+bool proto_asked(struct proto *c, u64 *n)
+{
+	*n = c->asked;
+	c->asked = 0;
+	return c->sure;
 }
 
 /* ---- the queue ------------------------------------------------------------------------------ */
@@ -122,9 +147,9 @@ bool conn_push(struct proto *c, const struct pending *p, struct str key)
 	struct pending *q;
 
 	if (c->n == PENDING_MAX)
-		conn_deafen(c);
+		lose_replies(c);
 	if (c->n == PENDING_MAX) {
-		conn_lose(c);
+		lose(c);
 		return false;
 	}
 	if (c->n == c->cap)
@@ -135,12 +160,28 @@ bool conn_push(struct proto *c, const struct pending *p, struct str key)
 	q->key = (u32)c->keys.n;
 	q->key_size = key.n;
 	q->started = c->time;
+	c->asked += p->first;
 	buf_add(&c->keys, key.p ? key.p : "", MIN(key.n, PROTO_KEY_MAX));
 	return true;
 }
 
+/* How the server's counters see it: where the answer is not known, a get was one of two anyway. */
+static enum counted counted_as(const struct pending *p, enum outcome outcome)
+{
+	static const u8 by_outcome[] = {
+		[OUTCOME_HIT] = COUNTED_HIT, [OUTCOME_MISS] = COUNTED_MISS
+	};
+
+	if (p->counted)
+		return p->counted;
+	if (outcome != OUTCOME_UNKNOWN)
+		return by_outcome[outcome];
+	return op_reads(p->op) ? COUNTED_EITHER : COUNTED_MAYBE;
+}
+
 static void tell(struct proto *c, const struct pending *p, enum outcome outcome, bool answered)
 {
+	bool refused = outcome == OUTCOME_ERROR && !p->counted;
 	struct command command = {
 		.op = p->op,
 		.verb = p->verb->name,
@@ -153,9 +194,15 @@ static void tell(struct proto *c, const struct pending *p, enum outcome outcome,
 		.ended = answered ? c->time : 0,
 		.answered = answered,
 		.first = p->first,
+		.unknown = p->unknown && outcome != OUTCOME_ERROR,
+		.counter = refused ? COUNTER_NONE : p->counter,
+		.counted = refused ? COUNTED_MAYBE : counted_as(p, outcome),
 	};
 
-	c->emit(c->ctx, &command);
+	if (c->sure)
+		c->emit(c->ctx, &command);
+	else
+		trial_keep(c, &command);
 }
 
 static void pop(struct proto *c)
@@ -163,18 +210,30 @@ static void pop(struct proto *c)
 	c->head = (c->head + 1) & (c->cap - 1);
 	c->n--;
 	c->storing = MIN(c->storing, c->n);
+	c->queued -= c->queued ? 1 : 0;
 }
 
-void conn_answer(struct proto *c, enum outcome outcome, bool sized, u64 size)
+void conn_answer_at(struct proto *c, u32 i, enum outcome outcome, bool sized, u64 size)
 {
-	struct pending *p = conn_head(c);
+	struct pending *p = conn_at(c, i);
+	u32 queued = c->queued;
 
+	if (!c->sure)
+		trial_answer(c, outcome);
 	if (sized) {
 		p->sized = true;
 		p->size = size;
 	}
 	tell(c, p, outcome, true);
+	for (u32 k = i; k; k--)
+		*conn_at(c, k) = *conn_at(c, k - 1);
 	pop(c);
+	c->queued = i ? queued : c->queued;
+}
+
+void conn_answer(struct proto *c, enum outcome outcome, bool sized, u64 size)
+{
+	conn_answer_at(c, 0, outcome, sized, size);
 }
 
 void conn_answer_all(struct proto *c, enum outcome outcome)
@@ -207,6 +266,12 @@ void conn_unasked(struct proto *c)
 	c->n--;
 }
 
+void conn_drop(struct proto *c, u32 n)
+{
+	c->n -= MIN(n, c->n);
+	c->storing = MIN(c->storing, c->n);
+}
+
 /* ---- losing and finding the place ------------------------------------------------------------- */
 
 static void feed_reset(struct feed *f)
@@ -221,19 +286,57 @@ static void give_up(struct proto *c)
 	u32 coming = MIN(c->args.keys + c->storing, c->n);
 
 	while (c->n > coming) {
-		c->unseen += conn_head(c)->op != OP_OTHER;
+		*(c->sure ? &c->unseen : &c->trial.unseen) += conn_head(c)->op != OP_OTHER;
 		tell(c, conn_head(c), OUTCOME_UNKNOWN, false);
 		pop(c);
 	}
 }
 
-void conn_deafen(struct proto *c)
+static void lose_replies(struct proto *c)
 {
 	give_up(c);
+	c->trial.unheard = !c->sure;
 	c->deaf = true;
-	c->await_end = false;
+	c->queued = 0;
+	c->await_end = c->await_number = false;
 	memset(&c->reply, 0, sizeof(c->reply));
 	feed_reset(&c->out);
+}
+
+void conn_forget(struct proto *c)
+{
+	c->n = c->head = c->storing = c->queued = 0;
+	c->replies = 0;
+	c->synced = c->sure = c->refused = c->stream = c->deaf = false;
+	c->await_end = c->await_number = false;
+	memset(&c->args, 0, sizeof(c->args));
+	memset(&c->reply, 0, sizeof(c->reply));
+	buf_reset(&c->keys);
+	feed_reset(&c->in);
+	feed_reset(&c->out);
+}
+
+/* The place in the requests is lost, and with it that in the replies. */
+static void lose(struct proto *c)
+{
+	if (!c->synced)
+		return;
+	if (!c->sure) {
+		trial_end(c);
+		return;
+	}
+	give_up(c);
+	conn_forget(c);
+	c->lost++;
+}
+
+void conn_deafen(struct proto *c)
+{
+	c->trial.refuted = !c->sure;
+	if (c->refused)
+		lose(c); /* it goes on, so it was not refused */
+	else if (c->sure)
+		lose_replies(c);
 }
 
 void conn_stream(struct proto *c)
@@ -243,40 +346,62 @@ void conn_stream(struct proto *c)
 	c->stream = true;
 }
 
-void conn_lose(struct proto *c)
+void conn_refuse(struct proto *c)
 {
-	conn_deafen(c);
-	c->n = c->head = c->storing = 0;
-	c->synced = c->stream = c->deaf = false;
-	memset(&c->args, 0, sizeof(c->args));
-	buf_reset(&c->keys);
-	feed_reset(&c->in);
+	c->trial.refuted = !c->sure;
+	c->refused = true;
+	c->in.skip = UINT64_MAX;
+}
+
+void proto_begin(struct proto *c)
+{
+	proto_lose(c);
+	c->protocol = c->known;
+	c->synced = c->sure = true;
 }
 
 void proto_lose(struct proto *c)
 {
-	conn_lose(c);
+	u64 lost = c->lost;
+
+	lose(c);
+	c->lost = lost;
+}
+
+void proto_end(struct proto *c)
+{
+	for (u32 i = 0; i < c->n; i++)
+		conn_at(c, i)->counted = COUNTED_MAYBE;
+	proto_lose(c);
 }
 
 void proto_lose_replies(struct proto *c)
 {
-	conn_deafen(c);
+	lose_replies(c);
 }
 
-/* Is this the start of a request? Then the protocol is known from here on. */
-static bool find_start(struct proto *c, const char *p, size_t n)
+/* ---- which protocol --------------------------------------------------------------------------- */
+
+/* By the first bytes that are asked. False: they do not tell. */
+static bool choose(struct proto *c, const char *p, size_t n)
 {
 	static const enum protocol order[] = { PROTOCOL_BINARY, PROTOCOL_RESP, PROTOCOL_TEXT };
+	u32 i = 0;
 
-	if (c->told != PROTOCOL_AUTO)
-		return parsers[c->told]->starts(p, n, true);
-	for (u32 i = 0; i < ARRAY_SIZE(order); i++) {
-		if (parsers[order[i]]->starts(p, n, c->protocol == order[i])) {
-			c->protocol = order[i];
-			return true;
-		}
+	if (c->protocol == PROTOCOL_MEMCACHED) {
+		bool binary = c->sure ? (u8)p[0] == 0x80 : proto_binary.starts(p, n);
+
+		c->protocol = binary ? PROTOCOL_BINARY : PROTOCOL_TEXT;
+	} else {
+		while (i < ARRAY_SIZE(order) && !parsers[order[i]]->starts(p, n))
+			i++;
+		if (i == ARRAY_SIZE(order))
+			return false;
+		c->protocol = order[i];
 	}
-	return false;
+	if (c->sure)
+		c->known = c->protocol;
+	return true;
 }
 
 /* ---- the streams ------------------------------------------------------------------------------ */
@@ -299,7 +424,7 @@ static size_t feed_skip(struct proto *c, struct feed *f, u64 n)
 /* Are the bytes of this direction looked at? */
 static bool is_followed(const struct proto *c, const struct feed *f)
 {
-	return c->synced && !(f == &c->out && (c->deaf || c->stream));
+	return c->synced && !c->trial.refuted && !(f == &c->out && (c->deaf || c->stream));
 }
 
 /* Has the parser take what is complete; returns how many bytes that was. */
@@ -308,7 +433,7 @@ static size_t feed_parse(struct proto *c, struct feed *f, const char *p, size_t 
 	const struct parser *parser = parsers[c->protocol];
 	size_t done = 0;
 
-	while (done < n && is_followed(c, f)) {
+	while (parser && done < n && is_followed(c, f)) {
 		size_t took = f->skip       ? feed_skip(c, f, n - done)
 		              : f == &c->in ? parser->request(c, p + done, n - done)
 		                            : parser->reply(c, p + done, n - done);
@@ -323,26 +448,37 @@ static size_t feed_parse(struct proto *c, struct feed *f, const char *p, size_t 
 static void feed_lose(struct proto *c, struct feed *f)
 {
 	if (f == &c->in)
-		conn_lose(c);
+		lose(c);
+	else if (c->piece && parsers[c->protocol] && parsers[c->protocol]->cut(c))
+		buf_reset(&f->held);
 	else
-		conn_deafen(c);
+		lose_replies(c);
+}
+
+/* `whole`: what was held, and what came. */
+static void feed_held(struct proto *c, struct feed *f, struct buf *whole)
+{
+	size_t done;
+
+	if (f == &c->in && !parsers[c->protocol] && whole->n)
+		choose(c, whole->p, whole->n);
+	done = feed_parse(c, f, whole->p, whole->n);
+	if (is_followed(c, f) && done < whole->n)
+		buf_add(&f->held, whole->p + done, whole->n - done);
+	buf_free(whole);
 }
 
 static void feed_add(struct proto *c, struct feed *f, const char *p, size_t n, size_t total)
 {
-	size_t done;
-
-	if (f->held.n) {
+	if (f->held.n || !parsers[c->protocol]) {
 		struct buf whole = f->held;
 
 		f->held = (struct buf){ 0 };
 		buf_add(&whole, p, n);
-		done = feed_parse(c, f, whole.p, whole.n);
-		if (is_followed(c, f))
-			buf_add(&f->held, whole.p + done, whole.n - done);
-		buf_free(&whole);
+		feed_held(c, f, &whole);
 	} else {
-		done = feed_parse(c, f, p, n);
+		size_t done = feed_parse(c, f, p, n);
+
 		if (is_followed(c, f) && done < n)
 			buf_add(&f->held, p + done, n - done);
 	}
@@ -355,21 +491,53 @@ static void feed_add(struct proto *c, struct feed *f, const char *p, size_t n, s
 
 void proto_request(struct proto *c, const void *p, size_t n, size_t total, u64 time)
 {
-	c->time = time;
-	if (!c->synced)
-		c->synced = n && find_start(c, p, n);
+	c->time = c->asked_at = time;
+	if (c->synced && !c->sure)
+		trial_next_read(c);
+	if (!c->synced && n)
+		trial_begin(c);
 	if (!c->synced)
 		return;
 	c->deaf = false;
 	feed_add(c, &c->in, p, n, total);
-	c->lost += !c->synced;
+	if (c->synced && !c->sure)
+		trial_was_asked(c);
+}
+
+/* What was asked is held, since nobody could tell which protocol it is: the answer does. None of RESP
+ * begins with a letter or a digit; memcached's text does. */
+static void choose_by_reply(struct proto *c, u8 first)
+{
+	struct buf held = c->in.held;
+	u64 now = c->time;
+	bool text = (first >= '0' && first <= '9') || (first >= 'A' && first <= 'Z');
+
+	c->protocol = text ? PROTOCOL_TEXT : PROTOCOL_RESP;
+	if (c->sure)
+		c->known = c->protocol;
+	c->in.held = (struct buf){ 0 };
+	c->time = c->asked_at;
+	feed_held(c, &c->in, &held);
+	c->time = now;
 }
 
 void proto_reply(struct proto *c, const void *p, size_t n, size_t total, u64 time)
 {
 	c->time = time;
-	if (is_followed(c, &c->out))
-		feed_add(c, &c->out, p, n, total);
+	if (!is_followed(c, &c->out))
+		return;
+	if (!parsers[c->protocol] && n)
+		choose_by_reply(c, *(const u8 *)p);
+	feed_add(c, &c->out, p, n, total);
+	if (c->synced && !c->sure)
+		trial_was_answered(c);
+}
+
+void proto_reply_piece(struct proto *c, const void *p, size_t n, size_t total, u64 time)
+{
+	c->piece = true;
+	proto_reply(c, p, n, total, time);
+	c->piece = false;
 }
 
 /* ---- text in all of them ------------------------------------------------------------------- */
@@ -400,6 +568,12 @@ struct str conn_word(struct str *line)
 	line->p += i;
 	line->n -= i;
 	return word;
+}
+
+bool conn_cut(struct proto *c)
+{
+	(void)c;
+	return false;
 }
 
 bool conn_number(struct str s, u64 *v)
@@ -445,4 +619,18 @@ enum op op_find(struct str name)
 bool op_reads(enum op op)
 {
 	return op == OP_GET || op == OP_READ;
+}
+
+enum counter op_counter(enum op op)
+{
+	static const u8 counters[OPS] = {
+		[OP_GET] = COUNTER_GET,       [OP_SET] = COUNTER_SET,
+		[OP_ADD] = COUNTER_SET,       [OP_REPLACE] = COUNTER_SET,
+		[OP_APPEND] = COUNTER_SET,    [OP_PREPEND] = COUNTER_SET,
+		[OP_CAS] = COUNTER_CAS,       [OP_INCR] = COUNTER_INCR,
+		[OP_DECR] = COUNTER_DECR,     [OP_TOUCH] = COUNTER_TOUCH,
+		[OP_DELETE] = COUNTER_DELETE,
+	};
+
+	return counters[op];
 }

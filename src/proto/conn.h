@@ -27,19 +27,13 @@ enum verb_shape {
 	SHAPE_SILENT,     /* anything; no answer */
 	SHAPE_STREAM,     /* anything; from here on the server talks unasked */
 	SHAPE_PACKET,     /* binary protocol */
-	SHAPE_ARGS,       /* RESP: keys at first, first + step, ... up to last */
-	SHAPE_SUBSCRIBE, /* RESP3: answered by a push; RESP2: from here on the server talks unasked */
-	SHAPE_UNSUBSCRIBE, /* RESP3: answered by a push */
+	SHAPE_ARGS,       /* RESP: see resp.h */
 };
 
 struct verb {
 	const char *name;
 	enum op op;
 	enum verb_shape shape;
-	/* SHAPE_ARGS: places of the keys, as COMMAND INFO says; first 0: no key. `value` is how far
-	 * behind its key the value stands, 0 none. */
-	s8 first, last, step, value;
-	bool zero_misses; /* SHAPE_ARGS, reads: the number 0 says that there is no such key */
 };
 
 /* A key that waits for its answer. */
@@ -51,11 +45,19 @@ struct pending {
 	u32 opaque;   /* binary: the packet's; meta: hash of the O flag, 0 none */
 	u64 size;
 	u64 started;
+	u64 initial;      /* value of a counter that is made; RESP: bits of a double */
+	u8 counter;       /* enum counter */
+	u8 counted;       /* enum counted; 0: as the outcome says */
 	u8 opcode;        /* binary */
+	u8 flags;         /* meta: bits of its own */
+	bool named;       /* RESP: the answer names this key */
+	bool unknown;     /* RESP: no command that is known */
 	bool sized;       /* the request said the value's size */
 	bool first, last; /* of its command */
 	bool quiet;       /* some answers to it are left out */
 	bool unsure;      /* what the answer means can not be told */
+	bool wrong;       /* it will be refused */
+	bool creates;     /* a key that is not there is made */
 };
 
 struct feed {
@@ -63,28 +65,69 @@ struct feed {
 	u64 skip;        /* bytes to pass over before the next one is looked at */
 };
 
+#define RESP_SPECS 3u
+
 /* RESP: the request whose arguments are coming in. */
 struct resp_request {
-	const struct verb *verb; /* NULL before its first argument */
-	u64 n, next;             /* arguments in all, and the number of the one that comes next */
-	u32 keys;                /* queued so far */
-	bool unsure;
+	const struct resp_row *row; /* NULL before its first argument */
+	u64 n, next; /* arguments in all, and the number of the one that comes next */
+	u32 keys;    /* queued so far */
+	struct {
+		u64 first, last; /* 0: not known yet, or none */
+	} spans[RESP_SPECS];     /* arguments that are keys, by each of its specifications */
+	double step;             /* what a counter is changed by */
+	bool unsure;             /* an option makes the answer ambiguous */
+	bool patterns;           /* keys are looked for that do not stand here */
+	u8 replies;              /* what CLIENT REPLY is to be: enum resp_replies */
 };
 
 #define RESP_DEPTH 16u
 
+/* RESP: what was seen of the answer that is coming in. */
+struct resp_seen {
+	char type;
+	bool null, many, sized, number;
+	s64 n;          /* of a number */
+	u64 size;       /* of a string, elements of an array */
+	bool absent;    /* an error that says that there is no such key */
+	bool none;      /* a word that says so */
+	bool unchanged; /* the number by which the counter was to be changed */
+	bool more;      /* of a scan: it goes on, or has found something */
+	u64 filled;     /* elements that are there, and not 0 */
+	u64 present;    /* ... and not -2 */
+};
+
 /* RESP: the reply that is coming in. */
 struct resp_reply {
-	u32 depth;            /* open arrays */
-	u64 left[RESP_DEPTH]; /* elements to come in each of them */
-	bool unasked;         /* a push or attributes: it answers nothing */
-	bool kind;            /* what comes next says which kind of push it is */
-	bool by_key;          /* the outermost array answers key by key */
-	bool by_key_done;     /* ... and has answered the last one */
+	u32 depth; /* open arrays */
+	struct {
+		u64 n, left; /* elements in all, and those to come */
+		bool map;
+	} levels[RESP_DEPTH];
+	u32 base;       /* arrays around the answer: 1 in that of EXEC */
+	u32 aside;      /* attributes, which are no part of it, were opened at this depth; 0 none */
+	bool unasked;   /* a push or attributes: it answers nothing */
+	bool kind;      /* what comes next says which kind of push it is */
+	bool each;      /* the elements answer key by key */
+	bool each_done; /* ... and have answered the last one */
+	struct resp_seen seen;
+};
+
+/* What was read at a place that was not known to be the start of a request; see trial.c. */
+struct trial {
+	struct buf commands; /* to be told: of each its struct command, then its key */
+	u64 calls, unseen;   /* keys in it, and those whose answer was not seen */
+	u32 answers;         /* that fitted */
+	u32 reads;           /* in a row that ended with the end of a request */
+	u32 rounds;          /* reads, and an answer to them that was not seen */
+	bool unheard;        /* such an answer came */
+	bool proven;         /* an answer named what it is for */
+	bool refuted;
 };
 
 struct proto {
-	enum protocol protocol, told; /* told: what the caller said */
+	enum protocol protocol; /* PROTOCOL_AUTO or PROTOCOL_MEMCACHED: to be told by what comes */
+	enum protocol known;    /* ... as the caller said, or as it was found for sure */
 	proto_emit emit;
 	void *ctx;
 	struct feed in, out;
@@ -92,13 +135,23 @@ struct proto {
 	struct pending *queue;
 	u32 head, n, cap; /* ring of pending keys; cap is 0 or a power of two */
 	u64 time;         /* of the bytes being looked at */
-	u64 lost, unseen;
+	u64 asked_at;     /* of the last requests */
+	u64 lost, unseen, unconfirmed;
+	u64 asked; /* commands */
+	struct trial trial;
 	bool synced;    /* the place in the requests is known, and unless `deaf` in the replies */
+	bool sure;      /* ... and not on trial */
+	bool refused;   /* the server takes no more: what is asked is passed over */
 	bool deaf;      /* replies are not looked at before the next request is read */
 	bool stream;    /* the server talks unasked: replies are not looked at */
 	bool await_end; /* text: each key of the oldest command is answered, its END is to come */
-	u32 storing;    /* youngest keys of the queue whose value is still coming in */
+	bool piece;     /* the bytes at hand are a buffer of a list */
+	bool await_number; /* text: the next line is the value that the oldest command left */
+	u32 storing;       /* youngest keys of the queue whose value is still coming in */
+	u32 queued;        /* RESP: oldest keys of the queue that wait for EXEC */
+	u8 replies;        /* RESP: enum resp_replies */
 	struct resp_request args;
+	const struct resp_row *recent; /* RESP: of the last request; mostly the next is the same */
 	struct resp_reply reply;
 };
 
@@ -116,6 +169,8 @@ struct str conn_key(const struct proto *c, const struct pending *p);
 /* Takes the oldest off the queue and tells it with this outcome. `size` replaces the one of the
  * request when `sized`. */
 void conn_answer(struct proto *c, enum outcome outcome, bool sized, u64 size);
+/* The same of the i-th oldest, with nothing told of those before it. */
+void conn_answer_at(struct proto *c, u32 i, enum outcome outcome, bool sized, u64 size);
 /* The oldest, a quiet one, got the answer that is left out: tells it so. */
 void conn_settle(struct proto *c);
 /* conn_settle for all quiet ones in front. */
@@ -126,15 +181,39 @@ void conn_answer_all(struct proto *c, enum outcome outcome);
 void conn_unasked(struct proto *c);
 /* From here on the server talks unasked. */
 void conn_stream(struct proto *c);
-/* The place in the replies is lost: what waits is told without an answer. */
+/* An answer does not fit what was asked. The place in the replies is lost: what waits is told without
+ * an answer. On trial, the requests were none. */
 void conn_deafen(struct proto *c);
-/* The place in the requests is lost, and with it that in the replies. */
-void conn_lose(struct proto *c);
+/* No request is like that: the server will end the connection, after an answer to what is in the
+ * queue, if any. */
+void conn_refuse(struct proto *c);
+/* Takes the n youngest off the queue, untold. */
+void conn_drop(struct proto *c, u32 n);
+/* The place is not known any more; nothing that waits is told. */
+void conn_forget(struct proto *c);
+
+/* ---- trial.c ---- */
+
+/* The next bytes are taken for the start of a request. */
+void trial_begin(struct proto *c);
+/* Instead of telling it. */
+void trial_keep(struct proto *c, const struct command *command);
+/* The oldest that waits is answered. */
+void trial_answer(struct proto *c, enum outcome outcome);
+/* The server reads again: before that is looked at. */
+void trial_next_read(struct proto *c);
+/* Requests, or answers, were looked at. */
+void trial_was_asked(struct proto *c);
+void trial_was_answered(struct proto *c);
+/* It was no start, or that will not be known: back to where nothing is. */
+void trial_end(struct proto *c);
 
 /* The line at the start of p, without its end, and its length with it; 0 when it has no end. */
 size_t conn_line(const char *p, size_t n, struct str *line);
 /* Cuts the next word off the line; empty at its end. */
 struct str conn_word(struct str *line);
+/* parser.cut where nobody knows. */
+bool conn_cut(struct proto *c);
 /* A decimal number of all of s. */
 bool conn_number(struct str s, u64 *v);
 
@@ -142,9 +221,11 @@ bool conn_number(struct str s, u64 *v);
 struct parser {
 	size_t (*request)(struct proto *c, const char *p, size_t n);
 	size_t (*reply)(struct proto *c, const char *p, size_t n);
-	/* Can a request begin with these bytes? Looks at no more than the first word. `sure`: the
-	 * connection speaks this protocol. */
-	bool (*starts)(const char *p, size_t n, bool sure);
+	/* Is this the start of a request, and of no other protocol's? */
+	bool (*starts)(const char *p, size_t n);
+	/* The rest of this piece of the answers is missing. True: with it ends the oldest's answer,
+	 * and that was told. */
+	bool (*cut)(struct proto *c);
 	/* What a quiet command was told when no answer came. */
 	enum outcome (*untold)(const struct pending *p);
 };

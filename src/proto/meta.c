@@ -4,8 +4,12 @@
  *
  * The idea: an answer belongs to the oldest command that can have got it. Quiet ones in front of
  * it that can not (their answer would have been left out, or the key or opaque that came back is
- * another's) are settled. A quiet delete or arithmetic command leaves HD out; newer servers leave
- * out NF too, which can not be told apart here: it then counts as done.
+ * another's) are settled. A quiet delete or arithmetic command leaves HD out.
+ *
+ * An answer does not say that the key was made by the command (flag N). Of mg it does in a way: who made
+ * it has won (W), without there having been anything stale (X). A counter was there when it is not
+ * what it starts with. What the server counts is something else again: a key that mg made is a hit, mg
+ * with T is a touch when it hits, and counters that were made count as nothing.
  */
 #include <string.h>
 
@@ -53,13 +57,45 @@ static struct str base64_key(struct str s, char *out)
 
 struct flags {
 	bool quiet, base64;
-	char mode; /* of ms and ma, upper case; 0 none */
-	bool cas;  /* compare-and-swap was asked for */
+	bool cas;     /* C: only what has this CAS number */
+	bool touch;   /* T: a new time to live */
+	bool create;  /* N: what is not there is made */
+	bool recache; /* R: one client wins when little time is left */
+	bool stale;   /* I: mark it stale instead; in answers X: it is */
+	bool won;     /* W */
+	char mode;    /* M, of ms and ma; 0 none */
+	u64 initial;  /* J: a counter that is made has this value */
 	u32 opaque;
 	struct str key; /* returned by flag k */
 	bool sized;
 	u64 size; /* returned by flag s */
 };
+
+/* A flag that says no more than that it is there. */
+static bool *flag_alone(struct flags *f, char letter)
+{
+	switch (letter) {
+	case 'q':
+		return &f->quiet;
+	case 'b':
+		return &f->base64;
+	case 'C':
+		return &f->cas;
+	case 'T':
+		return &f->touch;
+	case 'N':
+		return &f->create;
+	case 'R':
+		return &f->recache;
+	case 'I':
+	case 'X':
+		return &f->stale;
+	case 'W':
+		return &f->won;
+	default:
+		return NULL;
+	}
+}
 
 /* The same letters stand in requests and answers, with what they return behind them. */
 static struct flags flags_parse(struct str line)
@@ -69,30 +105,20 @@ static struct flags flags_parse(struct str line)
 
 	while ((word = conn_word(&line)).n) {
 		struct str rest = { word.p + 1, word.n - 1 };
+		bool *alone = flag_alone(&f, word.p[0]);
 
-		switch (word.p[0]) {
-		case 'q':
-			f.quiet = true;
-			break;
-		case 'b':
-			f.base64 = true;
-			break;
-		case 'C':
-			f.cas = true;
-			break;
-		case 'O':
+		if (alone)
+			*alone = true;
+		else if (word.p[0] == 'O')
 			f.opaque = token_hash(rest);
-			break;
-		case 'k':
+		else if (word.p[0] == 'k')
 			f.key = rest;
-			break;
-		case 's':
+		else if (word.p[0] == 's')
 			f.sized = conn_number(rest, &f.size);
-			break;
-		case 'M':
-			f.mode = rest.n ? (char)(rest.p[0] & ~0x20) : 0;
-			break;
-		}
+		else if (word.p[0] == 'J')
+			conn_number(rest, &f.initial);
+		else if (word.p[0] == 'M' && rest.n)
+			f.mode = rest.p[0];
 	}
 	return f;
 }
@@ -107,10 +133,27 @@ static enum op store_op(const struct flags *f)
 	case 'P':
 		return OP_PREPEND;
 	case 'R':
-		return OP_REPLACE;
+		return f->cas ? OP_CAS : OP_REPLACE;
 	default:
 		return f->cas ? OP_CAS : OP_SET;
 	}
+}
+
+enum { FLAG_TOUCH = 1, FLAG_RECACHE = 2, FLAG_CAS = 4 };
+
+static void set_flags(struct pending *p, const struct flags *f)
+{
+	p->quiet = f->quiet;
+	p->opaque = f->opaque;
+	p->creates = f->create;
+	p->initial = f->initial;
+	p->flags = (f->touch ? FLAG_TOUCH : 0) | (f->recache ? FLAG_RECACHE : 0) |
+	           (f->cas ? FLAG_CAS : 0);
+	if (p->verb->shape == SHAPE_META_STORE)
+		p->op = store_op(f);
+	else if (p->op == OP_INCR && (f->mode == 'D' || f->mode == '-'))
+		p->op = OP_DECR;
+	p->counter = p->op == OP_DELETE && f->stale ? COUNTER_NONE : op_counter(p->op);
 }
 
 void meta_request(struct proto *c, struct pending p, struct str line)
@@ -122,15 +165,11 @@ void meta_request(struct proto *c, struct pending p, struct str line)
 
 	if (store)
 		p.sized = conn_number(conn_word(&line), &p.size) && p.size < UINT32_MAX;
+	p.wrong = store && !p.sized;
 	f = flags_parse(line);
-	p.quiet = f.quiet;
-	p.opaque = f.opaque;
+	set_flags(&p, &f);
 	if (f.base64)
 		key = base64_key(key, decoded);
-	if (store)
-		p.op = store_op(&f);
-	else if (p.op == OP_INCR && f.mode == 'D')
-		p.op = OP_DECR;
 	if (conn_push(c, &p, key) && store && p.sized) {
 		c->in.skip = p.size + 2;
 		c->storing = 1;
@@ -154,29 +193,45 @@ static bool is_meta(const struct pending *p)
 	return p->verb->shape == SHAPE_META || p->verb->shape == SHAPE_META_STORE;
 }
 
-/* Which answers a command can get, as bits. */
-static u32 possible(const struct pending *p)
+/* Which answers a quiet command leaves out, as bits. A counter that it made is told all the same, but
+ * not by every version. */
+static u32 left_out(const struct pending *p)
 {
-	u32 bits;
-
 	if (p->op == OP_GET)
-		bits = 1 << HD | 1 << VA | 1 << EN;
-	else if (p->op == OP_INCR || p->op == OP_DECR)
-		bits = 1 << HD | 1 << VA | 1 << NF | 1 << NS | 1 << EX;
-	else if (p->op == OP_DELETE)
-		bits = 1 << HD | 1 << NF | 1 << EX;
-	else
-		bits = 1 << HD | 1 << NS | 1 << EX | (p->op == OP_CAS ? 1 << NF : 0);
-	return p->quiet ? bits & ~(1u << (p->op == OP_GET ? EN : HD)) : bits;
+		return 1 << EN;
+	if (p->op == OP_INCR || p->op == OP_DECR)
+		return p->creates ? 0 : 1 << HD | 1 << VA;
+	return 1 << HD;
 }
 
-/* Can a quiet command have got that answer, or was its own left out? */
+/* Which answers a command can get, as bits. Loose: also those that memcached does not give, but other
+ * servers may. */
+static u32 possible(const struct pending *p, bool loose)
+{
+	u32 bits = 1 << HD | (loose || p->flags & FLAG_CAS ? 1 << EX : 0);
+
+	if (p->op == OP_OTHER)
+		return 1 << ME | 1 << EN;
+	if (p->op == OP_GET)
+		bits |= 1 << VA | 1 << EN;
+	else if (p->op == OP_INCR || p->op == OP_DECR)
+		bits |= 1 << VA | 1 << NF | 1 << NS;
+	else if (p->op == OP_DELETE)
+		bits |= 1 << NF | 1 << NS;
+	else if (p->op == OP_CAS)
+		bits |= 1 << NF;
+	else
+		bits |= p->op == OP_SET && !loose ? 0 : 1 << NS;
+	return p->quiet ? bits & ~left_out(p) : bits;
+}
+
+/* Can the command have got that answer? */
 static bool can_be(const struct proto *c, const struct pending *p, enum answer a,
-                   const struct flags *f)
+                   const struct flags *f, bool loose)
 {
 	char decoded[PROTO_KEY_MAX];
 
-	if (!(possible(p) & 1u << a))
+	if (!(possible(p, loose) & 1u << a))
 		return false;
 	if (f->opaque && p->opaque && f->opaque != p->opaque)
 		return false;
@@ -184,11 +239,91 @@ static bool can_be(const struct proto *c, const struct pending *p, enum answer a
 	       str_eq(f->base64 ? base64_key(f->key, decoded) : f->key, conn_key(c, p));
 }
 
+/* The oldest command that the answer can be for: a quiet one, or the first that is not. */
+static u32 find_asked(const struct proto *c, enum answer a, const struct flags *f, bool loose)
+{
+	u32 i = 0;
+
+	while (i < c->n && conn_at(c, i)->quiet && !can_be(c, conn_at(c, i), a, f, loose))
+		i++;
+	return i;
+}
+
 /* Settles the quiet ones in front that this answer is not for. */
 static void pass_quiet(struct proto *c, enum answer a, const struct flags *f)
 {
-	while (c->n && conn_head(c)->quiet && !can_be(c, conn_head(c), a, f))
+	u32 i = find_asked(c, a, f, false);
+
+	if (i == c->n || !can_be(c, conn_at(c, i), a, f, false))
+		i = find_asked(c, a, f, true);
+	while (i--)
 		conn_settle(c);
+}
+
+static enum outcome outcome_get(struct pending *p, enum answer a, const struct flags *f, u64 size)
+{
+	if (a == EN)
+		return OUTCOME_MISS;
+	if (p->flags & FLAG_TOUCH)
+		p->counter = COUNTER_TOUCH;
+	if (!p->creates || !f->won || f->stale || size)
+		return OUTCOME_HIT;
+	p->counted = COUNTED_HIT;
+	return p->flags & FLAG_RECACHE ? OUTCOME_UNKNOWN : OUTCOME_MISS;
+}
+
+/* What the answer means, and how it is counted. */
+static enum outcome outcome_of(struct pending *p, enum answer a, const struct flags *f, u64 size)
+{
+	switch (p->op) {
+	case OP_GET:
+		return outcome_get(p, a, f, size);
+	case OP_CAS:
+		p->counted = a == EX ? COUNTED_BAD : 0;
+		break;
+	case OP_DELETE:
+		if (a != HD)
+			p->counter = a == NS ? COUNTER_NONE : COUNTER_DELETE;
+		break;
+	case OP_INCR:
+	case OP_DECR:
+		if (a == EX)
+			p->counter = COUNTER_NONE;
+		if (a == HD && p->creates)
+			return OUTCOME_UNKNOWN;
+		break;
+	default:
+		break;
+	}
+	return answers[a].outcome;
+}
+
+void meta_number(struct proto *c, struct str word)
+{
+	struct pending *p = conn_head(c);
+	u64 number = p->initial;
+
+	c->await_number = false;
+	conn_number(word, &number);
+	conn_answer(c, number == p->initial ? OUTCOME_UNKNOWN : OUTCOME_HIT, false, 0);
+}
+
+/* The oldest command got that answer. */
+static void take_answer(struct proto *c, enum answer a, const struct flags *f, u64 size)
+{
+	struct pending *p = conn_head(c);
+	bool counter = p->op == OP_INCR || p->op == OP_DECR;
+
+	if (a == VA && counter && p->creates) {
+		c->await_number = true;
+		return;
+	}
+	if (a == VA)
+		c->out.skip = size + 2;
+	if (op_reads(p->op) && (a == VA || f->sized))
+		conn_answer(c, outcome_of(p, a, f, size), true, a == VA ? size : f->size);
+	else
+		conn_answer(c, outcome_of(p, a, f, size), false, 0);
 }
 
 bool meta_reply(struct proto *c, struct str word, struct str line)
@@ -217,15 +352,12 @@ bool meta_reply(struct proto *c, struct str word, struct str line)
 	}
 	f = flags_parse(line);
 	pass_quiet(c, a, &f);
-	if (!c->n || !is_meta(conn_head(c))) {
+	c->trial.proven |= c->n && (f.opaque || f.key.n) && can_be(c, conn_head(c), a, &f, true);
+	if (!c->n || !is_meta(conn_head(c)) ||
+	    (!c->sure && !can_be(c, conn_head(c), a, &f, true))) {
 		conn_deafen(c);
 		return true;
 	}
-	if (a == VA)
-		c->out.skip = size + 2;
-	if (op_reads(conn_head(c)->op) && (a == VA || f.sized))
-		conn_answer(c, answers[a].outcome, true, a == VA ? size : f.size);
-	else
-		conn_answer(c, answers[a].outcome, false, 0);
+	take_answer(c, a, &f, size);
 	return true;
 }

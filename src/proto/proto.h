@@ -10,9 +10,10 @@
  *
  * Pure: no system call, no clock, bounded memory for each connection. Bytes may come in pieces of
  * any size, and pieces may be cut short: what was not captured is passed over where it falls inside
- * a value, whose length is known. Where it does not, the place in the stream is lost; the next
- * request finds it again, and the loss is counted. Replies that are lost cost no call of a key: it is
- * told without an answer.
+ * a value, whose length is known. Where it does not, the place in the stream is lost, and the loss is
+ * counted. Where the place is not known, what is read next is taken for requests, and told once the
+ * answers confirm it (trial.c). Replies that are lost cost no call of a key: it is told without an
+ * answer.
  */
 #ifndef PROTO_PROTO_H
 #define PROTO_PROTO_H
@@ -45,6 +46,32 @@ enum outcome {
 	OUTCOME_ERROR,   /* the server refused it */
 };
 
+/* Which of its own counters a server moves for a key: those of memcached's `stats` and Redis' INFO. */
+enum counter {
+	COUNTER_NONE,
+	COUNTER_GET,
+	COUNTER_TOUCH,
+	COUNTER_SET,
+	COUNTER_CAS, /* and that of sets */
+	COUNTER_DELETE,
+	COUNTER_INCR,
+	COUNTER_DECR,
+	COUNTER_LOOKUP, /* Redis: a key looked for to read it */
+	COUNTER_RESET,  /* the server began to count anew */
+	COUNTERS,
+};
+
+/* ... and how. */
+enum counted {
+	COUNTED_HIT = 1,
+	COUNTED_MISS,
+	COUNTED_BAD,    /* had another CAS number */
+	COUNTED_EITHER, /* as one of these */
+	COUNTED_MAYBE,  /* as one of these, or not at all */
+	COUNTED_MORE,   /* as any of these, any number of times */
+	COUNTED_WAYS,
+};
+
 #define PROTO_KEY_MAX 250u /* bytes kept of a key: memcached's own limit */
 
 /* One key of one command, complete. Everything is borrowed for the time of the call. */
@@ -60,16 +87,29 @@ struct command {
 	u64 ended;     /* time of the write with the answer, 0 when there is none */
 	bool answered; /* an answer was seen: `ended` - `started` is the service time */
 	bool first;    /* first key of its command: count commands by these */
+	bool unknown;  /* it is not known whether it has keys; `key` is empty */
+	enum counter counter;
+	enum counted counted;
 };
 
-enum protocol { PROTOCOL_AUTO, PROTOCOL_TEXT, PROTOCOL_BINARY, PROTOCOL_RESP };
+enum protocol {
+	PROTOCOL_AUTO, /* not known */
+	PROTOCOL_TEXT,
+	PROTOCOL_BINARY,
+	PROTOCOL_RESP,
+	PROTOCOL_MEMCACHED, /* text or binary: the first byte tells, to the server too */
+	PROTOCOLS,
+};
 
 struct proto;
 
 typedef void (*proto_emit)(void *ctx, const struct command *c);
 
-/* A connection whose protocol is told from its first bytes if `protocol` is PROTOCOL_AUTO. */
+/* A connection at an unknown place. Its protocol is told from its bytes if `protocol` is
+ * PROTOCOL_AUTO. */
 struct proto *proto_new(enum protocol protocol, proto_emit emit, void *ctx);
+/* The next bytes of requests are the first ones of the connection. */
+void proto_begin(struct proto *c);
 void proto_free(struct proto *c);
 
 /*
@@ -78,10 +118,20 @@ void proto_free(struct proto *c);
  */
 void proto_request(struct proto *c, const void *p, size_t n, size_t total, u64 time);
 void proto_reply(struct proto *c, const void *p, size_t n, size_t total, u64 time);
+/* The same of one buffer of a list that a call wrote: what the server makes ready in one goes ends with
+ * it. */
+void proto_reply_piece(struct proto *c, const void *p, size_t n, size_t total, u64 time);
 
 /* Bytes between two calls are missing, in both directions, or in the replies only. */
 void proto_lose(struct proto *c);
 void proto_lose_replies(struct proto *c);
+/* The connection ends: what waits for an answer got none. */
+void proto_end(struct proto *c);
+
+/* Is the place in the requests known, and not on trial? */
+bool proto_is_sure(const struct proto *c);
+/* Commands asked for since the last call, in *n; false when that is not known for sure. */
+bool proto_asked(struct proto *c, u64 *n);
 
 /* What the connection is known to speak; PROTOCOL_AUTO as long as nothing told. */
 enum protocol proto_protocol(const struct proto *c);
@@ -89,6 +139,9 @@ enum protocol proto_protocol(const struct proto *c);
  * missing or made no sense. proto_lose() does not count, nor does the start of a connection that was
  * open already. */
 u64 proto_lost(struct proto *c);
+/* Keys since the last call that looked like asked for, at a place that was not known, and were not
+ * told because no answer confirmed it: of real requests, or of values that look like some. */
+u64 proto_unconfirmed(struct proto *c);
 /* Keys since the last call that were told without an answer because it was not seen. */
 u64 proto_unseen(struct proto *c);
 
@@ -96,5 +149,7 @@ const char *op_name(enum op op); /* "get", "set", ... */
 /* Index of the operation called so, in any case; OPS when there is none. */
 enum op op_find(struct str name);
 bool op_reads(enum op op);
+/* The one that memcached moves for it; COUNTER_NONE for what only Redis does. */
+enum counter op_counter(enum op op);
 
 #endif

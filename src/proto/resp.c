@@ -6,204 +6,47 @@
  * between them answer nothing, but for those that RESP3 has in place of an answer to SUBSCRIBE.
  *
  * The idea: a request is taken argument by argument, so that a long value is passed over by its
- * length and only keys are looked at. Which arguments are keys, verbs say (a table; the numbers
- * are those that COMMAND INFO gives). The reply to MGET answers key by key, all others at once.
+ * length and only keys are looked at (resp_keys.c). A reply is taken value by value; what it means
+ * is up to the command (resp_answer.c).
  *
- * Does not know what happened inside MULTI: commands are told as they are queued, without outcome.
+ * Between MULTI and EXEC commands are answered QUEUED and stay in the queue, in front: the array that
+ * answers EXEC has an element for each. `queued` is where those begin that wait for an answer of their
+ * own.
+ *
  * Streamed strings and arrays, which Redis does not send, are not understood.
  */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/conn.h"
+#include "proto/resp_inline.h"
+#include "proto/resp_rules.h"
 
-/* Which keys a command has: first, last (-1: to the end), step; how far behind is the value. */
-#define VERB(text, what, ...)                                                                      \
-	{                                                                                          \
-		.name = (text), .op = (what), .shape = SHAPE_ARGS, __VA_ARGS__                     \
-	}
-#define ONE  .first = 1, .last = 1, .step = 1
-#define MANY .first = 1, .last = -1, .step = 1
-
-static const struct verb verbs[] = {
-	VERB("GET", OP_GET, ONE),
-	VERB("MGET", OP_GET, MANY),
-	VERB("GETEX", OP_GET, ONE),
-	VERB("GETSET", OP_SET, ONE, .value = 1),
-	VERB("GETDEL", OP_DELETE, ONE),
-	VERB("SET", OP_SET, ONE, .value = 1),
-	VERB("SETNX", OP_ADD, ONE, .value = 1),
-	VERB("SETEX", OP_SET, ONE, .value = 2),
-	VERB("PSETEX", OP_SET, ONE, .value = 2),
-	VERB("MSET", OP_SET, .first = 1, .last = -1, .step = 2, .value = 1),
-	VERB("MSETNX", OP_ADD, .first = 1, .last = -1, .step = 2, .value = 1),
-	VERB("APPEND", OP_APPEND, ONE, .value = 1),
-	VERB("SETRANGE", OP_WRITE, ONE),
-	VERB("INCR", OP_INCR, ONE),
-	VERB("INCRBY", OP_INCR, ONE),
-	VERB("INCRBYFLOAT", OP_INCR, ONE),
-	VERB("DECR", OP_DECR, ONE),
-	VERB("DECRBY", OP_DECR, ONE),
-	VERB("DEL", OP_DELETE, MANY),
-	VERB("UNLINK", OP_DELETE, MANY),
-	VERB("TOUCH", OP_TOUCH, MANY),
-	VERB("EXPIRE", OP_TOUCH, ONE),
-	VERB("PEXPIRE", OP_TOUCH, ONE),
-	VERB("EXPIREAT", OP_TOUCH, ONE),
-	VERB("PEXPIREAT", OP_TOUCH, ONE),
-	VERB("PERSIST", OP_TOUCH, ONE),
-	VERB("EXISTS", OP_READ, MANY, .zero_misses = true),
-	VERB("TTL", OP_READ, ONE, .zero_misses = true),
-	VERB("PTTL", OP_READ, ONE, .zero_misses = true),
-	VERB("TYPE", OP_READ, ONE),
-	VERB("STRLEN", OP_READ, ONE, .zero_misses = true),
-	VERB("GETRANGE", OP_READ, ONE),
-	VERB("GETBIT", OP_READ, ONE),
-	VERB("BITCOUNT", OP_READ, ONE),
-	VERB("BITPOS", OP_READ, ONE),
-	VERB("SETBIT", OP_WRITE, ONE),
-	VERB("BITFIELD", OP_WRITE, ONE),
-	VERB("DUMP", OP_READ, ONE),
-	VERB("RESTORE", OP_WRITE, ONE),
-	VERB("RENAME", OP_WRITE, .first = 1, .last = 2, .step = 1),
-	VERB("COPY", OP_WRITE, .first = 1, .last = 2, .step = 1),
-	VERB("HGET", OP_READ, ONE),
-	VERB("HMGET", OP_READ, ONE),
-	VERB("HGETALL", OP_READ, ONE),
-	VERB("HKEYS", OP_READ, ONE),
-	VERB("HVALS", OP_READ, ONE),
-	VERB("HLEN", OP_READ, ONE, .zero_misses = true),
-	VERB("HEXISTS", OP_READ, ONE, .zero_misses = true),
-	VERB("HSTRLEN", OP_READ, ONE, .zero_misses = true),
-	VERB("HSCAN", OP_READ, ONE),
-	VERB("HSET", OP_WRITE, ONE),
-	VERB("HMSET", OP_WRITE, ONE),
-	VERB("HSETNX", OP_WRITE, ONE),
-	VERB("HDEL", OP_WRITE, ONE),
-	VERB("HINCRBY", OP_WRITE, ONE),
-	VERB("HINCRBYFLOAT", OP_WRITE, ONE),
-	VERB("LPUSH", OP_WRITE, ONE),
-	VERB("RPUSH", OP_WRITE, ONE),
-	VERB("LPUSHX", OP_WRITE, ONE),
-	VERB("RPUSHX", OP_WRITE, ONE),
-	VERB("LPOP", OP_WRITE, ONE),
-	VERB("RPOP", OP_WRITE, ONE),
-	VERB("LREM", OP_WRITE, ONE),
-	VERB("LSET", OP_WRITE, ONE),
-	VERB("LTRIM", OP_WRITE, ONE),
-	VERB("LINSERT", OP_WRITE, ONE),
-	VERB("LLEN", OP_READ, ONE, .zero_misses = true),
-	VERB("LRANGE", OP_READ, ONE),
-	VERB("LINDEX", OP_READ, ONE),
-	VERB("LPOS", OP_READ, ONE),
-	VERB("LMOVE", OP_WRITE, .first = 1, .last = 2, .step = 1),
-	VERB("RPOPLPUSH", OP_WRITE, .first = 1, .last = 2, .step = 1),
-	VERB("BLPOP", OP_WRITE, .first = 1, .last = -2, .step = 1),
-	VERB("BRPOP", OP_WRITE, .first = 1, .last = -2, .step = 1),
-	VERB("SADD", OP_WRITE, ONE),
-	VERB("SREM", OP_WRITE, ONE),
-	VERB("SPOP", OP_WRITE, ONE),
-	VERB("SMOVE", OP_WRITE, .first = 1, .last = 2, .step = 1),
-	VERB("SCARD", OP_READ, ONE, .zero_misses = true),
-	VERB("SISMEMBER", OP_READ, ONE, .zero_misses = true),
-	VERB("SMISMEMBER", OP_READ, ONE),
-	VERB("SMEMBERS", OP_READ, ONE),
-	VERB("SRANDMEMBER", OP_READ, ONE),
-	VERB("SSCAN", OP_READ, ONE),
-	VERB("SINTER", OP_READ, MANY),
-	VERB("SUNION", OP_READ, MANY),
-	VERB("SDIFF", OP_READ, MANY),
-	VERB("ZADD", OP_WRITE, ONE),
-	VERB("ZREM", OP_WRITE, ONE),
-	VERB("ZINCRBY", OP_WRITE, ONE),
-	VERB("ZPOPMIN", OP_WRITE, ONE),
-	VERB("ZPOPMAX", OP_WRITE, ONE),
-	VERB("ZREMRANGEBYSCORE", OP_WRITE, ONE),
-	VERB("ZREMRANGEBYRANK", OP_WRITE, ONE),
-	VERB("ZCARD", OP_READ, ONE, .zero_misses = true),
-	VERB("ZCOUNT", OP_READ, ONE),
-	VERB("ZSCORE", OP_READ, ONE),
-	VERB("ZMSCORE", OP_READ, ONE),
-	VERB("ZRANK", OP_READ, ONE),
-	VERB("ZREVRANK", OP_READ, ONE),
-	VERB("ZRANGE", OP_READ, ONE),
-	VERB("ZREVRANGE", OP_READ, ONE),
-	VERB("ZRANGEBYSCORE", OP_READ, ONE),
-	VERB("ZREVRANGEBYSCORE", OP_READ, ONE),
-	VERB("ZSCAN", OP_READ, ONE),
-	VERB("PFADD", OP_WRITE, ONE),
-	VERB("PFCOUNT", OP_READ, MANY),
-	VERB("GEOADD", OP_WRITE, ONE),
-	VERB("GEOPOS", OP_READ, ONE),
-	VERB("GEODIST", OP_READ, ONE),
-	VERB("GEOSEARCH", OP_READ, ONE),
-	VERB("XADD", OP_WRITE, ONE),
-	VERB("XDEL", OP_WRITE, ONE),
-	VERB("XTRIM", OP_WRITE, ONE),
-	VERB("XACK", OP_WRITE, ONE),
-	VERB("XLEN", OP_READ, ONE),
-	VERB("XRANGE", OP_READ, ONE),
-	VERB("XREVRANGE", OP_READ, ONE),
-	VERB("FLUSHALL", OP_OTHER, .first = 0),
-	VERB("FLUSHDB", OP_OTHER, .first = 0),
-	{ .name = "SUBSCRIBE", .op = OP_OTHER, .shape = SHAPE_SUBSCRIBE },
-	{ .name = "PSUBSCRIBE", .op = OP_OTHER, .shape = SHAPE_SUBSCRIBE },
-	{ .name = "SSUBSCRIBE", .op = OP_OTHER, .shape = SHAPE_SUBSCRIBE },
-	{ .name = "UNSUBSCRIBE", .op = OP_OTHER, .shape = SHAPE_UNSUBSCRIBE },
-	{ .name = "PUNSUBSCRIBE", .op = OP_OTHER, .shape = SHAPE_UNSUBSCRIBE },
-	{ .name = "SUNSUBSCRIBE", .op = OP_OTHER, .shape = SHAPE_UNSUBSCRIBE },
-	/* After these the server talks unasked. */
-	{ .name = "MONITOR", .op = OP_OTHER, .shape = SHAPE_STREAM },
-	{ .name = "SYNC", .op = OP_OTHER, .shape = SHAPE_STREAM },
-	{ .name = "PSYNC", .op = OP_OTHER, .shape = SHAPE_STREAM },
-};
-/* All that has no key, or whose keys stand behind a count (EVAL, ZUNION, XREAD ...). */
-static const struct verb other = VERB("other", OP_OTHER, .first = 0);
-
-#define VERB_MAX 32u
-
-static const struct verb *verb_find(struct str word)
+static bool begins_name(const char *p, size_t n)
 {
-	for (u32 i = 0; i < ARRAY_SIZE(verbs); i++) {
-		if (strlen(verbs[i].name) == word.n &&
-		    strncasecmp(verbs[i].name, word.p, word.n) == 0)
-			return &verbs[i];
-	}
-	return &other;
-}
-
-/* A line of words begins with a verb, of which little may have come yet. Where the protocol is not
- * known, capitals tell it from memcached's. */
-static bool starts_line(const char *p, size_t n, bool sure)
-{
-	static const char *const others[] = {
-		"PING",   "INFO",   "HELLO",   "AUTH",    "SELECT",  "QUIT",     "ECHO",
-		"CONFIG", "CLIENT", "COMMAND", "DBSIZE",  "FLUSHDB", "FLUSHALL", "KEYS",
-		"SCAN",   "MULTI",  "EXEC",    "DISCARD", "CLUSTER", "LASTSAVE"
-	};
-	size_t k = 0;
-
-	while (k < n && ((p[k] >= 'A' && p[k] <= 'Z') || (sure && p[k] >= 'a' && p[k] <= 'z')))
-		k++;
-	if (!k || k > VERB_MAX || (k < n && !strchr(" \t\r\n", p[k])))
-		return false;
-	if (k < n && verb_find((struct str){ p, (u32)k }) != &other)
-		return true;
-	for (u32 i = 0; k == n && i < ARRAY_SIZE(verbs); i++)
-		if (strncasecmp(verbs[i].name, p, k) == 0)
-			return true;
-	for (u32 i = 0; i < ARRAY_SIZE(others); i++)
-		if (strncasecmp(others[i], p, k) == 0 && (k == n || !others[i][k]))
+	for (u32 i = 0; i < RESP_COMMANDS; i++)
+		if (strncmp(resp_rows[i].verb.name, p, n) == 0)
 			return true;
 	return false;
 }
 
-static bool starts(const char *p, size_t n, bool sure)
+/* A line of words begins with a verb, of which little may have come yet. Capitals tell it from
+ * memcached's. */
+static bool starts_line(const char *p, size_t n)
+{
+	size_t k = 0;
+
+	while (k < n && p[k] >= 'A' && p[k] <= 'Z')
+		k++;
+	if (k == n)
+		return k && begins_name(p, k);
+	return k && strchr(" \t\r\n", p[k]) && resp_find((struct str){ p, (u32)k }) != RESP_OTHER;
+}
+
+static bool starts(const char *p, size_t n)
 {
 	if (n > 1 && p[0] == '*')
 		return p[1] >= '1' && p[1] <= '9';
-	return starts_line(p, n, sure);
+	return starts_line(p, n);
 }
 
 static enum outcome untold(const struct pending *p)
@@ -214,23 +57,47 @@ static enum outcome untold(const struct pending *p)
 
 /* ---- requests --------------------------------------------------------------------------------- */
 
-/* Is argument i of n a key? The verb itself is argument 0. */
-static bool is_key(const struct verb *v, u64 i, u64 n)
+/* A counter is changed by one where the command does not say by what. */
+static void set_step(const struct resp_request *r, struct pending *p)
 {
-	u64 last = v->last < 0 ? n - MIN(n, (u64)-v->last) : (u64)v->last;
+	double step = resp_rule_of(r->row)->step ? r->step : 1;
 
-	return v->first > 0 && i >= (u64)v->first && i <= last &&
-	       (i - (u64)v->first) % (u64)v->step == 0;
+	if (resp_looked(p) != LOOKED_NUMBER)
+		return;
+	if (r->row == &resp_rows[RESP_DECR] || r->row == &resp_rows[RESP_DECRBY])
+		step = -step;
+	memcpy(&p->initial, &step, sizeof(step));
+	p->creates = true;
+}
+
+/* Is the request that came in one without an answer? */
+static bool is_silent(struct proto *c)
+{
+	const struct resp_request *r = &c->args;
+	bool chooses = r->row == &resp_rows[RESP_CLIENT_REPLY];
+	bool silent = c->stream || c->replies != REPLIES_ON;
+
+	if (chooses && r->replies == REPLIES_ON)
+		silent = c->stream;
+	if (chooses && r->replies != REPLIES_ON)
+		silent = true;
+	if (chooses && !(r->replies == REPLIES_SKIP && c->replies == REPLIES_OFF))
+		c->replies = r->replies;
+	else if (c->replies == REPLIES_SKIP)
+		c->replies = REPLIES_ON;
+	return silent;
 }
 
 /* All arguments are in. */
 static void request_end(struct proto *c)
 {
 	struct resp_request *r = &c->args;
+	bool silent = is_silent(c);
 
-	if (!r->keys && r->verb && !c->stream) {
-		struct pending p = { .verb = r->verb, .op = OP_OTHER, .first = true };
+	if (!r->keys && r->row && !c->stream) {
+		struct pending p = { .verb = NULL };
 
+		resp_pending(r, NULL, &p);
 		if (!conn_push(c, &p, (struct str){ 0 }))
 			return;
 		r->keys = 1;
@@ -241,61 +108,144 @@ static void request_end(struct proto *c)
 		p->started = c->time;
 		p->last = i == 0;
 		p->unsure = r->unsure;
+		p->counter = r->unsure || r->patterns ? COUNTER_LOOKUP : p->counter;
+		p->counted = r->patterns ? COUNTED_MORE : p->counted;
+		set_step(r, p);
 	}
 	c->storing = c->in.skip ? r->keys : 0;
-	if (c->stream) {
+	if (silent) {
 		while (r->keys--)
 			conn_unasked(c);
 	}
 	memset(r, 0, sizeof(*r));
 }
 
-/* One argument; p holds what is at hand of its `size` bytes. False when the stream was lost. */
+/* Options that change what an answer, or a counter, means. Returns whether the bytes of an argument of
+ * that size may be one. */
+static bool may_be_option(const struct resp_request *r, u64 i, u64 size)
+{
+	if (r->row == &resp_rows[RESP_SET])
+		return i > 2 && size == 3;
+	if (r->row == &resp_rows[RESP_CLIENT_REPLY])
+		return i == 2 && size < 5;
+	if (r->row == &resp_rows[RESP_SORT] || r->row == &resp_rows[RESP_SORT_RO])
+		return i > 1 && (size == 2 || size == 3);
+	return false;
+}
+
+static bool is_word(struct str p, const char *word)
+{
+	return p.n == strlen(word) && strncasecmp(p.p, word, p.n) == 0;
+}
+
+static void take_option(struct resp_request *r, struct str p)
+{
+	bool get = is_word(p, "GET");
+
+	if (r->row == &resp_rows[RESP_SET])
+		r->unsure |= get; /* the answer is the old value, whether it was done or not */
+	else if (r->row == &resp_rows[RESP_CLIENT_REPLY])
+		r->replies = is_word(p, "OFF")    ? REPLIES_OFF
+		             : is_word(p, "SKIP") ? REPLIES_SKIP
+		                                  : REPLIES_ON;
+	else
+		r->patterns |= get || is_word(p, "BY");
+}
+
+/* An argument that is no key. */
+static void take_other(struct proto *c, u64 i, struct str p, u64 size)
+{
+	struct resp_request *r = &c->args;
+	const struct resp_rule *rule = resp_rule_of(r->row);
+	char text[48] = "";
+
+	resp_keys_look(r, i, p, size);
+	if (may_be_option(r, i, size))
+		take_option(r, p);
+	if (rule->step && i == rule->step) {
+		memcpy(text, p.p, MIN(p.n, sizeof(text) - 1));
+		r->step = strtod(text, NULL);
+	}
+	if (rule->value && r->keys && resp_keys_at(r, i - rule->value)) {
+		conn_at(c, c->n - 1)->sized = true;
+		conn_at(c, c->n - 1)->size = size;
+	}
+}
+
+/* Are the bytes of that argument needed? */
+static bool is_wanted(const struct resp_request *r, u64 i, u64 size)
+{
+	return !i || (i == 1 && r->row->container) || resp_keys_at(r, i) ||
+	       resp_keys_wanted(r, i, size) || may_be_option(r, i, size) ||
+	       i == resp_rule_of(r->row)->step;
+}
+
+/* One argument; p holds what is at hand of its `size` bytes: enough, where they are wanted. False when
+ * the stream was lost. */
 static bool argument(struct proto *c, struct str p, u64 size)
 {
 	struct resp_request *r = &c->args;
+	struct pending key = { .verb = NULL };
+	const struct resp_keys *k;
 	u64 i = r->next++;
-	struct pending key = { .verb = r->verb, .first = !r->keys };
 
-	if (i == 0) {
-		r->verb = verb_find(p);
-	} else if (is_key(r->verb, i, r->n)) {
-		key.op = r->verb->op;
-		if (!conn_push(c, &key, p))
-			return false;
-		conn_at(c, c->n - 1)->key_size = (u32)MIN(size, UINT32_MAX);
-		r->keys++;
-	} else if (r->keys && r->verb->value && is_key(r->verb, i - (u64)r->verb->value, r->n)) {
-		conn_at(c, c->n - 1)->sized = true;
-		conn_at(c, c->n - 1)->size = size;
-	} else if (size == 3 && strncasecmp(p.p, "GET", MIN(p.n, 3u)) == 0) {
-		r->unsure = true; /* SET ... GET answers the old value, done or not */
+	if (!i) {
+		if (!c->recent || !resp_is(c->recent, p))
+			c->recent = resp_find(p);
+		resp_keys_begin(r, c->recent);
+		return true;
 	}
+	if (i == 1 && r->row->container) {
+		resp_keys_begin(r, resp_find_sub(r->row, p));
+		return true;
+	}
+	k = resp_keys_at(r, i);
+	if (!k ||
+	    (!size && r->row == &resp_rows[RESP_MIGRATE])) { /* "": the keys are behind KEYS */
+		take_other(c, i, p, size);
+		return true;
+	}
+	resp_pending(r, k, &key);
+	if (!conn_push(c, &key, p))
+		return false;
+	conn_at(c, c->n - 1)->key_size = (u32)MIN(size, UINT32_MAX);
+	r->keys++;
 	return true;
+}
+
+/* Redis says so and ends the connection. */
+static void refuse(struct proto *c)
+{
+	struct pending p = {
+		.verb = &RESP_OTHER->verb, .op = OP_OTHER, .first = true, .last = true
+	};
+
+	conn_drop(c, c->args.keys);
+	memset(&c->args, 0, sizeof(c->args));
+	if (conn_push(c, &p, (struct str){ 0 }))
+		conn_refuse(c);
 }
 
 /* $size, then so many bytes. */
 static size_t request_string(struct proto *c, const char *p, size_t n)
 {
 	struct resp_request *r = &c->args;
-	bool looked_at = !r->next || is_key(r->verb, r->next, r->n);
-	size_t took, at_hand;
+	size_t took, want;
 	struct str line;
-	u64 size, want;
+	u64 size;
 
 	took = conn_line(p, n, &line);
 	if (!took)
 		return 0;
 	if (!line.n || line.p[0] != '$' ||
 	    !conn_number((struct str){ line.p + 1, line.n - 1 }, &size) || size > UINT32_MAX) {
-		conn_lose(c);
+		refuse(c);
 		return n;
 	}
-	want = looked_at ? MIN(size, PROTO_KEY_MAX) : MIN(size, 3u);
-	at_hand = (size_t)MIN((u64)(n - took), want);
-	if (at_hand < want && (looked_at || size == 3))
+	want = is_wanted(r, r->next, size) ? (size_t)MIN(size, PROTO_KEY_MAX) : 0;
+	if (n - took < want)
 		return 0;
-	if (!argument(c, (struct str){ p + took, (u32)at_hand }, size))
+	if (!argument(c, (struct str){ p + took, (u32)want }, size))
 		return n;
 	/* What was looked at is passed over again, with the rest of it and its line end. */
 	c->in.skip = size + 2;
@@ -304,90 +254,12 @@ static size_t request_string(struct proto *c, const char *p, size_t n)
 	return took;
 }
 
-/* A word of a line. */
-struct word {
-	char p[PROTO_KEY_MAX];
-	u32 n;    /* bytes in p */
-	u64 size; /* all of them */
-	bool wrong;
-};
-
-static void word_add(struct word *w, char c)
-{
-	if (w->n < sizeof(w->p))
-		w->p[w->n++] = c;
-	w->size++;
-}
-
-static bool is_blank(char c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r') || !c;
-}
-
-/* "\xNN", "\n" and so on in double quotes; returns the bytes that it took. */
-static u32 word_escape(struct word *w, struct str s)
-{
-	static const char letters[] = "nrtba", bytes[] = "\n\r\t\b\a";
-	const char *at;
-
-	if (s.n >= 4 && s.p[1] == 'x' && isxdigit((u8)s.p[2]) && isxdigit((u8)s.p[3])) {
-		const char hex[] = { s.p[2], s.p[3], 0 };
-
-		word_add(w, (char)strtoul(hex, NULL, 16));
-		return 4;
-	}
-	at = s.p[1] ? strchr(letters, s.p[1]) : NULL;
-	word_add(w, at ? bytes[at - letters] : s.p[1]);
-	return 2;
-}
-
-/* Behind an opening quote; returns the bytes up to and with the closing one. */
-static u32 word_quoted(struct word *w, struct str s, char quote)
-{
-	u32 i = 0;
-
-	while (i < s.n && s.p[i] != quote) {
-		bool escape = s.p[i] == '\\' && i + 1 < s.n;
-
-		if (escape && quote == '"') {
-			i += word_escape(w, (struct str){ s.p + i, s.n - i });
-		} else {
-			i += escape && s.p[i + 1] == quote;
-			word_add(w, s.p[i++]);
-		}
-	}
-	w->wrong |= i >= s.n || (i + 1 < s.n && !is_blank(s.p[i + 1]));
-	return MIN(i + 1, s.n);
-}
-
-/* Cuts the next word off the line, as Redis does it. False at its end. */
-static bool word_next(struct str *line, struct word *w)
-{
-	u32 i = 0;
-
-	w->n = 0;
-	w->size = 0;
-	while (i < line->n && is_blank(line->p[i]))
-		i++;
-	if (i == line->n)
-		return false;
-	while (i < line->n && !is_blank(line->p[i])) {
-		char c = line->p[i++];
-
-		if (c == '"' || c == '\'')
-			i += word_quoted(w, (struct str){ line->p + i, line->n - i }, c);
-		else
-			word_add(w, c);
-	}
-	line->p += i;
-	line->n -= i;
-	return true;
-}
-
 /* A line of words, as typed by hand. */
 static void request_inline(struct proto *c, struct str line)
 {
-	struct pending refused = { .verb = &other, .op = OP_OTHER, .first = true, .last = true };
+	struct pending refused = {
+		.verb = &RESP_OTHER->verb, .op = OP_OTHER, .first = true, .last = true
+	};
 	struct word w = { .wrong = false };
 	struct str words = line;
 
@@ -420,136 +292,222 @@ static size_t request(struct proto *c, const char *p, size_t n)
 	if (line.p[0] != '*')
 		request_inline(c, line);
 	else if (!none && (!conn_number((struct str){ line.p + 1, line.n - 1 }, &c->args.n) ||
-	                   c->args.n > (1u << 20)))
-		conn_lose(c);
+	                   c->args.n > INT32_MAX))
+		refuse(c);
 	return took;
 }
 
 /* ---- replies ---------------------------------------------------------------------------------- */
 
-struct value {
-	char type;
-	bool null;
-	bool number; /* `n` is its value */
-	bool sized;  /* `n` is the length of a string */
-	u64 n;       /* else the count of an array */
-	bool queued; /* +QUEUED: inside MULTI */
-};
+/* The oldest command that is answered on its own, NULL when there is none. */
+static struct pending *current(const struct proto *c)
+{
+	return c->queued < c->n ? conn_at(c, c->queued) : NULL;
+}
+
+/* Where the command that is being answered is in the queue. */
+static u32 place(const struct proto *c)
+{
+	return c->reply.base ? 0 : c->queued;
+}
+
+static enum resp_talk talk_of(const struct pending *p)
+{
+	return p ? resp_rule_of(resp_row_of(p))->talk : TALK_NONE;
+}
+
+static bool is(const struct pending *p, enum resp_command what)
+{
+	return p && p->verb == &resp_rows[what].verb;
+}
+
+/* Can that be an answer to it? */
+static bool fits(const struct pending *p, const struct resp_value *v)
+{
+	bool stores = p->op == OP_SET || p->op == OP_WRITE || p->op == OP_OTHER;
+
+	if (resp_rule_of(resp_row_of(p))->says == SAYS_NOTHING)
+		return true;
+	if (v->type == '+')
+		return stores || is(p, RESP_TYPE) || str_is(v->text, "QUEUED");
+	return v->type != ':' || is(p, RESP_MSETEX) || (p->op != OP_GET && p->op != OP_SET);
+}
+
+/* It is done when EXEC is. */
+static void queue(struct proto *c)
+{
+	bool last = false;
+
+	if (!c->sure)
+		trial_answer(c, OUTCOME_UNKNOWN);
+	while (!last && c->queued < c->n)
+		last = conn_at(c, c->queued++)->last;
+}
+
+/* What was queued is not carried out. */
+static void drop_queued(struct proto *c, enum outcome outcome)
+{
+	while (c->queued) {
+		conn_head(c)->counter = COUNTER_NONE;
+		conn_answer(c, outcome, false, 0);
+	}
+}
+
+/* The array that answers EXEC begins. */
+static void begin_exec(struct proto *c, u64 elements)
+{
+	u64 commands = 0;
+
+	for (u32 i = 0; i < c->queued; i++) {
+		commands += conn_at(c, i)->last;
+		conn_at(c, i)->started = current(c)->started;
+	}
+	c->reply.base = 1;
+	if (commands != elements)
+		conn_deafen(c);
+}
+
+/* An answer is complete. */
+static void end_answer(struct proto *c)
+{
+	struct resp_reply *r = &c->reply;
+	bool each = r->each, done = r->each_done;
+
+	if (each && !done)
+		conn_deafen(c); /* fewer elements than keys */
+	else if (!each)
+		resp_answer(c, place(c));
+	r->each = r->each_done = false;
+}
+
+/* An answer, at the depth of answers, is one value, or begins with it. */
+static void first_value(struct proto *c, const struct resp_value *v)
+{
+	struct pending *p = conn_at(c, place(c));
+	bool elements = v->many && !v->null && v->size;
+
+	if (!c->sure && !fits(p, v))
+		conn_deafen(c);
+	memset(&c->reply.seen, 0, sizeof(c->reply.seen));
+	c->reply.each = elements && resp_answers_each(p);
+	resp_see(c, p, 0, 0, false, v);
+}
+
+/* A value in an array of the answer. */
+static void element(struct proto *c, u32 depth, const struct resp_value *v)
+{
+	struct resp_reply *r = &c->reply;
+	u64 index = r->levels[r->depth - 1].n - r->levels[r->depth - 1].left;
+
+	if (!r->each)
+		resp_see(c, conn_at(c, place(c)), depth, index, r->levels[r->depth - 1].map, v);
+}
+
+/* The outermost value is complete. */
+static void reply_end(struct proto *c)
+{
+	struct resp_reply *r = &c->reply;
+
+	if (r->unasked) {
+		r->unasked = false;
+	} else {
+		if (r->base)
+			memset(&r->seen, 0, sizeof(r->seen));
+		r->base = 0;
+		end_answer(c);
+	}
+}
+
+/* An element of the answer is complete. */
+static void element_end(struct proto *c, const struct resp_value *v)
+{
+	struct resp_reply *r = &c->reply;
+
+	if (!r->each || r->each_done || r->depth != r->base + 1)
+		return;
+	r->each_done = conn_at(c, place(c))->last;
+	resp_answer_one(c, place(c), v);
+}
+
+/* A value is complete, at any depth, and with it the arrays that it is the last element of. */
+static void value_end(struct proto *c, const struct resp_value *v)
+{
+	struct resp_reply *r = &c->reply;
+
+	while (r->depth) {
+		if (r->depth < r->aside)
+			r->aside = 0; /* the attributes themselves: no element */
+		else if (!r->unasked && !r->aside && r->base && r->depth == 1)
+			end_answer(c);
+		else if (!r->unasked && !r->aside)
+			element_end(c, v);
+		if (--r->levels[r->depth - 1].left)
+			return;
+		r->depth--;
+	}
+	reply_end(c);
+}
+
+/* The place that a value has in the answer: at its start, in it, or aside. */
+static void look(struct proto *c, const struct resp_value *v)
+{
+	struct resp_reply *r = &c->reply;
+
+	if (r->unasked || r->aside || v->type == '|' || v->type == '>')
+		return;
+	if (r->depth == r->base)
+		first_value(c, v);
+	else if (r->depth > r->base)
+		element(c, r->depth - r->base, v);
+}
+
+static void array_begin(struct proto *c, const struct resp_value *v)
+{
+	struct resp_reply *r = &c->reply;
+
+	if (r->depth == RESP_DEPTH || v->size > UINT32_MAX) {
+		conn_deafen(c);
+		return;
+	}
+	if (!r->depth) {
+		r->unasked = v->type == '>' || v->type == '|';
+		r->kind = v->type == '>';
+	} else if (v->type == '|') {
+		r->levels[r->depth - 1].left++; /* they stand before an element and are none */
+		r->aside = r->aside ? r->aside : r->depth + 1;
+	}
+	r->levels[r->depth].map = v->type == '%' || v->type == '|';
+	r->levels[r->depth].n = v->size * (r->levels[r->depth].map ? 2 : 1);
+	r->levels[r->depth].left = r->levels[r->depth].n;
+	r->depth++;
+}
 
 static bool is_many(char type)
 {
 	return type && strchr("*~>%|", type);
 }
 
-static enum outcome outcome_of(const struct pending *p, const struct value *v)
+static bool signed_number(struct str s, s64 *n)
 {
-	bool zero = (v->number || is_many(v->type)) && !v->n;
+	bool minus = s.n && s.p[0] == '-';
+	u64 number = 0;
 
-	if (v->type == '-' || v->type == '!')
-		return OUTCOME_ERROR;
-	if (v->queued || p->op == OP_OTHER)
-		return OUTCOME_UNKNOWN;
-	if (v->null)
-		return OUTCOME_MISS;
-	if (p->op == OP_READ && v->number && zero && !p->verb->zero_misses)
-		return OUTCOME_UNKNOWN; /* a bit, a rank: 0 is one of its values */
-	if (p->op == OP_READ || p->op == OP_DELETE || p->op == OP_TOUCH || p->op == OP_ADD)
-		return zero ? OUTCOME_MISS : OUTCOME_HIT;
-	return OUTCOME_HIT;
-}
-
-static void answer(struct proto *c, const struct value *v)
-{
-	const struct pending *p = conn_head(c);
-	bool sized = p->op == OP_GET && v->sized && !v->null && v->type != '!';
-
-	conn_answer(c, outcome_of(p, v), sized, v->n);
-}
-
-/* One reply for all keys of a command. A number of keys says what happened to each of several only
- * when it is none or all of them. */
-static void answer_keys(struct proto *c, const struct value *v)
-{
-	u32 keys = 1;
-
-	while (keys < c->n && !conn_at(c, keys - 1)->last)
-		keys++;
-	for (u32 i = 0; i < keys; i++) {
-		struct pending *p = conn_head(c);
-
-		p->unsure |= keys > 1 && v->number && v->n && v->n != keys && p->op != OP_ADD;
-		answer(c, v);
-	}
-}
-
-/* The outermost value is complete. */
-static void reply_end(struct proto *c, const struct value *v)
-{
-	struct resp_reply *r = &c->reply;
-
-	if (r->unasked)
-		r->unasked = false;
-	else if (r->by_key_done)
-		r->by_key = r->by_key_done = false;
-	else if (!c->n || r->by_key)
-		conn_deafen(c); /* fewer elements than keys, or nothing was asked */
-	else
-		answer_keys(c, v);
-}
-
-/* A value is complete, at any depth, and with it the arrays that it is the last element of. */
-static void value_end(struct proto *c, const struct value *v)
-{
-	struct resp_reply *r = &c->reply;
-	struct value array = { .type = '*', .n = 1 };
-
-	if (!r->depth) {
-		reply_end(c, v);
-		return;
-	}
-	if (r->depth == 1 && r->by_key && !r->by_key_done) {
-		r->by_key_done = conn_head(c)->last;
-		answer(c, v);
-	}
-	while (r->depth && --r->left[r->depth - 1] == 0)
-		r->depth--;
-	if (!r->depth)
-		reply_end(c, &array);
-}
-
-static void array_begin(struct proto *c, const struct value *v)
-{
-	struct resp_reply *r = &c->reply;
-
-	if (r->depth == RESP_DEPTH || v->n > UINT32_MAX) {
-		conn_deafen(c);
-		return;
-	}
-	if (!r->depth && v->type == '*' && c->n && conn_head(c)->verb->shape == SHAPE_SUBSCRIBE) {
-		conn_stream(c);
-		return;
-	}
-	if (!r->depth) {
-		r->unasked = v->type == '>' || v->type == '|';
-		r->kind = v->type == '>';
-		r->by_key = !r->unasked && c->n && conn_head(c)->op == OP_GET &&
-		            conn_head(c)->verb->last < 0;
-	} else if (v->type == '|') {
-		r->left[r->depth - 1]++; /* attributes stand before an element and are none */
-	}
-	r->left[r->depth++] = v->type == '%' || v->type == '|' ? v->n * 2 : v->n;
+	if (minus)
+		s = (struct str){ s.p + 1, s.n - 1 };
+	if (!conn_number(s, &number))
+		return false;
+	*n = minus ? -(s64)number : (s64)number;
+	return true;
 }
 
 /* The line that every value begins with. False when it is none. */
-static bool value_read(struct str line, struct value *v)
+static bool value_read(struct str line, struct resp_value *v)
 {
 	struct str rest = { line.p + 1, line.n - 1 };
 
-	*v = (struct value){ .type = line.n ? line.p[0] : 0 };
+	*v = (struct resp_value){ .type = line.n ? line.p[0] : 0, .text = rest };
 	switch (v->type) {
 	case '+':
-		v->queued = str_is(rest, "QUEUED");
-		return true;
 	case '-':
 	case ',':
 	case '(':
@@ -562,50 +520,115 @@ static bool value_read(struct str line, struct value *v)
 		v->null = true;
 		return true;
 	case ':':
-		/* TTL says -2 for no key and -1 for no limit. */
 		v->number = true;
-		v->n = !str_is(rest, "-2");
-		return (rest.n && rest.p[0] == '-') || conn_number(rest, &v->n);
+		return signed_number(rest, &v->n);
 	case '$':
 	case '=':
 	case '!':
 		v->sized = true;
 		break;
-	case '*':
-	case '~':
-	case '>':
-	case '%':
-	case '|':
-		break;
 	default:
-		return false;
+		if (!is_many(v->type))
+			return false;
+		v->many = true;
+		break;
 	}
 	v->null = str_is(rest, "-1");
-	return v->null || conn_number(rest, &v->n);
+	return v->null || conn_number(rest, &v->size);
 }
 
 /* A push of that kind, such as "subscribe" or "message"; the former are answers. */
 static void push_kind(struct proto *c, struct str kind)
 {
-	const struct pending *p = conn_head(c);
+	enum resp_talk talk = talk_of(current(c));
 
-	if (p && (p->verb->shape == SHAPE_SUBSCRIBE || p->verb->shape == SHAPE_UNSUBSCRIBE) &&
-	    kind.n >= 9 && memcmp(kind.p + kind.n - 9, "subscribe", 9) == 0)
-		conn_answer(c, OUTCOME_UNKNOWN, false, 0);
+	if ((talk == TALK_SUBSCRIBE || talk == TALK_UNSUBSCRIBE) && kind.n >= 9 &&
+	    memcmp(kind.p + kind.n - 9, "subscribe", 9) == 0)
+		conn_answer_at(c, c->queued, OUTCOME_UNKNOWN, false, 0);
 }
 
-static bool is_stream(const struct proto *c)
+/* How many bytes of a string are looked at. */
+static size_t wanted(const struct proto *c, const struct resp_value *v)
 {
-	return c->n && !c->reply.depth && conn_head(c)->verb->shape == SHAPE_STREAM;
+	const struct resp_reply *r = &c->reply;
+	u32 depth = r->depth - MIN(r->base, r->depth);
+	enum resp_looked looked;
+	bool first;
+
+	if (r->kind)
+		return v->size <= RESP_NAME_MAX ? (size_t)v->size : 0;
+	if (r->unasked || r->aside || r->each || r->depth < r->base)
+		return 0;
+	first = r->depth && r->levels[r->depth - 1].n == r->levels[r->depth - 1].left;
+	looked = resp_looked(conn_at(c, place(c)));
+	if ((looked == LOOKED_NUMBER && !depth) ||
+	    ((looked == LOOKED_CURSOR || looked == LOOKED_FIRST_KEY) && depth == 1 && first) ||
+	    (looked == LOOKED_KEYS && (depth == 1 || (depth == 2 && first))))
+		return (size_t)MIN(v->size, PROTO_KEY_MAX);
+	return 0;
+}
+
+/* What is not an answer to one command, or not only. True when it was taken. */
+static bool take_special(struct proto *c, const struct resp_value *v)
+{
+	struct pending *p = current(c);
+	bool answer = !c->reply.depth && v->type != '>' && v->type != '|';
+
+	if (!answer)
+		return false;
+	if (v->type == '+' && str_is(v->text, "QUEUED")) {
+		queue(c);
+		return true;
+	}
+	if (c->queued && is(p, RESP_EXEC) && v->many && !v->null)
+		begin_exec(c, v->size);
+	else if (c->queued && is(p, RESP_EXEC))
+		drop_queued(c, OUTCOME_ERROR);
+	else if (c->queued && (is(p, RESP_DISCARD) || is(p, RESP_RESET)) && v->type == '+')
+		drop_queued(c, OUTCOME_UNKNOWN);
+	return false;
+}
+
+static bool nothing_was_asked(const struct proto *c, const struct resp_value *v)
+{
+	bool answers = !c->reply.depth && v->type != '>' && v->type != '|';
+
+	return answers && !current(c);
+}
+
+/* A value whose line is read, with what is wanted of it behind the line. */
+static void take_value(struct proto *c, const struct resp_value *v)
+{
+	if (nothing_was_asked(c, v)) {
+		conn_deafen(c);
+		return;
+	}
+	if (!c->reply.depth && v->type == '*' && talk_of(current(c)) == TALK_SUBSCRIBE) {
+		conn_stream(c);
+		return;
+	}
+	if (v->sized && !v->null)
+		c->out.skip = v->size + 2;
+	if (c->reply.kind) {
+		push_kind(c, v->text);
+		c->reply.kind = false;
+	}
+	if (take_special(c, v) || c->deaf || c->trial.refuted)
+		return;
+	look(c, v);
+	if (v->many && !v->null && v->size)
+		array_begin(c, v);
+	else
+		value_end(c, v);
 }
 
 static size_t reply(struct proto *c, const char *p, size_t n)
 {
+	struct resp_value v;
 	struct str line;
-	struct value v;
 	size_t took = conn_line(p, n, &line);
 
-	if (is_stream(c)) {
+	if (!c->reply.depth && talk_of(current(c)) == TALK_STREAM) {
 		conn_stream(c);
 		return n;
 	}
@@ -615,22 +638,17 @@ static size_t reply(struct proto *c, const char *p, size_t n)
 		conn_deafen(c);
 		return n;
 	}
-	if (c->reply.kind) {
-		if (v.sized && v.n <= VERB_MAX && n - took < v.n)
-			return 0;
-		if (v.sized && v.n <= VERB_MAX)
-			push_kind(c, (struct str){ p + took, (u32)v.n });
-		c->reply.kind = false;
-	}
-	if ((v.type == '|' || v.type == '>') && !v.n)
+	if ((v.type == '|' || v.type == '>') && !v.size)
 		return took; /* nothing, before what is meant */
-	if (v.sized && !v.null)
-		c->out.skip = v.n + 2;
-	if (is_many(v.type) && !v.null && v.n)
-		array_begin(c, &v);
-	else
-		value_end(c, &v);
+	if (v.sized && !v.null) {
+		size_t want = c->reply.depth || current(c) ? wanted(c, &v) : 0;
+
+		if (n - took < want)
+			return 0;
+		v.text = (struct str){ p + took, (u32)want };
+	}
+	take_value(c, &v);
 	return took;
 }
 
-const struct parser proto_resp = { request, reply, starts, untold };
+const struct parser proto_resp = { request, reply, starts, conn_cut, untold };

@@ -53,6 +53,8 @@ static const struct verb verbs[] = {
 };
 /* Whatever else is answered by a line; mostly what the server does not know either: ERROR. */
 static const struct verb unknown = { .name = "other", .op = OP_OTHER, .shape = SHAPE_LINE };
+/* "flush_all SECONDS": does nothing now. */
+static const struct verb later = { .name = "other", .op = OP_OTHER, .shape = SHAPE_LINE };
 
 static const struct verb *verb_find(struct str word)
 {
@@ -63,28 +65,37 @@ static const struct verb *verb_find(struct str word)
 	return NULL;
 }
 
-static bool starts(const char *p, size_t n, bool sure)
+static bool starts(const char *p, size_t n)
 {
 	struct str line = { p, (u32)MIN(n, 32u) };
 	u32 i = 0;
 
-	(void)sure;
 	while (i < line.n && p[i] != ' ' && p[i] != '\r' && p[i] != '\n')
 		i++;
+	if (i == line.n)
+		return false; /* more of the word may come */
 	line.n = i;
 	return verb_find(line) != NULL;
 }
 
 static enum outcome untold(const struct pending *p)
 {
-	return op_reads(p->op) ? OUTCOME_MISS : OUTCOME_HIT;
+	if (op_reads(p->op))
+		return OUTCOME_MISS;
+	return p->creates ? OUTCOME_UNKNOWN : OUTCOME_HIT;
 }
 
 /* ---- requests ------------------------------------------------------------------------------- */
 
 static struct pending pending_of(const struct verb *verb)
 {
-	return (struct pending){ .verb = verb, .op = verb->op, .first = true, .last = true };
+	bool touches = verb->shape == SHAPE_TIME_KEYS;
+
+	return (struct pending){ .verb = verb,
+		                 .op = verb->op,
+		                 .counter = touches ? COUNTER_TOUCH : op_counter(verb->op),
+		                 .first = true,
+		                 .last = true };
 }
 
 static void push_keys(struct proto *c, struct pending p, struct str line)
@@ -93,10 +104,8 @@ static void push_keys(struct proto *c, struct pending p, struct str line)
 
 	if (p.verb->shape == SHAPE_TIME_KEYS)
 		key = conn_word(&line);
-	if (!key.n) {
-		p.verb = &unknown;
-		p.op = OP_OTHER;
-	}
+	if (!key.n)
+		p = pending_of(&unknown);
 	do {
 		struct str next = conn_word(&line);
 
@@ -122,6 +131,7 @@ static void push_wrong(struct proto *c)
 {
 	struct pending p = pending_of(&unknown);
 
+	p.wrong = true;
 	conn_push(c, &p, (struct str){ 0 });
 }
 
@@ -153,7 +163,6 @@ static void push_key(struct proto *c, struct pending p, struct str line)
 		c->storing = 1;
 }
 
-/* "flush_all SECONDS" does nothing now. */
 static bool is_for_later(const struct verb *verb, struct str line)
 {
 	u64 seconds;
@@ -168,6 +177,7 @@ static void request_line(struct proto *c, struct str line)
 	const struct verb *verb = verb_find(word);
 	struct pending p = pending_of(verb ? verb : &unknown);
 
+	p.wrong = !verb;
 	switch (p.verb->shape) {
 	case SHAPE_KEYS:
 	case SHAPE_TIME_KEYS:
@@ -181,12 +191,11 @@ static void request_line(struct proto *c, struct str line)
 	case SHAPE_META_STORE:
 		meta_request(c, p, line);
 		break;
-	case SHAPE_STREAM:
-		c->stream = true;
-		break;
 	default:
 		if (is_for_later(p.verb, line))
-			p.verb = &unknown;
+			p.verb = &later;
+		if (strcmp(p.verb->name, "stats") == 0 && str_is(conn_word(&line), "reset"))
+			p.counter = COUNTER_RESET;
 		if (conn_push(c, &p, (struct str){ 0 }) &&
 		    (p.verb->shape == SHAPE_SILENT || is_noreply(line)))
 			conn_unasked(c);
@@ -228,6 +237,7 @@ static void reply_value(struct proto *c, struct str line)
 		bool last = p->last;
 
 		if (str_eq(conn_key(c, p), key)) {
+			c->trial.proven = true;
 			conn_answer(c, OUTCOME_HIT, true, size);
 			c->await_end = last;
 			c->out.skip = size + 2;
@@ -253,25 +263,41 @@ static void reply_get(struct proto *c, struct str word, struct str line)
 	}
 }
 
+#define COUNTS (1u << OP_INCR | 1u << OP_DECR)
+#define STORES                                                                                     \
+	(1u << OP_SET | 1u << OP_ADD | 1u << OP_REPLACE | 1u << OP_APPEND | 1u << OP_PREPEND |     \
+	 1u << OP_CAS)
+
 /* The one line that answers a store, a delete, an arithmetic command. */
 static void reply_key(struct proto *c, struct str word)
 {
-	static const char *const missed[] = { "NOT_FOUND", "NOT_STORED", "EXISTS" };
-	static const char *const done[] = { "STORED", "DELETED", "TOUCHED" };
+	static const struct {
+		const char *word;
+		enum outcome outcome;
+		u32 ops; /* that may be answered so */
+	} lines[] = {
+		{ "STORED", OUTCOME_HIT, STORES },
+		{ "NOT_STORED", OUTCOME_MISS, STORES },
+		{ "EXISTS", OUTCOME_MISS, STORES },
+		{ "NOT_FOUND", OUTCOME_MISS,
+		  1u << OP_CAS | COUNTS | 1u << OP_TOUCH | 1u << OP_DELETE },
+		{ "DELETED", OUTCOME_HIT, 1u << OP_DELETE },
+		{ "TOUCHED", OUTCOME_HIT, 1u << OP_TOUCH },
+	};
+	struct pending *p = conn_head(c);
+	u32 op = 1u << p->op, i = 0;
 	u64 number;
 
-	for (u32 i = 0; i < ARRAY_SIZE(done); i++) {
-		if (str_is(word, done[i]) ||
-		    (conn_head(c)->op != OP_DELETE && !i && conn_number(word, &number))) {
-			conn_answer(c, OUTCOME_HIT, false, 0);
-			return;
-		}
-		if (str_is(word, missed[i])) {
-			conn_answer(c, OUTCOME_MISS, false, 0);
-			return;
-		}
-	}
-	conn_deafen(c);
+	while (i < ARRAY_SIZE(lines) && !(str_is(word, lines[i].word) && lines[i].ops & op))
+		i++;
+	if (p->op == OP_CAS && str_is(word, "EXISTS"))
+		p->counted = COUNTED_BAD;
+	if (i < ARRAY_SIZE(lines))
+		conn_answer(c, lines[i].outcome, false, 0);
+	else if (op & COUNTS && conn_number(word, &number))
+		conn_answer(c, OUTCOME_HIT, false, 0);
+	else
+		conn_deafen(c);
 }
 
 /* Lines up to one of these ends. */
@@ -287,23 +313,77 @@ static void reply_block(struct proto *c, struct str word)
 	}
 }
 
-static void reply_error(struct proto *c)
+/* Of a get that is refused the server has counted the keys before the one that was too long, and
+ * a value that does not end as it should is counted as stored. */
+static void count_refused(struct pending *p, struct str reason)
 {
-	if (c->await_end)
+	if (op_reads(p->op))
+		p->counted = COUNTED_MAYBE;
+	if (p->sized && str_is(reason, " bad data chunk")) {
+		p->counter = COUNTER_SET;
+		p->counted = COUNTED_MISS;
+	}
+}
+
+static bool mentions(struct str reason, const char *words)
+{
+	return memmem(reason.p, reason.n, words, strlen(words)) != NULL;
+}
+
+static bool fits(const struct pending *p, struct str reason)
+{
+	if (mentions(reason, "data chunk") || mentions(reason, "object"))
+		return p->sized;
+	if (mentions(reason, "increment or decrement"))
+		return p->op == OP_INCR || p->op == OP_DECR;
+	return p->wrong;
+}
+
+/* Errors are never left out, so one is that of the oldest command, but for quiet ones that went well:
+ * the first that it fits, if there is one. */
+static void find_refused(struct proto *c, struct str reason)
+{
+	u32 i = 0;
+
+	while (i + 1 < c->n && conn_at(c, i)->quiet && !fits(conn_at(c, i), reason))
+		i++;
+	if (!fits(conn_at(c, i), reason))
+		return;
+	while (i--)
+		conn_settle(c);
+}
+
+static void reply_error(struct proto *c, struct str reason)
+{
+	bool last = !c->n;
+
+	if (c->await_end) {
 		c->await_end = false;
-	else if (c->n)
-		conn_answer_all(c, OUTCOME_ERROR);
+		return;
+	}
+	if (c->n)
+		find_refused(c, reason);
+	while (!last) {
+		struct pending *p = conn_head(c);
+
+		last = p->last;
+		count_refused(p, reason);
+		conn_answer(c, OUTCOME_ERROR, false, 0);
+	}
 }
 
 static void reply_line(struct proto *c, struct str line)
 {
 	struct str word = conn_word(&line);
 
+	if (c->await_number) {
+		meta_number(c, word);
+		return;
+	}
 	if (meta_reply(c, word, line))
 		return;
-	/* Errors are never left out, so one is the oldest command's. */
 	if (is_error(word)) {
-		reply_error(c);
+		reply_error(c, line);
 		return;
 	}
 	if (!c->await_end)
@@ -329,7 +409,13 @@ static void reply_line(struct proto *c, struct str line)
 		reply_block(c, word);
 		break;
 	case SHAPE_LINE:
-		conn_answer(c, OUTCOME_UNKNOWN, false, 0);
+		if (conn_head(c)->verb == &unknown && !c->sure)
+			conn_deafen(c); /* not an error */
+		else
+			conn_answer(c, OUTCOME_UNKNOWN, false, 0);
+		break;
+	case SHAPE_STREAM:
+		conn_stream(c);
 		break;
 	default:
 		conn_deafen(c);
@@ -347,4 +433,13 @@ static size_t reply(struct proto *c, const char *p, size_t n)
 	return took;
 }
 
-const struct parser proto_text = { request, reply, starts, untold };
+/* memcached makes all that `stats` says in one buffer. */
+static bool cut(struct proto *c)
+{
+	if (!c->n || c->await_end || conn_head(c)->verb->shape != SHAPE_BLOCK)
+		return false;
+	conn_answer(c, OUTCOME_UNKNOWN, false, 0);
+	return true;
+}
+
+const struct parser proto_text = { request, reply, starts, cut, untold };

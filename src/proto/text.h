@@ -12,5 +12,7 @@
 void meta_request(struct proto *c, struct pending p, struct str line);
 /* False when the line is not the answer to a meta command. */
 bool meta_reply(struct proto *c, struct str word, struct str line);
+/* The value of a counter, which the answer before announced (await_number). */
+void meta_number(struct proto *c, struct str word);
 
 #endif

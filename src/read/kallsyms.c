@@ -202,30 +202,79 @@ const char *kallsyms_name(const struct kallsyms *k, u64 addr, u64 *off, const ch
 	return k->text + k->v[n].name;
 }
 
-/* The address of the line that holds the byte `at`. */
-static u64 line_address(const struct kallsyms *k, const char *at)
+/* The start of the line before the one that starts at `line`; NULL for the first. Ends of lines are NULs
+ * as are the ends of names before a module and of modules: "addr t name\0[module\0\0". */
+static const char *line_before(const struct kallsyms *k, const char *line)
 {
-	const char *before = memrchr(k->text, 0, (size_t)(at - k->text));
-	const char *p = before ? before + 1 : k->text;
+	const char *p = line - 1, *start; /* the NUL that ends the line before */
 
-	/* Behind a module's "]" NUL the line still has its newline's NUL, so p is a line start. */
-	return hex(&p);
+	if (line == k->text)
+		return NULL;
+	if (p > k->text && !p[-1]) /* a module's line: to the NUL behind its name */
+		p = memrchr(k->text, 0, (size_t)(p - 1 - k->text));
+	start = p ? memrchr(k->text, 0, (size_t)(p - k->text)) : NULL;
+	return start ? start + 1 : k->text;
 }
 
-u64 kallsyms_addr(const struct kallsyms *k, const char *name)
+/* The symbol before, past the room that the kernel leaves before functions and calls __pfx_name. */
+static const char *name_before(const struct kallsyms *k, const char *line)
+{
+	while ((line = line_before(k, line))) {
+		const char *p = line;
+
+		hex(&p);
+		if (strlen(p) > 3 && strncmp(p + 3, "__pfx_", 6) != 0)
+			return p + 3;
+	}
+	return "";
+}
+
+/* The place of the symbol whose name is at `name` in the text, n bytes long. */
+static struct kallsyms_place place_at(const struct kallsyms *k, const char *name, size_t n)
+{
+	const char *before = memrchr(k->text, 0, (size_t)(name - k->text));
+	const char *line = before ? before + 1 : k->text, *p = line;
+	struct kallsyms_place place = { .module = "", .is_text = is_text(name[-2]) };
+
+	place.addr = hex(&p);
+	place.before = name_before(k, line);
+	if (name[n + 1] == '[')
+		place.module = name + n + 2;
+	return place;
+}
+
+void kallsyms_named(const struct kallsyms *k, const char *name, kallsyms_place_cb *cb, void *ctx)
 {
 	size_t n = strlen(name);
 	const char *p = k->text, *end = k->text + k->n;
 
 	if (!n)
-		return 0;
+		return;
 	/* Rare, and the table is not sorted by name: look for the name's bytes, then check. */
 	while ((p = memmem(p, (size_t)(end - p), name, n + 1))) {
-		if (p - k->text >= 4 && p[-1] == ' ' && p[-3] == ' ')
-			return line_address(k, p - 1);
+		struct kallsyms_place place;
+
+		if (p - k->text >= 4 && p[-1] == ' ' && p[-3] == ' ') {
+			place = place_at(k, p, n);
+			if (!cb(ctx, &place))
+				return;
+		}
 		p += n + 1;
 	}
-	return 0;
+}
+
+static bool take_address(void *ctx, const struct kallsyms_place *p)
+{
+	*(u64 *)ctx = p->addr;
+	return false;
+}
+
+u64 kallsyms_addr(const struct kallsyms *k, const char *name)
+{
+	u64 addr = 0;
+
+	kallsyms_named(k, name, take_address, &addr);
+	return addr;
 }
 
 void kallsyms_each(const struct kallsyms *k, struct str glob, kallsyms_cb *cb, void *ctx)

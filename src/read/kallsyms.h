@@ -17,8 +17,21 @@ void kallsyms_close(struct kallsyms *k);
 /* Name of the function containing addr, addr's distance from its start, and its module ("" for the
  * kernel itself); the last two are only set when there is a name. */
 const char *kallsyms_name(const struct kallsyms *k, u64 addr, u64 *off, const char **module);
-/* Address of a symbol of any kind (data too), 0 when absent. */
+/* Address of a symbol of any kind (data too), the first of several; 0 when absent. */
 u64 kallsyms_addr(const struct kallsyms *k, const char *name);
+
+/* Where a symbol is. Names live as long as the table. */
+struct kallsyms_place {
+	u64 addr;
+	const char *module; /* "" for the kernel itself */
+	const char *
+		before; /* the symbol listed before it, "" none: static ones of a file follow others */
+	bool is_text;
+};
+typedef bool kallsyms_place_cb(void *ctx, const struct kallsyms_place *p);
+/* Every symbol of that name, of any kind, in the order of the file. */
+void kallsyms_named(const struct kallsyms *k, const char *name, kallsyms_place_cb *cb, void *ctx);
+
 /* A text symbol; module is "" for the kernel itself. False ends the walk. */
 typedef bool kallsyms_cb(void *ctx, const char *name, const char *module, u64 addr);
 /* Those whose name matches. */

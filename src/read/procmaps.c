@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/caps.h"
 #include "base/file.h"
 #include "base/str.h"
 
@@ -112,6 +113,8 @@ bool procmaps_read(struct arena *a, s32 pid, struct procmaps *out, struct err *e
 	     (procmaps_parse(a, buf_text(&b), b.n, out, e) || err_wrap(e, "%s", path));
 	if (!ok && (e->code == ENOENT || e->code == ESRCH))
 		err_set(e, "there is no process with pid %d", pid);
+	if (!ok)
+		caps_file(e, path);
 	buf_free(&b);
 	return ok;
 }

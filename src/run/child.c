@@ -26,7 +26,7 @@
 #include "base/str.h"
 #include "run/tracee.h"
 
-#define TERM_GRACE_MS 1000
+#define KILL_MS 500 /* one that is deep in the kernel is left to init */
 
 struct child {
 	struct arena arena;
@@ -223,26 +223,24 @@ static bool ends_within(struct child *c, int ms)
 	return poll(&p, 1, ms) == 1;
 }
 
-static void end_child(struct child *c)
+void child_end(struct child *c, int ms)
 {
-	if (c->released && !ends_within(c, 0)) {
+	child_let_go(c);
+	if (c->pid <= 0 || c->tracee.reaped)
+		return;
+	if (c->released)
 		kill(c->pid, SIGTERM);
-		if (ends_within(c, TERM_GRACE_MS)) {
-			child_wait(c);
-			return;
-		}
-	}
-	kill(c->pid, SIGKILL);
-	child_wait(c);
+	if (!ends_within(c, c->released ? ms : 0))
+		kill(c->pid, SIGKILL);
+	if (ends_within(c, KILL_MS))
+		child_wait(c);
 }
 
 void child_free(struct child *c)
 {
 	if (!c)
 		return;
-	child_let_go(c);
-	if (c->pid > 0 && !c->tracee.reaped)
-		end_child(c);
+	child_end(c, CHILD_GRACE_MS);
 	if (c->pidfd >= 0)
 		close(c->pidfd);
 	if (c->socket >= 0)

@@ -8,6 +8,8 @@
 
 #include "base/err.h"
 
+#define CHILD_GRACE_MS 700
+
 struct child;
 
 /*
@@ -16,9 +18,11 @@ struct child;
  * NULL and *e when the command is malformed or the program is not there.
  */
 struct child *child_start(const char *command, struct err *e);
-/* A child that still waits is killed; one that runs gets SIGTERM, after a second SIGKILL.
- * Reaps it. NULL is fine. */
+/* Ends it first, with CHILD_GRACE_MS. NULL is fine. */
 void child_free(struct child *c);
+/* A child that still waits is killed; one that runs gets SIGTERM, and SIGKILL when it is there `ms` later.
+ * Reaps it. Nothing happens when it was reaped. */
+void child_end(struct child *c, int ms);
 
 s32 child_pid(const struct child *c);
 /* Path of the program that will run (PATH resolved), owned by the child. */

@@ -15,17 +15,24 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/caps.h"
 #include "base/clock.h"
 #include "world/shell.h"
 
 #define SYSTEM_LIMIT (1u << 20) /* bytes of output that system() passes on */
+#define PART_ROWS    256u       /* of a table, printed at once ... */
+#define PART_BYTES   65536u     /* ... and written when there are so many bytes */
 
 typedef void event_fn(struct events *ev, const struct urecord *r, const u8 *record);
 
 void event_report(struct events *ev, enum report kind, const struct loc *loc, const char *text)
 {
 	output_flush(ev->output);
+	if (ev->mute)
+		return;
+	stop_wait(ev->stop);
 	ev->options->report(ev->options->report_ctx, kind, loc, text);
+	ev->mute = !stop_waited(ev->stop);
 }
 
 static struct buf *text_of(struct events *ev)
@@ -64,8 +71,10 @@ static void do_line(struct events *ev, const struct urecord *r, const u8 *record
 /* Column titles have no place among objects. */
 static void do_heading(struct events *ev, const struct urecord *r, const u8 *record)
 {
+	struct buf *to = r->map < 0 ? text_of(ev) : above_add(&ev->above, (u32)r->map);
+
 	if (!ev->options->json)
-		do_printf(ev, r, record);
+		ev->out.ops->printf_(to, &ev->out, r, record);
 }
 
 /* In JSON part of the output; as text a message. */
@@ -86,41 +95,61 @@ static void do_message(struct events *ev, const struct urecord *r, const u8 *rec
 
 /* ---- maps ---- */
 
-struct rows {
-	struct table *table;
-	u32 cells;
-};
-
-static bool add_row(void *ctx, const void *key, const void *cells)
+static void sort_table(struct table *t, const struct urecord *r)
 {
-	struct rows *rows = ctx;
-
-	table_add(rows->table, key, cells, rows->cells);
-	return true;
+	if (r->text)
+		table_sort_by_value(t);
+	else
+		table_sort(t);
 }
 
+static void print_rows(struct events *ev, const struct table *t, const struct urecord *r, u32 top,
+                       struct buf *to)
+{
+	if (r->text)
+		ev->out.ops->rows(to, &ev->out, t, top, r->text);
+	else
+		ev->out.ops->map(to, &ev->out, t, top, r->div);
+}
+
+/* The text of a table may be far larger than the table: it is written while it is made, where it is made
+ * row by row. What stands above it is known with the first. */
 static void print_table(struct events *ev, struct table *t, const struct urecord *r)
 {
-	if (r->text) {
-		table_sort_by_value(t);
-		ev->out.ops->rows(text_of(ev), &ev->out, t, r->top, r->text);
-	} else {
-		table_sort(t);
-		ev->out.ops->map(text_of(ev), &ev->out, t, r->top, r->div);
+	bool apart = t->map->key && (r->text || !ev->options->json);
+	struct table part = *t;
+	struct buf first = { 0 };
+	u32 i = table_first(t, r->top), n = apart ? PART_ROWS : t->rows.n;
+
+	sort_table(t, r);
+	part.rows.v = t->rows.v + i;
+	part.rows.n = MIN(n, t->rows.n - i);
+	print_rows(ev, &part, r, 0, &first);
+	above_print(&ev->above, (u32)r->map, &first, text_of(ev));
+	buf_free(&first);
+	for (i += n; i < t->rows.n; i += n) {
+		if (text_of(ev)->n >= PART_BYTES && !output_flush(ev->output))
+			return;
+		part.rows.v = t->rows.v + i;
+		part.rows.n = MIN(n, t->rows.n - i);
+		print_rows(ev, &part, r, 0, text_of(ev));
 	}
 }
 
-/* All rows of a map, in no order. False when that failed, which has been said then. */
-static bool read_table(struct events *ev, struct table *t, struct arena *a, u32 map)
+/* All rows of a map; r->takes: they are taken out of it. What can not be read has been said then. */
+static void read_table(struct events *ev, struct table *t, struct arena *a, const struct urecord *r)
 {
-	struct rows rows = { t, live_cells(ev->live, map) };
+	u32 map = (u32)r->map;
 	struct err e = { 0 };
+	bool ok;
 
 	table_init(t, a, ev->unit, &ev->unit->maps.v[map]);
-	if (live_map_each(ev->live, map, add_row, &rows, &e))
-		return true;
-	event_report(ev, REPORT_ERROR, NULL, e.text);
-	return false;
+	ok = r->takes ? taken_take(&ev->taken, map, r->keeps_keys, t, &e)
+	              : taken_look(&ev->taken, map, t, &e);
+	if (!ok)
+		event_report(ev, REPORT_ERROR, NULL, e.text);
+	if (r->takes && ev->graph && ev->graph->map == map)
+		graph_take(ev->graph, &ev->out, t);
 }
 
 void event_print_map(struct events *ev, const struct urecord *r)
@@ -128,8 +157,8 @@ void event_print_map(struct events *ev, const struct urecord *r)
 	struct arena arena = { 0 };
 	struct table t;
 
-	if (read_table(ev, &t, &arena, (u32)r->map))
-		print_table(ev, &t, r);
+	read_table(ev, &t, &arena, r);
+	print_table(ev, &t, r);
 	arena_free(&arena);
 }
 
@@ -138,8 +167,10 @@ void event_take_graph(struct events *ev)
 	struct arena arena = { 0 };
 	struct table t;
 
-	if (ev->graph && read_table(ev, &t, &arena, ev->graph->map))
-		graph_take(ev->graph, &ev->out, &t);
+	if (!ev->graph)
+		return;
+	read_table(ev, &t, &arena, &(struct urecord){ .map = (s32)ev->graph->map });
+	graph_take(ev->graph, &ev->out, &t);
 	arena_free(&arena);
 }
 
@@ -158,16 +189,12 @@ static void do_print_map(struct events *ev, const struct urecord *r, const u8 *r
 /* An aggregation: its cells are in the map, not in the record. */
 static void print_element(struct events *ev, const struct urecord *r, const void *key)
 {
-	const struct umap *m = &ev->unit->maps.v[r->map];
-	u32 n = live_cells(ev->live, (u32)r->map);
 	struct arena arena = { 0 };
 	struct table t;
-	u8 *cells = arena_alloc(&arena, (size_t)n * ROUND_UP(m->value_size, 8u));
 
-	table_init(&t, &arena, ev->unit, m);
-	live_map_get(ev->live, (u32)r->map, key, cells); /* absent: all zero */
-	table_add(&t, key, cells, n);
-	print_table(ev, &t, &(struct urecord){ 0 });
+	table_init(&t, &arena, ev->unit, &ev->unit->maps.v[r->map]);
+	taken_look_up(&ev->taken, (u32)r->map, key, &t);
+	print_rows(ev, &t, &(struct urecord){ 0 }, 0, text_of(ev));
 	arena_free(&arena);
 }
 
@@ -187,23 +214,33 @@ static void do_print_value(struct events *ev, const struct urecord *r, const u8 
 	ev->out.ops->value(text_of(ev), &ev->out, r->args[0].type, record + r->args[0].off);
 }
 
-static void do_clear(struct events *ev, const struct urecord *r, const u8 *record)
+static void drop(struct events *ev, const struct urecord *r, bool keeps_keys)
 {
 	struct err e = { 0 };
 
-	(void)record;
 	take_before(ev, r);
-	if (!live_map_clear(ev->live, (u32)r->map, &e))
+	if (!taken_drop(&ev->taken, (u32)r->map, keeps_keys, &e))
 		event_report(ev, REPORT_ERROR, &r->loc, e.text);
+}
+
+static void do_clear(struct events *ev, const struct urecord *r, const u8 *record)
+{
+	(void)record;
+	drop(ev, r, false);
 }
 
 static void do_zero(struct events *ev, const struct urecord *r, const u8 *record)
 {
+	(void)record;
+	drop(ev, r, true);
+}
+
+/* A count, wherever it comes from: it is in the tables like those in the map. */
+static void do_spill(struct events *ev, const struct urecord *r, const void *record)
+{
 	struct err e = { 0 };
 
-	(void)record;
-	take_before(ev, r);
-	if (!live_map_zero(ev->live, (u32)r->map, &e))
+	if (!taken_spill(&ev->taken, (u32)r->map, record, &e))
 		event_report(ev, REPORT_ERROR, &r->loc, e.text);
 }
 
@@ -258,12 +295,18 @@ static void do_system(struct events *ev, const struct urecord *r, const u8 *reco
 {
 	struct buf command = { 0 }, b = { 0 };
 	struct err e = { 0 };
+	bool whole;
 
+	if (stop_over(ev->stop)) {
+		ev->n_dropped++;
+		return;
+	}
 	output_flush(ev->output);
 	format_print(&command, &ev->out, r->text, r->args, r->n_args, record);
-	if (shell_run(buf_text(&command), &b, SYSTEM_LIMIT, &e))
+	whole = shell_run(buf_text(&command), &b, SYSTEM_LIMIT, ev->stop, &e);
+	if (whole || b.n)
 		ev->out.ops->text(text_of(ev), &ev->out, "syscall", buf_text(&b));
-	else
+	if (!whole)
 		event_report(ev, REPORT_ERROR, &r->loc, e.text);
 	buf_free(&command);
 	buf_free(&b);
@@ -323,8 +366,8 @@ static void do_follow(struct events *ev, const struct urecord *r, const u8 *reco
 		sum->failed += kill((pid_t)pid, 0) == 0;
 		return;
 	}
-	if (ev->late)
-		files = late_look(ev->late, (s32)pid, &failed);
+	if (ev->files)
+		files = file_watch_look(ev->files, (s32)pid, &failed);
 	now = clock_ns(CLOCK_BOOTTIME);
 	if ((is_new && !ev->unit->follow_at_once) || files)
 		sum->longest = MAX(sum->longest, now > when ? now - when : 0);
@@ -332,11 +375,20 @@ static void do_follow(struct events *ev, const struct urecord *r, const u8 *reco
 	sum->files += files;
 	sum->failed += failed;
 	if (ev->unwind)
-		unwind_ask(ev->unwind, (u32)pid);
+		unwind_ask(ev->unwind, &(struct unit_meet){ .pid = pid });
 	if (ev->sym)
 		sym_note_process(ev->sym, (u32)pid);
 	if (is_new || files)
 		note_followed(ev, (s32)pid, is_new, files);
+}
+
+void event_summary(struct events *ev, u64 n, const char *text)
+{
+	if (ev->options->json)
+		ev->out.ops->runtime_error(&ev->output->text, &ev->out,
+		                           &(struct out_error){ .text = text, .n = n });
+	else
+		event_report(ev, REPORT_WARNING, NULL, text);
 }
 
 void event_report_followed(struct events *ev)
@@ -353,12 +405,23 @@ void event_report_followed(struct events *ev)
 	           sum->files == 1 ? "" : "s", (double)sum->longest / 1e6);
 	if (sum->failed)
 		buf_printf(&b, "; %" PRIu64 " could not be attached", sum->failed);
-	if (ev->options->json)
-		ev->out.ops->runtime_error(&ev->output->text, &ev->out,
-		                           &(struct out_error){ .text = buf_text(&b), .n = 1 });
-	else
-		event_report(ev, REPORT_WARNING, NULL, buf_text(&b));
+	event_summary(ev, 1, buf_text(&b));
 	buf_free(&b);
+}
+
+void event_report_denied(struct events *ev)
+{
+	u32 n = ev->sym ? sym_denied(ev->sym) : 0;
+	char missing[160], text[320];
+
+	if (!n)
+		return;
+	snprintf(text, sizeof(text),
+	         "%u process%s not be looked into: addresses there have no names, and stacks may "
+	         "be cut (%s)",
+	         n, n == 1 ? " could" : "es could",
+	         caps_text(missing, sizeof(missing), CAPS_PROCESSES));
+	event_summary(ev, n, text);
 }
 
 static void do_process(struct events *ev, const struct urecord *r, const u8 *record)
@@ -366,17 +429,41 @@ static void do_process(struct events *ev, const struct urecord *r, const u8 *rec
 	u64 pid;
 
 	memcpy(&pid, record + r->args[0].off, sizeof(pid));
-	if (ev->unwind)
-		unwind_ask(ev->unwind, (u32)pid);
 	if (ev->sym)
 		sym_note_process(ev->sym, (u32)pid);
 }
 
-static void do_stack(struct events *ev, const struct urecord *r, const u8 *record)
+static void do_meet(struct events *ev, const struct urecord *r, const u8 *record)
 {
+	const struct unit_meet *met = (const struct unit_meet *)(const void *)record;
+
 	(void)r;
 	if (ev->unwind)
-		unwind_copied(ev->unwind, (const struct unit_copy *)(const void *)record);
+		unwind_ask(ev->unwind, met);
+	if (ev->sym && met->raw)
+		sym_note_process(ev->sym, (u32)met->pid);
+}
+
+static void do_stack(struct events *ev, const struct urecord *r, const u8 *record)
+{
+	const struct unit_copy *copy = (const struct unit_copy *)(const void *)record;
+	struct ustack_value frames = { 0 };
+
+	(void)r;
+	if (!ev->unwind)
+		return;
+	unwind_copied(ev->unwind, copy, &frames);
+	stackmap_put(ev->stacks, copy->id, &frames);
+}
+
+static void do_drain(struct events *ev, const struct urecord *r, const u8 *record)
+{
+	struct err e = { 0 };
+
+	(void)record;
+	stackmap_check(ev->stacks);
+	if (!taken_check(&ev->taken, &e))
+		event_report(ev, REPORT_ERROR, &r->loc, e.text);
 }
 
 static event_fn *const event_fns[] = {
@@ -397,6 +484,8 @@ static event_fn *const event_fns[] = {
 	[ACTION_UNWATCH] = do_unwatch,
 	[ACTION_FOLLOW] = do_follow,
 	[ACTION_STACK] = do_stack,
+	[ACTION_DRAIN] = do_drain,
+	[ACTION_MEET] = do_meet,
 	[ACTION_PROCESS] = do_process,
 };
 
@@ -424,17 +513,42 @@ void event_handle(struct events *ev, const void *record, u32 size)
 	const struct urecord *r;
 	u64 id;
 
-	if (ev->exiting || size < sizeof(id))
+	if (size < sizeof(id))
 		return;
 	memcpy(&id, record, sizeof(id));
 	if (id >= ev->unit->records.n)
 		return;
 	r = &ev->unit->records.v[id];
-	if (!is_viewed(ev, r, record))
+	if (r->action == ACTION_SPILL)
+		do_spill(ev, r, record);
+	else if (!ev->exiting && !is_viewed(ev, r, record))
 		event_fns[r->action](ev, r, completed(ev, r, record, size));
+}
+
+/* What we tell ourselves is no event. */
+bool event_drop(void *ctx, const void *record, u32 size)
+{
+	struct events *ev = ctx;
+	enum action action;
+	u64 id;
+
+	if (size < sizeof(id))
+		return true;
+	memcpy(&id, record, sizeof(id));
+	if (id >= ev->unit->records.n)
+		return true;
+	action = ev->unit->records.v[id].action;
+	if (action == ACTION_SPILL)
+		do_spill(ev, &ev->unit->records.v[id], record);
+	else
+		ev->n_dropped += action != ACTION_PROCESS && action != ACTION_FOLLOW &&
+		                 action != ACTION_UNWATCH;
+	return true;
 }
 
 void events_free(struct events *ev)
 {
 	buf_free(&ev->scratch);
+	taken_free(&ev->taken);
+	above_free(&ev->above);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Late files; see late.h. The one idea: an attach point with a pattern is expanded once more, by the
- * compiler's own code, in a world that has nothing but the new files. Programs are what they were, so
- * only those are served whose sites share one.
+ * The one idea: an attach point with a pattern is expanded once more, by the compiler's own code, in
+ * nothing but the new files. Programs are what they were, so only those are served whose sites share
+ * one.
  *
  * A file is known by device and inode. Those that the unit itself has sites in are attached to each
  * process when it is first followed, those without a site are of no interest in any process; all
  * others are noted for each process.
  */
-#include "run/late.h"
+#include "run/file_watch.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -17,9 +17,7 @@
 #include <sys/stat.h>
 
 #include "base/str.h"
-#include "lang/parse/lang.h"
 #include "world/process.h"
-#include "world/world_linux.h"
 
 struct known {
 	s32 pid; /* 0: any */
@@ -33,10 +31,11 @@ struct new_file {
 	bool has_site;
 };
 
-struct late {
+struct file_watch {
 	const struct unit *unit;
 	struct live *live;
 	const struct features *features;
+	file_watch_expand_fn *expand;
 	const char *text; /* of a script: a probe without a body for each program */
 	bool exact;
 	VEC(u32) progs; /* that the probes of the script stand for */
@@ -46,9 +45,10 @@ struct late {
 
 /* One look at one process. */
 struct look {
-	struct late *late;
+	struct file_watch *watch;
 	s32 pid;
 	VEC(struct new_file) files;
+	u32 failed; /* programs that could not be attached */
 	struct arena arena;
 };
 
@@ -62,7 +62,7 @@ static bool identify(const char *path, s32 pid, struct known *k)
 	return true;
 }
 
-static bool is_known(const struct late *l, const struct known *k)
+static bool is_known(const struct file_watch *l, const struct known *k)
 {
 	for (u32 i = 0; i < l->known.n; i++) {
 		const struct known *is = &l->known.v[i];
@@ -73,7 +73,7 @@ static bool is_known(const struct late *l, const struct known *k)
 	return false;
 }
 
-static void know_sites(struct late *l)
+static void know_sites(struct file_watch *l)
 {
 	for (u32 i = 0; i < l->unit->progs.n; i++) {
 		const struct uprog *p = &l->unit->progs.v[i];
@@ -90,7 +90,7 @@ static void know_sites(struct late *l)
 }
 
 /* "uprobe:*:malloc,uprobe:*:valloc {}" and so on. */
-static void write_script(struct late *l)
+static void write_script(struct file_watch *l)
 {
 	struct buf b = { 0 };
 
@@ -108,11 +108,12 @@ static void write_script(struct late *l)
 	buf_free(&b);
 }
 
-struct late *late_new(const struct unit *u, struct live *live, const struct features *features)
+struct file_watch *file_watch_new(const struct unit *u, struct live *live,
+                                  const struct features *features, file_watch_expand_fn *expand)
 {
-	struct late *l;
+	struct file_watch *l;
 
-	if (!u->late.n)
+	if (!u->late.n || !expand)
 		return NULL;
 	l = calloc(1, sizeof(*l));
 	if (!l)
@@ -120,12 +121,13 @@ struct late *late_new(const struct unit *u, struct live *live, const struct feat
 	l->unit = u;
 	l->live = live;
 	l->features = features;
+	l->expand = expand;
 	know_sites(l);
 	write_script(l);
 	return l;
 }
 
-void late_free(struct late *l)
+void file_watch_free(struct file_watch *l)
 {
 	if (!l)
 		return;
@@ -138,7 +140,7 @@ static bool file_of_process(void *ctx, const char *path)
 	struct look *k = ctx;
 	struct new_file f = { .path = path };
 
-	if (identify(path, k->pid, &f.is) && !is_known(k->late, &f.is))
+	if (identify(path, k->pid, &f.is) && !is_known(k->watch, &f.is))
 		vec_add(&k->arena, &k->files, f);
 	return true;
 }
@@ -151,44 +153,34 @@ static struct new_file *new_file(struct look *k, const char *path)
 	return NULL;
 }
 
-/* Expands the script for the new files; its probes then have their sites. */
-static struct probe *expand(struct look *k, struct world *w)
+static void attach(void *ctx, u32 probe, struct usite *sites, u32 n)
 {
-	struct source *source = arena_new(&k->arena, struct source);
-	struct script *s = arena_new(&k->arena, struct script);
-	struct diags d = { .arena = &k->arena, .source = source };
-	struct config c = { .max_probes = 1024, .missing_probes = MISSING_IGNORE };
-	const char **paths = arena_array(&k->arena, const char *, k->files.n);
-
-	*source = (struct source){ .name = "late", .text = k->late->text };
-	source->n = (u32)strlen(source->text);
-	*s = (struct script){ .arena = &k->arena, .source = source };
-	w->pid = k->pid;
-	w->exact_sites = k->late->exact;
-	for (u32 i = 0; i < k->files.n; i++)
-		paths[i] = k->files.v[i].path;
-	w->files = paths;
-	w->n_files = k->files.n;
-	return parse_script(s, &d) && targets_expand(s, &c, w, &d) ? s->probes : NULL;
-}
-
-static void attach(struct look *k, u32 prog, struct variant *v, u32 *failed)
-{
+	struct look *k = ctx;
+	u32 prog = k->watch->progs.v[probe];
 	struct err e = { 0 };
 
-	for (u32 i = 0; i < v->sites.n; i++) {
-		struct new_file *f = new_file(k, v->sites.v[i].path);
+	for (u32 i = 0; i < n; i++) {
+		struct new_file *f = new_file(k, sites[i].path);
 
 		if (f)
 			f->has_site = true;
 		/* Its own name is not among the unit's. */
-		v->sites.v[i].cookie = k->late->unit->progs.v[prog].sites[0].cookie;
+		sites[i].cookie = k->watch->unit->progs.v[prog].sites[0].cookie;
 	}
 	/* A process that has ended meanwhile needs no probes. */
-	if (v->sites.n &&
-	    !live_follow_sites(k->late->live, k->pid, prog, v->sites.v, v->sites.n, &e) &&
-	    kill(k->pid, 0) == 0)
-		++*failed;
+	if (!live_follow_sites(k->watch->live, k->pid, prog, sites, n, &e) && kill(k->pid, 0) == 0)
+		k->failed++;
+}
+
+static void expand(struct look *k)
+{
+	const struct file_watch *l = k->watch;
+	const char **paths = arena_array(&k->arena, const char *, k->files.n);
+	struct file_watch_query f = { l->text, l->exact, k->pid, paths, k->files.n };
+
+	for (u32 i = 0; i < k->files.n; i++)
+		paths[i] = k->files.v[i].path;
+	l->expand(&f, l->features, attach, k);
 }
 
 static u32 note_files(struct look *k)
@@ -199,34 +191,29 @@ static u32 note_files(struct look *k)
 		struct new_file *f = &k->files.v[i];
 
 		n += f->has_site;
-		if (!f->has_site || k->late->unit->follow_at_once)
+		if (!f->has_site || k->watch->unit->follow_at_once)
 			f->is.pid = 0;
-		vec_add(&k->late->arena, &k->late->known, f->is);
+		vec_add(&k->watch->arena, &k->watch->known, f->is);
 	}
 	return n;
 }
 
-u32 late_look(struct late *l, s32 pid, u32 *failed)
+u32 file_watch_look(struct file_watch *l, s32 pid, u32 *failed)
 {
-	struct look k = { .late = l, .pid = pid };
-	struct world_linux_options machine = { .features = l->features };
+	struct look k = { .watch = l, .pid = pid };
 	struct err e = { 0 };
-	struct world *w;
-	u32 n = 0, i = 0;
+	u32 n = 0;
 
 	if (process_files(&k.arena, pid, file_of_process, &k, &e) && k.files.n) {
-		w = world_linux_new(&machine);
-		for (struct probe *p = expand(&k, w); p; p = p->next, i++)
-			for (u32 j = 0; j < p->variants.n; j++)
-				attach(&k, l->progs.v[i], p->variants.v[j], failed);
+		expand(&k);
 		n = note_files(&k);
-		world_linux_free(w);
 	}
+	*failed += k.failed;
 	arena_free(&k.arena);
 	return n;
 }
 
-void late_forget_gone(struct late *l)
+void file_watch_forget_gone(struct file_watch *l)
 {
 	u32 kept = 0;
 

@@ -12,7 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "run/output.h"
+
+#define BEFORE_MAX ((size_t)1 << 30) /* bytes of folded stacks to compare with */
 
 bool graph_wanted(const struct graph_options *o)
 {
@@ -88,9 +91,9 @@ static bool open_file(const struct graph *g, const char *path, int *fd, struct e
 	return err_sys(e, errno, "can not write to %s", path);
 }
 
-static bool write_file(int fd, struct buf *text, const char *path, struct err *e)
+static bool write_file(int fd, struct buf *text, const char *path, struct stop *stop, struct err *e)
 {
-	struct output out = { .text = *text, .fd = fd };
+	struct output out = { .text = *text, .fd = fd, .stop = stop };
 	struct stat st;
 
 	*text = (struct buf){ 0 };
@@ -105,10 +108,29 @@ static bool write_file(int fd, struct buf *text, const char *path, struct err *e
 	return err_wrap(e, "%s", path);
 }
 
+static bool read_before(struct graph *g, struct err *e)
+{
+	const char *path = g->options->before;
+	struct buf text = { 0 };
+	struct stat st;
+	bool ok;
+
+	if (!path)
+		return true;
+	if (stat(path, &st) < 0)
+		return err_sys(e, errno, "can not read %s", path);
+	if (!S_ISREG(st.st_mode))
+		return err_set(e, "%s is no file of folded stacks", path);
+	ok = file_read(path, &text, BEFORE_MAX, e) &&
+	     (flame_unfold(&g->before, buf_text(&text), text.n, e) || err_wrap(e, "%s", path));
+	buf_free(&text);
+	return ok;
+}
+
 bool graph_open(struct graph *g, const struct unit *u, const struct graph_options *o, struct err *e)
 {
 	*g = (struct graph){ .unit = u, .options = o, .folded_fd = -1, .svg_fd = -1 };
-	if (!(o->map ? choose_named(g, o->map, e) : choose_first(g, e)))
+	if (!(o->map ? choose_named(g, o->map, e) : choose_first(g, e)) || !read_before(g, e))
 		return false;
 	return open_file(g, o->folded, &g->folded_fd, e) && open_file(g, o->svg, &g->svg_fd, e);
 }
@@ -151,21 +173,23 @@ static const char *unit_name(const struct graph *g)
 	return m->name[1] ? m->name + 1 : "events";
 }
 
-bool graph_write(struct graph *g, struct err *e)
+bool graph_write(struct graph *g, struct stop *stop, struct err *e)
 {
-	struct flame_svg svg = { title(g), unit_name(g) };
+	struct flame_svg svg = { title(g), unit_name(g), g->options->before != NULL };
 	struct buf b = { 0 };
 
 	flame_sort(&g->flame);
 	if (g->folded_fd >= 0) {
 		flame_fold(&b, &g->flame);
-		if (!write_file(g->folded_fd, &b, g->options->folded, e))
+		if (!write_file(g->folded_fd, &b, g->options->folded, stop, e))
 			return false;
 	}
 	if (g->svg_fd < 0)
 		return true;
+	if (svg.diff)
+		flame_compare(&g->flame, &g->before);
 	flame_svg(&b, &g->flame, &svg);
-	return write_file(g->svg_fd, &b, g->options->svg, e);
+	return write_file(g->svg_fd, &b, g->options->svg, stop, e);
 }
 
 void graph_close(struct graph *g)
@@ -177,5 +201,6 @@ void graph_close(struct graph *g)
 	if (g->svg_fd >= 0)
 		close(g->svg_fd);
 	flame_free(&g->flame);
+	flame_free(&g->before);
 	arena_free(&g->arena);
 }

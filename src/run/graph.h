@@ -7,11 +7,13 @@
 
 #include "base/err.h"
 #include "out/flame.h"
+#include "world/stop.h"
 
 struct graph_options {
 	const char *folded; /* file for folded stacks, "-" for stdout_fd, NULL none */
 	const char *svg;    /* file for the picture, the same */
 	const char *title;  /* NULL: one is made up */
+	const char *before; /* file of folded stacks to compare with, NULL none */
 	const char *map;    /* "@name" or "@name.part"; NULL: the first that fits */
 	int stdout_fd;
 };
@@ -20,7 +22,7 @@ struct graph {
 	const struct unit *unit;
 	const struct graph_options *options;
 	struct arena arena;
-	struct flame flame;
+	struct flame flame, before;
 	u32 map;
 	const char *part;      /* of the map's values, or NULL */
 	const char *also;      /* names of other maps that would do, or NULL */
@@ -35,8 +37,8 @@ bool graph_open(struct graph *g, const struct unit *u, const struct graph_option
                 struct err *e);
 /* Adds the rows that the map has now. */
 void graph_take(struct graph *g, const struct out *o, const struct table *t);
-/* Writes the files. False and *e. */
-bool graph_write(struct graph *g, struct err *e);
+/* Writes the files; a pipe is given up when `stop` was asked and nobody reads it. False and *e. */
+bool graph_write(struct graph *g, struct stop *stop, struct err *e);
 /* A graph that is all zero is fine. */
 void graph_close(struct graph *g);
 

@@ -19,23 +19,33 @@
 
 _Static_assert(KSYM_TEXT == SYMBOLIZE_TEXT, "one answer, two folders");
 
-/* The frames stored under `id`, as many as there are and the type allows. */
-static u32 get_frames(struct names *n, const struct type *type, u64 id, struct ustack_value *v)
+/* In place of frames that there are not. */
+static const char *mark_of(u32 flags)
 {
-	u32 limit = type->limit ? type->limit : UNIT_STACK_FRAMES;
+	return flags & USTACK_EXEC ? "[exec]" : flags & USTACK_CUT ? "[unknown]" : NULL;
+}
 
-	if (n->stacks < 0 || !live_map_get(n->live, (u32)n->stacks, &id, v))
-		return 0;
-	return (u32)MIN(v->n, (u64)MIN(limit, UNIT_STACK_FRAMES));
+/* The frames stored under `id`, as many as there are and the type allows. */
+static struct stack_frames get_frames(struct names *n, const struct type *type, u64 id,
+                                      struct ustack_value *v)
+{
+	u32 limit = MIN(type->limit ? type->limit : UNIT_STACK_FRAMES, UNIT_STACK_FRAMES);
+
+	if (!id) /* of a variable that was never set */
+		return (struct stack_frames){ v->ip, 0, NULL };
+	if (!stackmap_find(n->stacks, id, v))
+		return (struct stack_frames){ v->ip, 0, "[lost]" };
+	return (struct stack_frames){ v->ip, (u32)MIN(v->n & USTACK_N, (u64)limit),
+		                      mark_of((u32)(v->n >> USTACK_FLAGS_SHIFT)) };
 }
 
 /* Of a process or the kernel. */
 static void add_frames(struct names *n, struct buf *b, const struct type *type, s64 pid, u64 id)
 {
 	struct ustack_value v = { 0 };
-	u32 found = get_frames(n, type, id, &v);
+	struct stack_frames f = get_frames(n, type, id, &v);
 
-	frames_add(b, n->sym, (enum frames_mode)type->mode, pid, v.ip, found);
+	frames_add(b, n->sym, (enum frames_mode)type->mode, pid, &f);
 }
 
 static void name_stack(void *ctx, struct buf *b, const struct type *type, const u64 *words)
@@ -53,9 +63,9 @@ static void each_frame(struct names *n, const struct type *type, s64 pid, u64 id
                        void *ctx)
 {
 	struct ustack_value v = { 0 };
-	u32 found = get_frames(n, type, id, &v);
+	struct stack_frames f = get_frames(n, type, id, &v);
 
-	frames_each(n->sym, pid, v.ip, found, fn, ctx);
+	frames_each(n->sym, pid, &f, fn, ctx);
 }
 
 static void name_frames(void *ctx, const struct type *type, const u64 *words, frame_fn *fn,
@@ -168,14 +178,13 @@ static bool ask_kernel(void *ctx, u64 addr, char text[KSYM_TEXT])
 	return n->symbolize && symbolize_name(n->symbolize, addr, text);
 }
 
-void names_init(struct names *n, const struct unit *u, struct live *l,
-                const struct names_options *o)
+void names_init(struct names *n, struct stackmap *stacks, const struct names_options *o)
 {
 	struct sym_options so = {
 		.mangled = o->mangled, .lines = o->lines, .ask = ask_kernel, .ask_ctx = n
 	};
 
-	*n = (struct names){ .live = l, .sym = sym_new(&so), .stacks = unit_map(u, UMAP_STACKS) };
+	*n = (struct names){ .sym = sym_new(&so), .stacks = stacks };
 	n->namer = (struct namer){
 		.ctx = n,
 		.stack = name_stack,

@@ -6,17 +6,16 @@
 #ifndef RUN_NAMES_H
 #define RUN_NAMES_H
 
-#include "kern/live.h"
+#include "run/stackmap.h"
 #include "out/out.h"
 #include "sym/sym.h"
 
 struct names {
 	struct namer namer;
-	struct live *live;
 	struct sym *sym;
 	struct symbolize *symbolize; /* NULL before the first kernel name, or when there is none */
 	bool symbolize_tried;
-	s32 stacks; /* index of the stacks map, -1 none */
+	struct stackmap *stacks; /* NULL: none */
 };
 
 /* How user names are printed. */
@@ -25,8 +24,7 @@ struct names_options {
 	bool lines;   /* source lines in stacks */
 };
 /* *n must not move until names_free(). */
-void names_init(struct names *n, const struct unit *u, struct live *l,
-                const struct names_options *o);
+void names_init(struct names *n, struct stackmap *stacks, const struct names_options *o);
 void names_free(struct names *n);
 /* True when the unit prints addresses of user memory by name: then processes should be noted
  * while they live. */

@@ -22,20 +22,46 @@ bool output_open(struct output *o, const char *path, int fd, struct err *e)
 	return true;
 }
 
-/* False when the descriptor takes no more, ever. */
-static bool wait_or_give_up(struct output *o)
+static bool is_writable(int fd, int ms)
 {
-	struct pollfd p = { .fd = o->fd, .events = POLLOUT };
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
 
-	if (errno == EINTR)
+	return poll(&p, 1, ms) > 0 && (p.revents & POLLOUT);
+}
+
+/* False when the descriptor takes no more, ever. */
+static bool wait_or_give_up(struct output *o, int code)
+{
+	if (code == EINTR)
 		return true;
-	if (errno == EAGAIN)
-		return poll(&p, 1, -1) >= 0 || errno == EINTR;
-	if (errno == EPIPE)
+	if (code == EAGAIN) {
+		stop_wait(o->stop);
+		is_writable(o->fd, -1);
+		return stop_waited(o->stop) || is_writable(o->fd, 0);
+	}
+	if (code == EPIPE)
 		o->closed = true;
 	else
-		err_sys(&o->error, errno, "can not write the output");
+		err_sys(&o->error, code, "can not write the output");
 	return false;
+}
+
+/* A write of some of it. False when there is no use in trying again. */
+static bool write_some(struct output *o, size_t *done)
+{
+	bool in_time;
+	ssize_t n;
+	int code;
+
+	stop_wait(o->stop);
+	n = write(o->fd, o->text.p + *done, o->text.n - *done);
+	code = errno;
+	in_time = stop_waited(o->stop);
+	if (n > 0)
+		*done += (size_t)n;
+	else if (n < 0 && !wait_or_give_up(o, code))
+		return false;
+	return in_time || *done == o->text.n || is_writable(o->fd, 0);
 }
 
 bool output_flush(struct output *o)
@@ -44,14 +70,9 @@ bool output_flush(struct output *o)
 
 	if (o->held)
 		return true;
-	while (!o->closed && !o->error.text[0] && done < o->text.n) {
-		ssize_t n = write(o->fd, o->text.p + done, o->text.n - done);
-
-		if (n >= 0)
-			done += (size_t)n;
-		else if (!wait_or_give_up(o))
-			break;
-	}
+	while (!o->closed && !o->error.text[0] && done < o->text.n)
+		if (!write_some(o, &done) && !o->closed && !o->error.text[0])
+			err_set(&o->error, "the end of the output is lost: nobody reads it");
 	buf_reset(&o->text);
 	return !o->closed && !o->error.text[0];
 }
@@ -59,7 +80,9 @@ bool output_flush(struct output *o)
 void output_close(struct output *o)
 {
 	output_flush(o);
-	if (o->owned)
-		close(o->fd);
+	/* Some file systems say only now that there is no room. */
+	if (o->owned && close(o->fd) < 0 && !o->error.text[0])
+		err_sys(&o->error, errno, "can not write the output");
+	o->owned = false;
 	buf_free(&o->text);
 }

@@ -27,9 +27,11 @@
 #include "run/event.h"
 #include "run/names.h"
 #include "run/output.h"
+#include "world/stop.h"
 #include "run/testing.h"
 #include "run/trouble.h"
 #include "run/view.h"
+#include "sym/usym.h"
 
 #define BATCH_BYTES  65536u /* of output, then it is written */
 #define BATCH_EVENTS 4096u
@@ -37,7 +39,20 @@
 #define NOTE_MS      1    /* first look at a child's maps after exec, then ever later */
 #define NOTE_SHARE   50   /* of the time at most one part in so many goes into reading maps */
 
-enum { POLL_RING, POLL_SIGNAL, POLL_TARGET, POLL_HELD, POLL_OUTPUT, POLL_VIEW, N_POLL };
+/* Of the second between the wish to end and the end. */
+#define STOP_EVENTS_MS 400 /* then what is left in the ring is dropped */
+#define STOP_END_MS    800 /* then what END began is ended, too */
+#define STOP_CHILD_MS  900 /* then the child is killed */
+#define STOP_LEAST_MS  100 /* but what is left, and END, and then the child, have so long */
+
+enum { POLL_RING, POLL_STOP, POLL_SIGNAL, POLL_TARGET, POLL_HELD, POLL_OUTPUT, POLL_VIEW, N_POLL };
+
+/* Until when records are read: programs may go on sending them, or what there is is all. */
+enum haste {
+	UNTIL_ASKED,
+	UNTIL_OVER,
+	UNTIL_LAST, /* those of END, but no command is begun when it is over */
+};
 
 struct session {
 	const struct unit *unit;
@@ -46,18 +61,23 @@ struct session {
 	struct live *live;
 	struct output output;
 	struct names names;
-	struct unwind *unwind; /* NULL: no stacks are walked by tables */
+	struct stackmap *stacks; /* NULL: the script takes none */
+	struct unwind *unwind;   /* NULL: no stacks are walked by tables */
 	struct events events;
 	struct trouble trouble;
 	struct graph graph;
+	struct stop *stop;
 	sigset_t old_mask;
 	void (*old_pipe)(int), (*old_child)(int);
-	int signal_fd, target_fd; /* target: pidfd of the child (borrowed) or of -p; -1 none */
-	u32 batch;                /* records since the last write */
-	bool ended;               /* by a signal or because the target or the reader is gone */
-	int child_code;           /* -1 while it has not ended by itself */
+	int signal_fd; /* of the script's own signal; -1: it has none */
+	int target_fd; /* pidfd of the child (borrowed) or of -p; -1 none */
+	u32 batch;     /* records since the last write */
+	u64 least;  /* until then drain() goes on even if detaching took all of the time, in ms */
+	bool ended; /* the target is gone */
+	int child_code; /* -1 while it has not ended by itself */
 	u32 tests_failed;
-	bool more;       /* the last batch was cut: there are records to be read */
+	bool more; /* the last batch was cut: there are records to be read */
+	enum haste haste;
 	bool user_names; /* addresses of processes are printed by name */
 	u64 next_check, next_note, note_every;
 };
@@ -83,39 +103,44 @@ static bool has_kind(const struct unit *u, enum attach_kind kind)
 
 /* ---- signals and the process looked at ---- */
 
+/* SIGUSR1 is the script's own, see `self:signal`. */
 static bool take_signals(struct session *s, struct err *e)
 {
 	sigset_t set;
 
 	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
 	if (has_kind(s->unit, ATTACH_SELF))
 		sigaddset(&set, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &set, &s->old_mask);
 	s->old_pipe = signal(SIGPIPE, SIG_IGN);
 	s->old_child = signal(SIGCHLD, SIG_DFL); /* ignored, it would eat the child's status */
+	if (!has_kind(s->unit, ATTACH_SELF))
+		return true;
 	s->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (s->signal_fd < 0)
-		return err_sys(e, errno, "can not receive signals");
-	return true;
+	return s->signal_fd >= 0 || err_sys(e, errno, "can not receive signals");
 }
 
-/*
- * From here on Ctrl-C ends us like any program. Until then further signals are taken for the
- * same wish: timeout(1) for one sends each signal twice, to us and to our group.
- */
 static void give_signals_back(struct session *s)
 {
-	struct signalfd_siginfo info;
+	struct signalfd_siginfo late;
 
-	if (s->signal_fd < 0)
-		return;
-	while (read(s->signal_fd, &info, sizeof(info)) > 0)
+	while (s->signal_fd >= 0 && read(s->signal_fd, &late, sizeof(late)) > 0)
 		;
-	close(s->signal_fd);
-	s->signal_fd = -1;
+	if (s->signal_fd >= 0)
+		close(s->signal_fd);
 	sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
+	signal(SIGPIPE, s->old_pipe);
+	signal(SIGCHLD, s->old_child);
+}
+
+/* Before this a signal ends us like any program: there is nothing to be shown yet. */
+static bool take_stop(struct session *s, struct err *e)
+{
+	s->stop = stop_open(s->child ? s->target_fd : -1, e);
+	stop_allow(s->stop, STOP_EVENTS_MS, 0);
+	s->events.stop = s->output.stop = s->stop;
+	unwind_set_stop(s->unwind, s->stop);
+	return s->stop;
 }
 
 static bool watch_target(struct session *s, struct err *e)
@@ -166,7 +191,25 @@ static void on_held(struct session *s)
 	child_resume(s->child);
 }
 
+static bool goes_on(const struct session *s)
+{
+	return !s->ended && !s->events.exiting && !stop_asked(s->stop);
+}
+
 /* ---- records ---- */
+
+static bool has_time(const struct session *s)
+{
+	switch (s->haste) {
+	case UNTIL_ASKED:
+		return !stop_asked(s->stop);
+	case UNTIL_OVER:
+		return !stop_over(s->stop) || now_ms() < s->least;
+	case UNTIL_LAST:
+		return true;
+	}
+	unreachable();
+}
 
 static bool on_record(void *ctx, const void *record, u32 size)
 {
@@ -176,7 +219,8 @@ static bool on_record(void *ctx, const void *record, u32 size)
 	if (s->options->buffering == BUFFERING_NONE)
 		output_flush(&s->output);
 	s->batch++;
-	return !s->events.exiting && s->output.text.n < BATCH_BYTES && s->batch < BATCH_EVENTS;
+	return !s->events.exiting && s->output.text.n < BATCH_BYTES && s->batch < BATCH_EVENTS &&
+	       has_time(s);
 }
 
 /* Writes what there is, unless it is to be gathered. */
@@ -184,8 +228,9 @@ static void write_batch(struct session *s)
 {
 	if (s->options->buffering == BUFFERING_FULL && s->output.text.n < BATCH_BYTES)
 		return;
-	if (!output_flush(&s->output))
-		s->ended = true;
+	if (output_flush(&s->output))
+		return;
+	stop_ask(s->stop); /* what nobody reads need not be made */
 }
 
 /* One batch; *more when the ring may hold another. */
@@ -199,38 +244,40 @@ static bool read_batch(struct session *s, bool *more, struct err *e)
 	return true;
 }
 
-/* All that is there, when no program adds to it any more. */
-static bool drain(struct session *s, struct err *e)
+/* All that is there, as long as there is time. */
+static bool drain(struct session *s, enum haste haste, struct err *e)
 {
-	bool more = true;
+	bool more = true, ok = true;
 
-	while (more && !s->events.exiting)
-		if (!read_batch(s, &more, e))
-			return false;
+	s->haste = haste;
+	s->least = now_ms() + STOP_LEAST_MS;
+	while (ok && more && !s->events.exiting && has_time(s))
+		ok = read_batch(s, &more, e);
+	s->haste = UNTIL_ASKED;
+	return ok;
+}
+
+static bool read_on(void *ctx, const void *record, u32 size)
+{
+	event_handle(ctx, record, size);
 	return true;
 }
 
-static bool drop_record(void *ctx, const void *record, u32 size)
+/* Records that there was no time for, when no program adds to them any more. */
+static bool drop_rest(struct session *s, struct err *e)
 {
-	(void)ctx;
-	(void)record;
-	(void)size;
-	return true;
+	return !stop_over(s->stop) || live_ring_read(s->live, event_drop, &s->events, e);
 }
 
 /* ---- the loop ---- */
 
-/* SIGUSR1 is the script's own, see `self:signal`; the others end the session. */
 static bool on_signals(struct session *s, struct err *e)
 {
 	struct signalfd_siginfo info;
 
-	while (read(s->signal_fd, &info, sizeof(info)) == sizeof(info)) {
-		if (info.ssi_signo != SIGUSR1)
-			s->ended = true;
-		else if (!live_run(s->live, ATTACH_SELF, e))
+	while (read(s->signal_fd, &info, sizeof(info)) == sizeof(info))
+		if (!live_run(s->live, ATTACH_SELF, e))
 			return false;
-	}
 	return true;
 }
 
@@ -304,6 +351,7 @@ static bool loop_once(struct session *s, struct err *e)
 	struct pollfd p[N_POLL] = {
 		[POLL_RING] = { .fd = s->unit->poll_ms ? -1 : live_ring_fd(s->live),
 		                .events = POLLIN },
+		[POLL_STOP] = { .fd = stop_fd(s->stop), .events = POLLIN },
 		[POLL_SIGNAL] = { .fd = s->signal_fd, .events = POLLIN },
 		[POLL_TARGET] = { .fd = s->target_fd, .events = POLLIN },
 		[POLL_HELD] = { .fd = s->child ? child_held_fd(s->child) : -1, .events = POLLIN },
@@ -313,13 +361,16 @@ static bool loop_once(struct session *s, struct err *e)
 
 	if (poll(p, N_POLL, s->more ? 0 : wait_ms(s)) < 0 && errno != EINTR)
 		return err_sys(e, errno, "can not wait for events");
+	stackmap_check(s->stacks);
+	if (!taken_check(&s->events.taken, e))
+		return false;
 	if (!read_batch(s, &s->more, e))
 		return false;
 	serve_view(s, p[POLL_VIEW].revents);
 	if (p[POLL_SIGNAL].revents && !on_signals(s, e))
 		return false;
 	if (p[POLL_OUTPUT].revents & POLLERR)
-		s->ended = true;
+		stop_ask(s->stop);
 	if (p[POLL_HELD].revents)
 		on_held(s);
 	if (p[POLL_TARGET].revents)
@@ -328,8 +379,8 @@ static bool loop_once(struct session *s, struct err *e)
 	if (now_ms() >= s->next_check) {
 		trouble_check(&s->trouble, &s->events);
 		live_unfollow_gone(s->live);
-		if (s->events.late)
-			late_forget_gone(s->events.late);
+		if (s->events.files)
+			file_watch_forget_gone(s->events.files);
 		s->next_check = now_ms() + CHECK_MS;
 	}
 	return true;
@@ -352,7 +403,7 @@ static bool release(struct session *s, struct err *e)
 static bool loop(struct session *s, struct err *e)
 {
 	s->next_check = now_ms() + CHECK_MS;
-	while (!s->ended && !s->events.exiting)
+	while (goes_on(s))
 		if (!loop_once(s, e))
 			return false;
 	return true;
@@ -360,14 +411,32 @@ static bool loop(struct session *s, struct err *e)
 
 /* ---- start ---- */
 
+static bool is_stopped(void *ctx)
+{
+	const struct session *s = ctx;
+
+	return stop_asked(s->stop);
+}
+
+/* Bytes: the option, else the script's setting. */
+static u64 limit_of(u64 option, u32 mib)
+{
+	return option ? option : (u64)mib << 20;
+}
+
 static bool load(struct session *s, struct err *e)
 {
 	struct buf log = { 0 };
-	struct live_options o = { .features = s->options->features, .log = &log };
+	struct live_options o = { .features = s->options->features,
+		                  .log = &log,
+		                  .stopped = is_stopped,
+		                  .ctx = s,
+		                  .map_memory = s->options->map_limit };
 	bool is_new;
 
 	if (unwind_wanted(s->unit)) {
-		s->unwind = unwind_new(s->unit, s->options->unwind_limit);
+		s->unwind = unwind_new(s->unit,
+		                       limit_of(s->options->unwind_limit, s->unit->unwind_memory));
 		if (s->options->pid)
 			unwind_prepare(s->unwind, (u32)s->options->pid);
 		o.unwind_chunks = unwind_chunks(s->unwind);
@@ -381,6 +450,8 @@ static bool load(struct session *s, struct err *e)
 	if (s->unwind) {
 		unwind_start(s->unwind, s->live);
 		unwind_note(s->unwind, (u32)s->options->pid);
+		if (!s->options->pid && !s->child)
+			unwind_warm(s->unwind);
 	}
 	live_data_set(s->live, UDATA_START, clock_ns(CLOCK_BOOTTIME));
 	live_data_set(s->live, UDATA_CPID, s->child ? (u64)child_pid(s->child) : 0);
@@ -457,26 +528,45 @@ static void note_sites(struct session *s)
 	buf_free(&b);
 }
 
+/* What the number in a frame stands for. */
+static bool find_file(void *unwind, u32 number, struct usym_file *f)
+{
+	struct unwind_where where;
+
+	if (!unwind_file(unwind, number, &where))
+		return false;
+	*f = (struct usym_file){ where.path, where.fd };
+	return true;
+}
+
 static void init_events(struct session *s)
 {
 	struct names_options no = { .mangled = s->options->mangled || s->unit->mangled,
 		                    .lines = s->options->lines };
 
-	names_init(&s->names, s->unit, s->live, &no);
+	s->stacks = stackmap_new(s->unit, s->live,
+	                         limit_of(s->options->stack_limit, s->unit->stack_memory));
+	names_init(&s->names, s->stacks, &no);
+	if (s->unwind)
+		sym_set_files(s->names.sym, find_file, s->unwind);
 	s->user_names = names_user_wanted(s->unit);
 	s->events = (struct events){
 		.unit = s->unit,
 		.live = s->live,
 		.options = s->options,
 		.output = &s->output,
+		.stacks = s->stacks,
 		.unwind = s->unwind,
 		.graph = graph_wanted(s->options->graph) ? &s->graph : NULL,
 		.sym = s->names.sym,
-		.late = late_new(s->unit, s->live, s->options->features),
+		.files = file_watch_new(s->unit, s->live, s->options->features, s->options->expand),
 		.out = { .unit = s->unit,
 		         .namer = &s->names.namer,
 		         .ops = s->options->json ? &out_json : &out_text },
 	};
+	taken_init(&s->events.taken, s->unit, s->live,
+	           limit_of(s->options->map_limit, s->unit->map_memory));
+	stackmap_set_rows(s->stacks, &s->events.taken);
 }
 
 static void warn_skipped(void *ctx, struct loc loc, const char *text)
@@ -509,7 +599,7 @@ static bool take_records(void *ctx)
 	struct session *s = ctx;
 	struct err ignored = { 0 };
 
-	return drain(s, &ignored) && !s->ended && !s->events.exiting;
+	return drain(s, UNTIL_OVER, &ignored) && goes_on(s);
 }
 
 /* For tests of scripts: a word on the output when probes are in place. */
@@ -601,62 +691,127 @@ static bool show_end(struct session *s, struct err *e)
  * probes were only attached to see that they can be. */
 static bool detach(struct session *s, struct err *e)
 {
+	bool ok;
+
 	live_detach(s->live);
 	if (!s->events.exiting && !s->options->dry_run)
-		return drain(s, e);
+		return drain(s, UNTIL_OVER, e) && drop_rest(s, e);
+	s->events.exiting = true;
+	ok = live_ring_read(s->live, read_on, &s->events, e);
 	s->events.exiting = false;
-	return live_ring_read(s->live, drop_record, NULL, e);
+	return ok;
 }
 
-static void note_stacks(struct session *s, const struct unwind_stat *n)
+static bool run_end(struct session *s, struct err *e)
 {
-	struct buf b = { 0 };
+	if (s->options->dry_run)
+		return true;
+	stop_allow(s->stop, STOP_END_MS, STOP_LEAST_MS);
+	return live_run(s->live, ATTACH_END, e) && drain(s, UNTIL_LAST, e);
+}
 
-	buf_printf(&b,
+static void note_unwinding(struct buf *b, const struct unwind_stat *n)
+{
+	buf_printf(b,
 	           "stacks: %" PRIu64 " whole, %" PRIu64 " cut, %" PRIu64 " by the kernel; %" PRIu64
 	           " fell back to frame pointers\n",
 	           n->counts[UCOUNT_WHOLE], n->counts[UCOUNT_CUT], n->counts[UCOUNT_KERNEL],
 	           n->counts[UCOUNT_FP]);
-	buf_printf(&b,
+	buf_printf(b,
 	           "unwind tables: %u processes, %u files, %u rows (%u too rich), %" PRIu64
 	           " KiB, read in %" PRIu64 ".%" PRIu64 " ms",
 	           n->processes, n->files, n->rows, n->rich, n->bytes / 1024, n->ns / 1000000,
 	           n->ns / 100000 % 10);
 	if (n->unreadable)
-		buf_printf(&b, "; %u files could not be read", n->unreadable);
+		buf_printf(b, "; %u files could not be read", n->unreadable);
 	if (n->no_room)
-		buf_printf(&b, "; no room for %u mappings", n->no_room);
+		buf_printf(b, "; no room for %u mappings", n->no_room);
+	buf_putc(b, '\n');
+}
+
+static void note_stacks(struct session *s, const struct unwind_stat *n, const struct out_stacks *o)
+{
+	struct buf b = { 0 };
+
+	if (o->counts)
+		note_unwinding(&b, n);
+	buf_printf(&b,
+	           "stacks kept: %" PRIu64 " different ones in %" PRIu64 " KiB of %" PRIu64
+	           " (--stack-memory); %" PRIu64 " lost",
+	           o->kept, o->bytes / 1024, o->limit / 1024, o->lost);
 	note(s, buf_text(&b));
 	buf_free(&b);
 }
 
-/* Each copy is a stack of its own, so there are soon too many. */
-static void warn_unstored(struct session *s, u64 n)
+/* Those that the programs could not put into the map were told of when it happened. */
+static void warn_lost(struct session *s, u64 n)
 {
-	char text[96];
+	struct buf b = { 0 };
 
 	if (!n)
 		return;
-	snprintf(text, sizeof(text), "%" PRIu64 " copied stack%s no room and lack frames", n,
-	         n == 1 ? " had" : "s had");
-	event_report(&s->events, REPORT_WARNING, NULL, text);
+	buf_printf(&b,
+	           "%" PRIu64 " stack%s no room and %s shown as [lost]; --stack-memory and the "
+	           "setting stack_memory give more",
+	           n, n == 1 ? " had" : "s had", n == 1 ? "is" : "are");
+	if (s->options->json)
+		s->events.out.ops->runtime_error(
+			&s->output.text, &s->events.out,
+			&(struct out_error){ .text = buf_text(&b), .n = n });
+	else
+		event_report(&s->events, REPORT_WARNING, NULL, buf_text(&b));
+	buf_free(&b);
 }
 
-/* What became of the user stacks: in JSON, and with -v, where it also says what tables took. */
+/* What became of the stacks: in JSON, and with -v, where it also says what tables took. */
 static void report_stacks(struct session *s)
 {
-	struct unwind_stat n;
+	struct unwind_stat n = { 0 };
+	struct stacks_stat kept;
+	struct out_stacks o;
+	u64 lost;
 
-	if (!s->unwind)
+	if (!s->stacks)
 		return;
-	unwind_stat(s->unwind, &n);
-	warn_unstored(s, n.unstored);
-	if (!s->options->verbose && !s->options->json)
+	kept = stackmap_stat(s->stacks, &lost);
+	warn_lost(s, lost);
+	lost += trouble_stacks(&s->events);
+	if ((!s->options->verbose && !s->options->json) || (!s->unwind && !lost))
+		return;
+	if (s->unwind)
+		unwind_stat(s->unwind, &n);
+	o = (struct out_stacks){ .counts = s->unwind ? n.counts : NULL,
+		                 .kept = kept.stacks,
+		                 .bytes = kept.bytes,
+		                 .limit = kept.limit,
+		                 .lost = lost };
+	if (s->options->json)
+		s->events.out.ops->stacks(&s->output.text, &s->events.out, &o);
+	else
+		note_stacks(s, &n, &o);
+}
+
+/* What maps took outside of the kernel, if anything: in JSON, and with -v. */
+static void report_maps(struct session *s)
+{
+	const struct taken *t = &s->events.taken;
+	u64 lost = t->n_lost + trouble_spilled(&s->events);
+	struct out_maps o = { t->drained, t->rows, t->most, t->limit, lost };
+	struct buf b = { 0 };
+
+	if (!o.rows)
 		return;
 	if (s->options->json)
-		s->events.out.ops->stacks(&s->output.text, &s->events.out, n.counts);
-	else
-		note_stacks(s, &n);
+		s->events.out.ops->maps(&s->output.text, &s->events.out, &o);
+	if (s->options->json || !s->options->verbose)
+		return;
+	buf_printf(&b,
+	           "maps: emptied %" PRIu64 " times as they filled, at most %" PRIu64
+	           " rows kept in %" PRIu64 " KiB of %" PRIu64 " (--map-memory); %" PRIu64
+	           " counts lost",
+	           o.emptied, o.rows, o.bytes / 1024, o.limit / 1024, o.lost);
+	note(s, buf_text(&b));
+	buf_free(&b);
 }
 
 static bool write_graph(struct session *s, struct err *e)
@@ -667,7 +822,7 @@ static bool write_graph(struct session *s, struct err *e)
 	if (!s->events.graph || s->options->dry_run)
 		return true;
 	event_take_graph(&s->events);
-	if (!graph_write(&s->graph, e))
+	if (!graph_write(&s->graph, s->stop, e))
 		return false;
 	buf_printf(&b, "Flame graph of %s: %" PRIu64 " stacks", s->unit->maps.v[s->graph.map].name,
 	           f->stacks);
@@ -683,17 +838,18 @@ static bool finish(struct session *s, struct err *e)
 	note_now(s);
 	if (s->child)
 		child_let_go(s->child);
-	if (!detach(s, e))
+	if (!detach(s, e) || !run_end(s, e))
 		return false;
-	if (!s->options->dry_run && (!live_run(s->live, ATTACH_END, e) || !drain(s, e)))
-		return false;
-	give_signals_back(s);
+	stop_is_ending(s->stop);
+	stackmap_end(s->stacks);
 	if (!show_end(s, e))
 		return false;
 	trouble_check(&s->trouble, &s->events);
 	trouble_end(&s->trouble, &s->events);
 	event_report_followed(&s->events);
+	event_report_denied(&s->events);
 	report_stacks(s);
+	report_maps(s);
 	output_flush(&s->output);
 	return write_graph(s, e);
 }
@@ -705,9 +861,12 @@ static bool run(struct session *s, struct err *e)
 	bool tests = has_kind(s->unit, ATTACH_TEST);
 	bool waits = !tests && (s->child || has_events(s->unit));
 
-	if (!s->options->dry_run && (!live_run(s->live, ATTACH_BEGIN, e) || !drain(s, e)))
+	if (!take_stop(s, e))
 		return false;
-	if (!s->events.exiting && !s->ended) {
+	if (!s->options->dry_run &&
+	    (!live_run(s->live, ATTACH_BEGIN, e) || !drain(s, UNTIL_OVER, e)))
+		return false;
+	if (goes_on(s)) {
 		if (!start_view(s, e) || !attach(s, e))
 			return false;
 		if (!s->options->dry_run && !live_iterate(s->live, take_records, s, e))
@@ -735,22 +894,30 @@ static bool open_all(struct session *s, struct err *e)
 	return true;
 }
 
+/* Within what is left of the second when asked. */
+static void end_child(struct session *s)
+{
+	stop_allow(s->stop, STOP_CHILD_MS, STOP_LEAST_MS);
+	child_end(s->child, stop_asked(s->stop) ? stop_left(s->stop) : CHILD_GRACE_MS);
+}
+
 static void close_all(struct session *s)
 {
+	if (s->child)
+		end_child(s);
 	events_free(&s->events);
-	late_free(s->events.late);
+	file_watch_free(s->events.files);
 	trouble_free(&s->trouble);
 	if (s->live)
 		names_free(&s->names);
+	stackmap_free(s->stacks);
 	unwind_free(s->unwind);
 	live_free(s->live);
 	if (!s->child && s->target_fd >= 0)
 		close(s->target_fd);
-	output_close(&s->output);
 	graph_close(&s->graph);
+	stop_close(s->stop);
 	give_signals_back(s);
-	signal(SIGPIPE, s->old_pipe);
-	signal(SIGCHLD, s->old_child);
 }
 
 static int exit_code(const struct session *s)
@@ -773,11 +940,13 @@ int session_run(const struct unit *u, const struct session_options *o, struct ch
 		             .target_fd = -1,
 		             .child_code = -1 };
 	bool ok = open_all(&s, e) && run(&s, e);
+	int code = ok ? exit_code(&s) : -1;
 
+	output_close(&s.output);
 	if (ok && s.output.error.text[0]) {
-		*e = s.output.error;
-		ok = false;
+		event_report(&s.events, REPORT_ERROR, NULL, s.output.error.text);
+		code = 1;
 	}
 	close_all(&s);
-	return ok ? exit_code(&s) : -1;
+	return code;
 }

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "run/child.h"
 #include "run/graph.h"
+#include "run/file_watch.h"
 #include "unit/features.h"
 #include "unit/unit.h"
 
@@ -38,10 +39,13 @@ struct session_options {
 	enum buffering buffering; /* -B */
 	const char *output;       /* -o: file to write to (made or emptied), NULL: output_fd */
 	int output_fd;            /* usually 1 */
-	u64 unwind_limit;         /* bytes for unwind tables, 0: the default */
+	u64 unwind_limit;         /* bytes for unwind tables, 0: as the unit says */
+	u64 map_limit;            /* bytes for maps of as many keys as fit, 0: as the unit says */
+	u64 stack_limit;          /* bytes for stacks that are kept, 0: as the unit says */
 	s32 pid;                  /* -p: end when this process ends; 0 none */
 	const struct graph_options *graph; /* flame graph, written at the end; NULL: none */
 	const struct features *features;   /* NULL: the loader asks the kernel itself */
+	file_watch_expand_fn *expand;      /* in files loaded later; NULL: not looked at */
 	const struct view *view;           /* NULL: records and maps are printed */
 	/* `loc` is a place in the unit's source or NULL. */
 	void (*report)(void *ctx, enum report kind, const struct loc *loc, const char *text);
@@ -51,10 +55,10 @@ struct session_options {
 /*
  * Runs the unit until exit(), SIGINT, SIGTERM, the end of the child or of process `pid`, or
  * until nobody reads the output any more. `child` may be NULL; it is released after all probes
- * are attached and stays the caller's. Blocks SIGINT and SIGTERM and ignores SIGPIPE while
- * it runs; a second SIGINT acts as it did before the call.
- * Returns the exit code: that of exit(n), else that of the child, else 0. -1 and *e
- * when the unit could not be loaded, attached or run.
+ * are attached, ended with the session, and stays the caller's to be freed. Takes SIGINT and SIGTERM (stop.h)
+ * and ignores SIGPIPE from when BEGIN runs.
+ * Returns the exit code: that of exit(n), else that of the child, else 0; 1 when the output could not be
+ * written, which is reported then. -1 and *e when the unit could not be loaded, attached or run.
  */
 int session_run(const struct unit *u, const struct session_options *o, struct child *child,
                 struct err *e);

@@ -60,7 +60,7 @@ bool testing_run(struct events *ev, u32 *failed, struct err *e)
 	bool ok = true;
 
 	*failed = 0;
-	for (u32 i = 0; ok && i < u->progs.n; i++) {
+	for (u32 i = 0; ok && i < u->progs.n && !stop_asked(ev->stop); i++) {
 		struct buf *text = &ev->output->text;
 		struct out_test *t = &tests[done];
 

@@ -22,7 +22,7 @@ static const struct {
 	[UERROR_DIV_ZERO] = { false, "'%s' by zero; the result is taken to be 1", NULL, NULL, 0 },
 	[UERROR_MAP_FULL] = { false,
 	                      "%s is full and an update was lost; set max_map_keys higher in "
-	                      "the script's config",
+	                      "the script's config, or MEMTAP_MAX_MAP_KEYS in the environment",
 	                      NULL, "map_update_elem", E2BIG },
 	[UERROR_DELETE] = { true, "%s has no such key to delete", NULL, "map_delete_elem", ENOENT },
 	[UERROR_READ] = { true, "memory could not be read (%s); it is taken to be 0", NULL, "",
@@ -44,12 +44,23 @@ static const struct {
 #define SIZED_MAP_FULL                                                                             \
 	"%s is full and an update was lost; it has room for as many keys as its declaration says"
 
-static bool is_sized(const struct unit *u, const char *map)
+#define MEMORY_MAP_FULL                                                                            \
+	"%s is full and an update was lost; --map-memory MIB (or the setting map_memory) gives "   \
+	"it "                                                                                      \
+	"room for more keys"
+
+/* What to say of a map that is full. */
+static const char *full(const struct unit *u, const char *map)
 {
-	for (u32 i = 0; map && i < u->maps.n; i++)
-		if (strcmp(u->maps.v[i].name, map) == 0)
-			return u->maps.v[i].sized;
-	return false;
+	for (u32 i = 0; map && i < u->maps.n; i++) {
+		const struct umap *m = &u->maps.v[i];
+
+		if (strcmp(m->name, map) == 0)
+			return m->sized       ? SIZED_MAP_FULL
+			       : m->by_memory ? MEMORY_MAP_FULL
+			                      : kinds[UERROR_MAP_FULL].format;
+	}
+	return kinds[UERROR_MAP_FULL].format;
 }
 
 void trouble_init(struct trouble *t, const struct unit *u)
@@ -74,6 +85,45 @@ static u64 grown(struct trouble *t, struct events *ev, u32 word)
 	return n;
 }
 
+/* In JSON and text: a stack of which nothing but its count is left. */
+#define STACK_LOST                                                                                 \
+	"the map of stacks was full, or the kernel had no memory at hand: a stack is shown as "    \
+	"[lost]"
+
+static bool is_lost_stack(const struct uerror *error)
+{
+	return error->kind == UERROR_STACK && error->what && strcmp(error->what, "stacks") == 0;
+}
+
+u64 trouble_stacks(const struct events *ev)
+{
+	u64 n = 0;
+
+	for (u32 i = 0; i < ev->unit->errors.n; i++)
+		if (is_lost_stack(&ev->unit->errors.v[i]))
+			n += live_data(ev->live, UDATA_ERRORS + i);
+	return n;
+}
+
+static bool is_spilled(const struct unit *u, const struct uerror *error)
+{
+	bool found = false;
+
+	for (u32 i = 0; error->kind == UERROR_MAP_FULL && i < u->maps.n && !found; i++)
+		found = u->maps.v[i].spills && strcmp(u->maps.v[i].name, error->what) == 0;
+	return found;
+}
+
+u64 trouble_spilled(const struct events *ev)
+{
+	u64 n = 0;
+
+	for (u32 i = 0; i < ev->unit->errors.n; i++)
+		if (is_spilled(ev->unit, &ev->unit->errors.v[i]))
+			n += live_data(ev->live, UDATA_ERRORS + i);
+	return n;
+}
+
 /* A stack that can not be read is common (kernel threads have no user stack), one that did not
  * fit the map of stacks is a loss. */
 static bool is_shown(const struct uerror *error, bool keep_errors)
@@ -81,7 +131,7 @@ static bool is_shown(const struct uerror *error, bool keep_errors)
 	if (keep_errors)
 		return true;
 	if (error->kind == UERROR_STACK)
-		return error->what && strcmp(error->what, "stacks") == 0;
+		return is_lost_stack(error);
 	return !kinds[error->kind].only_kept;
 }
 
@@ -113,8 +163,10 @@ static void report_error(struct events *ev, const struct uerror *error, u64 n)
 	const char *one = kinds[error->kind].format, *many = kinds[error->kind].many;
 	struct buf b = { 0 };
 
-	if (error->kind == UERROR_MAP_FULL && is_sized(ev->unit, error->what))
-		one = SIZED_MAP_FULL;
+	if (is_lost_stack(error))
+		one = STACK_LOST;
+	if (error->kind == UERROR_MAP_FULL)
+		one = full(ev->unit, error->what);
 	if (n > 1 && many && !ev->options->json)
 		buf_printf(&b, "%" PRIu64 " ", n);
 	sentence(&b, n > 1 && many ? many : one, error->what);
@@ -159,6 +211,11 @@ void trouble_check(struct trouble *t, struct events *ev)
 	              "they came faster than they could be printed; set ring_pages higher in the "
 	              "script's config");
 	report_events(ev, grown(t, ev, UDATA_BUSY), "probes interrupted each other too deeply");
+	report_events(
+		ev, ev->taken.n_lost - t->unheld,
+		"the rows they count in take more memory than maps have; --map-memory MIB (or the "
+		"setting map_memory) gives more");
+	t->unheld = ev->taken.n_lost;
 	for (u32 i = 0; i < ev->unit->errors.n; i++)
 		check_error(t, ev, &ev->unit->errors.v[i], grown(t, ev, UDATA_ERRORS + i));
 }
@@ -168,13 +225,12 @@ void trouble_end(const struct trouble *t, struct events *ev)
 	const char *plural = t->unread == 1 ? "" : "s";
 	char text[96];
 
+	if (!ev->output->closed)
+		report_events(ev, ev->n_dropped,
+		              "they still waited to be handled when it was to end");
 	if (!t->unread)
 		return;
 	snprintf(text, sizeof(text), "%" PRIu64 " memory read%s failed; -k shows where", t->unread,
 	         plural);
-	if (ev->options->json)
-		ev->out.ops->runtime_error(&ev->output->text, &ev->out,
-		                           &(struct out_error){ .text = text, .n = t->unread });
-	else
-		event_report(ev, REPORT_WARNING, NULL, text);
+	event_summary(ev, t->unread, text);
 }

@@ -12,6 +12,7 @@ struct trouble {
 	u64 *seen; /* per word of the data map */
 	u32 n;
 	u64 unread; /* failed reads that were not reported */
+	u64 unheld; /* counts that found no memory, as far as that was reported */
 };
 
 void trouble_init(struct trouble *t, const struct unit *u);
@@ -20,6 +21,10 @@ void trouble_init(struct trouble *t, const struct unit *u);
 void trouble_check(struct trouble *t, struct events *ev);
 /* Sums up what was not worth a line each. */
 void trouble_end(const struct trouble *t, struct events *ev);
+/* Stacks of which programs could keep nothing, so far. */
+u64 trouble_stacks(const struct events *ev);
+/* Counts of maps that are emptied as they fill which found no room in the ring either, so far. */
+u64 trouble_spilled(const struct events *ev);
 void trouble_free(struct trouble *t);
 
 #endif

@@ -3,7 +3,11 @@
  * Unwind tables of processes, in memory that programs read while they are written.
  *
  *     file (device:inode:mtime, build id) --> pieces of rows in chunks, shared
+ *                                         --> list of spans in a chunk --> map of files
  *     process --> list of spans in a chunk  --> map of processes
+ *
+ * Programs ask by records (struct unit_meet): about a process whose file they do not know, and for a list
+ * of one with many stacks. A file's number stands for it in the stacks that programs keep.
  *
  * A list is written whole to fresh memory and then put in place by one map update, so a program
  * sees the old one or the new one. Freed memory rests for REST_NS before it is used again: a
@@ -18,12 +22,15 @@
 #include "run/unwind.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/hmap.h"
@@ -43,6 +50,8 @@
 #define AGAIN_NS     10000000ull
 #define AGAIN_MAX_NS 1000000000ull
 #define THREAD_STACK (256u << 10)
+#define FILE_SHARE   8192u /* of the memory allowed: as many files as there are of this */
+#define FILE_KEYS    2u    /* a file may be known by another inode than the one in /proc/PID/maps */
 
 /* Rows of a file in one chunk. */
 struct piece {
@@ -61,6 +70,14 @@ struct file {
 	u32 n_pieces;
 	u32 users; /* processes whose list names it */
 	u64 used;
+	u32 number;  /* UNWIND_NUMBER set */
+	char *path;  /* as a process saw it */
+	bool listed; /* in the map of files, under these keys */
+	struct unwind_extent list;
+	struct unwind_key keys[FILE_KEYS];
+	u32 n_keys;
+	ino_t inode; /* as it was seen last */
+	struct timespec changed;
 };
 
 struct process {
@@ -85,8 +102,9 @@ struct unwind {
 	const struct unit *unit;
 	struct live *live;
 	u64 limit;
-	u32 procs_map;
+	u32 procs_map, files_map;
 	struct files *names;
+	struct decoder *decoder; /* NULL: not needed so far, or not there */
 	VEC(struct file *) files;
 	VEC(struct process *) procs;
 	VEC(struct resting) resting;
@@ -96,11 +114,16 @@ struct unwind {
 	u64 copied[N_UCOUNT]; /* stacks walked here */
 	u64 clock;
 
-	pthread_mutex_t lock;
-	pthread_cond_t wake;
+	pthread_mutex_t lock; /* of what is above; tables are read under it, which takes long */
 	pthread_t thread;
-	bool has_thread, ending;
-	u32 queue[QUEUE_MAX];
+	const struct stop *stop; /* atomic; may be NULL */
+
+	pthread_mutex_t queue_lock; /* of what is below: to ask never takes long */
+	pthread_cond_t wake;
+	bool has_thread;
+	bool warms;  /* set before the thread starts */
+	bool ending; /* atomic */
+	struct unit_meet queue[QUEUE_MAX];
 	u32 n_queue;
 };
 
@@ -122,9 +145,10 @@ struct unwind *unwind_new(const struct unit *u, u64 limit)
 	pthread_condattr_t attr;
 
 	w->unit = u;
-	w->limit = limit ? limit : UNWIND_MEMORY;
+	w->limit = limit;
 	w->names = files_new();
 	pthread_mutex_init(&w->lock, NULL);
+	pthread_mutex_init(&w->queue_lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&w->wake, &attr);
@@ -154,8 +178,20 @@ static void end_rest(struct unwind *w)
 	w->resting.n = kept;
 }
 
+/* Programs no longer find it. */
+static void withdraw(struct unwind *w, struct file *f)
+{
+	for (u32 i = 0; i < f->n_keys; i++)
+		live_map_remove(w->live, w->files_map, &f->keys[i]);
+	if (f->listed && f->list.n)
+		rest(w, f->list);
+	f->listed = false;
+	f->n_keys = 0;
+}
+
 static void unload(struct unwind *w, struct file *f)
 {
+	withdraw(w, f);
 	for (u32 i = 0; i < f->n_pieces; i++)
 		rest(w, f->pieces[i].at);
 	w->stat.bytes -= (u64)f->n_rows * sizeof(struct unwind_row);
@@ -221,6 +257,21 @@ static bool forget_some(struct unwind *w, bool hard, u32 keep)
 	return w->procs.n < before;
 }
 
+/* Programs use files without any process's list. */
+static void note_use(struct unwind *w, struct file *f)
+{
+	struct unwind_file value;
+	struct err e;
+
+	for (u32 i = 0; i < f->n_keys; i++) {
+		if (!live_map_get(w->live, w->files_map, &f->keys[i], &value) || !value.used)
+			continue;
+		f->used = ++w->clock;
+		value.used = 0;
+		live_map_put(w->live, w->files_map, &f->keys[i], &value, &e);
+	}
+}
+
 static bool unload_oldest(struct unwind *w)
 {
 	struct file *oldest = NULL;
@@ -228,6 +279,7 @@ static bool unload_oldest(struct unwind *w)
 	for (u32 i = 0; i < w->files.n; i++) {
 		struct file *f = w->files.v[i];
 
+		note_use(w, f);
 		if (f->loaded && f->n_pieces && !f->users && (!oldest || f->used < oldest->used))
 			oldest = f;
 	}
@@ -284,11 +336,19 @@ static bool make_room(struct unwind *w, u32 units, bool whole, u32 keep)
 
 /* ---- files ---- */
 
+/* NULL when there are too many: its frames stay addresses. A number is never given again, for stacks that
+ * are kept name it. */
 static struct file *file_add(struct unwind *w)
 {
-	struct file *f = must(calloc(1, sizeof(*f)));
+	struct file *f;
 
+	if (w->files.n >= w->limit / FILE_SHARE) {
+		w->stat.no_room++;
+		return NULL;
+	}
+	f = must(calloc(1, sizeof(*f)));
 	vec_add(&w->arena, &w->files, f);
+	f->number = w->files.n | UNWIND_NUMBER;
 	return f;
 }
 
@@ -300,7 +360,10 @@ static struct file *file_of_vdso(struct unwind *w)
 		if (w->files.v[i]->vdso)
 			return w->files.v[i];
 	f = file_add(w);
+	if (!f)
+		return NULL;
 	f->vdso = true;
+	f->path = must(strdup("[vdso]"));
 	return f;
 }
 
@@ -309,7 +372,8 @@ static bool same_id(struct file_id a, struct file_id b)
 	return a.slot == b.slot && a.generation == b.generation;
 }
 
-/* The file mapped at m: known by its inode, or by its build id (the same library in a container). */
+/* The file mapped at m: known by its inode, or by its build id (the same library in a container). NULL when
+ * it can not be held, or there are too many. */
 static struct file *file_get(struct unwind *w, u32 pid, const struct procmap *m)
 {
 	struct file_id id;
@@ -331,21 +395,38 @@ static struct file *file_get(struct unwind *w, u32 pid, const struct procmap *m)
 				return w->files.v[i];
 			}
 	f = file_add(w);
+	if (!f)
+		return NULL;
 	f->id = id;
+	f->path = must(strdup(m->path));
 	memcpy(f->build_id, build_id, sizeof(build_id));
 	return f;
+}
+
+/* Nobody waits for tables any more. */
+static bool is_given_up(const void *ctx)
+{
+	const struct unwind *w = ctx;
+
+	return __atomic_load_n(&w->ending, __ATOMIC_RELAXED) ||
+	       stop_asked(__atomic_load_n(&w->stop, __ATOMIC_ACQUIRE));
 }
 
 static void file_read(struct unwind *w, struct file *f)
 {
 	struct err e;
 	u64 start = clock_ns(CLOCK_MONOTONIC);
+	struct unwind_reading how = { &w->decoder, is_given_up, w };
 	bool ok;
 
-	if (f->read || f->failed)
+	if (f->read || f->failed || is_given_up(w))
 		return;
 	ok = f->vdso ? unwind_table_vdso(&f->table, &e)
-	             : unwind_table_read(files_path(w->names, f->id).text, &f->table, &e);
+	             : unwind_table_read(files_path(w->names, f->id).text, &how, &f->table, &e);
+	if (is_given_up(w)) { /* perhaps not whole */
+		unwind_table_free(&f->table);
+		return;
+	}
 	f->read = ok;
 	f->failed = !ok;
 	f->n_rows = f->table.rows.n;
@@ -415,6 +496,9 @@ struct list {
 	u32 n;
 	struct file **files;
 	u32 n_files;
+	u64 mm; /* whose they are, 0: not known */
+	bool raw;
+	const struct unit_meet *met; /* by what the process was met, NULL: not by a record */
 };
 
 static void span_add(struct list *l, struct unwind_span s)
@@ -426,19 +510,30 @@ static void span_add(struct list *l, struct unwind_span s)
 }
 
 /* Code without a table. */
-static void span_bare(struct list *l, const struct procmap *m)
+static void span_bare(struct list *l, const struct procmap *m, const struct file *f)
 {
 	span_add(l, (struct unwind_span){ .start = m->start,
-	                                  .size = (u32)MIN(m->end - m->start, UINT32_MAX) });
+	                                  .size = (u32)MIN(m->end - m->start, UINT32_MAX),
+	                                  .file = f ? f->number : 0,
+	                                  .delta = (u32)(m->start - m->offset) });
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct unwind_span *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
 }
 
 /* One span for each piece of the file's rows that lies in the mapping. */
 static void spans_of_file(struct list *l, const struct procmap *m, const struct file *f)
 {
 	u64 vaddr, from, to;
+	u32 delta = (u32)(m->start - m->offset);
 
-	if (!unwind_table_vaddr(&f->table, m->offset, &vaddr) || vaddr < f->table.base) {
-		span_bare(l, m);
+	if (!f->loaded || !unwind_table_vaddr(&f->table, m->offset, &vaddr) ||
+	    vaddr < f->table.base) {
+		span_bare(l, m, f);
 		return;
 	}
 	from = vaddr - f->table.base;
@@ -457,7 +552,97 @@ static void spans_of_file(struct list *l, const struct procmap *m, const struct 
 				    .bias = (u32)(m->start - from),
 				    .rows = UNWIND_REF(p->at.shelf, p->at.chunk, p->at.first * 4u,
 		                                       p->n),
+				    .file = f->number,
+				    .delta = delta,
 			    });
+	}
+}
+
+/* Writes the list to fresh memory, its place to *at. */
+static bool list_write(struct list *l, u32 keep, struct unwind_extent *at)
+{
+	struct unwind *w = l->w;
+	u8 *memory;
+
+	if (!make_room(w, l->n, true, keep) || !unwind_memory_whole(&w->memory, l->n, at))
+		return false;
+	memory = live_chunk(w->live, at->shelf, at->chunk);
+	if (memory) {
+		memcpy(memory + (size_t)at->first * UNWIND_UNIT, l->spans, l->n * UNWIND_UNIT);
+		return true;
+	}
+	unwind_memory_give(&w->memory, *at);
+	return false;
+}
+
+/* The file's own list, by offsets. */
+static void file_publish(struct unwind *w, struct file *f, u32 keep)
+{
+	struct list *l = must(calloc(1, sizeof(*l)));
+
+	l->w = w;
+	for (u32 i = 0; f->loaded && i < f->table.n_codes; i++) {
+		const struct unwind_code *c = &f->table.code[i];
+		struct procmap m = { .start = c->offset & ~(u64)(UNIT_PAGE - 1),
+			             .end = ROUND_UP(c->offset + c->size, (u64)UNIT_PAGE) };
+
+		m.offset = m.start;
+		spans_of_file(l, &m, f);
+	}
+	qsort(l->spans, l->n, sizeof(*l->spans), by_start);
+	f->listed = true;
+	f->list = (struct unwind_extent){ 0 };
+	if (l->n && !list_write(l, keep, &f->list)) {
+		f->list.n = 0;
+		w->stat.no_room++;
+	}
+	free(l);
+}
+
+/* Programs find the file by this key from now on. */
+static void file_put(struct unwind *w, struct file *f, const struct unwind_key *key)
+{
+	struct unwind_file value = { .number = f->number };
+	struct err e;
+
+	for (u32 i = 0; i < f->n_keys; i++)
+		if (memcmp(&f->keys[i], key, sizeof(*key)) == 0)
+			return;
+	if (f->list.n)
+		value.spans = UNWIND_REF(f->list.shelf, f->list.chunk, f->list.first, f->list.n);
+	if (f->n_keys == FILE_KEYS) /* it was changed, or is one of many copies */
+		live_map_remove(w->live, w->files_map, &f->keys[--f->n_keys]);
+	if (live_map_put(w->live, w->files_map, key, &value, &e))
+		f->keys[f->n_keys++] = *key;
+}
+
+/* As the mapping and the file say it, and as the program has seen it. */
+static void file_known(struct unwind *w, const struct procmap *m, struct file *f, u32 keep,
+                       const struct unit_meet *met)
+{
+	struct unwind_key key = { 0 };
+	struct stat st;
+
+	if (w->files_map == UINT32_MAX)
+		return;
+	if (!f->listed)
+		file_publish(w, f, keep);
+	if (f->vdso) {
+		file_put(w, f, &key);
+		return;
+	}
+	if (stat(files_path(w->names, f->id).text, &st) == 0) {
+		f->inode = st.st_ino;
+		f->changed = st.st_ctim;
+		key.inode = m->inode;
+		key.device = (u64)m->dev_major << 20 | m->dev_minor;
+		key.seconds = (u64)st.st_ctim.tv_sec;
+		key.nanoseconds = (u64)st.st_ctim.tv_nsec;
+		file_put(w, f, &key);
+	}
+	if (met && met->address - m->start < m->end - m->start) {
+		memcpy(&key, met->key, sizeof(key));
+		file_put(w, f, &key);
 	}
 }
 
@@ -479,10 +664,12 @@ static void spans_of_map(struct list *l, const struct procmap *m)
 		file_name(l, f);
 	if (f && !file_load(l->w, f, l->p->pid))
 		l->w->stat.no_room++;
-	if (f && f->loaded)
+	if (f)
 		spans_of_file(l, m, f);
 	else
-		span_bare(l, m);
+		span_bare(l, m, NULL);
+	if (f)
+		file_known(l->w, m, f, l->p->pid, l->met);
 }
 
 /* Writes the list to fresh memory and puts it in place. */
@@ -491,17 +678,13 @@ static bool publish(struct list *l)
 	struct unwind *w = l->w;
 	struct process *p = l->p;
 	struct unwind_extent at;
-	struct unwind_proc value = { .used = 1 };
+	struct unwind_proc value = { .used = 1, .mm = l->mm, .raw = l->raw };
 	struct err e;
-	u8 *memory;
 
-	if (!make_room(w, l->n, true, p->pid) || !unwind_memory_whole(&w->memory, l->n, &at))
+	if (!list_write(l, p->pid, &at))
 		return false;
-	memory = live_chunk(w->live, at.shelf, at.chunk);
-	if (memory)
-		memcpy(memory + (size_t)at.first * UNWIND_UNIT, l->spans, l->n * UNWIND_UNIT);
 	value.spans = UNWIND_REF(at.shelf, at.chunk, at.first, l->n);
-	if (!memory || !live_map_put(w->live, w->procs_map, &p->pid, &value, &e)) {
+	if (!live_map_put(w->live, w->procs_map, &p->pid, &value, &e)) {
 		unwind_memory_give(&w->memory, at);
 		return false;
 	}
@@ -515,14 +698,16 @@ static bool publish(struct list *l)
 	return true;
 }
 
-static void list_make(struct unwind *w, struct process *p, const struct procmaps *maps)
+static void list_make(struct unwind *w, struct process *p, const struct procmaps *maps,
+                      const struct unit_meet *met)
 {
-	struct list *l = must(malloc(sizeof(*l)));
+	struct list *l = must(calloc(1, sizeof(*l)));
 
 	l->w = w;
 	l->p = p;
-	l->n = l->n_files = 0;
-	l->files = NULL;
+	l->met = met;
+	l->mm = met ? met->mm : 0;
+	l->raw = met && met->raw;
 	for (u32 i = 0; i < maps->n; i++)
 		if (maps->v[i].exec)
 			spans_of_map(l, &maps->v[i]);
@@ -578,19 +763,25 @@ static void may_ask(struct unwind *w, struct process *p)
 	live_map_put(w->live, w->procs_map, &p->pid, &value, &e);
 }
 
-/* The same code at the same places, perhaps in a new address space. */
-static void same_again(struct unwind *w, struct process *p)
+/* The same code at the same places, perhaps in a new address space. False when programs have forgotten
+ * the process: there were too many others. */
+static bool same_again(struct unwind *w, struct process *p, const struct unit_meet *met)
 {
+	u64 mm = met ? met->mm : 0;
 	struct unwind_proc value;
 	struct err e;
 
-	if (!live_map_get(w->live, w->procs_map, &p->pid, &value) || !value.mm)
-		return;
-	value.mm = 0;
-	live_map_put(w->live, w->procs_map, &p->pid, &value, &e);
+	if (!live_map_get(w->live, w->procs_map, &p->pid, &value) || !value.spans)
+		return false;
+	if (value.mm != mm) {
+		value.mm = mm;
+		live_map_put(w->live, w->procs_map, &p->pid, &value, &e);
+	}
+	return true;
 }
 
-static void note(struct unwind *w, u32 pid)
+/* `met` is NULL when it was not by a record. */
+static void note(struct unwind *w, u32 pid, const struct unit_meet *met)
 {
 	struct arena arena = { 0 };
 	struct procmaps maps;
@@ -604,14 +795,13 @@ static void note(struct unwind *w, u32 pid)
 	}
 	p = process_get(w, pid);
 	hash = maps_hash(&maps);
-	if (p->listed && hash == p->hash) {
-		same_again(w, p);
+	if (p->listed && hash == p->hash && same_again(w, p, met)) {
 		p->pause_ns = MIN(MAX(p->pause_ns * 2, AGAIN_NS), AGAIN_MAX_NS);
 		p->again_ns = clock_ns(CLOCK_MONOTONIC) + p->pause_ns;
 	} else {
 		p->hash = hash;
 		p->pause_ns = 0;
-		list_make(w, p, &maps);
+		list_make(w, p, &maps, met);
 	}
 	arena_free(&arena);
 }
@@ -621,8 +811,37 @@ void unwind_note(struct unwind *w, u32 pid)
 	if (!w->live || !pid)
 		return;
 	pthread_mutex_lock(&w->lock);
-	note(w, pid);
+	note(w, pid, NULL);
 	pthread_mutex_unlock(&w->lock);
+}
+
+/* ---- what everybody has ---- */
+
+/* Our own program is as large as its libraries together, and hardly anybody looks at it. */
+static bool is_ours(const struct procmap *m, const struct stat *self)
+{
+	return m->inode == self->st_ino;
+}
+
+/* Loads the libraries that we have mapped ourselves: the C library is likely to be everybody's. */
+static void warm(struct unwind *w)
+{
+	struct stat self = { 0 };
+	struct arena arena = { 0 };
+	struct procmaps maps;
+	u32 pid = (u32)getpid();
+	struct err e;
+
+	if (stat("/proc/self/exe", &self) != 0 || !procmaps_read(&arena, (s32)pid, &maps, &e))
+		maps.n = 0;
+	for (u32 i = 0; i < maps.n; i++) {
+		const struct procmap *m = &maps.v[i];
+		struct file *f = m->exec && !is_ours(m, &self) ? file_get(w, pid, m) : NULL;
+
+		if (f && file_load(w, f, 0))
+			file_known(w, m, f, 0, NULL);
+	}
+	arena_free(&arena);
 }
 
 /* ---- copied stacks ---- */
@@ -665,10 +884,9 @@ static bool copied_rule(void *ctx, u64 pc, u32 *rule)
 	return n != 0;
 }
 
-void unwind_copied(struct unwind *w, const struct unit_copy *copy)
+void unwind_copied(struct unwind *w, const struct unit_copy *copy, struct ustack_value *frames)
 {
-	s32 stacks = unit_map(w->unit, UMAP_STACKS);
-	struct ustack_value frames = { 0 };
+	u32 limit = (u32)MIN(copy->limit, UNIT_STACK_FRAMES);
 	struct copied c = { .w = w };
 	struct unwind_stack s = { .pc = copy->pc,
 		                  .sp = copy->sp,
@@ -678,22 +896,56 @@ void unwind_copied(struct unwind *w, const struct unit_copy *copy)
 		                  .n = MIN(copy->n, UNIT_COPY_PAGES) * UNIT_PAGE,
 		                  .rule = copied_rule,
 		                  .ctx = &c };
-	struct err e;
 	bool whole;
 
 	pthread_mutex_lock(&w->lock);
 	c.p = process_get(w, (u32)copy->pid);
 	if (!c.p->listed)
-		note(w, (u32)copy->pid);
-	frames.n = unwind_walk(&s, frames.ip, (u32)MIN(copy->limit, UNIT_STACK_FRAMES), &whole);
-	if (!whole && frames.n < copy->limit) { /* perhaps it has loaded something meanwhile */
-		note(w, (u32)copy->pid);
-		frames.n = unwind_walk(&s, frames.ip, (u32)MIN(copy->limit, UNIT_STACK_FRAMES),
-		                       &whole);
+		note(w, (u32)copy->pid, NULL);
+	frames->n = unwind_walk(&s, frames->ip, limit, &whole);
+	if (!whole && frames->n < copy->limit) { /* perhaps it has loaded something meanwhile */
+		note(w, (u32)copy->pid, NULL);
+		frames->n = unwind_walk(&s, frames->ip, limit, &whole);
 	}
-	w->copied[whole || frames.n == copy->limit ? UCOUNT_WHOLE : UCOUNT_CUT]++;
-	w->stat.unstored += !live_map_put(w->live, (u32)stacks, &copy->id, &frames, &e);
+	whole |= frames->n == copy->limit;
+	w->copied[whole ? UCOUNT_WHOLE : UCOUNT_CUT]++;
+	if (!whole)
+		frames->n |= (u64)USTACK_CUT << USTACK_FLAGS_SHIFT;
 	pthread_mutex_unlock(&w->lock);
+}
+
+/* ---- places in files ---- */
+
+/* Its descriptor has gone to another file: perhaps it is still where it was. */
+static int file_reopen(const struct file *f)
+{
+	int fd = f->inode ? open(f->path, O_PATH | O_CLOEXEC) : -1;
+	struct stat st;
+
+	if (fd < 0 ||
+	    (fstat(fd, &st) == 0 && st.st_ino == f->inode &&
+	     st.st_ctim.tv_sec == f->changed.tv_sec && st.st_ctim.tv_nsec == f->changed.tv_nsec))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+bool unwind_file(struct unwind *w, u32 number, struct unwind_where *where)
+{
+	u32 i = (number & ~UNWIND_NUMBER) - 1;
+	const struct file *f;
+
+	pthread_mutex_lock(&w->lock);
+	f = i < w->files.n ? w->files.v[i] : NULL;
+	if (f) {
+		*where = (struct unwind_where){ f->path, -1, f->vdso };
+		if (!f->vdso)
+			where->fd = files_dup(w->names, f->id);
+		if (!f->vdso && where->fd < 0)
+			where->fd = file_reopen(f);
+	}
+	pthread_mutex_unlock(&w->lock);
+	return f;
 }
 
 /* ---- before the load ---- */
@@ -726,10 +978,17 @@ u32 unwind_chunks(const struct unwind *w)
 	                MAX(w->limit / UNWIND_CHUNK, 1));
 }
 
+void unwind_set_stop(struct unwind *w, const struct stop *stop)
+{
+	if (w)
+		__atomic_store_n(&w->stop, stop, __ATOMIC_RELEASE);
+}
+
 void unwind_start(struct unwind *w, struct live *l)
 {
 	w->live = l;
 	w->procs_map = (u32)unit_map(w->unit, UMAP_PROCS);
+	w->files_map = (u32)unit_map(w->unit, UMAP_FILES); /* UINT32_MAX: there is none */
 	unwind_memory_add(&w->memory, 0, live_shelf_chunks(l, 0));
 }
 
@@ -751,29 +1010,47 @@ static u64 next_again(struct unwind *w)
 	return next;
 }
 
-static void wait_for_work(struct unwind *w)
+/* Waits for work until then, 0: for ever. False when there is none, or it is time to end. */
+static bool take_queued(struct unwind *w, u64 until, struct unit_meet *met)
 {
-	u64 until = next_again(w);
 	struct timespec t = { (time_t)(until / 1000000000ull), (long)(until % 1000000000ull) };
+	bool taken;
 
-	if (until)
-		pthread_cond_timedwait(&w->wake, &w->lock, &t);
-	else
-		pthread_cond_wait(&w->wake, &w->lock);
+	pthread_mutex_lock(&w->queue_lock);
+	if (!w->n_queue && !is_given_up(w)) {
+		if (until)
+			pthread_cond_timedwait(&w->wake, &w->queue_lock, &t);
+		else
+			pthread_cond_wait(&w->wake, &w->queue_lock);
+	}
+	taken = w->n_queue && !is_given_up(w);
+	if (taken)
+		*met = w->queue[--w->n_queue];
+	pthread_mutex_unlock(&w->queue_lock);
+	return taken;
 }
 
 static void *background(void *ctx)
 {
 	struct unwind *w = ctx;
+	struct unit_meet met;
+	u64 until;
 
-	pthread_mutex_lock(&w->lock);
-	while (!w->ending) {
-		if (w->n_queue)
-			note(w, w->queue[--w->n_queue]);
-		else
-			wait_for_work(w);
+	if (w->warms) {
+		pthread_mutex_lock(&w->lock);
+		warm(w);
+		pthread_mutex_unlock(&w->lock);
 	}
-	pthread_mutex_unlock(&w->lock);
+	while (!is_given_up(w)) {
+		pthread_mutex_lock(&w->lock);
+		until = next_again(w);
+		pthread_mutex_unlock(&w->lock);
+		if (!take_queued(w, until, &met))
+			continue;
+		pthread_mutex_lock(&w->lock);
+		note(w, (u32)met.pid, &met);
+		pthread_mutex_unlock(&w->lock);
+	}
 	return NULL;
 }
 
@@ -793,17 +1070,33 @@ static bool start_thread(struct unwind *w)
 	return w->has_thread;
 }
 
-void unwind_ask(struct unwind *w, u32 pid)
+void unwind_ask(struct unwind *w, const struct unit_meet *met)
 {
+	bool alone;
+
 	if (!w->live)
 		return;
-	pthread_mutex_lock(&w->lock);
-	if (!w->has_thread && !start_thread(w))
-		note(w, pid);
-	else if (w->n_queue < QUEUE_MAX)
-		w->queue[w->n_queue++] = pid;
+	pthread_mutex_lock(&w->queue_lock);
+	alone = !w->has_thread && !start_thread(w);
+	if (!alone && w->n_queue < QUEUE_MAX)
+		w->queue[w->n_queue++] = *met;
 	pthread_cond_signal(&w->wake);
+	pthread_mutex_unlock(&w->queue_lock);
+	if (!alone)
+		return;
+	pthread_mutex_lock(&w->lock);
+	note(w, (u32)met->pid, met);
 	pthread_mutex_unlock(&w->lock);
+}
+
+void unwind_warm(struct unwind *w)
+{
+	pthread_mutex_lock(&w->queue_lock);
+	if (!w->has_thread) {
+		w->warms = true;
+		start_thread(w);
+	}
+	pthread_mutex_unlock(&w->queue_lock);
 }
 
 void unwind_free(struct unwind *w)
@@ -811,10 +1104,10 @@ void unwind_free(struct unwind *w)
 	if (!w)
 		return;
 	if (w->has_thread) {
-		pthread_mutex_lock(&w->lock);
-		w->ending = true;
+		pthread_mutex_lock(&w->queue_lock);
+		__atomic_store_n(&w->ending, true, __ATOMIC_RELAXED);
 		pthread_cond_signal(&w->wake);
-		pthread_mutex_unlock(&w->lock);
+		pthread_mutex_unlock(&w->queue_lock);
 		pthread_join(w->thread, NULL);
 	}
 	for (u32 i = 0; i < w->procs.n; i++) {
@@ -823,13 +1116,16 @@ void unwind_free(struct unwind *w)
 	}
 	for (u32 i = 0; i < w->files.n; i++) {
 		unwind_table_free(&w->files.v[i]->table);
+		free(w->files.v[i]->path);
 		free(w->files.v[i]->pieces);
 		free(w->files.v[i]);
 	}
 	files_free(w->names);
+	decoder_close(w->decoder);
 	unwind_memory_free(&w->memory);
 	arena_free(&w->arena);
 	pthread_cond_destroy(&w->wake);
+	pthread_mutex_destroy(&w->queue_lock);
 	pthread_mutex_destroy(&w->lock);
 	free(w);
 }

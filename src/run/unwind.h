@@ -7,10 +7,9 @@
 #define RUN_UNWIND_H
 
 #include "kern/live.h"
+#include "world/stop.h"
 
 struct unwind;
-
-#define UNWIND_MEMORY (128u << 20) /* bytes, unless the user says otherwise */
 
 /* True when a program of the unit walks stacks by tables. */
 bool unwind_wanted(const struct unit *u);
@@ -25,14 +24,26 @@ void unwind_prepare(struct unwind *w, u32 pid);
 u32 unwind_chunks(const struct unwind *w);
 /* The unit is loaded: from now on tables go into the kernel. */
 void unwind_start(struct unwind *w, struct live *l);
+/* Once asked to end, no more tables are read, and what is being read is left. NULL is fine. */
+void unwind_set_stop(struct unwind *w, const struct stop *stop);
 
 /* Loads what the process has mapped now. Does nothing when it is gone. */
 void unwind_note(struct unwind *w, u32 pid);
-/* The same in the background, soon: a program has met a process or an address it does not know. */
-void unwind_ask(struct unwind *w, u32 pid);
+/* The same in the background, soon: a program has met a process or a file it does not know. */
+void unwind_ask(struct unwind *w, const struct unit_meet *met);
+/* Reads in the background, before anybody asks, what most programs have mapped: the C library. */
+void unwind_warm(struct unwind *w);
 
-/* Walks a stack that a program has copied and puts its frames where the others are. */
-void unwind_copied(struct unwind *w, const struct unit_copy *copy);
+/* Walks a stack that a program has copied. */
+void unwind_copied(struct unwind *w, const struct unit_copy *copy, struct ustack_value *frames);
+
+/* A file by the number that frames have. */
+struct unwind_where {
+	const char *path; /* as a process saw it; it lives as long as w */
+	int fd;           /* O_PATH, the caller's to close; -1 when it is not held any more */
+	bool vdso;        /* no file: the kernel's */
+};
+bool unwind_file(struct unwind *w, u32 number, struct unwind_where *where);
 
 struct unwind_stat {
 	u64 counts[N_UCOUNT]; /* stacks, see enum ucount */
@@ -41,7 +52,6 @@ struct unwind_stat {
 	u64 bytes;      /* of tables in the kernel */
 	u32 no_room;    /* mappings left without a table: the limit is reached */
 	u32 unreadable; /* files that could not be read */
-	u64 unstored;   /* copied stacks for whose frames there was no room */
 	u64 ns;         /* spent reading and loading files */
 };
 void unwind_stat(struct unwind *w, struct unwind_stat *stat);

@@ -15,6 +15,17 @@ s32 view_map(const struct view_of *v, const char *name)
 	return -1;
 }
 
+bool view_map_read(const struct view_of *v, const char *name, struct arena *a, struct table *t,
+                   struct err *e)
+{
+	s32 map = view_map(v, name);
+	*t = (struct table){ 0 };
+	if (map < 0)
+		return true;
+	table_init(t, a, v->unit, &v->unit->maps.v[map]);
+	return taken_look(&v->events->taken, (u32)map, t, e);
+}
+
 u64 view_number(const struct urecord *r, const u8 *bytes, u32 i)
 {
 	u64 n;
@@ -55,7 +66,18 @@ bool view_map_delete(const struct view_of *v, const char *name, const void *key)
 
 u64 view_lost(const struct view_of *v)
 {
-	return live_data(v->live, UDATA_LOST) + live_data(v->live, UDATA_BUSY);
+	return live_data(v->live, UDATA_LOST) + live_data(v->live, UDATA_BUSY) +
+	       v->events->n_dropped;
+}
+
+void view_wait(const struct view_of *v)
+{
+	stop_wait(v->events->stop);
+}
+
+void view_waited(const struct view_of *v)
+{
+	stop_waited(v->events->stop);
 }
 
 void view_say(const struct view_of *v, const char *text)

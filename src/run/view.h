@@ -7,6 +7,7 @@
 #ifndef RUN_VIEW_H
 #define RUN_VIEW_H
 
+#include "agg/table.h"
 #include "base/buf.h"
 #include "kern/live.h"
 
@@ -42,6 +43,9 @@ struct view {
 
 /* The map called so in the script ("@sizes"), -1 when it has none. */
 s32 view_map(const struct view_of *v, const char *name);
+/* The rows of a map of the script; none when it has no such map. */
+bool view_map_read(const struct view_of *v, const char *name, struct arena *a, struct table *t,
+                   struct err *e);
 /* Argument i of a record, a number. */
 u64 view_number(const struct urecord *r, const u8 *bytes, u32 i);
 /* The argument of that name in a record whose arguments have names; NULL when it has none. */
@@ -53,8 +57,12 @@ void view_exit(const struct view_of *v, int code);
 bool view_map_set(const struct view_of *v, const char *name, const void *key, const void *value);
 /* False when it was not there. */
 bool view_map_delete(const struct view_of *v, const char *name, const void *key);
-/* Events so far that found no room in the ring, or no memory. */
+/* Events so far that found no room in the ring, or no memory, or no time at the end. */
 u64 view_lost(const struct view_of *v);
+/* Around what may wait for others, as a server's answer: system calls in between are interrupted soon
+ * after the user wants an end (EINTR). */
+void view_wait(const struct view_of *v);
+void view_waited(const struct view_of *v);
 /* Says something to the user, behind the output so far. */
 void view_say(const struct view_of *v, const char *text);
 

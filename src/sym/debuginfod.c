@@ -34,10 +34,21 @@ struct library {
 
 /* The progress callback has no argument of its own. */
 static u64 spent_ms, started_ms;
+static bool given_up;
 
 static u64 now_ms(void)
 {
 	return clock_ns(CLOCK_MONOTONIC) / 1000000;
+}
+
+static bool is_given_up(void)
+{
+	return __atomic_load_n(&given_up, __ATOMIC_RELAXED);
+}
+
+void debuginfod_give_up(void)
+{
+	__atomic_store_n(&given_up, true, __ATOMIC_RELAXED);
 }
 
 /* Nonzero gives up. */
@@ -46,7 +57,7 @@ static int on_progress(struct client *c, long a, long b)
 	(void)c;
 	(void)a;
 	(void)b;
-	return spent_ms + now_ms() - started_ms > PATIENCE_MS;
+	return is_given_up() || spent_ms + now_ms() - started_ms > PATIENCE_MS;
 }
 
 static bool load(struct library *l)
@@ -89,7 +100,7 @@ bool debuginfod_find(const char *build_id, struct buf *path)
 	struct library l = { 0 };
 	bool ok;
 
-	if (!urls || !*urls || !*build_id || spent_ms > PATIENCE_MS)
+	if (!urls || !*urls || !*build_id || is_given_up() || spent_ms > PATIENCE_MS)
 		return false;
 	started_ms = now_ms();
 	ok = load(&l) && ask(&l, build_id, path);

@@ -11,5 +11,7 @@
  * not there. False when no server is set up or none has it. All calls together wait for half a
  * minute at most. */
 bool debuginfod_find(const char *build_id, struct buf *path);
+/* From any thread: no more is fetched from now on, and a call that waits for a server returns. */
+void debuginfod_give_up(void);
 
 #endif

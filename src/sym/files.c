@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "elf/elf.h"
@@ -139,9 +140,30 @@ static struct slot *slot_find(struct files *s, const struct procmap *m, const st
 	return oldest;
 }
 
+/* The descriptor becomes the slot's, or is closed where there is one. */
+static struct file_id slot_take(struct files *s, const struct procmap *m, int fd,
+                                const struct stat *st)
+{
+	struct slot *f = slot_find(s, m, st);
+
+	if (slot_is(f, m, st)) {
+		close(fd);
+	} else {
+		slot_clear(f);
+		f->inode = m->inode;
+		f->dev_major = m->dev_major;
+		f->dev_minor = m->dev_minor;
+		f->changed = st->st_mtim;
+		f->size = (u64)st->st_size;
+		f->fd = fd;
+		f->table = -1;
+	}
+	f->used = ++s->clock;
+	return (struct file_id){ (u32)(f - s->slots), f->generation };
+}
+
 struct file_id files_bind(struct files *s, u32 pid, const struct procmap *m)
 {
-	struct slot *f;
 	struct stat st;
 	int fd;
 
@@ -150,21 +172,28 @@ struct file_id files_bind(struct files *s, u32 pid, const struct procmap *m)
 	fd = open_mapped(pid, m, &st);
 	if (fd < 0)
 		return (struct file_id){ 0 };
-	f = slot_find(s, m, &st);
-	if (slot_is(f, m, &st)) {
-		close(fd);
-	} else {
-		slot_clear(f);
-		f->inode = m->inode;
-		f->dev_major = m->dev_major;
-		f->dev_minor = m->dev_minor;
-		f->changed = st.st_mtim;
-		f->size = (u64)st.st_size;
-		f->fd = fd;
-		f->table = -1;
+	return slot_take(s, m, fd, &st);
+}
+
+struct file_id files_adopt(struct files *s, int fd)
+{
+	struct procmap m = { 0 };
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0) {
+		if (fd >= 0)
+			close(fd);
+		return (struct file_id){ 0 };
 	}
-	f->used = ++s->clock;
-	return (struct file_id){ (u32)(f - s->slots), f->generation };
+	m.inode = st.st_ino;
+	m.dev_major = major(st.st_dev);
+	m.dev_minor = minor(st.st_dev);
+	return slot_take(s, &m, fd, &st);
+}
+
+int files_dup(const struct files *s, struct file_id id)
+{
+	return files_holds(s, id) ? fcntl(s->slots[id.slot].fd, F_DUPFD_CLOEXEC, 3) : -1;
 }
 
 bool files_holds(const struct files *s, struct file_id id)

@@ -21,6 +21,10 @@ void files_free(struct files *s);
 /* The file that process `pid` has mapped at `m`, held open from now on so that it can be read when
  * the process has ended. None when it can not be reached. */
 struct file_id files_bind(struct files *s, u32 pid, const struct procmap *m);
+/* A file by a descriptor (O_PATH), which is taken over. None for -1. */
+struct file_id files_adopt(struct files *s, int fd);
+/* A descriptor of it, the caller's to close; -1 when it is not held any more. */
+int files_dup(const struct files *s, struct file_id id);
 /* True while the slot still holds that file. */
 bool files_holds(const struct files *s, struct file_id id);
 /* Its names, read now if they were not: `where` says where it is. NULL when it has none or is not

@@ -95,20 +95,29 @@ static void frame_print(struct buf *b, const struct frame *f)
 	buf_putc(b, '\n');
 }
 
-void frames_print(struct buf *b, struct sym *s, enum frames_mode mode, s64 pid, const u64 *ips,
-                  u32 n)
+static void print_end(struct buf *b, const struct frame *f, const char *end)
 {
+	if (f->mode != FRAMES_RAW && f->mode != FRAMES_BUILD_ID)
+		print_start(b, f);
+	buf_puts(b, end);
+	if (f->mode == FRAMES_PERF)
+		buf_puts(b, " ([unknown])");
 	buf_putc(b, '\n');
-	frames_add(b, s, mode, pid, ips, n);
 }
 
-void frames_add(struct buf *b, struct sym *s, enum frames_mode mode, s64 pid, const u64 *ips, u32 n)
+void frames_add(struct buf *b, struct sym *s, enum frames_mode mode, s64 pid,
+                const struct stack_frames *from)
 {
-	for (u32 i = 0; i < n && ips[i]; i++) {
-		struct frame f = { s, mode, pid, i ? SYM_RETURN : SYM_EXACT, ips[i] };
+	struct frame f = { s, mode, pid, SYM_EXACT, 0 };
 
+	for (u32 i = 0; i < from->n && from->ips[i]; i++) {
+		f.ip = from->ips[i];
 		frame_print(b, &f);
+		f.kind = SYM_RETURN;
 	}
+	f.ip = 0;
+	if (from->end)
+		print_end(b, &f, from->end);
 }
 
 /* ---- functions ---- */
@@ -171,15 +180,19 @@ static void each_function(struct sym *s, struct buf *b, const struct frame *f, f
 		each_inlined(lines, n - 1, &frame, fn, ctx);
 }
 
-void frames_each(struct sym *s, s64 pid, const u64 *ips, u32 n, frame_fn *fn, void *ctx)
+void frames_each(struct sym *s, s64 pid, const struct stack_frames *from, frame_fn *fn, void *ctx)
 {
+	struct frame_name end = { from->end, "", FRAME_OTHER };
 	struct buf b = { 0 };
 	u32 found = 0;
 
-	while (found < n && ips[found])
+	while (found < from->n && from->ips[found])
 		found++;
+	if (from->end)
+		fn(ctx, &end);
 	for (u32 i = found; i-- > 0;) {
-		struct frame f = { s, FRAMES_BPFTRACE, pid, i ? SYM_RETURN : SYM_EXACT, ips[i] };
+		struct frame f = { s, FRAMES_BPFTRACE, pid, i ? SYM_RETURN : SYM_EXACT,
+			           from->ips[i] };
 
 		each_function(s, &b, &f, fn, ctx);
 	}

@@ -35,17 +35,20 @@ struct frame_name {
 };
 typedef void frame_fn(void *ctx, const struct frame_name *frame);
 
-/* A newline, then the frames up to the first address 0. pid is FRAMES_KERNEL for kernel stacks. */
-void frames_print(struct buf *b, struct sym *s, enum frames_mode mode, s64 pid, const u64 *ips,
-                  u32 n);
+struct stack_frames {
+	const u64 *ips; /* innermost first */
+	u32 n;
+	const char
+		*end; /* a mark in place of what is missing behind them: "[unknown]"; NULL none */
+};
 
-/* The same without the newline before. */
-void frames_add(struct buf *b, struct sym *s, enum frames_mode mode, s64 pid, const u64 *ips,
-                u32 n);
+/* The frames up to the first address 0. pid is FRAMES_KERNEL for kernel stacks. */
+void frames_add(struct buf *b, struct sym *s, enum frames_mode mode, s64 pid,
+                const struct stack_frames *f);
 
 /* The functions of a stack one by one, the outermost first, inlined ones where source lines are
  * wanted. Strings live for the call. */
-void frames_each(struct sym *s, s64 pid, const u64 *ips, u32 n, frame_fn *fn, void *ctx);
+void frames_each(struct sym *s, s64 pid, const struct stack_frames *f, frame_fn *fn, void *ctx);
 /* What code of a process belongs to, by the path of its mapping. */
 enum frame_kind frames_kind(const char *path);
 

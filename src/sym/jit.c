@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Perf maps. The file is found as the process sees it: by its pid in its own namespace, in its
- * own file system. It is only believed when it belongs to the user the process runs as, or to root.
+ * own file system. It is only believed when it belongs to the user the process runs as, or to root,
+ * and was written since the process began: before, the number was that of another one.
  *
  * The one idea: the file is a log. Compilers append lines as they compile, also for addresses
  * they use anew, so of two lines for one address the later is right, and a file that has grown is
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/sorted.h"
 #include "read/perfmap.h"
@@ -25,6 +27,7 @@
 #define FILE_LIMIT    (128u << 20) /* bytes read of a map */
 #define ENTRIES_LIMIT (1u << 20)
 #define TAIL          64u /* bytes that must still be there to read on behind them */
+#define SECOND        1000000000ull
 #define NESTING_MAX   64u /* entries below an address that may reach over it */
 
 struct entry {
@@ -34,7 +37,7 @@ struct entry {
 };
 
 struct jit {
-	u32 ns_pid;
+	u32 pid, ns_pid;
 	uid_t uid;
 	int root; /* the process's root directory, or -1 when it is ours */
 	char path[64];
@@ -108,6 +111,7 @@ struct jit *jit_new(u32 pid)
 
 	if (!j)
 		abort(); /* out of memory, see base/arena.h */
+	j->pid = pid;
 	snprintf(path, sizeof(path), "/proc/%u/status", pid);
 	if (!file_read(path, &status, 65536, &e))
 		buf_reset(&status);
@@ -142,6 +146,33 @@ void jit_free(struct jit *j)
 	free(j);
 }
 
+/* When the process began, in nanoseconds as times of files are, to a hundredth of a second; 0 when
+ * that is not known (proc(5): the 22nd field of stat; the name before it may have blanks). */
+static u64 began(u32 pid)
+{
+	u64 since_boot = clock_ns(CLOCK_BOOTTIME), now = clock_ns(CLOCK_REALTIME), ticks = 0;
+	struct buf stat = { 0 };
+	const char *p;
+	char path[64];
+	struct err e;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	p = file_read(path, &stat, 65536, &e) ? strrchr(buf_text(&stat), ')') : NULL;
+	for (u32 field = 2; p && field < 22; field++)
+		p = strchr(p + 1, ' ');
+	if (p)
+		ticks = strtoull(p, NULL, 10);
+	buf_free(&stat);
+	return ticks ? now - since_boot + ticks * (SECOND / (u64)sysconf(_SC_CLK_TCK)) : 0;
+}
+
+static bool is_older(const struct stat *st, u64 than)
+{
+	static const u64 blur = SECOND / 10; /* of both clocks, and more */
+
+	return (u64)st->st_mtim.tv_sec * SECOND + (u64)st->st_mtim.tv_nsec + blur < than;
+}
+
 /* The directory is one everybody writes to: no link is followed, no pipe waited for. */
 static int open_map(const struct jit *j, struct stat *st)
 {
@@ -153,7 +184,8 @@ static int open_map(const struct jit *j, struct stat *st)
 	fd = j->root >= 0 ? openat(j->root, j->path, flags) : open(path, flags);
 	if (fd < 0)
 		return -1;
-	if (fstat(fd, st) == 0 && S_ISREG(st->st_mode) && (st->st_uid == j->uid || st->st_uid == 0))
+	if (fstat(fd, st) == 0 && S_ISREG(st->st_mode) &&
+	    (st->st_uid == j->uid || st->st_uid == 0) && !is_older(st, began(j->pid)))
 		return fd;
 	close(fd);
 	return -1;

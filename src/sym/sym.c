@@ -45,6 +45,12 @@ void sym_free(struct sym *s)
 	free(s);
 }
 
+void sym_set_files(struct sym *s, bool (*find)(void *ctx, u32 number, struct usym_file *f),
+                   void *ctx)
+{
+	usym_set_files(s->user, find, ctx);
+}
+
 /* How far before the address the named instruction ends. */
 static u64 back(enum sym_kind kind, u64 addr)
 {
@@ -167,4 +173,9 @@ const char *sym_user_build_id(struct sym *s, u32 pid, u64 addr, u64 *off)
 void sym_note_process(struct sym *s, u32 pid)
 {
 	usym_note(s->user, pid);
+}
+
+u32 sym_denied(const struct sym *s)
+{
+	return usym_denied(s->user);
 }

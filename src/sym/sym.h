@@ -21,6 +21,10 @@ struct sym_options {
 /* NULL for the defaults, all zero. */
 struct sym *sym_new(const struct sym_options *o);
 void sym_free(struct sym *s);
+/* See usym_set_files(). */
+struct usym_file;
+void sym_set_files(struct sym *s, bool (*find)(void *ctx, u32 number, struct usym_file *f),
+                   void *ctx);
 
 /* What precedes an address in the stack of calls. */
 enum sym_kind {
@@ -55,5 +59,7 @@ const char *sym_user_build_id(struct sym *s, u32 pid, u64 addr, u64 *off);
 /* Reads (again) the maps of a process now, so that its addresses can be named after it has
  * ended. Cheap when nothing changed; silently does nothing when it is gone. */
 void sym_note_process(struct sym *s, u32 pid);
+/* Processes that we were not allowed to look into, so far: their addresses have no names. */
+u32 sym_denied(const struct sym *s);
 
 #endif

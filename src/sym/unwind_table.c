@@ -12,12 +12,14 @@
 #include <sys/auxv.h>
 
 #include "elf/elf.h"
+#include "sym/unwind_code.h"
 
 #define VDSO_MAX (64u << 10) /* bytes: more than any kernel's */
 
-static bool read_section(struct elf *f, const char *name, bool debug, struct unwind_table *t)
+static bool read_section(struct elf *f, const char *name, bool debug,
+                         const struct unwind_reading *how, struct unwind_table *t)
 {
-	struct ehframe_section s = { .debug = debug };
+	struct ehframe_section s = { .debug = debug, .given_up = how->given_up, .ctx = how->ctx };
 
 	if (!elf_section(f, name, &s.p, &s.n, &s.vaddr))
 		return false;
@@ -31,17 +33,18 @@ static bool read_section(struct elf *f, const char *name, bool debug, struct unw
 /* A gap from the start on; the first row may be there already, at a file that starts with code. */
 static void start_with_gap(struct ehframe_rows *rows)
 {
-	if (!rows->n || rows->v[0].pc == 0)
+	if (rows->n && rows->v[0].pc == 0)
 		return;
 	rows->v = realloc(rows->v, (rows->n + 1) * sizeof(*rows->v));
 	if (!rows->v)
 		abort();
-	memmove(rows->v + 1, rows->v, rows->n * sizeof(*rows->v));
+	if (rows->n)
+		memmove(rows->v + 1, rows->v, rows->n * sizeof(*rows->v));
 	rows->v[0] = (struct unwind_row){ 0, UNWIND_GAP };
 	rows->n++;
 }
 
-static bool read_elf(struct elf *f, struct unwind_table *t)
+static bool read_elf(struct elf *f, const struct unwind_reading *how, struct unwind_table *t)
 {
 	struct elf_segment s;
 
@@ -52,20 +55,25 @@ static bool read_elf(struct elf *f, struct unwind_table *t)
 	}
 	if (!t->n_codes)
 		return true;
-	if (!read_section(f, ".eh_frame", false, t))
-		read_section(f, ".debug_frame", true, t);
+	if (!read_section(f, ".eh_frame", false, how, t))
+		read_section(f, ".debug_frame", true, how, t);
 	start_with_gap(&t->rows);
+	if (how->decoder && !(how->given_up && how->given_up(how->ctx)))
+		unwind_code_fill(f, t->base, how->decoder, &t->rows);
 	return true;
 }
 
-bool unwind_table_read(const char *path, struct unwind_table *t, struct err *e)
+static const struct unwind_reading plain;
+
+bool unwind_table_read(const char *path, const struct unwind_reading *how, struct unwind_table *t,
+                       struct err *e)
 {
 	struct elf *f = elf_open(path, e);
 
 	*t = (struct unwind_table){ 0 };
 	if (!f)
 		return false;
-	read_elf(f, t);
+	read_elf(f, how ? how : &plain, t);
 	elf_close(f);
 	return true;
 }
@@ -87,7 +95,7 @@ bool unwind_table_vdso(struct unwind_table *t, struct err *e)
 	f = elf_open_memory(p, n, "[vdso]", e);
 	if (!f)
 		return false;
-	read_elf(f, t);
+	read_elf(f, &plain, t);
 	elf_close(f);
 	return true;
 }

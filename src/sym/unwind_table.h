@@ -6,6 +6,7 @@
 #define SYM_UNWIND_TABLE_H
 
 #include "elf/ehframe.h"
+#include "elf/insn.h"
 
 /* Where a file's code is: segments that are mapped executable. */
 struct unwind_code {
@@ -23,8 +24,16 @@ struct unwind_table {
 	u32 n_codes;
 };
 
-/* False and *e for a file that can not be read; one without rows is fine. The caller frees. */
-bool unwind_table_read(const char *path, struct unwind_table *t, struct err *e);
+struct unwind_reading {
+	struct decoder **decoder; /* code that nothing describes is read too (unwind_code.h) */
+	bool (*given_up)(const void *ctx); /* true: the rest is left out */
+	const void *ctx;
+};
+
+/* False and *e for a file that can not be read; one without rows is fine. The caller frees. `how` NULL:
+ * what is described, to its end. */
+bool unwind_table_read(const char *path, const struct unwind_reading *how, struct unwind_table *t,
+                       struct err *e);
 /* The kernel's vdso, which is the same in every process: read from our own memory. */
 bool unwind_table_vdso(struct unwind_table *t, struct err *e);
 void unwind_table_free(struct unwind_table *t);

@@ -17,6 +17,7 @@
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <errno.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
@@ -24,11 +25,14 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/hmap.h"
+#include "base/unwind.h"
 #include "read/procmaps.h"
 #include "sym/files.h"
 #include "sym/jit.h"
 
 #define PROCS_MAX  256u
+#define DENIED_MAX 65536u
 #define MAPS_LIMIT (16u << 20)
 #define JIT_MAX    (128u << 20) /* bytes of perf maps; the one in use may alone be bigger */
 
@@ -55,12 +59,25 @@ struct proc {
 	struct jit *jit;
 };
 
+/* A file that frames name by its number. */
+struct numbered {
+	const char *path; /* NULL: not looked for */
+	bool lost;        /* it can not be reached, or is none: the vdso */
+	struct file_id file;
+};
+
 struct usym {
 	bool demangled;
-	u64 clock; /* counts uses */
+	usym_file_fn *find_file; /* NULL: no address is a place in a file */
+	void *find_ctx;
+	struct numbered *numbered; /* by number */
+	u32 n_numbered;
+	struct arena arena; /* of their paths */
+	u64 clock;          /* counts uses */
 	struct files *files;
 	struct symfile *vdso;
 	bool vdso_tried;
+	struct hmap denied; /* processes whose maps we may not read */
 	struct proc procs[PROCS_MAX];
 };
 
@@ -88,7 +105,10 @@ void usym_free(struct usym *u)
 		return;
 	for (u32 i = 0; i < PROCS_MAX; i++)
 		proc_free(&u->procs[i]);
+	free(u->numbered);
+	arena_free(&u->arena);
 	files_free(u->files);
+	hmap_free(&u->denied);
 	symfile_free(u->vdso);
 	free(u);
 }
@@ -149,8 +169,24 @@ static void proc_parse(struct usym *u, struct proc *p, const struct buf *text)
 	p->hash = hash_text(text);
 }
 
+static void note_denied(struct usym *u, u32 pid)
+{
+	u32 *key;
+
+	if (u->denied.n >= DENIED_MAX || hmap_find(&u->denied, &pid, sizeof(pid)))
+		return;
+	key = arena_new(&u->arena, u32);
+	*key = pid;
+	hmap_put(&u->denied, key, sizeof(*key), key);
+}
+
+u32 usym_denied(const struct usym *u)
+{
+	return u->denied.n;
+}
+
 /* Maps of a process, by any thread of it: those of one that has ended are empty. */
-static void read_maps(u32 pid, struct buf *text)
+static void read_maps(struct usym *u, u32 pid, struct buf *text)
 {
 	char path[300];
 	struct dirent *d;
@@ -158,7 +194,12 @@ static void read_maps(u32 pid, struct buf *text)
 	DIR *dir;
 
 	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
-	if (!file_read(path, text, MAPS_LIMIT, &e) || text->n)
+	if (!file_read(path, text, MAPS_LIMIT, &e)) {
+		if (e.code == EACCES)
+			note_denied(u, pid);
+		return;
+	}
+	if (text->n)
 		return;
 	snprintf(path, sizeof(path), "/proc/%u/task", pid);
 	dir = opendir(path);
@@ -178,7 +219,7 @@ static bool proc_refresh(struct usym *u, struct proc *p)
 	u64 old = p->hash;
 
 	p->read_ns = clock_ns(CLOCK_MONOTONIC);
-	read_maps(p->pid, &text);
+	read_maps(u, p->pid, &text);
 	if (text.n && hash_text(&text) != p->hash)
 		proc_parse(u, p, &text);
 	buf_free(&text);
@@ -321,7 +362,118 @@ static void find_in_jit(struct usym *u, struct proc *p, u64 addr, struct usym_pl
 		shrink_jits(u, p);
 }
 
-struct usym_place usym_find(struct usym *u, u32 pid, u64 addr)
+/* ---- places in files by number ---------------------------------------------------------------- */
+
+void usym_set_files(struct usym *u, usym_file_fn *find, void *ctx)
+{
+	u->find_file = find;
+	u->find_ctx = ctx;
+}
+
+/* Room for a number that there is. */
+static struct numbered *numbered_room(struct usym *u, u32 number)
+{
+	u32 room = MAX(number + 1, u->n_numbered * 2);
+
+	if (number < u->n_numbered)
+		return &u->numbered[number];
+	u->numbered = realloc(u->numbered, room * sizeof(*u->numbered));
+	if (!u->numbered)
+		abort(); /* out of memory, see base/arena.h */
+	memset(u->numbered + u->n_numbered, 0, (room - u->n_numbered) * sizeof(*u->numbered));
+	u->n_numbered = room;
+	return &u->numbered[number];
+}
+
+/* With its file held, if that can be; NULL when the number is nobody's: an address that is none looks
+ * like one. */
+static struct numbered *numbered_get(struct usym *u, u32 number)
+{
+	struct numbered *n = number < u->n_numbered ? &u->numbered[number] : NULL;
+	struct usym_file f = { .fd = -1 };
+
+	if (n && n->path && (n->lost || files_holds(u->files, n->file)))
+		return n;
+	if (!u->find_file(u->find_ctx, number, &f))
+		return NULL;
+	n = numbered_room(u, number);
+	n->file = files_adopt(u->files, f.fd);
+	n->lost = f.fd < 0;
+	if (!n->path)
+		n->path = arena_strndup(&u->arena, f.path, strlen(f.path));
+	return n;
+}
+
+/* Its names; the file is looked for as we see it, for the process may be gone. */
+static struct symfile *numbered_names(struct usym *u, const struct numbered *n)
+{
+	struct debugfile_place where = { "", n->path };
+
+	if (strcmp(n->path, "[vdso]") == 0)
+		return vdso_names(u);
+	return files_names(u->files, n->file, &where);
+}
+
+static bool is_numbered(const struct usym *u, u64 addr)
+{
+	return u->find_file && addr & UNWIND_FRAME;
+}
+
+/* A frame's number is below bit 31, its offset in the file in the lower half. */
+static struct numbered *numbered_of(struct usym *u, u64 addr, u64 *offset)
+{
+	*offset = (u32)addr;
+	return numbered_get(u, (u32)(addr >> UNWIND_FRAME_SHIFT) & ~UNWIND_NUMBER);
+}
+
+static struct usym_place find_numbered(struct usym *u, u64 addr)
+{
+	struct usym_place place = { .module = "" };
+	struct symfile *names;
+	struct numbered *n;
+	u64 offset;
+
+	n = numbered_of(u, addr, &offset);
+	if (!n)
+		return place;
+	names = numbered_names(u, n);
+	place.module = n->path;
+	place.module_off = offset;
+	if (names) {
+		place.module_off = symfile_vaddr(names, offset);
+		place.name = symfile_name(names, offset, u->demangled, &place.off);
+	}
+	return place;
+}
+
+static u32 numbered_lines(struct usym *u, u64 addr, struct line_frame *out, u32 max)
+{
+	struct debugfile_place where = { "", "" };
+	struct files_path path;
+	struct symfile *names;
+	struct numbered *n;
+	u64 offset;
+
+	n = numbered_of(u, addr, &offset);
+	names = n ? numbered_names(u, n) : NULL;
+	if (!names || names == u->vdso)
+		return 0;
+	where.name = n->path;
+	path = files_path(u->files, n->file);
+	return symfile_lines(names, path.text, &where, symfile_vaddr(names, offset), u->demangled,
+	                     out, max);
+}
+
+static const char *numbered_build_id(struct usym *u, u64 addr, u64 *off)
+{
+	struct numbered *n = numbered_of(u, addr, off);
+
+	return n && n->path[0] == '/' ? files_build_id(u->files, n->file) : "";
+}
+
+/* ---- addresses -------------------------------------------------------------------------------- */
+
+static struct usym_place find_address(struct usym *u, u32 pid, u64 addr)
 {
 	struct usym_place place = { .module = "" };
 	struct proc *p = pid ? proc_get(u, pid) : NULL;
@@ -344,7 +496,7 @@ struct usym_place usym_find(struct usym *u, u32 pid, u64 addr)
 	return place;
 }
 
-u32 usym_lines(struct usym *u, u32 pid, u64 addr, struct line_frame *out, u32 max)
+static u32 address_lines(struct usym *u, u32 pid, u64 addr, struct line_frame *out, u32 max)
 {
 	struct proc *p = pid ? proc_get(u, pid) : NULL;
 	const struct procmap *m = p ? proc_map(u, p, addr) : NULL;
@@ -361,7 +513,7 @@ u32 usym_lines(struct usym *u, u32 pid, u64 addr, struct line_frame *out, u32 ma
 	                     max);
 }
 
-const char *usym_build_id(struct usym *u, u32 pid, u64 addr, u64 *off)
+static const char *address_build_id(struct usym *u, u32 pid, u64 addr, u64 *off)
 {
 	struct proc *p = pid ? proc_get(u, pid) : NULL;
 	const struct procmap *m = p ? proc_map(u, p, addr) : NULL;
@@ -370,4 +522,25 @@ const char *usym_build_id(struct usym *u, u32 pid, u64 addr, u64 *off)
 		return "";
 	*off = addr - m->start + m->offset;
 	return files_build_id(u->files, map_file(u, p, m));
+}
+
+/* ---- either ---------------------------------------------------------------------------------- */
+
+struct usym_place usym_find(struct usym *u, u32 pid, u64 addr)
+{
+	return is_numbered(u, addr) ? find_numbered(u, addr) : find_address(u, pid, addr);
+}
+
+u32 usym_lines(struct usym *u, u32 pid, u64 addr, struct line_frame *out, u32 max)
+{
+	if (is_numbered(u, addr))
+		return numbered_lines(u, addr, out, max);
+	return address_lines(u, pid, addr, out, max);
+}
+
+const char *usym_build_id(struct usym *u, u32 pid, u64 addr, u64 *off)
+{
+	if (is_numbered(u, addr))
+		return numbered_build_id(u, addr, off);
+	return address_build_id(u, pid, addr, off);
 }

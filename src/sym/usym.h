@@ -17,7 +17,16 @@ struct usym_place {
 	u64 module_off;     /* address as the file's headers count, else from the mapping's start */
 };
 
+/* Where the file is whose number a frame has (base/unwind.h); false: there is none. */
+struct usym_file {
+	const char *path; /* "[vdso]": none, the kernel's */
+	int fd;           /* O_PATH, is taken over; -1 when it can not be reached any more */
+};
+typedef bool usym_file_fn(void *ctx, u32 number, struct usym_file *f);
+
 struct usym *usym_new(bool demangled);
+/* From now on addresses with UNWIND_FRAME set are places in files that `find` knows. */
+void usym_set_files(struct usym *u, usym_file_fn *find, void *ctx);
 void usym_free(struct usym *u);
 struct usym_place usym_find(struct usym *u, u32 pid, u64 addr);
 /* The source lines of an address, see lines_find(). */
@@ -26,5 +35,7 @@ u32 usym_lines(struct usym *u, u32 pid, u64 addr, struct line_frame *out, u32 ma
 const char *usym_build_id(struct usym *u, u32 pid, u64 addr, u64 *off);
 /* Takes in what the process has mapped now. */
 void usym_note(struct usym *u, u32 pid);
+/* Processes whose maps we were not allowed to read, so far. */
+u32 usym_denied(const struct usym *u);
 
 #endif

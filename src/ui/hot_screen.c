@@ -27,6 +27,8 @@ static const struct hot_line *line(const void *row)
 static void print_key(struct buf *b, const void *row)
 {
 	report_key(b, line(row)->row.key);
+	if (!line(row)->row.key.n)
+		buf_puts(b, "\"\"");
 	if (line(row)->row.key_size > line(row)->row.key.n)
 		buf_puts(b, "..");
 }
@@ -266,12 +268,8 @@ static void head(void *ctx, struct buf *b)
 	buf_puts(b, " keys");
 	if (!stats.exact)
 		buf_printf(b, " +-%.1f %%", stats.distinct_error * 100);
-	buf_printf(b, "  lost: %llu events, %s%llu commands",
-	           (unsigned long long)s->now.lost_events, s->now.lost_commands ? "at least " : "",
-	           (unsigned long long)s->now.lost_commands);
-	if (s->now.unseen_replies)
-		buf_printf(b, "  replies not seen: %llu",
-		           (unsigned long long)s->now.unseen_replies);
+	buf_puts(b, "  ");
+	missed_print(b, &s->now.missed);
 	buf_putc(b, '\n');
 }
 

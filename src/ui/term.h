@@ -60,4 +60,12 @@ struct term {
 bool term_open(struct term *t, struct err *e);
 void term_close(void);
 
+/* What clears the screen at standard output; NULL when it is no terminal, or one that can not or is not
+ * known. */
+const char *term_clear(void);
+/* TERM says that control sequences mean nothing: "dumb", or nothing at all. */
+bool term_is_dumb(void);
+/* NO_COLOR is set, and not empty: see no-color.org. */
+bool term_no_color(void);
+
 #endif

@@ -25,12 +25,15 @@
 
 #define ESCAPE_MS 25 /* a byte 27 followed by nothing for so long is the key */
 
+/* Of <term.h>, which takes words as `lines` and `columns` for itself. */
+int setupterm(const char *kind, int fd, int *error);
+
 /* What is used of ncurses, by the names it has there. */
 #define NCURSES(f)                                                                                 \
 	f(newterm) f(delscreen) f(endwin) f(cbreak) f(noecho) f(nonl) f(keypad) f(nodelay)         \
 		f(curs_set) f(has_colors) f(start_color) f(use_default_colors) f(init_pair)        \
 			f(wattr_set) f(wmove) f(waddnstr) f(werase) f(wrefresh) f(wgetch)          \
-				f(getmaxx) f(getmaxy) f(set_escdelay) f(tigetstr)
+				f(getmaxx) f(getmaxy) f(set_escdelay) f(tigetstr) f(setupterm)
 
 #define MEMBER(name) __typeof__(name) *name;
 struct curses {
@@ -145,17 +148,34 @@ static bool load(struct err *e)
 	return err_hint(e, "its package is libncursesw6 on Debian; -C prints lines instead");
 }
 
-static void keep(const char *capability, size_t *n)
+/* What the terminal's description has under that name, NULL nothing; none is known before setupterm(). */
+static const char *capability(const char *name)
 {
-	char name[16];
+	char copy[16];
 	const char *text;
 
-	snprintf(name, sizeof(name), "%s", capability);
-	text = the.lib.tigetstr(name);
+	snprintf(copy, sizeof(copy), "%s", name);
+	text = the.lib.tigetstr(copy);
+	return text && text != (const char *)-1 ? text : NULL;
+}
+
+/* Why the terminal can not have a screen, NULL when it can. */
+static const char *unfit(void)
+{
+	int code;
+
+	if (!term_is_dumb() && the.lib.setupterm(NULL, STDOUT_FILENO, &code) != OK)
+		return "is not known";
+	return term_is_dumb() || !capability("cup") ? "can not move the cursor" : NULL;
+}
+
+static void keep(const char *name, size_t *n)
+{
+	const char *text = capability(name);
+
 	/* No padding ("$<5>") in what is kept: terminals that need it are gone. */
-	if (!text || text == (const char *)-1 || strstr(text, "$<"))
-		return;
-	*n += (size_t)snprintf(the.leave + *n, sizeof(the.leave) - *n, "%s", text);
+	if (text && !strstr(text, "$<"))
+		*n += (size_t)snprintf(the.leave + *n, sizeof(the.leave) - *n, "%s", text);
 }
 
 static void keep_way_back(void)
@@ -191,7 +211,7 @@ static void choose_styles(void)
 		[TERM_CHOSEN] = A_REVERSE,
 		[TERM_NOTE] = A_BOLD,
 	};
-	bool colours = the.lib.has_colors() && the.lib.start_color() == OK &&
+	bool colours = !term_no_color() && the.lib.has_colors() && the.lib.start_color() == OK &&
 	               the.lib.use_default_colors() == OK;
 
 	for (u32 i = 0; i < TERM_STYLES; i++) {
@@ -206,12 +226,12 @@ static void choose_styles(void)
 
 static bool take(struct err *e)
 {
-	const char *kind = getenv("TERM");
+	const char *kind = getenv("TERM"), *why = unfit();
 
 	setlocale(LC_CTYPE, "");
-	the.screen = the.lib.newterm(NULL, stdout, stdin);
+	the.screen = why ? NULL : the.lib.newterm(NULL, stdout, stdin);
 	if (!the.screen) {
-		err_set(e, "the terminal '%s' is not known", kind ? kind : "");
+		err_set(e, "the terminal '%s' %s", kind ? kind : "", why ? why : "is not known");
 		return err_hint(e, "TERM=xterm, or -C for lines instead of a screen");
 	}
 	the.window = *the.standard;
@@ -313,6 +333,31 @@ bool term_open(struct term *t, struct err *e)
 	choose_styles();
 	*t = (struct term){ &curses_ops, NULL };
 	return true;
+}
+
+const char *term_clear(void)
+{
+	struct err ignored;
+	const char *text;
+
+	if (!isatty(STDOUT_FILENO) || term_is_dumb() || !load(&ignored) || unfit())
+		return NULL;
+	text = capability("clear");
+	return text && !strstr(text, "$<") ? text : NULL;
+}
+
+bool term_is_dumb(void)
+{
+	const char *kind = getenv("TERM");
+
+	return !kind || !*kind || strcmp(kind, "dumb") == 0;
+}
+
+bool term_no_color(void)
+{
+	const char *no = getenv("NO_COLOR");
+
+	return no && *no;
 }
 
 void term_close(void)

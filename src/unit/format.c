@@ -162,19 +162,23 @@ static const char *misfit(struct arena *a, const struct format_part *part, const
 }
 
 const char *format_check(struct arena *a, const char *format, const struct type *const *types,
-                         u32 n)
+                         u32 n, u32 *at)
 {
 	const char *problem, *first = NULL;
 	struct format_part part;
-	u32 used = 0;
+	u32 used = 0, misfits = n;
 
 	while (format_next(&format, &part, &problem)) {
 		if (!part.has_directive)
 			continue;
-		if (used < n && !first && !fits(&part, types[used]))
+		if (used < n && !first && !fits(&part, types[used])) {
 			first = misfit(a, &part, types[used]);
+			misfits = used;
+		}
 		used++;
 	}
+	if (at)
+		*at = problem || used != n ? n : misfits;
 	if (problem)
 		return problem;
 	if (used != n)

@@ -88,6 +88,11 @@ bool template_next(const char **p, struct template_part *part, const char **prob
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
+static bool has_parts(const struct type *t)
+{
+	return t && (t->kind == TYPE_TUPLE || t->kind == TYPE_AGGS);
+}
+
 static bool part_number(const struct type *value, struct str name, u32 *part)
 {
 	u32 n = 0;
@@ -98,12 +103,12 @@ static bool part_number(const struct type *value, struct str name, u32 *part)
 		n = n * 10 + (u32)(name.p[i] - '0');
 	}
 	*part = n;
-	return value->kind == TYPE_TUPLE && n < value->n_fields;
+	return has_parts(value) && n < value->n_fields;
 }
 
 static bool field_named(const struct type *t, struct str name, u32 *part)
 {
-	if (!t || t->kind != TYPE_TUPLE)
+	if (!has_parts(t))
 		return false;
 	for (u32 i = 0; i < t->n_fields; i++) {
 		if (t->fields[i].name && str_is(name, t->fields[i].name)) {
@@ -158,7 +163,7 @@ static const struct type *place_type(const struct type *key, const struct type *
 	case TEMPLATE_KEY_PART:
 		return key->fields[place->part].type;
 	case TEMPLATE_VALUE_PART:
-		return value->fields[place->part].type;
+		return value->kind == TYPE_AGGS ? &type_s64 : value->fields[place->part].type;
 	case TEMPLATE_VALUE:
 		return type_is_agg(value) ? &type_s64 : value;
 	default:
@@ -175,7 +180,7 @@ static const char *check_format(struct arena *a, struct str format, const struct
 		return problem;
 	if (!part.has_directive || *end)
 		return "behind the ':' of a place stands one directive of printf";
-	return format_check(a, text, &type, 1);
+	return format_check(a, text, &type, 1, NULL);
 }
 
 const char *template_check(struct arena *a, const char *text, const struct type *key,
@@ -192,6 +197,8 @@ const char *template_check(struct arena *a, const char *text, const struct type 
 			return arena_printf(a, "a row has no '%.*s'", STR_ARG(part.name));
 		if (place.what == TEMPLATE_VALUE && is_drawn(value))
 			return "a histogram has no place in a line";
+		if (place.what == TEMPLATE_VALUE && value->kind == TYPE_AGGS)
+			return "a row of several aggregations has no 'value'; name one of them";
 		if (part.format.n)
 			problem = check_format(a, part.format, place_type(key, value, &place));
 		if (problem)

@@ -12,6 +12,7 @@
  *   LHIST  one count for each bucket of bucket_lhist_count(min, max, step)
  *   TSERIES  for each interval modulo their number: 1 + its number since boot (0: none), the
  *          value or total, how many values (of the last one: its time)
+ *   AGGS   the cells of its fields, one behind the other
  *
  * Nothing here knows where types come from (BTF, the script, a note).
  */
@@ -74,6 +75,7 @@ static const struct {
 	[TYPE_HIST] = { "hist_t", 0 },
 	[TYPE_LHIST] = { "lhist_t", 0 },
 	[TYPE_TSERIES] = { "tseries_t", 0 },
+	[TYPE_AGGS] = { NULL, 0 },
 };
 
 const struct type *type_int(u32 size, bool is_signed)
@@ -145,11 +147,12 @@ const struct type *type_array(struct arena *a, const struct type *elem, u32 coun
 	return t;
 }
 
-const struct type *type_record(struct arena *a, const struct type *const *types,
-                               const char *const *names, u32 n)
+static const struct type *type_fields(struct arena *a, enum type_kind kind,
+                                      const struct type *const *types, const char *const *names,
+                                      u32 n)
 {
 	struct field *fields = arena_array(a, struct field, n);
-	struct type *t = type_new(a, TYPE_TUPLE, 0);
+	struct type *t = type_new(a, kind, 0);
 
 	for (u32 i = 0; i < n; i++) {
 		fields[i].name = names ? names[i] : NULL;
@@ -160,6 +163,12 @@ const struct type *type_record(struct arena *a, const struct type *const *types,
 	t->fields = fields;
 	t->n_fields = n;
 	return t;
+}
+
+const struct type *type_record(struct arena *a, const struct type *const *types,
+                               const char *const *names, u32 n)
+{
+	return type_fields(a, TYPE_TUPLE, types, names, n);
 }
 
 const struct type *type_tuple(struct arena *a, const struct type *const *types, u32 n)
@@ -183,6 +192,12 @@ const struct type *type_retuple(struct arena *a, const struct type *like,
 bool type_is_record(const struct type *t)
 {
 	return t->kind == TYPE_TUPLE && t->n_fields && t->fields[0].name;
+}
+
+const struct type *type_aggs(struct arena *a, const struct type *const *types,
+                             const char *const *names, u32 n)
+{
+	return type_fields(a, TYPE_AGGS, types, names, n);
 }
 
 const struct type *type_plain(struct arena *a, enum type_kind kind)
@@ -278,6 +293,7 @@ bool type_eq(const struct type *a, const struct type *b)
 	case TYPE_STRUCT:
 		return struct_eq(a, b);
 	case TYPE_TUPLE:
+	case TYPE_AGGS:
 		return fields_eq(a, b);
 	case TYPE_KSTACK:
 	case TYPE_USTACK:

@@ -55,6 +55,7 @@ enum type_kind {
 	TYPE_HIST,    /* bits */
 	TYPE_LHIST,   /* min, max, step */
 	TYPE_TSERIES, /* step: nanoseconds of an interval; max: how many; bits: enum series_kind */
+	TYPE_AGGS, /* fields: several of COUNT, SUM, MIN, MAX, AVG under one key, all with names */
 };
 
 /* What of an interval's values a time series keeps. */
@@ -143,6 +144,10 @@ const struct type *type_record(struct arena *a, const struct type *const *types,
 const struct type *type_retuple(struct arena *a, const struct type *like,
                                 const struct type *const *types);
 bool type_is_record(const struct type *t);
+#define UNIT_AGGS 8u /* at most so many aggregations under one key */
+/* Several aggregations under one key: every field is one, at the offset of its cell. */
+const struct type *type_aggs(struct arena *a, const struct type *const *types,
+                             const char *const *names, u32 n);
 /* The part of t that part i of `of` is: of records that of the same name. t->n_fields: none. */
 u32 type_part(const struct type *t, const struct type *of, u32 i);
 /* A type that needs no more than its kind (KSYM, USYM, PROBE, COUNT, ...). */

@@ -32,6 +32,13 @@ void unit_free(struct unit *u)
 	arena_free(&arena);
 }
 
+u32 unit_spill_key(const struct type *value)
+{
+	u32 cells = value->kind == TYPE_AGGS ? value->n_fields : 1;
+
+	return (u32)sizeof(struct unit_spill) + cells * 16;
+}
+
 s32 unit_map(const struct unit *u, enum umap_role role)
 {
 	for (u32 i = 0; i < u->maps.n; i++)

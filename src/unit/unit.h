@@ -29,9 +29,11 @@ enum umap_role {
 	UMAP_ZERO,    /* one-element array, never written: what new elements start as */
 	UMAP_CHUNKS,  /* array of UNWIND_CHUNK bytes: unwind tables; sized by the loader */
 	UMAP_SHELVES, /* array of maps like UMAP_CHUNKS, for tables there was no room for */
-	UMAP_PROCS,   /* hash: u32 pid -> struct unwind_proc */
+	UMAP_PROCS,   /* LRU hash: u32 pid -> struct unwind_proc */
 	UMAP_FAMILY,  /* hash: u32 pid -> anything; processes looked at, see ACTION_FOLLOW */
+	UMAP_FILES,   /* hash: struct unwind_key -> struct unwind_file */
 	UMAP_SEEN,    /* LRU hash: u32 pid, command name -> anything; processes told of */
+	UMAP_TURNS,   /* one-element array: the words of enum uturn */
 };
 
 #define UNIT_SCRATCH_SLOTS 4u
@@ -42,18 +44,28 @@ enum ucount {
 	UCOUNT_WHOLE,  /* up to the outermost frame */
 	UCOUNT_CUT,    /* not so far */
 	UCOUNT_FP,     /* of both: with frames found by the frame pointer */
-	UCOUNT_KERNEL, /* the process had no tables yet: walked by the kernel */
+	UCOUNT_KERNEL, /* not by tables: walked by the kernel, by frame pointers */
+	UCOUNT_LOST,   /* there was no room for it */
 	N_UCOUNT,
 };
 
+#define UNIT_STACKS_DRAIN 2048u /* a power of two; the map has room for several times as many */
 #define UNIT_STACK_FRAMES 127u
 #define UNIT_ZERO_WORDS   4u
 
-/* Value of the stacks map: as many frames as were found, innermost first. */
+/*
+ * Value of the stacks map: as many frames as were found, innermost first. A frame is an address, or in
+ * a stack of a process a place in a file (UNWIND_FRAME in base/unwind.h). The low bits of a stack's number (USTACK_ID_N) are its number of frames.
+ */
 struct ustack_value {
-	u64 n; /* frames */
+	u64 n; /* frames, and above USTACK_FLAGS_SHIFT what there is besides */
 	u64 ip[UNIT_STACK_FRAMES];
 };
+#define USTACK_N           0xffu
+#define USTACK_FLAGS_SHIFT 32
+#define USTACK_CUT         1u /* the outermost frame is not among them */
+#define USTACK_EXEC        2u /* none: the program was being replaced by execve() */
+#define USTACK_ID_N        127u
 
 /* A user stack to be walked in user space: pages of memory from that of sp on. */
 #define UNIT_COPY_PAGES 5u /* 16 KiB and a part of a page at least */
@@ -67,6 +79,25 @@ struct unit_copy {
 	u8 pages[UNIT_COPY_PAGES * UNIT_PAGE];
 };
 
+/* What a walk over a user stack has met and knows no tables of. */
+struct unit_meet {
+	u64 record; /* index into unit->records */
+	u64 pid;
+	u64 mm;      /* its address space as the kernel knows it, 0: not known */
+	u64 address; /* in a file of which key is not known, else 0 */
+	u64 key[4];  /* struct unwind_key */
+	u64 raw;     /* 1: addresses are kept that only its memory map can name */
+};
+
+/* What one event adds to a map of two generations that had no room for its key; the key follows the
+ * cells, one for each aggregation of the value. */
+struct unit_spill {
+	u64 record;    /* index into unit->records */
+	u64 why;       /* the low 32 bits: the kernel's answer plus EEXIST, 0 none */
+	u64 turn;      /* how often the map had been turned over */
+	u64 cell[][2]; /* of one to be merged: as its words; of a histogram the bucket's number */
+};
+
 /* Words of the data map that user space fills in before probes are attached. */
 enum udata {
 	UDATA_START, /* bpf_ktime_get_boot_ns() at start, for `elapsed` */
@@ -74,9 +105,35 @@ enum udata {
 	UDATA_LOST,  /* records lost because the ring was full (written by programs) */
 	UDATA_BUSY,  /* events dropped because all scratch slots were taken (by programs) */
 	UDATA_ZERO,  /* four words that stay 0: what a new element starts as */
-	UDATA_ERRORS = UDATA_ZERO +
-	               UNIT_ZERO_WORDS, /* first of unit->n_errors counters (by programs) */
+	UDATA_STACKS = UDATA_ZERO + UNIT_ZERO_WORDS, /* stacks put into their map (by programs) */
+	UDATA_ERRORS, /* first of unit->n_errors counters (by programs) */
 };
+
+/*
+ * A map of two generations can be taken: programs count in one of them, and user space reads and
+ * empties the other. Which one is said by a word for each such map, which programs read at each access
+ * and user space changes (live_map_turn()). With a key the map is, to programs, an array of two maps;
+ * without one, an array of two elements.
+ *
+ * Who waits until nobody counts in the old generation any more waits for the kernel's grace period,
+ * and that says nothing about programs that may sleep. Those add 1 to a cell before they read the word,
+ * and take it away again when they have counted. A cell is of a CPU and of the epoch, whose last bit
+ * user space changes, so that a cell which is no longer chosen comes to 0 under any load.
+ */
+enum uturn {
+	UTURN_EPOCH,
+	UTURN_CELLS = 8, /* UTURN_CPUS lines of 64 bytes, two words used: by the epoch's last bit */
+	UTURN_FIRST = UTURN_CELLS + 8 * 64, /* then of each map the words of enum uturn_map */
+};
+
+enum uturn_map {
+	UTURN_NOW,  /* 0 or 1 */
+	UTURN_DONE, /* how often it was turned over */
+	UTURN_KEYS, /* keys that programs put in since then (by programs) */
+	UTURN_TELL, /* with so many a program tells: it is time to empty the map; 0: never */
+	UTURN_WORDS,
+};
+#define UTURN_CPUS 64u /* a power of two; other CPUs share the cells */
 
 struct umap {
 	const char *name; /* "@bytes"; internal maps have names without '@' */
@@ -87,8 +144,13 @@ struct umap {
 	/* Script maps: NULL key for a map without one (then a one-element array, key u32 0). A
 	 * key of several parts is a tuple. */
 	const struct type *key, *value;
-	bool per_cpu; /* value is one cell per possible CPU */
-	bool sized;   /* the script says how many elements it has room for: let @x = hash(N) */
+	bool per_cpu;   /* value is one cell per possible CPU */
+	bool by_memory; /* takes as many keys as fit the unit's map_memory, max_entries at least */
+	bool sized;     /* the script says how many elements it has room for: let @x = hash(N) */
+	u32 turn;       /* two generations: its words in the map of turns (enum uturn); 0: one */
+	bool spills;    /* ... what has no room is sent, and the map emptied as it fills */
+	u32 together;   /* maps with the same number are taken at the same instant; 0: by itself */
+	bool is_read;   /* by programs, which would miss what is taken for the sake of room */
 };
 
 /* ---- records: what programs send through the ring ------------------------------------------ */
@@ -108,13 +170,16 @@ enum action {
 	ACTION_EXIT,        /* args[0] = exit code */
 	ACTION_ERRORF,      /* printf to stderr with the source position */
 	ACTION_WARNF,
-	ACTION_HEADING, /* printf that is not there in JSON */
+	ACTION_HEADING, /* printf that is not there in JSON; with a map it is held back until that is
+	                 * printed, and nothing when there is nothing to print */
 	ACTION_UNWATCH, /* args[0] = address: watchpoints on it are removed */
 	ACTION_FOLLOW, /* args[0] = pid: looked at from now on, as the process of -p or -c is, with the
 	                 * files it has now; args[1] = when, as bpf_ktime_get_boot_ns() says it */
-	ACTION_STACK,   /* a copied stack: the bytes of struct unit_copy */
-	ACTION_PROCESS, /* first sight of a process whose addresses are printed, or one whose unwind
-	                 * tables are missing or old: args[0] = pid */
+	ACTION_STACK, /* a copied stack: the bytes of struct unit_copy */
+	ACTION_DRAIN, /* the map of stacks has UNIT_STACKS_DRAIN more, or a map fills (UTURN_TELL) */
+	ACTION_SPILL, /* map, args[0] = key: the bytes of struct unit_spill and the key */
+	ACTION_MEET,  /* a process or a file without unwind tables: the bytes of struct unit_meet */
+	ACTION_PROCESS, /* first sight of a process whose addresses are printed: args[0] = pid */
 };
 
 /* Bytes of a record in the ring: u64 index into unit->records, then the args by their offsets. A
@@ -128,6 +193,9 @@ struct urecord {
 	const char *text;
 	s32 map;      /* index, -1 none */
 	u32 top, div; /* 0 when not given */
+	/* PRINT_MAP: what is printed is taken out of the map, ... */
+	bool takes;
+	bool keeps_keys; /* ... which keeps the keys, with values of 0 */
 	struct loc loc;
 };
 
@@ -227,10 +295,12 @@ struct ulate {
 	bool exact;       /* not moved off the entry of functions */
 };
 
-/* Where the text of an imported file begins in the source. */
+/* Where the text of an imported file, or of the command line, begins in the source. */
 struct usource {
 	const char *name;
 	u32 off;
+	bool typed; /* it stood on the command line */
+	bool made;  /* of pieces of the others, see struct source's pieces */
 };
 
 /* ---- the unit -------------------------------------------------------------------------------- */
@@ -261,10 +331,15 @@ struct unit {
 	bool silent_probes;  /* missing_probes = ignore: without a warning */
 	enum stack_mode stack_mode;
 	u32 ring_pages;
+	u32 map_memory, stack_memory, unwind_memory; /* MiB */
+	bool map_memory_set; /* also for maps whose elements are made at the start */
 	const char *view;    /* the C view behind the script (run/view.h), NULL none */
 	bool follow_at_once; /* user probes are in all processes and ask for the number themselves */
 	u32 poll_ms;         /* records wake nobody: look for them that often; 0: they do */
 };
+
+/* Bytes of struct unit_spill with its cells: where the key is. */
+u32 unit_spill_key(const struct type *value);
 
 struct unit *unit_new(void);
 void unit_free(struct unit *u);

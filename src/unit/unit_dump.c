@@ -12,7 +12,8 @@ static const char *const role_names[] = {
 	[UMAP_USER] = "user",       [UMAP_DATA] = "data",       [UMAP_RING] = "ring",
 	[UMAP_SCRATCH] = "scratch", [UMAP_STACKS] = "stacks",   [UMAP_ZERO] = "zero",
 	[UMAP_CHUNKS] = "chunks",   [UMAP_SHELVES] = "shelves", [UMAP_PROCS] = "processes",
-	[UMAP_SEEN] = "seen",       [UMAP_FAMILY] = "family",
+	[UMAP_SEEN] = "seen",       [UMAP_FAMILY] = "family",   [UMAP_FILES] = "files",
+	[UMAP_TURNS] = "turns",
 };
 
 static const char *const action_names[] = {
@@ -33,7 +34,10 @@ static const char *const action_names[] = {
 	[ACTION_UNWATCH] = "unwatch",
 	[ACTION_FOLLOW] = "follow",
 	[ACTION_STACK] = "stack",
+	[ACTION_DRAIN] = "drain",
+	[ACTION_MEET] = "meet",
 	[ACTION_PROCESS] = "process",
+	[ACTION_SPILL] = "spill",
 };
 
 static const char *const error_names[] = {
@@ -134,6 +138,8 @@ static void print_map(struct buf *b, const struct unit *u, u32 i)
 		buf_puts(b, ", per cpu");
 	if (m->flags)
 		buf_printf(b, ", flags 0x%x", m->flags);
+	if (m->turn)
+		buf_printf(b, ", two generations (word %u, group %u)", m->turn, m->together);
 	buf_putc(b, '\n');
 }
 
@@ -148,6 +154,8 @@ static void print_record(struct buf *b, const struct unit *u, u32 i)
 		buf_printf(b, ", top %u", r->top);
 	if (r->div)
 		buf_printf(b, ", div %u", r->div);
+	if (r->takes)
+		buf_puts(b, r->keeps_keys ? ", taken, keys stay" : ", taken");
 	if (r->text) {
 		buf_puts(b, ", ");
 		print_quoted(b, r->text);

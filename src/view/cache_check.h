@@ -2,17 +2,17 @@
 /*
  * The self check: what was counted against the server's own counters over the same time.
  */
-#ifndef CMD_CACHE_CHECK_H
-#define CMD_CACHE_CHECK_H
+#ifndef VIEW_CACHE_CHECK_H
+#define VIEW_CACHE_CHECK_H
 
 #include "cache/hot.h"
 #include "cache/report.h"
 #include "view/servers.h"
 
-#define CACHE_CHECKS 16u
+#define CACHE_CHECKS 20u
 
 struct cache_check {
-	bool redis;
+	bool redis, datagrams;
 	u64 before[CACHE_CHECKS];
 	u32 pid;
 };

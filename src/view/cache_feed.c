@@ -40,17 +40,19 @@ enum {
 	CHUNK,
 	MORE,
 	SENT,
+	START,
 };
 
 static const char *const field_names[FEED_FIELDS] = { "asked",   "pieces", "conn", "at",    "time",
 	                                              "total",   "family", "port", "from",  "bytes",
 	                                              "command", "item",   "key",  "found", "chunk",
-	                                              "more",    "sent" };
+	                                              "more",    "sent",   "start" };
 
 static void on_command(void *ctx, const struct command *c, const struct client *from)
 {
 	struct cache_feed *f = ctx;
 
+	f->unknown += c->unknown;
 	f->command(f->ctx, c, from);
 }
 
@@ -80,7 +82,9 @@ static enum protocol protocol_of(const struct server *s)
 {
 	const struct item_kind *kind = item_of(s->name);
 
-	return kind && kind == item_find("redis") ? PROTOCOL_RESP : PROTOCOL_AUTO;
+	if (!kind)
+		return PROTOCOL_AUTO;
+	return kind == item_find("redis") ? PROTOCOL_RESP : PROTOCOL_MEMCACHED;
 }
 
 bool cache_feed_open(struct cache_feed *f, const struct view_of *v, u32 pid,
@@ -96,7 +100,7 @@ bool cache_feed_open(struct cache_feed *f, const struct view_of *v, u32 pid,
 	f->fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (f->fd < 0)
 		return err_sys(e, errno, "can not watch process %u", pid);
-	probed_read(&f->arena, v->unit, &f->probed);
+	probe_files_read(&f->arena, v->unit, &f->probed);
 	o.protocol = protocol_of(&f->server);
 	f->wire = wire_new(&o);
 	want_whole(f);
@@ -177,7 +181,9 @@ static void take_bytes(struct cache_feed *f, const struct feed_record *k, const 
 	e.chunk = (u32)word(k, CHUNK, bytes);
 	e.more = word(k, MORE, bytes);
 	read_client(k, bytes, &e.from);
-	e.placed = k->fields[AT] && (e.from.family == AF_INET || e.from.family == AF_INET6);
+	e.placed = k->fields[AT] && (e.at || e.from.family == AF_INET || e.from.family == AF_INET6);
+	/* What a socket does not count itself is counted on beyond 32 bits. */
+	e.start = word(k, AT, bytes) >> 32 ? e.at : (u32)word(k, START, bytes);
 	e.bytes = bytes + k->fields[BYTES]->off + 8;
 	e.n = (u32)word(k, BYTES, bytes);
 	wire_event(f->wire, &e);
@@ -204,6 +210,17 @@ static void read_item(const struct feed_record *k, const u8 *bytes, struct comma
 		c->outcome = OUTCOME_UNKNOWN;
 }
 
+/* Probes fire for what the server counts; the look for a key does not say whether it was to read it. */
+static void count_item(const struct feed_record *k, struct command *c)
+{
+	static const u8 ways[] = { [OUTCOME_UNKNOWN] = COUNTED_EITHER,
+		                   [OUTCOME_HIT] = COUNTED_HIT,
+		                   [OUTCOME_MISS] = COUNTED_MISS };
+
+	c->counter = k->fields[FOUND] ? COUNTER_LOOKUP : op_counter(c->op);
+	c->counted = k->fields[FOUND] ? COUNTED_MAYBE : ways[c->outcome];
+}
+
 /* "usdt:PATH:memcached:command__get" */
 static void take_command(struct cache_feed *f, const struct view_of *v, const struct feed_record *k,
                          const u8 *bytes)
@@ -222,6 +239,7 @@ static void take_command(struct cache_feed *f, const struct view_of *v, const st
 	c.key_size = (u32)word(k, KEY, bytes);
 	c.key.n = MIN(c.key_size, PROTO_KEY_MAX);
 	read_item(k, bytes, &c);
+	count_item(k, &c);
 	read_client(k, bytes, &from);
 	f->command(f->ctx, &c, &from);
 }
@@ -242,16 +260,68 @@ bool cache_feed_record(struct cache_feed *f, const struct view_of *v, const stru
 	return true;
 }
 
-u64 cache_feed_lost(struct cache_feed *f, const struct view_of *v)
+void cache_feed_end(struct cache_feed *f, const struct view_of *v)
 {
-	u64 lost = view_lost(v);
+	f->of = *v;
+	if (f->wire)
+		wire_clear(f->wire);
+}
+
+/* What the probes counted of requests that found no room: in @missed, by asked_class(). */
+static void read_lost(struct cache_feed *f, struct asked_lost *lost)
+{
+	struct arena a = { 0 };
+	struct err ignored = { 0 };
+	struct table t;
+
+	*lost = (struct asked_lost){ 0 };
+	if (view_map_read(&f->of, "@missed", &a, &t, &ignored))
+		for (u32 i = 0; i < t.rows.n; i++) {
+			u64 class;
+
+			memcpy(&class, t.rows.v[i].key, sizeof(class));
+			class = MIN(class, ASKED_CLASSES - 1);
+			lost->reads[class] += (u64)t.rows.v[i].value.n;
+			lost->bytes[class] += (u64)t.rows.v[i].value.total;
+		}
+	arena_free(&a);
+}
+
+/* Connections miss bytes that no probe counted: the kernel did not run it. */
+static void add_uncounted(struct asked_lost *lost, u64 bytes)
+{
+	for (u32 i = 0; i < ASKED_CLASSES; i++)
+		bytes -= MIN(bytes, lost->bytes[i]);
+	if (!bytes)
+		return;
+	lost->reads[asked_class(bytes)]++;
+	lost->bytes[asked_class(bytes)] += bytes;
+}
+
+struct missed cache_feed_missed(struct cache_feed *f, const struct view_of *v)
+{
+	u64 events = view_lost(v);
+	struct asked_lost lost;
+	struct asked_guess guess;
+	struct wire_stats s;
 
 	f->of = *v;
-	if (lost != f->lost) {
-		f->lost = lost;
+	if (events != f->lost) {
+		f->lost = events;
 		wire_lose(f->wire);
 	}
-	return lost;
+	wire_stats(f->wire, &s);
+	read_lost(f, &lost);
+	add_uncounted(&lost, s.gap_bytes);
+	guess = asked_guess(wire_asked(f->wire), &lost);
+	return (struct missed){ .events = events,
+		                .commands = s.lost + (u64)(guess.commands + 0.5),
+		                .error = (u64)(guess.error + 0.5),
+		                .at_least = s.lost != 0,
+		                .replies = s.unseen,
+		                .from_master = s.from_master,
+		                .unknown = f->unknown,
+		                .unconfirmed = s.unconfirmed };
 }
 
 /* ---- the server ------------------------------------------------------------------------------- */
@@ -285,7 +355,7 @@ u64 cache_feed_when(const struct cache_feed *f)
  * be seen: that ends the session. */
 static void follow(struct cache_feed *f, const struct view_of *v, const struct server *s)
 {
-	bool probed = probed_in(&f->probed, s->pid);
+	bool probed = probe_files_mapped(&f->probed, s->pid);
 	char text[160];
 	int fd = (int)syscall(SYS_pidfd_open, s->pid, 0);
 
@@ -312,7 +382,7 @@ void cache_feed_tick(struct cache_feed *f, const struct view_of *v, u64 now)
 	f->of = *v;
 	if (f->fd >= 0 || now < f->look)
 		return;
-	servers_find(&a, &list);
+	servers_find(&a, &list, NULL);
 	for (u32 i = 0; i < list.n && f->fd < 0; i++) {
 		struct server s = list.v[i];
 

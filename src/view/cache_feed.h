@@ -4,21 +4,22 @@
  * follows the server when it is started again.
  *
  * A script's records are known by the names of their fields (see tools/lib/capture.bt):
- *   sent, asked, pieces, conn, at, time, total, chunk, more, family, port, from, bytes
+ *   sent, asked, pieces, conn, at, start, time, total, chunk, more, family, port, from, bytes
  *                                                                     what one call moved
  *   command, item, time, family, port, from, key                      a command, by a static probe:
  *                                                                     `command` is the probe
  *   found, time, key                                                  the server looked for a key
  */
-#ifndef RUN_CACHE_FEED_H
-#define RUN_CACHE_FEED_H
+#ifndef VIEW_CACHE_FEED_H
+#define VIEW_CACHE_FEED_H
 
+#include "cache/missed.h"
 #include "cache/wire.h"
 #include "view/probe_files.h"
 #include "view/servers.h"
 #include "run/view.h"
 
-#define FEED_FIELDS 17u
+#define FEED_FIELDS 18u
 
 /* Where the fields of one kind of record are. */
 struct feed_record {
@@ -35,13 +36,14 @@ struct cache_feed {
 	void *ctx;
 	struct arena arena;
 	struct server server;
-	struct probed probed; /* the files that probes are in, when it is not system calls */
-	u64 taken;            /* bytes sent so far, as the probes know them to be taken */
-	bool whole;           /* the probes know that all bytes of answers are wanted */
-	int fd;     /* readable when the server has ended; -1: it has, and is looked for */
-	u64 lost;   /* events lost, by the last count */
-	u64 look;   /* CLOCK_MONOTONIC nanoseconds at which to look for it again */
-	u32 starts; /* times the server was found again */
+	struct probe_files probed; /* the files that probes are in, when it is not system calls */
+	u64 taken;                 /* bytes sent so far, as the probes know them to be taken */
+	bool whole;                /* the probes know that all bytes of answers are wanted */
+	int fd;      /* readable when the server has ended; -1: it has, and is looked for */
+	u64 lost;    /* events lost, by the last count */
+	u64 unknown; /* commands that may have keys, or not */
+	u64 look;    /* CLOCK_MONOTONIC nanoseconds at which to look for it again */
+	u32 starts;  /* times the server was found again */
 	struct feed_record records[64]; /* those that were seen, by address */
 };
 
@@ -58,7 +60,9 @@ void cache_feed_ended(struct cache_feed *f, const struct view_of *v);
 /* To be called when it is time, and cheap otherwise. */
 u64 cache_feed_when(const struct cache_feed *f);
 void cache_feed_tick(struct cache_feed *f, const struct view_of *v, u64 now);
-/* Events lost so far; connections that can not see a loss by themselves are told. */
-u64 cache_feed_lost(struct cache_feed *f, const struct view_of *v);
+/* All was sent: what waits for an answer is told without. */
+void cache_feed_end(struct cache_feed *f, const struct view_of *v);
+/* What was not seen so far; connections that can not see a loss by themselves are told. */
+struct missed cache_feed_missed(struct cache_feed *f, const struct view_of *v);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* What the views of cache servers share: which server, and options that come as a record. */
-#ifndef CMD_CACHE_VIEW_H
-#define CMD_CACHE_VIEW_H
+#ifndef VIEW_CACHE_VIEW_H
+#define VIEW_CACHE_VIEW_H
 
 #include "cache/item.h"
 #include "view/views.h"

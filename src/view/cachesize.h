@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* memtap cachesize: its options, and the script made of them. */
-#ifndef CMD_CACHESIZE_H
-#define CMD_CACHESIZE_H
+#ifndef VIEW_CACHESIZE_H
+#define VIEW_CACHESIZE_H
 
 #include "base/base.h"
 #include "base/buf.h"

@@ -153,12 +153,12 @@ bool cachesize_server_record(struct cachesize_server *w, const struct view_of *v
 
 void cachesize_server_end(struct cachesize_server *w, const struct view_of *v)
 {
-	struct wire_stats s = { 0 };
+	struct missed missed;
 
 	w->sizing->has_lookups = w->sizing->has_hits = true;
 	if (!w->feed.wire)
 		return;
-	w->sizing->lost = cache_feed_lost(&w->feed, v);
-	wire_stats(w->feed.wire, &s);
-	w->sizing->lost += s.lost;
+	cache_feed_end(&w->feed, v);
+	missed = cache_feed_missed(&w->feed, v);
+	w->sizing->lost = missed.events + missed.commands;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* mctop on the terminal: the screen, and the one descriptor that a view waits for. */
-#ifndef CMD_HOT_TOP_H
-#define CMD_HOT_TOP_H
+#ifndef VIEW_HOT_TOP_H
+#define VIEW_HOT_TOP_H
 
 #include "ui/hot_screen.h"
 

@@ -15,7 +15,7 @@ static bool same_file(const struct stat *a, const struct stat *b)
 	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-static bool has(const struct probed *p, const struct stat *s)
+static bool has(const struct probe_files *p, const struct stat *s)
 {
 	for (u32 i = 0; i < p->n; i++)
 		if (same_file(&p->files[i], s))
@@ -23,7 +23,7 @@ static bool has(const struct probed *p, const struct stat *s)
 	return false;
 }
 
-void probed_read(struct arena *a, const struct unit *u, struct probed *p)
+void probe_files_read(struct arena *a, const struct unit *u, struct probe_files *p)
 {
 	VEC(struct stat) files = { 0 };
 	const char *last = "";
@@ -37,15 +37,15 @@ void probed_read(struct arena *a, const struct unit *u, struct probed *p)
 			if (strcmp(prog->sites[k].path, last) == 0)
 				continue;
 			last = prog->sites[k].path;
-			*p = (struct probed){ files.v, files.n };
+			*p = (struct probe_files){ files.v, files.n };
 			if (stat(last, &s) == 0 && !has(p, &s))
 				vec_add(a, &files, s);
 		}
 	}
-	*p = (struct probed){ files.v, files.n };
+	*p = (struct probe_files){ files.v, files.n };
 }
 
-bool probed_in(const struct probed *p, u32 pid)
+bool probe_files_mapped(const struct probe_files *p, u32 pid)
 {
 	struct arena a = { 0 };
 	struct procmaps maps = { 0 };

@@ -36,7 +36,8 @@ static bool read_link(const char *path, char *out, size_t room)
 	return true;
 }
 
-static void read_inodes(struct arena *a, u32 pid, inode_list *list)
+/* False when we may not look. */
+static bool read_inodes(struct arena *a, u32 pid, inode_list *list)
 {
 	char path[300], target[64];
 	struct dirent *d;
@@ -44,15 +45,20 @@ static void read_inodes(struct arena *a, u32 pid, inode_list *list)
 	DIR *dir;
 
 	snprintf(path, sizeof(path), "/proc/%u/fd", pid);
+	bool denied = false;
+
 	dir = opendir(path);
-	while (dir && (d = readdir(dir))) {
+	if (!dir)
+		return errno != EACCES;
+	while ((d = readdir(dir))) {
 		snprintf(path, sizeof(path), "/proc/%u/fd/%s", pid, d->d_name);
-		if (read_link(path, target, sizeof(target)) &&
-		    sscanf(target, "socket:[%" SCNu64 "]", &inode) == 1)
+		if (!read_link(path, target, sizeof(target)))
+			denied |= errno == EACCES;
+		else if (sscanf(target, "socket:[%" SCNu64 "]", &inode) == 1)
 			vec_add(a, list, inode);
 	}
-	if (dir)
-		closedir(dir);
+	closedir(dir);
+	return !denied;
 }
 
 static bool has_inode(const inode_list *list, u64 inode)
@@ -157,15 +163,20 @@ static const char *own_name(struct arena *a, u32 pid)
 
 /* By its own word or by its file, which may be deleted; Debian's redis-server is a link to a file
  * of another name. */
-static const char *program_name(struct arena *a, u32 pid)
+static const char *program_name(struct arena *a, u32 pid, bool *denied)
 {
 	const char *own = own_name(a, pid), *file;
 	char path[64], target[4096];
 	char *end, *slash;
 
 	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
-	if (is_cache(own) || !read_link(path, target, sizeof(target)))
+	*denied = false;
+	if (is_cache(own))
 		return own;
+	if (!read_link(path, target, sizeof(target))) {
+		*denied = errno == EACCES;
+		return own;
+	}
 	end = strstr(target, " (deleted)");
 	if (end)
 		*end = 0;
@@ -174,26 +185,29 @@ static const char *program_name(struct arena *a, u32 pid)
 	return is_cache(file) ? arena_strdup(a, file) : own;
 }
 
-static void fill(struct arena *a, struct server *s)
+/* False when we may not see what it listens on. */
+static bool fill(struct arena *a, struct server *s)
 {
 	inode_list inodes = { 0 };
+	bool seen = read_inodes(a, s->pid, &inodes);
 
 	s->path = arena_printf(a, "/proc/%u/exe", s->pid);
-	read_inodes(a, s->pid, &inodes);
 	read_table(a, "tcp", &inodes, s, tcp_line);
 	read_table(a, "tcp6", &inodes, s, tcp_line);
 	read_table(a, "unix", &inodes, s, unix_line);
+	return seen;
 }
 
 bool server_get(struct arena *a, u32 pid, struct server *s, struct err *e)
 {
 	char path[64];
+	bool denied;
 
 	*s = (struct server){ .pid = pid };
 	snprintf(path, sizeof(path), "/proc/%u", pid);
 	if (access(path, F_OK) < 0)
 		return err_set(e, "there is no process %u", pid);
-	s->name = program_name(a, pid);
+	s->name = program_name(a, pid, &denied);
 	fill(a, s);
 	return true;
 }
@@ -205,24 +219,46 @@ static int by_pid(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-void servers_find(struct arena *a, server_list *list)
+/* Threads of the kernel have none. */
+static bool has_command(u32 pid)
 {
+	struct buf b = { 0 };
+	struct err ignored;
+	char path[64];
+	bool has;
+
+	snprintf(path, sizeof(path), "/proc/%u/cmdline", pid);
+	has = !file_read(path, &b, 1 << 20, &ignored) || b.n;
+	buf_free(&b);
+	return has;
+}
+
+static void look_at(struct arena *a, u32 pid, server_list *list, struct servers_hidden *hidden)
+{
+	struct server s = { .pid = pid };
+	bool denied;
+
+	s.name = program_name(a, pid, &denied);
+	if (!is_cache(s.name)) {
+		hidden->others += denied && has_command(pid);
+		return;
+	}
+	denied = !fill(a, &s);
+	if (s.n_ports || s.socket)
+		vec_add(a, list, s);
+	else if (denied)
+		vec_add(a, &hidden->named, s);
+}
+
+void servers_find(struct arena *a, server_list *list, struct servers_hidden *hidden)
+{
+	struct servers_hidden ignored = { 0 };
 	DIR *dir = opendir("/proc");
 	struct dirent *d;
 
-	while (dir && (d = readdir(dir))) {
-		struct server s = { 0 };
-
-		if (!isdigit((u8)d->d_name[0]))
-			continue;
-		s.pid = (u32)atoi(d->d_name);
-		s.name = program_name(a, s.pid);
-		if (!is_cache(s.name))
-			continue;
-		fill(a, &s);
-		if (s.n_ports || s.socket)
-			vec_add(a, list, s);
-	}
+	while (dir && (d = readdir(dir)))
+		if (isdigit((u8)d->d_name[0]))
+			look_at(a, (u32)atoi(d->d_name), list, hidden ? hidden : &ignored);
 	if (dir)
 		closedir(dir);
 	if (list->n)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The cache servers that run on this machine: processes of known programs that listen. */
-#ifndef RUN_SERVERS_H
-#define RUN_SERVERS_H
+#ifndef VIEW_SERVERS_H
+#define VIEW_SERVERS_H
 
 #include <netinet/in.h>
 
@@ -24,8 +24,14 @@ struct server {
 
 typedef VEC(struct server) server_list;
 
-/* All of them, by pid. Processes that we may not look at are left out. */
-void servers_find(struct arena *a, server_list *list);
+/* Processes that could not be looked into. */
+struct servers_hidden {
+	server_list named; /* of a server's name; whether they listen is not known */
+	u32 others;        /* of other names, and whose program is not known */
+};
+
+/* All of them, by pid; what it could not see is in `hidden`, which may be NULL. */
+void servers_find(struct arena *a, server_list *list, struct servers_hidden *hidden);
 /* The process with that id, whatever it is. */
 bool server_get(struct arena *a, u32 pid, struct server *s, struct err *e);
 /* Is `b` what `a` has become when it was started again: the same program and port or socket? */

@@ -247,8 +247,7 @@ static void say_missing(const struct view_of *of, u64 n, const char *one, const 
 
 	if (!n)
 		return;
-	snprintf(text, sizeof(text), "%" PRIu64 " %s because bytes were missing", n,
-	         n == 1 ? one : more);
+	snprintf(text, sizeof(text), "%" PRIu64 " %s", n, n == 1 ? one : more);
 	view_say(of, text);
 }
 
@@ -256,15 +255,27 @@ static void say_missing(const struct view_of *of, u64 n, const char *one, const 
 static bool end(void *ctx, const struct view_of *of, struct err *e)
 {
 	struct commands_view *v = ctx;
-	struct wire_stats s;
+	struct missed missed;
 
 	(void)e;
 	if (!v->feed.wire)
 		return true;
-	cache_feed_lost(&v->feed, of);
-	wire_stats(v->feed.wire, &s);
-	say_missing(of, s.lost, "command or more was not seen", "commands or more were not seen");
-	say_missing(of, s.unseen, "answer was not seen", "answers were not seen");
+	cache_feed_end(&v->feed, of);
+	missed = cache_feed_missed(&v->feed, of);
+	say_missing(of, missed.commands,
+	            missed.at_least ? "command or more was not seen because bytes were missing"
+	                            : "command was not seen because events were lost",
+	            missed.at_least ? "commands or more were not seen because bytes were missing"
+	            : missed.error  ? "commands, about, were not seen because events were lost"
+	                            : "commands were not seen because events were lost");
+	say_missing(of, missed.replies, "answer was not seen because bytes were missing",
+	            "answers were not seen because bytes were missing");
+	say_missing(of, missed.unconfirmed, "call was left out: no answer confirmed it",
+	            "calls were left out: no answer confirmed them");
+	say_missing(of, missed.from_master, "byte from its master was not looked at",
+	            "bytes from its master were not looked at");
+	say_missing(of, missed.unknown, "command is not known, nor which keys it has",
+	            "commands are not known, nor which keys they have");
 	return true;
 }
 

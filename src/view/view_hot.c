@@ -3,7 +3,7 @@
  * The view "hot": the keys a cache server is asked for most, an interval after the other.
  *
  * The script hands on its options as a record of BEGIN; everything else it sends is what system calls
- * moved, see run/cache_feed.h. The numbers are cache/hot.c's, the text cache/report.c's.
+ * moved, see view/cache_feed.h. The numbers are cache/hot.c's, the text cache/report.c's.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -131,6 +131,17 @@ static void on_command(void *ctx, const struct command *c, const struct client *
 	hot_command(v->hot, c, from);
 }
 
+/* The server may take its time to answer. */
+static bool begin_check(struct hot_view *v, const struct view_of *of, struct err *e)
+{
+	bool ok;
+
+	view_wait(of);
+	ok = cache_check_begin(&v->check, &v->feed.server, e);
+	view_waited(of);
+	return ok;
+}
+
 static bool start(void *ctx, const struct view_of *of, struct err *e)
 {
 	struct hot_view *v = ctx;
@@ -146,7 +157,7 @@ static bool start(void *ctx, const struct view_of *of, struct err *e)
 	v->view.fd = v->feed.fd;
 	v->on_screen = v->form == REPORT_TEXT && !v->o.stream && !v->alert && !v->o.count &&
 	               isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
-	if (v->o.check && !cache_check_begin(&v->check, &v->feed.server, e))
+	if (v->o.check && !begin_check(v, of, e))
 		return false;
 	report_head(of->out, v->form);
 	v->next = clock_ns(CLOCK_MONOTONIC) + (v->on_screen ? 0 : v->o.interval * 1000000000);
@@ -158,10 +169,8 @@ static bool start(void *ctx, const struct view_of *of, struct err *e)
 static struct report_of make_report(struct hot_view *v, struct hot_row *rows, u32 n)
 {
 	struct hot_query q = { .by = v->sort, .n = n };
-	u64 lost = cache_feed_lost(&v->feed, &v->feed.of); /* gives up what it may have hit */
-	struct wire_stats s;
+	struct missed missed = cache_feed_missed(&v->feed, &v->feed.of);
 
-	wire_stats(v->feed.wire, &s);
 	return (struct report_of){ .hot = v->hot,
 		                   .rows = rows,
 		                   .n = hot_top(v->hot, &q, rows),
@@ -169,9 +178,7 @@ static struct report_of make_report(struct hot_view *v, struct hot_row *rows, u3
 		                   .clock = clock_ns(CLOCK_MONOTONIC),
 		                   .server = v->feed.server.name,
 		                   .pid = v->feed.server.pid,
-		                   .lost_events = lost,
-		                   .lost_commands = s.lost,
-		                   .unseen_replies = s.unseen };
+		                   .missed = missed };
 }
 
 /* One key that takes more of the interval's calls than it may. */
@@ -360,13 +367,15 @@ static bool end(void *ctx, const struct view_of *of, struct err *e)
 	hot_top_close(&v->top);
 	if (!v->hot)
 		return true;
-	v->feed.of = *of;
+	cache_feed_end(&v->feed, of);
 	if (!v->on_screen && !v->alerted && (!v->o.count || v->printed < v->o.count))
 		print_interval(v);
 	if (v->o.check) {
 		struct report_of r = make_report(v, NULL, 0);
 
+		view_wait(of);
 		cache_check_end(&v->check, &v->feed.server, &r, v->form == REPORT_JSON, of->out);
+		view_waited(of);
 	}
 	return v->dump < 0 || write_dump(v, e);
 }

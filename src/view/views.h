@@ -2,13 +2,12 @@
 /*
  * The C views that scripts name by `config = { view = "..." }`: a row in a table each.
  */
-#ifndef CMD_VIEWS_H
-#define CMD_VIEWS_H
+#ifndef VIEW_VIEWS_H
+#define VIEW_VIEWS_H
 
 #include "base/arena.h"
+#include "base/str.h"
 #include "run/view.h"
-
-struct job;
 
 struct view_kind {
 	const char *name;
@@ -20,9 +19,8 @@ struct view_kind {
 	void (*close)(struct view *v);
 };
 
-/* The view that a parsed script names. True and *kind NULL: it names none. False and *e: there is
- * no such view. */
-bool views_find(const struct job *j, const struct view_kind **kind, struct err *e);
+/* The view of that name. NULL and *e: there is none. */
+const struct view_kind *views_find(struct str name, struct err *e);
 
 extern const struct view_kind view_hot, view_commands;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Functions of loaded BPF programs with their types, for probes on them. */
-#ifndef RUN_BPF_LIST_H
-#define RUN_BPF_LIST_H
+#ifndef WORLD_BPF_LIST_H
+#define WORLD_BPF_LIST_H
 
 #include "lang/parse/world.h"
 

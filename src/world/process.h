@@ -3,8 +3,8 @@
  * Files as processes see them: what they have mapped, and what a name or a path means to one that
  * lives in another root (a container, a chroot). Paths handed out can be opened from here.
  */
-#ifndef RUN_PROCESS_H
-#define RUN_PROCESS_H
+#ifndef WORLD_PROCESS_H
+#define WORLD_PROCESS_H
 
 #include "world/resolve.h"
 

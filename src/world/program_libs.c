@@ -41,8 +41,8 @@ static void each_listed(struct arena *a, struct str text, process_file_fn *cb, v
 	}
 }
 
-bool needed_files(struct arena *a, struct elf *program, process_file_fn *cb, void *ctx,
-                  struct err *e)
+bool program_libs_each(struct arena *a, struct elf *program, process_file_fn *cb, void *ctx,
+                       struct err *e)
 {
 	struct buf out = { 0 };
 	const u8 *loader;

@@ -2,8 +2,8 @@
 /*
  * The libraries a program will map when it is started.
  */
-#ifndef RUN_NEEDED_H
-#define RUN_NEEDED_H
+#ifndef WORLD_PROGRAM_LIBS_H
+#define WORLD_PROGRAM_LIBS_H
 
 #include "base/arena.h"
 #include "elf/elf.h"
@@ -12,7 +12,7 @@
 /* Calls cb with the program itself and each library that its dynamic loader names, with our
  * environment (LD_PRELOAD, LD_LIBRARY_PATH); a static program is alone. cb returns false to
  * stop. False and *e when the loader can not be run. Paths live in the arena. */
-bool needed_files(struct arena *a, struct elf *program, process_file_fn *cb, void *ctx,
-                  struct err *e);
+bool program_libs_each(struct arena *a, struct elf *program, process_file_fn *cb, void *ctx,
+                       struct err *e);
 
 #endif

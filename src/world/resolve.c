@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/caps.h"
 #include "base/file.h"
 #include "base/str.h"
 #include "elf/ldcache.h"
@@ -53,6 +54,7 @@ static const char *by_path(struct arena *a, const char *name, struct err *e)
 		err_set(e, "%s is not a regular file", name);
 	else
 		return path;
+	caps_file(e, path);
 	return NULL;
 }
 
@@ -109,22 +111,72 @@ static const char *library_in(const struct resolver *r, const char *dir, const c
 	return is_file(path) ? path : NULL;
 }
 
+static const char *const library_dirs[] = {
+	"/lib/x86_64-linux-gnu",
+	"/usr/lib/x86_64-linux-gnu",
+	"/lib64",
+	"/usr/lib64",
+	"/usr/local/lib",
+	"/lib",
+	"/usr/lib",
+};
+
 static const char *library(const struct resolver *r, const char *name)
 {
-	static const char *const dirs[] = {
-		"/lib/x86_64-linux-gnu",
-		"/usr/lib/x86_64-linux-gnu",
-		"/lib64",
-		"/usr/lib64",
-		"/usr/local/lib",
-		"/lib",
-		"/usr/lib",
-	};
 	const char *path = cached_library(r, name);
 
-	for (size_t i = 0; i < ARRAY_SIZE(dirs) && !path; i++)
-		path = library_in(r, dirs[i], name);
+	for (size_t i = 0; i < ARRAY_SIZE(library_dirs) && !path; i++)
+		path = library_in(r, library_dirs[i], name);
 	return path;
+}
+
+/* ---- a name that there is not ----------------------------------------------------------------- */
+
+/* Names of programs as they are, of libraries as a script may write them: "libssl". */
+static void offer_files(const struct resolver *r, const char *dir, bool libraries,
+                        struct near *near)
+{
+	DIR *d = opendir(dir);
+	struct dirent *entry;
+
+	while (d && (entry = readdir(d))) {
+		const char *so = strstr(entry->d_name, ".so.");
+
+		if (libraries && so && strncmp(entry->d_name, "lib", 3) == 0)
+			near_offer(near, arena_strndup(r->arena, entry->d_name,
+			                               (size_t)(so - entry->d_name)));
+		else if (!libraries && entry->d_name[0] != '.' &&
+		         faccessat(dirfd(d), entry->d_name, X_OK, 0) == 0)
+			near_offer(near, arena_strdup(r->arena, entry->d_name));
+	}
+	if (d)
+		closedir(d);
+}
+
+static void hint(const struct resolver *r, const char *name, struct err *e)
+{
+	struct str rest = str_of(r->path);
+	struct near near;
+
+	if (*name && is_file(name)) {
+		err_hint(e, "the file in this directory is written './%s'", name);
+		return;
+	}
+	near_init(&near, name);
+	for (size_t i = 0; i < ARRAY_SIZE(library_dirs); i++)
+		offer_files(r, arena_printf(r->arena, "%s%s", r->root, library_dirs[i]), true,
+		            &near);
+	while (rest.p) {
+		struct str dir = str_cut(rest, ':', &rest);
+
+		if (dir.n)
+			offer_files(r, arena_printf(r->arena, "%s%.*s", r->root, STR_ARG(dir)),
+			            false, &near);
+	}
+	if (near_best(&near))
+		err_hint(e, "did you mean '%s'?", near.best);
+	else
+		err_hint(e, "give the path of the file");
 }
 
 const char *resolve_file(const struct resolver *r, const char *name, struct err *e)
@@ -141,6 +193,6 @@ const char *resolve_file(const struct resolver *r, const char *name, struct err 
 		return path;
 	err_set(e, "no program or library is called '%s'", name);
 	e->code = ENOENT;
-	err_hint(e, "give the path of the file, for one in this directory './%s'", name);
+	hint(r, name, e);
 	return NULL;
 }

@@ -2,8 +2,8 @@
 /*
  * From what a user calls a program or library to the path of its file.
  */
-#ifndef RUN_RESOLVE_H
-#define RUN_RESOLVE_H
+#ifndef WORLD_RESOLVE_H
+#define WORLD_RESOLVE_H
 
 #include "base/arena.h"
 #include "base/err.h"

@@ -2,15 +2,18 @@
 /*
  * A command of system(), run by the shell.
  */
-#ifndef RUN_SHELL_H
-#define RUN_SHELL_H
+#ifndef WORLD_SHELL_H
+#define WORLD_SHELL_H
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "world/stop.h"
 
 /* Runs it to its end and appends what it writes to its standard output, at most `limit` bytes
- * (the rest is read and dropped). */
-bool shell_run(const char *command, struct buf *b, size_t limit, struct err *e);
+ * (the rest is read and dropped). It is ended when `stop` is over, which is an error; what it wrote
+ * until then is in b. */
+bool shell_run(const char *command, struct buf *b, size_t limit, const struct stop *stop,
+               struct err *e);
 
 /* The same for a program, by its path, and its arguments (argv, ended by NULL), without a shell;
  * its messages are dropped. */

@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/caps.h"
 #include "read/tpformat.h"
 
 #define FORMAT_MAX   (1u << 20) /* bytes of one event's format */
@@ -26,8 +27,12 @@
 
 static bool no_permission(struct err *e, const char *what)
 {
-	err_sys(e, EACCES, "%s", what);
-	return err_hint(e, "run memtap as root");
+	char how[sizeof(e->hint)];
+
+	caps_refused(e, EACCES, CAPS_FILES, what);
+	memcpy(how, e->hint, sizeof(how));
+	return err_hint(e, "%.400s; btftracepoint: and rawtracepoint: do not need these files",
+	                how);
 }
 
 /* 0, or the errno of looking at dir/events. */
@@ -43,19 +48,21 @@ static int probe_dir(const char *dir)
 /* A mount that was refused: what is missing, and who can help. Returns -1. */
 static int not_mountable(struct err *e, int code)
 {
+	static const char what[] = "tracefs is not mounted and memtap can not mount it";
+
 	if (code == ENODEV) {
 		err_set(e, "this kernel has no tracefs, so it has no tracepoints (CONFIG_TRACING)");
 		err_hint(e, "software:, hardware:, profile:, interval:, uprobe: and usdt: probes "
 		            "do not need it");
 		return -1;
 	}
-	err_sys(e, code, "tracefs is not mounted and memtap can not mount it");
-	if (code == EPERM || code == EACCES || code == ENOSYS)
-		err_hint(e, "run memtap as root with CAP_SYS_ADMIN, or have root mount it: "
-		            "mount -t tracefs nodev /sys/kernel/tracing (for a container: on the "
-		            "host, and pass it in)");
+	if (code == EPERM || code == EACCES)
+		caps_refused(e, code, CAPS_ADMIN, what);
 	else
-		err_hint(e, "try: mount -t tracefs nodev /sys/kernel/tracing");
+		err_sys(e, code, "%s", what);
+	err_hint(e, "have root mount it: mount -t tracefs nodev /sys/kernel/tracing (for a "
+	            "container: on the host, and pass it in); btftracepoint: and rawtracepoint: do "
+	            "not need it");
 	return -1;
 }
 

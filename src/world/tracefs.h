@@ -2,8 +2,8 @@
 /*
  * The kernel's event directory, whether the system has mounted it or not.
  */
-#ifndef RUN_TRACEFS_H
-#define RUN_TRACEFS_H
+#ifndef WORLD_TRACEFS_H
+#define WORLD_TRACEFS_H
 
 #include "base/arena.h"
 #include "base/buf.h"

@@ -20,6 +20,7 @@
 #include <sys/utsname.h>
 #include <sys/vfs.h>
 
+#include "base/caps.h"
 #include "base/file.h"
 #include "base/hmap.h"
 #include "kern/live.h"
@@ -75,9 +76,10 @@ static struct btf *world_btf(struct world *w, struct err *e)
 	if (!l->btf)
 		btf_to_err(&trouble, e);
 	if (!l->btf && e->code == ENOENT) {
-		err_set(e, "the kernel offers no type information: %s is missing", path);
+		err_set(e, "this kernel has no type information (BTF): %s is missing", path);
 		e->code = ENOENT;
-		err_hint(e, "kernel types need a kernel built with CONFIG_DEBUG_INFO_BTF=y");
+		err_hint(e, "kernels built with CONFIG_DEBUG_INFO_BTF=y have it; MEMTAP_BTF names "
+		            "another file");
 	} else if (!l->btf) {
 		err_wrap(e, "the kernel's type information can not be used");
 	}
@@ -150,6 +152,15 @@ static void world_symbols(struct world *w, struct str glob, kallsyms_cb *cb, voi
 		kallsyms_each(k, glob, cb, ctx);
 }
 
+static void world_named(struct world *w, const char *symbol, kallsyms_place_cb *cb, void *ctx)
+{
+	struct err ignored;
+	struct kallsyms *k = symbols(linux_of(w), &ignored);
+
+	if (k)
+		kallsyms_named(k, symbol, cb, ctx);
+}
+
 static u64 world_kaddr(struct world *w, const char *symbol)
 {
 	struct err ignored;
@@ -184,7 +195,7 @@ static bool read_format(struct world_linux *l, const char *key, struct tpformat 
 	bool ok = tracefs_format(&l->tracefs, key, &b, e);
 
 	if (!ok && (e->code == EACCES || e->code == EPERM))
-		err_hint(e, "run memtap as root");
+		caps_file(e, "");
 	ok = ok && (tpformat_parse(&l->arena, (struct str){ buf_text(&b), (u32)b.n }, f, e) ||
 	            err_wrap(e, "%s/events/%s/format", l->tracefs.dir, key));
 	buf_free(&b);
@@ -382,7 +393,7 @@ static bool world_command_files(struct world *w, bool (*cb)(void *ctx, const cha
 {
 	struct elf *program = w->ops->elf(w, w->command, e);
 
-	return program && needed_files(&linux_of(w)->arena, program, cb, ctx, e);
+	return program && program_libs_each(&linux_of(w)->arena, program, cb, ctx, e);
 }
 
 static bool world_process_files(struct world *w, s32 pid, bool (*cb)(void *ctx, const char *path),
@@ -571,6 +582,7 @@ static const struct world_ops ops = {
 	.functions = world_functions,
 	.bpf_functions = world_bpf_functions,
 	.symbols = world_symbols,
+	.named = world_named,
 	.kaddr = world_kaddr,
 	.cgroupid = world_cgroupid,
 	.features = world_features,

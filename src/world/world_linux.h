@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The compiler's world (lang/world.h) over the running machine, or over a directory that looks
+ * The compiler's world (lang/parse/world.h) over the running machine, or over a directory that looks
  * like one.
  */
-#ifndef RUN_WORLD_LINUX_H
-#define RUN_WORLD_LINUX_H
+#ifndef WORLD_WORLD_LINUX_H
+#define WORLD_WORLD_LINUX_H
 
 #include "lang/parse/world.h"
 

@@ -4,6 +4,8 @@ the test interpreter, in the kernel, and in Debian's bpftrace where that is inst
 what the script uses. All must print the same lines, and the kernel must not refuse a program.
 
 MEMTAP_SEED chooses the first script, MEMTAP_SCRIPTS how many; `make differential` runs many.
+
+And all operators over all types and edge values (numbers.py), in the interpreter and in the kernel.
 """
 import os
 import re
@@ -16,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 if __name__ == "__main__":
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from diff import programs, typed  # noqa: E402
+from diff import numbers, programs, typed  # noqa: E402
 
 SCRIPTS = 100      # in `make check`
 OTHER_SHARE = 10   # one old script in so many runs under bpftrace, which takes long to compile
@@ -37,12 +39,11 @@ def other_bpftrace():
 
 
 class Program:
-    def __init__(self, seed, directory, typed_share):
-        self.seed = seed
-        self.old = seed % 2 == 0
-        self.script, self.want, self.errors = \
-            typed.make(seed) if seed % typed_share == 1 else programs.make(seed, self.old)
-        self.path = f"{directory}/{seed}.bt"
+    def __init__(self, what, path, script, want, errors):
+        self.what, self.path, self.script, self.want = what, path, script, want
+        self.errors = errors  # divisions by zero
+        # Of a long one the line that prints is enough.
+        self.shown = script if len(script) < 20000 else None
         with open(self.path, "w") as f:
             f.write(self.script)
 
@@ -51,8 +52,21 @@ class Program:
             return None
         n = next((i for i, (a, b) in enumerate(zip(got, self.want)) if a != b),
                  min(len(got), len(self.want)))
-        return (f"seed {self.seed}, {where}: line {n + 1} is {got[n:n + 1]}, not "
-                f"{self.want[n:n + 1]}\n{self.script}")
+        return (f"{self.what}, {where}: line {n + 1} is {got[n:n + 1]}, not "
+                f"{self.want[n:n + 1]}\n{self.shown or self.printing(self.want[n:n + 1])}")
+
+    def printing(self, line):
+        start = " ".join("".join(line).split()[:4])
+        return "\n".join(text for text in self.script.splitlines() if start in text)
+
+
+def random_program(seed, directory, typed_share):
+    old = seed % 2 == 0
+    script, want, errors = \
+        typed.make(seed) if seed % typed_share == 1 else programs.make(seed, old)
+    program = Program(f"seed {seed}", f"{directory}/{seed}.bt", script, want, errors)
+    program.old = old
+    return program
 
 
 def interpret(lab, made):
@@ -62,13 +76,13 @@ def interpret(lab, made):
     parts = re.split(r"^== .*\n", p.stdout, flags=re.M)[1:]
     for m, text in zip(made, parts + [""] * (len(made) - len(parts))):
         if "failed: " in text or not text:
-            yield f"seed {m.seed}, interpreter: {text or p.stderr}\n{m.script}"
+            yield f"{m.what}, interpreter: {text or p.stderr}\n{m.shown or ''}"
             continue
         wrong = m.differs("interpreter", lines(text))
         counted = int(re.search(r"^errors (\d+)$", text, re.M)[1])
         if not wrong and counted != m.errors:
-            wrong = (f"seed {m.seed}, interpreter: {counted} divisions by zero, not {m.errors}\n"
-                     f"{m.script}")
+            wrong = (f"{m.what}, interpreter: {counted} divisions by zero, not {m.errors}\n"
+                     f"{m.shown or ''}")
         if wrong:
             yield wrong
 
@@ -78,21 +92,36 @@ def run_one(command, m, where, factor):
         p = subprocess.run(command + [m.path], capture_output=True, text=True, errors="replace",
                            timeout=60 * factor, check=False)
     except subprocess.TimeoutExpired:
-        return f"seed {m.seed}, {where}: does not end\n{m.script}"
+        return f"{m.what}, {where}: does not end\n{m.shown or ''}"
     if p.returncode or "ERROR" in p.stderr.replace("couldn't set RLIMIT_MEMLOCK", "") \
             .replace("ERROR: Unknown error -1", ""):
-        return f"seed {m.seed}, {where}: exit status {p.returncode}\n{p.stderr}\n{m.script}"
+        return f"{m.what}, {where}: exit status {p.returncode}\n{p.stderr}\n{m.shown or ''}"
     return m.differs(where, lines(p.stdout))
+
+
+def in_kernel(build, pool, made, factor):
+    if os.geteuid() != 0:
+        return []
+    return [pool.submit(run_one, [f"{build}/memtap", "-q", "--no-warnings"], m, "kernel", factor)
+            for m in made]
+
+
+def wrong_numbers(build, seed, factor=1.0, trees=500):
+    with tempfile.TemporaryDirectory() as d, ThreadPoolExecutor(os.cpu_count()) as pool:
+        made = [Program(s.what, f"{d}/{i}.bt", s.text(), s.want, len(s.errors))
+                for i, s in enumerate(numbers.scripts(seed, trees, "cc"))]
+        wrong = list(interpret(f"{build}/tests/lab_run", made))
+        wrong += [r for r in (j.result() for j in in_kernel(build, pool, made, factor)) if r]
+    return wrong, sum(len(m.want) for m in made)
 
 
 def differences(build, seed, n, factor=1.0, typed_share=TYPED_SHARE):
     """The first few programs whose places differ; how many were compared under bpftrace."""
     other = other_bpftrace()
     with tempfile.TemporaryDirectory() as d, ThreadPoolExecutor(os.cpu_count()) as pool:
-        made = [Program(seed + i, d, typed_share) for i in range(n)]
+        made = [random_program(seed + i, d, typed_share) for i in range(n)]
         wrong = list(interpret(f"{build}/tests/lab_run", made))
-        jobs = [pool.submit(run_one, [f"{build}/memtap", "-q"], m, "kernel", factor)
-                for m in made] if os.geteuid() == 0 else []
+        jobs = in_kernel(build, pool, made, factor)
         old = [m for m in made if m.old][::OTHER_SHARE] if other else []
         jobs += [pool.submit(run_one, [other], m, "bpftrace " + OTHER, factor) for m in old]
         wrong += [r for r in (j.result() for j in jobs) if r]
@@ -102,17 +131,25 @@ def differences(build, seed, n, factor=1.0, typed_share=TYPED_SHARE):
 def suite(report, context, only):
     seed = int(os.environ.get("MEMTAP_SEED", "1"))
     n = int(os.environ.get("MEMTAP_SCRIPTS", str(SCRIPTS)))
-    if only and not re.search(only, "differential"):
-        return
-    wrong, others = differences(context.build, seed, n, context.factor)
-    report.check(f"{n} random scripts from seed {seed}, {others} of them under bpftrace",
-                 "\n".join(wrong[:3]) if wrong else None)
+    if not only or re.search(only, "operators of all integer types"):
+        wrong, _ = wrong_numbers(context.build, seed, context.factor)
+        report.check("operators of all integer types, folded and run",
+                     "\n".join(wrong[:3])[:20000] if wrong else None)
+    if not only or re.search(only, "differential"):
+        wrong, others = differences(context.build, seed, n, context.factor)
+        report.check(f"{n} random scripts from seed {seed}, {others} of them under bpftrace",
+                     "\n".join(wrong[:3]) if wrong else None)
 
 
 if __name__ == "__main__":
     first = int(os.environ.get("MEMTAP_SEED") or int.from_bytes(os.urandom(3), "big"))
     many = int(os.environ.get("MEMTAP_SCRIPTS", "5000"))
     print(f"{many} scripts from seed {first}")
+    found, pairs = wrong_numbers(sys.argv[1], first, trees=5000)
+    if found:
+        print("\n".join(found[:3])[:20000])
+        sys.exit(1)
+    print(f"{pairs} lines of operators of all integer types agree")
     for at in range(first, first + many, 200):
         found, _ = differences(sys.argv[1], at, min(200, first + many - at), typed_share=4)
         if found:

@@ -24,7 +24,7 @@ static void check(const struct ehframe_section *s)
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
-	check(&(struct ehframe_section){ p, n, 0x4000, false });
-	check(&(struct ehframe_section){ p, n, 0, true });
+	check(&(struct ehframe_section){ .p = p, .n = n, .vaddr = 0x4000 });
+	check(&(struct ehframe_section){ .p = p, .n = n, .debug = true });
 	return 0;
 }

@@ -9,11 +9,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 	struct arena arena = { 0 };
 	struct event_text text;
 	struct event_spec spec;
-	const char *copy = arena_strndup(&arena, (const char *)p, n);
+	struct source source = { .name = "$1",
+		                 .text = arena_strndup(&arena, (const char *)p, n),
+		                 .n = (u32)n };
 	struct str at;
 
-	if (!event_text_read(&text, str_of(copy)))
-		event_spec_read(&spec, &arena, &text, &at);
+	if (!event_text_read(&text, str_of(source.text)))
+		event_spec_read(&spec, &arena, &text, &source, &at);
 	arena_free(&arena);
 	return 0;
 }

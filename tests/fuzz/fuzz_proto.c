@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
- * Any bytes as the two directions of a cache's connection. The first byte chooses the protocol;
- * then come pieces: a byte with the direction (bit 7) and how much of the piece was not captured
+ * Any bytes as the two directions of a cache's connection. The first byte chooses the protocol, and
+ * with 64 that these are the connection's first bytes; then come pieces: a byte with the direction (bit 7) and how much of the piece was not captured
  * (bits 0 to 6), a byte with its length, its bytes.
  */
 #include <stdlib.h>
@@ -30,11 +30,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 
 	if (!n)
 		return 0;
-	c = proto_new((enum protocol)(p[0] % 4), check, &sum);
+	c = proto_new((enum protocol)(p[0] % 64 % PROTOCOLS), check, &sum);
+	if (p[0] & 64)
+		proto_begin(c);
 	for (size_t i = 1; i + 2 <= n;) {
 		size_t missing = p[i] & 0x7f, size = p[i + 1];
 		void (*feed)(struct proto *, const void *, size_t, size_t,
-		             u64) = p[i] & 0x80 ? proto_reply : proto_request;
+		             u64) = !(p[i] & 0x80) ? proto_request
+		                    : missing & 64 ? proto_reply_piece
+		                                   : proto_reply;
 		char *piece;
 
 		i += 2;

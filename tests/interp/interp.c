@@ -375,6 +375,7 @@ void interp_free(struct interp *in)
 	if (!in)
 		return;
 	arena_free(&in->arena);
+	buf_free(&in->trace);
 	free(in);
 }
 
@@ -411,8 +412,10 @@ void interp_each(struct interp *in, u32 map,
                  bool (*cb)(void *ctx, const void *key, const void *value), void *ctx)
 {
 	const struct map_state *m = &in->maps[map];
+	/* Without key the second element is the other generation. */
+	u32 n = m->def->turn && !m->def->key ? 1 : m->def->max_entries;
 
-	for (u32 i = 0; i < m->def->max_entries; i++)
+	for (u32 i = 0; i < n; i++)
 		if (m->used[i] &&
 		    !cb(ctx, m->keys + (size_t)i * m->def->key_size, map_value_at(m, i)))
 			return;
@@ -460,8 +463,14 @@ struct interp_record interp_record(const struct interp *in, u32 n)
 	return (struct interp_record){ NULL, 0 };
 }
 
+const char *interp_trace(struct interp *in)
+{
+	return buf_text(&in->trace);
+}
+
 void interp_drain(struct interp *in)
 {
+	buf_reset(&in->trace);
 	in->ring.n = 0;
 	in->ring_used = 0;
 }

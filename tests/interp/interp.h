@@ -75,7 +75,9 @@ u64 interp_data(struct interp *in, u32 word);
 /* Records submitted to the ring so far, oldest first; index from 0. */
 u32 interp_n_records(const struct interp *in);
 struct interp_record interp_record(const struct interp *in, u32 i);
-/* Takes them all out. */
+/* The text that programs wrote to the kernel's trace. */
+const char *interp_trace(struct interp *in);
+/* Takes all records and the text out. */
 void interp_drain(struct interp *in);
 
 #endif

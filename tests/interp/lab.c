@@ -52,8 +52,12 @@ void lab_init_loop(struct lab *l)
 
 static void discard(struct lab *l)
 {
+	for (u32 i = 0; l->held && i < l->u->maps.n; i++)
+		held_free(&l->held[i]);
+	above_free(&l->above);
 	interp_free(l->in);
 	unit_free(l->u);
+	l->held = NULL;
 	l->in = NULL;
 	l->u = NULL;
 	l->exited = false;
@@ -112,6 +116,9 @@ bool lab_compile(struct lab *l, const char *text)
 	if (!self_check(l))
 		return false;
 	l->in = interp_new(l->u);
+	l->held = arena_array(&l->arena, struct held, l->u->maps.n);
+	for (u32 i = 0; i < l->u->maps.n; i++)
+		held_init(&l->held[i], &l->u->maps.v[i]);
 	return true;
 }
 
@@ -173,25 +180,33 @@ static struct namer lab_namer(struct lab *l)
 
 /* ---- records and maps ------------------------------------------------------------------------- */
 
-static bool add_row(void *ctx, const void *key, const void *value)
+static bool hold_row(void *ctx, const void *key, const void *value)
 {
-	table_add(ctx, key, value, 1);
+	held_add(ctx, key, value, 1);
 	return true;
 }
 
 static void print_map(struct lab *l, const struct out *o, const struct urecord *r)
 {
+	struct buf shown = { 0 };
+	struct held all;
 	struct table t;
 
+	held_init(&all, &l->u->maps.v[r->map]);
+	held_add_all(&all, &l->held[r->map]);
+	interp_each(l->in, (u32)r->map, hold_row, &all);
 	table_init(&t, &l->arena, l->u, &l->u->maps.v[r->map]);
-	interp_each(l->in, (u32)r->map, add_row, &t);
+	held_rows(&all, &t);
+	held_free(&all);
 	if (r->text) {
 		table_sort_by_value(&t);
-		o->ops->rows(&l->output, o, &t, r->top, r->text);
+		o->ops->rows(&shown, o, &t, r->top, r->text);
 	} else {
 		table_sort(&t);
-		o->ops->map(&l->output, o, &t, r->top, r->div);
+		o->ops->map(&shown, o, &t, r->top, r->div);
 	}
+	above_print(&l->above, (u32)r->map, &shown, &l->output);
+	buf_free(&shown);
 }
 
 /* An aggregation: what is printed is read now. */
@@ -218,11 +233,21 @@ static void act(struct lab *l, const struct out *o, struct interp_record rec)
 	case ACTION_PRINTF:
 	case ACTION_ERRORF:
 	case ACTION_WARNF:
-	case ACTION_HEADING:
 		o->ops->printf_(&l->output, o, r, rec.bytes);
+		break;
+	case ACTION_HEADING:
+		o->ops->printf_(r->map < 0 ? &l->output : above_add(&l->above, (u32)r->map), o, r,
+		                rec.bytes);
 		break;
 	case ACTION_PRINT_MAP:
 		print_map(l, o, r);
+		if (r->takes) {
+			interp_clear(l->in, (u32)r->map, r->keeps_keys);
+			held_clear(&l->held[r->map], r->keeps_keys);
+		}
+		break;
+	case ACTION_SPILL:
+		held_spill(&l->held[r->map], (const void *)rec.bytes);
 		break;
 	case ACTION_PRINT_KEYED:
 		if (r->n_args < 2) {
@@ -282,6 +307,7 @@ bool lab_fire(struct lab *l, enum attach_kind kind, const void *ctx, u32 ctx_siz
 			return false;
 		for (u32 r = 0; r < interp_n_records(l->in) && !l->exited; r++)
 			act(l, &o, interp_record(l->in, r));
+		buf_puts(&l->output, interp_trace(l->in));
 		interp_drain(l->in);
 	}
 	return true;

@@ -6,16 +6,20 @@
 #ifndef INTERP_LAB_H
 #define INTERP_LAB_H
 
+#include "agg/held.h"
 #include "base/buf.h"
 #include "interp/interp.h"
 #include "lang/parse/lang.h"
+#include "run/above.h"
 
 struct lab {
 	struct arena arena;
 	struct world *world;
 	struct unit *u;
+	struct held *held;  /* by map: what found no room in it */
+	struct above above; /* headings of tables that are not printed yet */
 	struct interp *in;  /* NULL until lab_compile succeeded */
-	struct buf output;  /* what the records printed so far, then the maps */
+	struct buf output;  /* what the records and the trace printed so far, then the maps */
 	struct buf problem; /* why the last call failed */
 	bool exited;
 	u32 n_warnings;

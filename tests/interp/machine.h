@@ -7,6 +7,7 @@
 #define INTERP_MACHINE_H
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "bpf/uapi.h"
 #include "interp/interp.h"
 
@@ -15,6 +16,7 @@
 #define STACK_BASE   0xffffc90000000000ull
 #define CTX_BASE     0xffffc91000000000ull
 #define MAP_BASE     0xffff888000000000ull /* handle of map m: MAP_BASE + m; not readable */
+#define ONE_BASE     0xffff888100000000ull /* handle of the one generation there is of map m */
 #define RING_BASE    0xffffd00000000000ull
 #define RING_STEP    (1ull << 24)
 #define VALUE_BASE   0xffffe80000000000ull /* values of map m from VALUE_BASE + m * VALUE_STEP */
@@ -54,6 +56,7 @@ struct interp {
 	VEC(struct outside) outside;
 	VEC(struct ring_slot) ring; /* since the last drain */
 	u64 ring_used;
+	struct buf trace; /* what trace_printk wrote, since the last drain */
 
 	/* the run */
 	const struct uprog *prog;
@@ -91,6 +94,9 @@ bool memory_store(struct interp *in, u64 addr, u32 size, u64 value);
 void map_state_init(struct interp *in, u32 map);
 /* The map behind a handle; fails the run when it is none. */
 struct map_state *map_of(struct interp *in, u64 handle);
+/* True of the handle of a map of two generations, which is a map of maps. Nobody turns them over here:
+ * one is enough. */
+bool map_is_pair(const struct interp *in, u64 handle);
 /* Slot of the key, -1 when absent. */
 s64 map_slot(const struct map_state *m, const u8 *key);
 u64 map_value_addr(const struct interp *in, const struct map_state *m, u32 slot);

@@ -28,8 +28,17 @@ static u64 lookup(struct interp *in, struct map_state *m, u64 key_addr)
 	return slot < 0 ? 0 : map_value_addr(in, m, (u32)slot);
 }
 
+static u64 lookup_generation(struct interp *in, const u64 *a)
+{
+	const u8 *key = memory_read(in, a[1], 4);
+
+	return key && !*key ? a[0] - MAP_BASE + ONE_BASE : 0;
+}
+
 static u64 map_lookup_elem(struct interp *in, const u64 *a)
 {
+	if (map_is_pair(in, a[0]))
+		return lookup_generation(in, a);
 	return lookup(in, map_of(in, a[0]), a[1]);
 }
 
@@ -316,9 +325,50 @@ static u64 get_stack(struct interp *in, const u64 *a)
 	return n * 8;
 }
 
+/* One value as the kernel's bpf_trace_printk() takes it: 32 bits but for %l, %ll and %p. */
+static void trace_value(struct interp *in, const char *directive, size_t n, u64 value)
+{
+	char end = directive[n - 1];
+	bool wide = end == 'p' || memchr(directive, 'l', n);
+
+	if (end == 'd' || end == 'i')
+		buf_printf(&in->trace, "%lld", wide ? (long long)value : (long long)(s32)value);
+	else if (end == 'u')
+		buf_printf(&in->trace, "%llu", (unsigned long long)(wide ? value : (u32)value));
+	else if (end == 'x' || end == 'p')
+		buf_printf(&in->trace, "%llx", (unsigned long long)(wide ? value : (u32)value));
+	else
+		machine_fail(in, "the kernel's trace has no directive %.*s", (int)n, directive);
+}
+
 static u64 trace_printk(struct interp *in, const u64 *a)
 {
-	memory_read(in, a[0], a[1]);
+	const char *text = (const char *)memory_read(in, a[0], a[1]);
+	u32 next = 2;
+
+	if (!text || text[a[1] - 1] != '\0') {
+		machine_fail(in, "the format does not end with a NUL");
+		return 0;
+	}
+	while (*text) {
+		size_t n = strcspn(text, "%");
+
+		buf_add(&in->trace, text, n);
+		text += n;
+		if (!*text)
+			break;
+		if (text[1] == '%') {
+			buf_putc(&in->trace, '%');
+			text += 2;
+			continue;
+		}
+		n = 1 + strspn(text + 1, "l0123456789") + 1;
+		if (next >= 5 || !(in->written & 2u << next))
+			machine_fail(in, "%.*s has no value", (int)n, text);
+		else
+			trace_value(in, text, n, a[next++]);
+		text += n;
+	}
 	return a[1];
 }
 
@@ -461,8 +511,8 @@ void helper_call(struct interp *in, u32 id)
 		if (!(in->written & 2u << i))
 			machine_fail(in, "argument r%u is not set", i + 1);
 	memcpy(args, in->regs + 1, sizeof(args));
+	in->regs[0] = in->failed ? 0 : helpers[id](in, args);
 	in->written &= (u16)~0x3f;
 	if (shape->result != HELPER_NOTHING)
 		in->written |= 1;
-	in->regs[0] = in->failed ? 0 : helpers[id](in, args);
 }

@@ -40,11 +40,28 @@ void map_state_init(struct interp *in, u32 map)
 	}
 }
 
+static bool is_pair(const struct umap *m)
+{
+	return m->turn && m->key;
+}
+
 struct map_state *map_of(struct interp *in, u64 handle)
 {
-	if (handle < MAP_BASE || handle - MAP_BASE >= in->u->maps.n)
+	u64 base = handle >= ONE_BASE ? ONE_BASE : MAP_BASE;
+	struct map_state *m;
+
+	if (handle < base || handle - base >= in->u->maps.n)
 		return machine_fail(in, "0x%llx is no map", (unsigned long long)handle);
-	return &in->maps[handle - MAP_BASE];
+	m = &in->maps[handle - base];
+	if (is_pair(m->def) != (base == ONE_BASE))
+		return machine_fail(in, "%s is a map of maps", m->def->name);
+	return m;
+}
+
+bool map_is_pair(const struct interp *in, u64 handle)
+{
+	return handle >= MAP_BASE && handle - MAP_BASE < in->u->maps.n &&
+	       is_pair(in->maps[handle - MAP_BASE].def);
 }
 
 u8 *map_value_at(const struct map_state *m, u32 slot)

@@ -1,13 +1,41 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """What this machine can do: each test that needs more than root names it under REQUIRES."""
+import contextlib
 import functools
 import glob
 import os
 import re
 import shutil
 import subprocess
+import tempfile
 
 TRACEFS = "/sys/kernel/tracing"
+
+
+# What programs do otherwise for one who works here: none of it comes along.
+OTHERS = re.compile(r"(BPFTRACE|MEMTAP|DEBUGINFOD|MALLOC|GLIBC|LD|LC|G|PYTHON)_|LANG|NO_COLOR$|TZ$|"
+                    r"TMUX|CLICOLOR|XDG_CONFIG|LESS|PAGER$|COLUMNS$|LINES$")
+OURS = re.compile(r"MEMTAP_(CACHE|SEED|SCRIPTS|EXPRESSIONS|SCREENS|GOLDEN)$")
+
+
+@contextlib.contextmanager
+def clean():
+    """An environment that says nothing of who works here, and a folder for temporary files that is
+    empty at first and gone afterwards. Anybody may look into it."""
+    for name in list(os.environ):
+        if OTHERS.match(name) and not OURS.match(name):
+            del os.environ[name]
+    os.environ["LC_ALL"] = "C.UTF-8"
+    os.environ["MEMTAP_CACHE"] = cache()  # programs in C do not look further
+    os.umask(0o022)
+    with tempfile.TemporaryDirectory(prefix="memtap-check.", ignore_cleanup_errors=True) as top:
+        os.chmod(top, 0o755)
+        before = tempfile.tempdir
+        os.environ["TMPDIR"] = tempfile.tempdir = top
+        try:
+            yield top
+        finally:
+            tempfile.tempdir = before
 
 
 def prepare():
@@ -41,11 +69,28 @@ def has_fentry():
         return False
 
 
-def memcached_usdt():
-    cache = os.environ.get("MEMTAP_CACHE") or os.path.join(
+def cache():
+    """Where set-up keeps what it has fetched and built for the tests."""
+    return os.environ.get("MEMTAP_CACHE") or os.path.join(
         os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "memtap")
-    path = cache + "/memcached-usdt/memcached"
+
+
+def memcached_usdt():
+    path = cache() + "/memcached-usdt/memcached"
     return path if os.path.exists(path) else None
+
+
+def installed(what, found):
+    """None. What set-up installs is no reason to skip: where it is missing, set-up is wrong."""
+    if not found:
+        raise RuntimeError(f"{what} is not installed: scripts/setup test should have done that")
+
+
+def library(pattern):
+    """The path of a shared library that set-up installs."""
+    found = sorted(glob.glob("/usr/lib/x86_64-linux-gnu/" + pattern))
+    installed(pattern, found)
+    return found[0]
 
 
 RULES = {
@@ -76,7 +121,7 @@ def missing(requirement):
         found = glob.glob(f"{TRACEFS}/events/{event}")
         return None if found else f"this kernel has no tracepoint {what}"
     if kind == "cmd":
-        return None if shutil.which(what) else f"no {what} installed"
+        return installed(what, shutil.which(what))
     if kind == "module":
         loaded = os.path.exists("/sys/kernel/btf/" + what)
         return None if loaded else f"no module {what} with types is loaded"

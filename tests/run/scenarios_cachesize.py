@@ -143,7 +143,7 @@ def test_cachesize_hits(context):
                          cwd=context.progs, check=True).stdout
     hits = simulated(out)
     wrong = [f"{p}: really {hits[p['entries']] / uses}" for p in curve["points"]
-             if abs(p["hit_ratio"] - hits[p["entries"]] / uses) > 0.005]
+             if abs(p["hit_ratio"] - hits[p["entries"]] / uses) > 0.005 or p["error"]]
     if len(sizes) < 8 or curve["uses"] != uses or curve["watched"] != 1 or data["lost"]:
         wrong.append(f"{len(sizes)} points, {curve['uses']} uses, {data['lost']} lost")
     if data["inserts"] - data["evictions"] != capacity or data["lookups"] != uses:
@@ -169,6 +169,8 @@ def test_cachesize_hits_of_some_keys(context):
             wrong.append(f"{size}: really {real}, shown more than {below[-1]}")
         if above and real > above[0]["hit_ratio"] + 0.05:
             wrong.append(f"{size}: really {real}, shown less than {above[0]}")
+    if not all(p["error"] > 0 for p in points):
+        wrong.append(f"an estimate without an error: {points}")
     if not 0.05 < data["curve"]["watched"] < 0.5 or data["curve"]["uses"] != uses:
         wrong.append(f"{data['curve']['watched']} watched, {data['curve']['uses']} uses")
     return "\n".join(wrong) or None

@@ -42,11 +42,27 @@ def test_compaction_moves_what_the_kernel_counts(context):
         return shown(f"the kernel moved {moved[1] - moved[0]} pages", "", out)
     for r in forced:
         if (r["comm"], r["order"], r["gfp"], r["mode"]) != ("sh", -1, 0, "sync") or \
-                not r["zone"].startswith("ZONE_") or r["node"] != 0 or not r["lat_us"] or \
-                r["status"] not in ("complete", "partial", "success"):
+                r["zone"] not in ("DMA", "DMA32", "Normal") or r["node"] != 0 or \
+                not r["lat_us"] or r["status"] not in ("complete", "partial", "success"):
             return shown(f"a wrong row: {r}", "", out)
     if not any(line["type"] == "hist" and "forced" in line["data"]["@usecs"] for line in lines):
         return shown("no histogram", "", out)
+    return None
+
+
+def test_compaction_totals_have_the_last_part(context):
+    """Of the only interval, which does not end by itself."""
+    if not context.in_vm:
+        raise Skip("all memory would be compacted")
+    code, _, out = run(context, "--json", "100000")
+    lines = [json.loads(line) for line in out.split("\n") if line.startswith("{")]
+    totals = [line["data"]["@total_us"] for line in lines if "@total_us" in line.get("data", {})]
+    drawn = [line["data"]["@usecs"] for line in lines if "@usecs" in line.get("data", {})]
+    if code or len(totals) != 1 or len(drawn) != 1 or not any("forced" in key for key in totals[0]):
+        return shown("not one table of totals and one of histograms", "", out)
+    if sum(v["count"] for v in totals[0].values()) != \
+            sum(bar["count"] for bars in drawn[0].values() for bar in bars):
+        return shown("not as many in the totals as in the histograms", "", out)
     return None
 
 

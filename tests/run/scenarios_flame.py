@@ -102,6 +102,66 @@ def keys(page):
     page.has("flipped", "byName('all').querySelector('rect').getAttribute('y')", "0")
 
 
+NAMES = ("[...document.querySelectorAll('#frames g')].filter((g) => g.style.display !== 'none')"
+         ".map((g) => g.querySelector('title').textContent.split('\\n')[0])")
+
+
+def press(page, button):
+    page.browser.value(f"document.getElementById('{button}').click()")
+
+
+def leaves(page):
+    """Frames by their own value: all of it is touch's."""
+    press(page, "reset")
+    press(page, "leaves")
+    page.has("from the leaves", NAMES + ".slice(0, 5)", ["all", "touch", "inner", "right", "main"])
+    page.has("from the leaves", NAMES + ".filter((n) => n === 'touch').length", 1)
+    shown_by = ("[...document.querySelectorAll('#frames g')].filter((g) => g.style.display !== "
+                "'none').map((g) => g.querySelector('title').textContent.replace('\\n', ': '))"
+                ".filter((t) => /^(touch|inner|left|right):/.test(t))"
+                ".map((t) => t.replace(/: .*, (.*), /, ': $1, '))")
+    page.has("from the leaves", shown_by,
+             ["touch: 10 calls, 100.00 %", "inner: 5 calls, 50.00 %", "right: 5 calls, 50.00 %",
+              "left: 3 calls, 30.00 %", "right: 2 calls, 20.00 %"])
+    page.browser.value("[...document.querySelectorAll('#frames g')].filter((g) => g.style.display "
+                       "!== 'none')[2].dispatchEvent(new MouseEvent('click', {bubbles: true}))")
+    page.has("zoomed from the leaves", NAMES + ".slice(0, 4)", ["all", "touch", "inner", "right"])
+    page.has("zoomed from the leaves", NAMES + ".includes('left')", False)
+    press(page, "leaves")
+    page.are("from the root again", all=100, left=30, right=70, inner=50)
+
+
+def address(page):
+    """What is seen is in the address, there and back."""
+    press(page, "reset")
+    page.has("at the start", "location.hash", "#flip=1")
+    page.click("right")
+    page.browser.value("document.getElementById('search').focus()")
+    page.browser.type("inner")
+    zoomed = page.browser.value("location.hash")
+    page.has("zoomed", "/^#zoom=\\d+&search=inner&flip=1$/.test(location.hash)", True)
+    page.browser.value("history.back()")
+    page.browser.until("shownAs('left') === 30")
+    page.has("back", "text('found')", "")
+    page.browser.value(f"location.hash = '{zoomed}'")
+    page.browser.until("shownAs('left') === -1")
+    page.are("by the address", right=100, inner=71.43)
+    page.has("by the address", "text('found')", "found: 71.43 % of right")
+    page.browser.value("location.hash = '#zoom=99999&view=nothing'")
+    page.browser.until("shownAs('left') === 30")
+    page.has("by a wrong address", "document.getElementById('reset').disabled", True)
+
+
+def namesakes(page):
+    """touch is called from three places."""
+    page.browser.call("Input.dispatchMouseEvent", type="mouseMoved",
+                      **dict(zip("xy", page.browser.value("middle('touch')"))))
+    page.has("pointed at", "document.querySelectorAll('.same').length", 3)
+    page.browser.call("Input.dispatchMouseEvent", type="mouseMoved",
+                      **dict(zip("xy", page.browser.value("middle('inner')"))))
+    page.has("pointed at the only one", "document.querySelectorAll('.same').length", 0)
+
+
 def test_flame_graph_in_a_browser(context):
     require("root", "cmd:chromium")
     if context.in_vm:
@@ -114,4 +174,7 @@ def test_flame_graph_in_a_browser(context):
             mouse(page)
             search(page)
             keys(page)
+            leaves(page)
+            address(page)
+            namesakes(page)
             return "\n".join(page.problems) or None

@@ -75,16 +75,18 @@ def test_swapin_counts_pages_as_the_kernel_does(context):
 
 
 def test_swaptime_shows_how_long_pages_were_away(context):
+    """The kernel may leave some of the 512 pages where they are."""
     with swap(context):
         found, said, text = watched(context, "swaptime", 512, 300, 100)
-    for name, want in (("@read_ms", said["in"]), ("@freed_ms", 100)):
+    for name, want in (("@read_ms", said["in"]), ("@freed_ms", said["out"] - said["in"])):
         buckets, n = histogram(found, name)
         if n != want:
             return f"{name} has {n} pages, not {want}" + text
         if any(b["max"] < said["least"] or b["min"] > said["most"] for b in buckets):
             return f"{name} has other times" + text
     row = [m["data"] for m in found if m["type"] == "row"][-1]
-    if said["in"] != 412 or row != {"written": said["out"], "still_there": 0}:
+    if said["in"] < 300 or not 0 < said["out"] - said["in"] <= 100 or \
+            row != {"written": said["out"], "still_there": 0}:
         return "other pages were written" + text
     return None
 

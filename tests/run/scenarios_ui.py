@@ -203,6 +203,10 @@ def test_hot_screen_without_colours(context):
         text = t.screen("-e")
         if not re.search(r"\x1b\[[0-9;]*4m", text) or re.search(COLOUR, text):
             return "vt100: " + repr(t.screen("-e")[:400])
+    with demo(context, term="screen-256color NO_COLOR=1") as t:
+        problem = play(t, [(None, "first")])
+        if problem or re.search(COLOUR, t.screen("-e")):
+            return f"NO_COLOR: {problem} " + repr(t.screen("-e")[:400])
     for term in ("screen", "xterm-256color"):
         with demo(context, term=term) as t:
             problem = play(t, [(None, "first")])
@@ -283,11 +287,34 @@ def test_mctop_on_a_terminal(context):
     return None
 
 
+def test_mctop_on_a_terminal_without_screen(context):
+    """It gets blocks of text, and is told why."""
+    require("root", "cmd:tmux")
+    with Server(context, "memcached") as server:
+        for term, why in (("dumb", "can not move the cursor"),
+                          ("no-such-terminal", "is not known")):
+            with Terminal(context, f"{context.memtap} mctop -p {server.pid}", term=term) as t:
+                problem = t.shows(f"the terminal '{term}' {why}")
+                ask(server, {b"alpha": 40})
+                problem = problem or t.matches(r"(?m)^alpha +41 ") or \
+                    t.matches(r"(?m)^these \d+ are ")
+                t.signal(signal.SIGINT)
+                problem = problem or t.shows("left 0\n")
+                if problem or "\x1b" in t.screen("-e"):
+                    return f"{term}: {problem} " + repr(t.screen("-e"))
+    return None
+
+
 def test_screen_without_terminal(context):
     p = subprocess.run([context.build + "/tests/hot_demo"], stdin=subprocess.DEVNULL,
                        capture_output=True, text=True, timeout=20 * context.factor, check=False)
     if p.returncode != 1 or "standard input and output are no terminal" not in p.stderr:
         return f"{p.returncode} {p.stderr}"
     require("cmd:tmux")
-    with demo(context, term="no-such-terminal") as t:
-        return t.shows("the terminal 'no-such-terminal' is not known") or t.shows("left 1\n")
+    for term, why in (("no-such-terminal", "is not known"), ("dumb", "can not move the cursor"),
+                      ("", "can not move the cursor")):
+        with demo(context, term=term) as t:
+            problem = t.shows(f"the terminal '{term}' {why}") or t.shows("left 1\n")
+            if problem:
+                return problem
+    return None

@@ -105,9 +105,8 @@ def maps_path(name):
 def agrees(row, line):
     """A row's mapping and a line of maps that has its start."""
     start, end, permissions, offset, path = line
-    want = row["prot"] + ("s" if "SHARED" in row["flags"] else "p")
     known = maps_path(row["file"])
-    return permissions == want and path == known and \
+    return permissions == row["prot"] and path == known and \
         row["addr"] + row["size_kb"] * 1024 <= end and \
         (not known or known.startswith("/dev/zero") or
          offset + row["addr"] - start == row["off_kb"] * 1024)

@@ -132,9 +132,10 @@ def memcached_talk(i):
 def programs(build):
     """Every program of the table."""
     redis, memcached = free_port(), free_port()
+    python = os.path.realpath("/usr/bin/python3")
     jemalloc = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
     return [
-        Program("python3.11", ["/usr/bin/python3.11", "-c", PYTHON], env={"PYTHONHASHSEED": "0"}),
+        Program(os.path.basename(python), [python, "-c", PYTHON], env={"PYTHONHASHSEED": "0"}),
         Program("perl", ["/usr/bin/perl", "-e", PERL]),
         Program("sqlite3", ["/usr/bin/sqlite3", ":memory:", SQLITE]),
         Program("bash", ["/usr/bin/bash", "-c", BASH]),

@@ -115,7 +115,7 @@ int main(int argc, char **argv)
 		                         .clock = clock_ns,
 		                         .server = "memcached",
 		                         .pid = 4711,
-		                         .lost_events = 3 };
+		                         .missed.events = 3 };
 	hot_screen_init(&screen, HOT_CALLS);
 	top = top_new(&term, &screen.model);
 	while (on) {

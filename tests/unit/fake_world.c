@@ -212,7 +212,8 @@ static struct btf *fake_btf(struct world *w, struct err *e)
 	struct fake_world *f = (struct fake_world *)w;
 
 	if (f->no_btf) {
-		err_set(e, "can not open /sys/kernel/btf/vmlinux");
+		err_set(e, "this kernel has no type information (BTF): /sys/kernel/btf/vmlinux is "
+		           "missing");
 		return NULL;
 	}
 	return f->btf;
@@ -300,6 +301,9 @@ static const struct {
 	  "\tfield:struct task_struct * next;\toffset:48;\tsize:8;\tsigned:0;\n"
 	  "\tfield:u8 mac[6];\toffset:56;\tsize:6;\tsigned:0;\n"
 	  "\nprint fmt: \"\"\n" },
+	{ "oom", "mark_victim",
+	  "name: mark_victim\nID: 405\n" COMMON
+	  "\tfield:int pid;\toffset:8;\tsize:4;\tsigned:1;\n\nprint fmt: \"\"\n" },
 	{ "syscalls", "sys_enter_openat",
 	  "name: sys_enter_openat\nID: 500\n" COMMON
 	  "\tfield:int dfd;\toffset:16;\tsize:8;\tsigned:0;\n"
@@ -415,10 +419,9 @@ static bool fake_functions(struct world *w, struct str glob,
                            struct err *e)
 {
 	static const char *const names[][2] = {
-		{ "vfs_open", "" },
-		{ "vfs_read", "" },
-		{ "vfs_write", "" },
-		{ "zram_write", "zram" },
+		{ "vfs_open", "" },       { "vfs_read", "" },      { "vfs_write", "" },
+		{ "zram_write", "zram" }, { "two_files", "" },     { "two_files", "" },
+		{ "two_homes", "" },      { "two_homes", "zram" },
 	};
 
 	(void)w;
@@ -451,12 +454,40 @@ static void fake_symbols(struct world *w, struct str glob,
 			break;
 }
 
+static void fake_named(struct world *w, const char *symbol, kallsyms_place_cb *cb, void *ctx)
+{
+	static const struct {
+		const char *name;
+		struct kallsyms_place place;
+	} rows[] = {
+		{ "_text", { 0xffffffff81000000, "", "", true } },
+		{ "vfs_open", { 0xffffffff81001000, "", "_text", true } },
+		{ "jiffies", { 0xffffffff82000000, "", "vfs_open", false } },
+		{ "two_files", { 0xffffffff81001100, "", "vfs_open", true } },
+		{ "two_files", { 0xffffffff81002900, "", "vfs_read", true } },
+		{ "two_homes", { 0xffffffff81003000, "", "vfs_write", true } },
+		{ "two_homes", { 0xffffffff82000100, "", "jiffies", false } },
+		{ "two_homes", { 0xffffffffc0001200, "zram", "zram_write", true } },
+	};
+
+	(void)w;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (strcmp(rows[i].name, symbol) == 0 && !cb(ctx, &rows[i].place))
+			break;
+}
+
+static bool first_address(void *ctx, const struct kallsyms_place *p)
+{
+	*(u64 *)ctx = p->addr;
+	return false;
+}
+
 static u64 fake_kaddr(struct world *w, const char *symbol)
 {
-	(void)w;
-	if (strcmp(symbol, "vfs_open") == 0)
-		return 0xffffffff81001000;
-	return strcmp(symbol, "jiffies") == 0 ? 0xffffffff82000000 : 0;
+	u64 addr = 0;
+
+	fake_named(w, symbol, first_address, &addr);
+	return addr;
 }
 
 static bool fake_cgroupid(struct world *w, const char *path, u64 *id, struct err *e)
@@ -488,6 +519,7 @@ static const struct world_ops fake_ops = {
 	.functions = fake_functions,
 	.bpf_functions = fake_bpf_functions,
 	.symbols = fake_symbols,
+	.named = fake_named,
 	.kaddr = fake_kaddr,
 	.cgroupid = fake_cgroupid,
 	.features = fake_features,

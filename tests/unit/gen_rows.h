@@ -9,7 +9,7 @@
 
 #include "interp/lab.h"
 
-struct row {
+struct script_row {
 	const char *script; /* or an expression */
 	const char *want;
 };
@@ -32,7 +32,7 @@ static u32 wrong_in(void (*init)(struct lab *l), const char *script, const char 
 	return n;
 }
 
-static void run_rows(void (*init)(struct lab *l), const struct row *rows, size_t n)
+static void run_rows(void (*init)(struct lab *l), const struct script_row *rows, size_t n)
 {
 	u32 bad = 0;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The tables of names: numbered arguments, unknown names, nearest names. */
-#include "lang/builtin.h"
+#include "lang/parse/builtin.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -108,7 +108,8 @@ static void test_complaints(void **state)
 		{ "none*", "WARNING: no probes match", 0 },
 		{ "nope:x", "Unknown probe type: 'nope'", 1 },
 		{ "u:/nonexistent:f", "WARNING: can not open /nonexistent", 0 },
-		{ "fentry:vfs_read", "WARNING: this kernel has no fentry", 0 },
+		{ "fentry:vfs_read",
+		  "WARNING: fentry and fexit need the kernel's type information (BTF)", 0 },
 		{ "struct page", "type information", 1 },
 		{ "t:\"x", "unterminated string", 1 },
 	};

@@ -169,7 +169,7 @@ static void test_session(void **state)
 	u32 n = 0;
 
 	(void)state;
-	all = session_join(entry, ARRAY_SIZE(entry), at_return, ARRAY_SIZE(at_return), 77, &n);
+	all = kprobe_session_join(entry, ARRAY_SIZE(entry), at_return, ARRAY_SIZE(at_return), 77, &n);
 	assert_non_null(all);
 	assert_true(n > ARRAY_SIZE(entry) + ARRAY_SIZE(at_return));
 	jump = all + n - ARRAY_SIZE(entry) - ARRAY_SIZE(at_return) - 1;
@@ -193,8 +193,8 @@ static void test_long_session(void **state)
 
 	(void)state;
 	assert_non_null(entry);
-	assert_null(session_join(entry, 32768, &exit, 1, 77, &n));
-	all = session_join(entry, 32767, &exit, 1, 77, &n);
+	assert_null(kprobe_session_join(entry, 32768, &exit, 1, 77, &n));
+	all = kprobe_session_join(entry, 32767, &exit, 1, 77, &n);
 	assert_non_null(all);
 	assert_int_equal(all[n - 32769].off, 32767);
 	free(all);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Every instruction shape as text, and helper names. */
+/* Every instruction shape as text. */
 #include "bpf/dis.h"
 
 #include <setjmp.h>
@@ -7,8 +7,6 @@
 #include <stddef.h>
 
 #include <cmocka.h>
-
-#include "bpf/helper.h"
 
 #define ALU64_K(op) (BPF_ALU64 | BPF_K | (op))
 #define ALU64_X(op) (BPF_ALU64 | BPF_X | (op))
@@ -116,27 +114,12 @@ static void test_any_bytes(void **state)
 	buf_free(&b);
 }
 
-static void test_helper_names(void **state)
-{
-	(void)state;
-	assert_string_equal(helper_name(BPF_FUNC_map_lookup_elem), "map_lookup_elem");
-	assert_string_equal(helper_name(174), "get_attach_cookie");
-	assert_null(helper_name(1u << 20));
-	for (u32 id = 1; helper_name(id); id++)
-		assert_int_equal(helper_find(helper_name(id)), id);
-	assert_int_equal(helper_find("no_such_helper"), 0);
-	assert_int_equal(helper_get(BPF_FUNC_map_update_elem)->n_args, 4);
-	assert_int_equal(helper_get(BPF_FUNC_ktime_get_ns)->n_args, 0);
-	assert_int_equal(helper_get(1u << 20)->n_args, HELPER_ARGS_UNKNOWN);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_cut_constant),
 		cmocka_unit_test(test_any_bytes),
-		cmocka_unit_test(test_helper_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,7 +46,7 @@ static void fde(struct buf *b, u32 cie, u32 start, u32 size, const void *p, size
 
 static struct ehframe_rows read_rows(const struct buf *b, u64 base)
 {
-	struct ehframe_section s = { (const u8 *)b->p, b->n, VADDR, false };
+	struct ehframe_section s = { .p = (const u8 *)b->p, .n = b->n, .vaddr = VADDR };
 	struct ehframe_rows rows;
 
 	ehframe_read(&s, base, &rows);
@@ -210,7 +210,7 @@ static void test_damage(void **state)
 	assert_int_equal(ehframe_rule(&rows, TEXT + 0x204), UNWIND_RICH);
 	assert_int_equal(ehframe_rule(&rows, TEXT + 0x300), plain(UNWIND_RSP, 8, 0));
 	for (size_t n = 0; n < b.n; n++) {
-		struct ehframe_section cut = { (const u8 *)b.p, n, VADDR, false };
+		struct ehframe_section cut = { .p = (const u8 *)b.p, .n = n, .vaddr = VADDR };
 
 		ehframe_free(&rows);
 		ehframe_read(&cut, 0, &rows);

@@ -3,6 +3,7 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -272,8 +273,12 @@ static void test_libc(void **state)
 
 static void test_python(void **state)
 {
+	char *path = realpath("/usr/bin/python3", NULL);
+
 	(void)state;
-	check_file("/usr/bin/python3.11");
+	assert_non_null(path);
+	check_file(path);
+	free(path);
 }
 
 static void test_memcached(void **state)
@@ -285,10 +290,13 @@ static void test_memcached(void **state)
 /* Debian's node is a small program before a big library. */
 static void test_node(void **state)
 {
-	static const char library[] = "/usr/lib/x86_64-linux-gnu/libnode.so.108";
+	glob_t found;
 
 	(void)state;
-	check_file(access(library, R_OK) == 0 ? library : "/usr/bin/node");
+	check_file(glob("/usr/lib/x86_64-linux-gnu/libnode.so.*", 0, NULL, &found) == 0
+	                   ? found.gl_pathv[0]
+	                   : "/usr/bin/node");
+	globfree(&found);
 }
 
 int main(void)

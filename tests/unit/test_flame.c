@@ -53,11 +53,29 @@ static void folded_is(const char *expected)
 
 static const char *picture(void)
 {
-	static const struct flame_svg o = { "a <title> & more", "bytes" };
+	static const struct flame_svg o = { "a <title> & more", "bytes", false };
 
 	flame_sort(&flame);
 	flame_svg(fixture_start(), &flame, &o);
 	return buf_text(&fixture_buf);
+}
+
+/* Reads folded stacks into `old`; what is wrong with them, or NULL. */
+static const char *unfold(struct flame *old, const char *text)
+{
+	static struct err e;
+
+	e = (struct err){ 0 };
+	return flame_unfold(old, text, strlen(text), &e) ? NULL : e.text;
+}
+
+static const struct flame_node *kid_of(const struct flame_node *n, const char *name)
+{
+	n = n->kids;
+	while (n && strcmp(n->name, name) != 0)
+		n = n->next;
+	assert_non_null(n);
+	return n;
 }
 
 /* ---- folding --------------------------------------------------------------------------------- */
@@ -105,6 +123,121 @@ static void test_names(void **state)
 	flame_frame(&flame, &(struct frame_name){ "\xff\xc3\xa9\xef\xbf\xbf", "", FRAME_JIT });
 	flame_end(&flame);
 	folded_is("Lcom/X 1\nf(I:J)   ;(no name);\xef\xbf\xbd\xc3\xa9\xef\xbf\xbd 1\n");
+}
+
+/* What was written can be read again. */
+static void test_unfold(void **state)
+{
+	static const char text[] = "a b, 12;main;work 5\nmain 1\nmain;work;mem cpy 7\n";
+
+	(void)state;
+	assert_null(unfold(&flame, text));
+	folded_is(text);
+	assert_int_equal(flame.root.value, 13);
+	assert_int_equal(flame.stacks, 3);
+	assert_null(unfold(&flame, "\nmain 1"));
+	assert_int_equal(flame.root.value, 14);
+}
+
+static void test_unfold_refuses(void **state)
+{
+	static const char *const wrong[] = {
+		"main", " 5", "main ", "main x", "main 1x", "main -1", "main 1234567890123456789"
+	};
+	struct buf deep = { 0 };
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(wrong); i++)
+		assert_string_equal(unfold(&flame, wrong[i]),
+		                    "line 1: is no folded stack (\"outermost;...;innermost "
+		                    "value\")");
+	assert_string_equal(unfold(&flame, "a 1\nb 2\n\nc"),
+	                    "line 4: is no folded stack (\"outermost;...;innermost value\")");
+	for (u32 i = 0; i < FLAME_DEPTH; i++)
+		buf_puts(&deep, "f;");
+	buf_puts(&deep, "f 1");
+	assert_string_equal(unfold(&flame, buf_text(&deep)), "line 1: has more than 2048 frames");
+	for (u32 i = 0; i < 9; i++)
+		assert_null(unfold(&flame, "a 999999999999999999"));
+	assert_string_equal(unfold(&flame, "a 999999999999999999"),
+	                    "line 1: makes the values add up to more than 2^63 - 1");
+	buf_reset(&deep);
+	buf_fill(&deep, 'x', FLAME_LINE + 1);
+	assert_string_equal(unfold(&flame, buf_text(&deep)),
+	                    "line 1: is longer than 1048576 bytes");
+	buf_free(&deep);
+}
+
+static void test_compare(void **state)
+{
+	struct flame old = { 0 };
+	const struct flame_node *main;
+
+	(void)state;
+	assert_null(unfold(&old, "main;gone;deep 7\nmain;work;malloc 2\nmain 4\nzzz 1\n"));
+	add("main;work;malloc", 3, FRAME_PROGRAM);
+	add("main;new", 1, FRAME_PROGRAM);
+	flame_compare(&flame, &old);
+	main = kid_of(&flame.root, "main");
+	assert_int_equal(flame.root.before, 14);
+	assert_int_equal(main->before, 13);
+	assert_int_equal(main->before_self, 4);
+	assert_int_equal(kid_of(main, "work")->before, 2);
+	assert_int_equal(kid_of(kid_of(main, "work"), "malloc")->before_self, 2);
+	assert_int_equal(kid_of(main, "new")->before, 0);
+	assert_int_equal(flame.gone, 8);
+	flame_free(&old);
+}
+
+/* Folded stacks do not say in which file a function is: each has its share of what was. */
+static void test_compare_namesakes(void **state)
+{
+	struct flame old = { 0 };
+
+	(void)state;
+	assert_null(unfold(&old, "read;x 40\n"));
+	add("read;x", 1, FRAME_PROGRAM);
+	add("read;x", 3, FRAME_KERNEL);
+	flame_compare(&flame, &old);
+	for (const struct flame_node *n = flame.root.kids; n; n = n->next) {
+		assert_int_equal(n->before, n->value * 10);
+		assert_int_equal(kid_of(n, "x")->before_self, n->value * 10);
+	}
+	assert_int_equal(flame.gone, 0);
+	flame_free(&old);
+}
+
+/* Each class of change, and what the picture says of it. */
+static void test_picture_of_changes(void **state)
+{
+	static const struct flame_svg o = { "t", "bytes", true };
+	static const struct {
+		const char *name, *class;
+	} frames[] = { { "fell", "d0" }, { "less", "d1" }, { "like", "d2" },
+		       { "more", "d3" }, { "born", "d4" }, { "rose", "d4" } };
+	struct flame old = { 0 };
+	char text[64];
+
+	(void)state;
+	assert_null(unfold(&old, "fell 40\nless 25\nlike 20\nmore 15\nrose 10\nlost 3\n"));
+	for (u32 i = 0; i < ARRAY_SIZE(frames); i++)
+		add(frames[i].name, 20, FRAME_PROGRAM);
+	flame_compare(&flame, &old);
+	flame_svg(fixture_start(), &flame, &o);
+	for (u32 i = 0; i < ARRAY_SIZE(frames); i++) {
+		const char *at;
+
+		snprintf(text, sizeof(text), "<title>%s\n", frames[i].name);
+		at = strstr(buf_text(&fixture_buf), text);
+		assert_non_null(at);
+		while (strncmp(at, "<g class=\"", 10) != 0)
+			at--;
+		assert_memory_equal(at + 10, frames[i].class, 2);
+	}
+	assert_non_null(strstr(buf_text(&fixture_buf), ", 15 before (+33.3 %)</title>"));
+	assert_non_null(strstr(buf_text(&fixture_buf), ", 0 before</title>"));
+	assert_non_null(strstr(buf_text(&fixture_buf), "3 of before are in frames that are gone"));
+	flame_free(&old);
 }
 
 static void test_refused(void **state)
@@ -371,6 +504,11 @@ int main(void)
 		cmocka_unit_test_setup(test_merge, start),
 		cmocka_unit_test_setup(test_kinds_apart, start),
 		cmocka_unit_test_setup(test_names, start),
+		cmocka_unit_test_setup(test_unfold, start),
+		cmocka_unit_test_setup(test_unfold_refuses, start),
+		cmocka_unit_test_setup(test_compare, start),
+		cmocka_unit_test_setup(test_compare_namesakes, start),
+		cmocka_unit_test_setup(test_picture_of_changes, start),
 		cmocka_unit_test_setup(test_refused, start),
 		cmocka_unit_test_setup(test_too_many, start),
 		cmocka_unit_test_setup(test_edges, start),

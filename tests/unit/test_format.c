@@ -88,7 +88,24 @@ static const char *check(const char *format, const struct type *a, const struct 
 {
 	const struct type *types[2] = { a, b };
 
-	return format_check(&arena, format, types, (u32) !!a + !!b);
+	return format_check(&arena, format, types, (u32) !!a + !!b, NULL);
+}
+
+/* The argument that is wrong. */
+static void test_which(void **state)
+{
+	const struct type *s = type_str(&arena, 2, true), *types[] = { &type_u64, s, s };
+	u32 at;
+
+	(void)state;
+	assert_null(format_check(&arena, "%d %s %s", types, 3, &at));
+	assert_int_equal(at, 3);
+	assert_non_null(format_check(&arena, "%d %d %d", types, 3, &at));
+	assert_int_equal(at, 1);
+	assert_non_null(format_check(&arena, "%d %d", types, 3, &at));
+	assert_int_equal(at, 3);
+	assert_non_null(format_check(&arena, "%d %d %y", types, 3, &at));
+	assert_int_equal(at, 3);
 }
 
 static void test_check(void **state)
@@ -116,7 +133,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_parts),     cmocka_unit_test(test_lengths),
 		cmocka_unit_test(test_precision), cmocka_unit_test(test_problems),
-		cmocka_unit_test(test_check),
+		cmocka_unit_test(test_check),     cmocka_unit_test(test_which),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

@@ -61,7 +61,7 @@ static u32 wrong_expr(const char *expr, const char *value)
 	return bad;
 }
 
-static void run_exprs(const struct row *rows, size_t n)
+static void run_exprs(const struct script_row *rows, size_t n)
 {
 	u32 bad = 0;
 
@@ -80,7 +80,7 @@ static void run_exprs(const struct row *rows, size_t n)
 
 /* ---- expressions ------------------------------------------------------------------------------ */
 
-static const struct row arithmetic[] = {
+static const struct script_row arithmetic[] = {
 	{ "1 + 2", "3" },
 	{ "7 - 9", "-2" },
 	{ "6 * 7", "42" },
@@ -117,7 +117,7 @@ static const struct row arithmetic[] = {
 };
 RUN_EXPRS(arithmetic)
 
-static const struct row bits[] = {
+static const struct script_row bits[] = {
 	{ "12 & 10", "8" },
 	{ "12 | 3", "15" },
 	{ "12 ^ 10", "6" },
@@ -136,7 +136,7 @@ static const struct row bits[] = {
 };
 RUN_EXPRS(bits)
 
-static const struct row truth[] = {
+static const struct script_row truth[] = {
 	{ "1 < 2", "true" },
 	{ "2 < 1", "false" },
 	{ "2 <= 2", "true" },
@@ -169,7 +169,7 @@ static const struct row truth[] = {
 };
 RUN_EXPRS(truth)
 
-static const struct row casts[] = {
+static const struct script_row casts[] = {
 	{ "(uint8)255 + 1", "256" },
 	{ "(uint8)256", "0" },
 	{ "(uint8)300", "44" },
@@ -197,7 +197,7 @@ static const struct row casts[] = {
 };
 RUN_EXPRS(casts)
 
-static const struct row literals[] = {
+static const struct script_row literals[] = {
 	{ "BEGIN { print(0x10); print(010); print(1e6); print(1_000_000); }",
 	  "16\n8\n1000000\n1000000\n" },
 	{ "BEGIN { print(~1); }", "18446744073709551614\n" },
@@ -210,7 +210,7 @@ RUN_ROWS(literals)
 
 /* ---- variables and statements ----------------------------------------------------------------- */
 
-static const struct row variables[] = {
+static const struct script_row variables[] = {
 	{ "BEGIN { $x = 5; $x++; print($x); }", "6\n" },
 	{ "BEGIN { $x = 5; print($x++); print($x); }", "5\n6\n" },
 	{ "BEGIN { $x = 5; print(++$x); print($x); }", "6\n6\n" },
@@ -234,7 +234,7 @@ static const struct row variables[] = {
 };
 RUN_ROWS(variables)
 
-static const struct row control[] = {
+static const struct script_row control[] = {
 	{ "BEGIN { if (1 < 2) { print(1); } else { print(2); } }", "1\n" },
 	{ "BEGIN { $x = 5; if ($x == 4) { print(4); } else if ($x == 5) { print(5); } "
 	  "else { print(6); } }",
@@ -273,7 +273,7 @@ RUN_ROWS(control)
 
 /* ---- strings ---------------------------------------------------------------------------------- */
 
-static const struct row strings[] = {
+static const struct script_row strings[] = {
 	{ "BEGIN { print(\"a\" == \"a\"); print(\"a\" == \"b\"); print(\"a\" != \"ab\"); }",
 	  "true\nfalse\ntrue\n" },
 	{ "BEGIN { $s = \"hello\"; print($s == \"hello\"); print($s != \"hello\"); }",
@@ -317,7 +317,7 @@ RUN_ROWS(strings)
 
 #define FIFTY "01234567890123456789012345678901234567890123456789"
 
-static const struct row maps[] = {
+static const struct script_row maps[] = {
 	{ "BEGIN { @x = 5; @x++; @y = @x--; ++@x; }", "@x: 6\n@y: 6\n" },
 	{ "BEGIN { print(@x++); print(++@x); print(@x--); print(--@x); }", "0\n2\n2\n0\n@x: 0\n" },
 	{ "BEGIN { @x[1] = 10; @x[2] = 20; @x[1] += 5; @x[2] -= 30; }", "@x[2]: -10\n@x[1]: 15\n" },
@@ -363,7 +363,7 @@ RUN_ROWS(maps)
 #define BAR52   "@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@"
 #define BLANK26 "                          "
 
-static const struct row aggregations[] = {
+static const struct script_row aggregations[] = {
 	{ "BEGIN { @ = count(); @ = count(); }", "@: 2\n" },
 	{ "BEGIN { @[1] = count(); @[1] = count(); @[2] = count(); }", "@[2]: 1\n@[1]: 2\n" },
 	{ "BEGIN { @ = sum(5); @ = sum(-7); }", "@: -2\n" },
@@ -442,8 +442,11 @@ static void test_hist_boundaries(void **state)
 
 /* ---- output ----------------------------------------------------------------------------------- */
 
-static const struct row output[] = {
+static const struct script_row output[] = {
 	{ "BEGIN { printf(\"hello\\n\"); }", "hello\n" },
+	{ "BEGIN { debugf(\"%d%% %x %llu\\n\", -5, pid, nsecs * 0 + 5000000000); }",
+	  "-5% 2a 5000000000\n" },
+	{ "BEGIN { debugf(\"none\\n\"); debugf(\"%d\\n\", cpu); }", "none\n0\n" },
 	{ "BEGIN { printf(\"%d %u %x %c %%\\n\", -5, 7, 255, 65); }", "-5 7 ff A %\n" },
 	{ "BEGIN { printf(\"%5d|%-5d|%05d\\n\", 42, 42, 42); }", "   42|42   |00042\n" },
 	{ "BEGIN { printf(\"%s %s\\n\", comm, \"x\"); }", "interp x\n" },

@@ -13,7 +13,7 @@
 
 #include "gen_rows.h"
 
-static const struct row blocks[] = {
+static const struct script_row blocks[] = {
 	{ "BEGIN { $a = { 1; 2 }; print($a); }", "2\n" },
 	{ "BEGIN { $a = { let $x = 4; $x * $x }; print($a); }", "16\n" },
 	{ "BEGIN { print({ \"text\" }); print({ (1, \"a\") }); }", "text\n(1, a)\n" },
@@ -28,7 +28,7 @@ static const struct row blocks[] = {
 };
 RUN_ROWS(blocks)
 
-static const struct row branches[] = {
+static const struct script_row branches[] = {
 	/* what stands behind an unconditional jump is gone, its callbacks too */
 	{ "BEGIN { @a[1] = 1; while (1) { if (!(2 == 0)) { break; } print(len(@a)); } }",
 	  "@a[1]: 1\n" },
@@ -45,7 +45,7 @@ static const struct row branches[] = {
 RUN_ROWS(branches)
 
 /* Ranges so long that they are callbacks where the kernel can call them (gen_each.c). */
-static const struct row rounds[] = {
+static const struct script_row rounds[] = {
 	{ "BEGIN { $n = 0; for ($i : 3..40) { if ($i % 2) { continue; } if ($i == 20) { break; } "
 	  "$n += $i; @last = $i; } print($n); }",
 	  "88\n@last: 18\n" },
@@ -76,7 +76,7 @@ static void test_rounds(void **state)
 }
 
 /* Whose variable it is. */
-static const struct row scopes[] = {
+static const struct script_row scopes[] = {
 	{ "BEGIN { if (1) { $x = 1; } print($x); }", "1\n" },
 	{ "BEGIN { if (0) { $x = 1; } print($x); }", "0\n" },
 	{ "BEGIN { if (0) { $x = 1; } else { $x = \"a\"; print($x); } }", "a\n" },
@@ -92,7 +92,7 @@ RUN_ROWS(scopes)
 
 #define MACRO_ADD "macro add($sum, @seen, by) { let $t = by; @seen++; $sum += $t; $sum } "
 
-static const struct row macros[] = {
+static const struct script_row macros[] = {
 	{ MACRO_ADD "BEGIN { $x = 1; $t = 10; print(add($x, @a, $t * 2)); print($x); }",
 	  "21\n21\n@a: 1\n" },
 	{ MACRO_ADD "BEGIN { $x = 1; print(add($x, @a, add($x, @b, 1))); }", "4\n@a: 1\n@b: 1\n" },

@@ -13,7 +13,7 @@
 
 #include "gen_rows.h"
 
-static const struct row searches[] = {
+static const struct script_row searches[] = {
 	{ "BEGIN { print(strstr(\"hello world\", \"o w\")); }", "4\n" },
 	{ "BEGIN { print(strstr(\"hello\", \"hello\")); print(strstr(\"hello\", \"o\")); }",
 	  "0\n4\n" },
@@ -49,7 +49,7 @@ static const struct row searches[] = {
 };
 RUN_ROWS(searches)
 
-static const struct row bytes[] = {
+static const struct script_row bytes[] = {
 	{ "BEGIN { print(memcmp(\"abc\", \"abd\", 3)); print(memcmp(\"abc\", \"abd\", 2)); }",
 	  "-1\n0\n" },
 	{ "BEGIN { $a = \"abz\"; $b = \"aba\"; print(memcmp($a, $b, 3) > 0); "
@@ -73,7 +73,7 @@ static const struct row bytes[] = {
 };
 RUN_ROWS(bytes)
 
-static const struct row answers[] = {
+static const struct script_row answers[] = {
 	{ "BEGIN { print(is_str(comm)); print(is_str(1)); print(is_ptr((int8 *)5)); }",
 	  "true\nfalse\ntrue\n" },
 	{ "BEGIN { print(is_integer(pid)); print(is_unsigned_integer(pid)); "
@@ -94,7 +94,7 @@ static const struct row answers[] = {
 };
 RUN_ROWS(answers)
 
-static const struct row library[] = {
+static const struct script_row library[] = {
 	{ "BEGIN { @m[1, \"a\"] = 5; if (find(@m, (1, \"a\"), $v)) { print($v); } "
 	  "let $w = 7; if (find(@m, (2, \"a\"), $w)) { print(0); } print($w); }",
 	  "5\n7\n@m[1, a]: 5\n" },

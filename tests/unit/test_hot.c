@@ -166,12 +166,47 @@ static void totals(void **state)
 	assert_int_equal(t->hits, 1);
 	assert_int_equal(t->misses, 1);
 	assert_int_equal(t->bytes, 10);
-	assert_int_equal(t->n_verbs, 1);
-	assert_string_equal(t->verbs[0].name, "get");
-	assert_int_equal(t->verbs[0].n[OUTCOME_HIT], 1);
-	assert_int_equal(t->verbs[0].n[OUTCOME_MISS], 1);
 	assert_int_equal(latency_total(&t->latency), 1);
 	assert_int_equal(latency_total(&row_of(h, "b").more->latency), 1);
+	hot_free(h);
+}
+
+/* As the server counts; when it begins anew, so do these. */
+static void counters(void **state)
+{
+	struct hot_options o = { 0 };
+	struct hot *h = make(&o);
+	struct command c = get_hit("a", 10, 1000, 9000);
+	struct command reset = { .op = OP_OTHER, .verb = "stats", .counter = COUNTER_RESET };
+	const struct hot_totals *t = hot_totals(h);
+
+	(void)state;
+	c.counter = COUNTER_TOUCH;
+	c.counted = COUNTED_HIT;
+	hot_command(h, &c, &host_a);
+	assert_int_equal(t->counters[COUNTER_TOUCH][COUNTED_HIT], 1);
+	assert_int_equal(t->resets, 0);
+	hot_command(h, &reset, &host_a);
+	hot_command(h, &c, &host_a);
+	assert_int_equal(t->counters[COUNTER_TOUCH][COUNTED_HIT], 1);
+	assert_int_equal(t->resets, 1);
+	assert_int_equal(t->calls, 2);
+	hot_free(h);
+}
+
+/* Redis has a key "", and commands without any. */
+static void empty_key(void **state)
+{
+	struct hot_options o = { 0 };
+	struct hot *h = make(&o);
+	struct command c = get_hit("", 10, 1000, 9000);
+	struct command none = { .op = OP_OTHER, .verb = "PING", .first = true };
+
+	(void)state;
+	hot_command(h, &c, &host_a);
+	hot_command(h, &none, &host_a);
+	assert_int_equal(hot_totals(h)->calls, 1);
+	assert_int_equal(row_of(h, "").calls, 1);
 	hot_free(h);
 }
 
@@ -325,9 +360,11 @@ static void print(struct hot *h, enum report_form form, struct buf *b)
 		               .clock = 3 * SECOND,
 		               .server = "memcached",
 		               .pid = 77,
-		               .lost_events = 3,
-		               .lost_commands = 2,
-		               .unseen_replies = 3 };
+		               .missed = { .events = 3,
+		                           .commands = 2,
+		                           .at_least = true,
+		                           .replies = 3,
+		                           .unconfirmed = 1 } };
 
 	r.n = hot_top(h, &q, rows);
 	buf_reset(b);
@@ -354,6 +391,21 @@ static struct hot *printed_keys(void)
 	return h;
 }
 
+/* What mctop's help and manual page promise of its default. */
+static void room_for_keys(void **state)
+{
+	struct hot_options o = { 0 };
+	struct keys_stats stats;
+	struct err e = { 0 };
+	struct hot *h = hot_new(&o, &e);
+
+	(void)state;
+	assert_non_null(h);
+	hot_stats(h, &stats);
+	assert_in_range(stats.slots, 60000, 65000);
+	hot_free(h);
+}
+
 static void as_json(void **state)
 {
 	struct hot *h = printed_keys();
@@ -367,7 +419,9 @@ static void as_json(void **state)
 		"\"total\":{\"rate\":1.5,\"calls\":3,\"commands\":3,\"hits\":2,\"misses\":0,"
 		"\"errors\":0,\"bytes\":3070,\"p50_us\":1.9,\"p99_us\":2.0,\"keys\":2,"
 		"\"keys_error\":0.0000,\"exact\":true,\"covered\":1.0000,\"lost_events\":3,"
-		"\"lost_commands\":2,\"unseen_replies\":3},\"keys\":[{\"key\":\"a\",\"calls\":2,"
+		"\"lost_commands\":2,\"lost_commands_error\":0,\"unseen_replies\":3,\"unconfirmed_"
+		"calls\":1,\"master_bytes\":0,\"unknown_commands\":0},\"keys\":[{"
+		"\"key\":\"a\",\"calls\":2,"
 		"\"error\":0,"
 		"\"rate\":1.0,\"rate_decayed\":0.1,\"hits\":2,\"misses\":0,\"size\":1500,"
 		"\"bytes\":3000,\"p50_us\":1.9,\"p99_us\":2.0,\"last_s\":1.000,"
@@ -422,9 +476,33 @@ static void as_text(void **state)
 		"  "
 		"-       -    2.0  10.0.0.2\n"
 		"these 2 are 100.0 % of 3 calls; 3 events lost, at least 2 commands lost, "
-		"3 replies not seen\n\n");
+		"3 replies not seen, 1 calls not confirmed\n\n");
 	buf_free(&b);
 	hot_free(h);
+}
+
+static void missed_in_words(void **state)
+{
+	static const struct {
+		struct missed missed;
+		const char *text;
+	} cases[] = {
+		{ { 0 }, "0 events lost, 0 commands lost" },
+		{ { .events = 4, .commands = 1200 }, "4 events lost, 1200 commands lost" },
+		{ { .events = 4, .commands = 1200, .error = 7 },
+		  "4 events lost, about 1200 commands lost (+-7)" },
+		{ { .commands = 1, .at_least = true, .replies = 2 },
+		  "0 events lost, at least 1 commands lost, 2 replies not seen" },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct buf b = { 0 };
+
+		missed_print(&b, &cases[i].missed);
+		assert_string_equal(buf_text(&b), cases[i].text);
+		buf_free(&b);
+	}
 }
 
 static void numbers(void **state)
@@ -482,8 +560,10 @@ int main(void)
 		cmocka_unit_test(orders),          cmocka_unit_test(folded_and_hidden),
 		cmocka_unit_test(many_clients),    cmocka_unit_test(quantiles),
 		cmocka_unit_test(as_json),         cmocka_unit_test(as_csv),
-		cmocka_unit_test(as_text),         cmocka_unit_test(numbers),
-		cmocka_unit_test(addresses),
+		cmocka_unit_test(room_for_keys),   cmocka_unit_test(as_text),
+		cmocka_unit_test(numbers),         cmocka_unit_test(missed_in_words),
+		cmocka_unit_test(addresses),       cmocka_unit_test(counters),
+		cmocka_unit_test(empty_key),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

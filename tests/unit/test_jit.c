@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -120,6 +121,21 @@ static void test_later_wins(void **state)
 	assert_string_equal(name(0x1000), "new+0");
 }
 
+/* Of a process that had this number before. */
+static void test_older_than_the_process(void **state)
+{
+	struct timespec past[2] = { { .tv_nsec = UTIME_NOW }, { .tv_nsec = UTIME_NOW } };
+
+	(void)state;
+	clock_gettime(CLOCK_REALTIME, &past[1]);
+	past[1].tv_sec -= 3600; /* no test takes so long */
+	put("1000 100 old\n", O_TRUNC);
+	assert_int_equal(utimensat(AT_FDCWD, path, past, 0), 0);
+	assert_string_equal(name(0x1000), "");
+	put("1000 100 new\n", O_TRUNC);
+	assert_string_equal(name(0x1000), "new+0");
+}
+
 static void test_stale(void **state)
 {
 	(void)state;
@@ -170,8 +186,10 @@ static void test_not_ours(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lines), CASE(test_no_map), CASE(test_growing),
-		CASE(test_later_wins),        CASE(test_stale),  CASE(test_not_ours),
+		cmocka_unit_test(test_lines), CASE(test_no_map),
+		CASE(test_growing),           CASE(test_older_than_the_process),
+		CASE(test_later_wins),        CASE(test_stale),
+		CASE(test_not_ours),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -61,6 +62,49 @@ static void finds_addresses_of_all_kinds(void **state)
 	kallsyms_close(k);
 }
 
+static bool note_place(void *ctx, const struct kallsyms_place *p)
+{
+	buf_printf(ctx, "%llx %s %s%s, ", (unsigned long long)p->addr & 0xffffff, p->module,
+	           p->before, p->is_text ? "()" : "");
+	return true;
+}
+
+/* Symbols of one name, each with the one before it. */
+static void finds_all_of_a_name(void **state)
+{
+	static const char table[] = "ffffffff81000000 T _text\n"
+				    "ffffffff81000010 t __pfx_twice\n"
+				    "ffffffff81000020 t twice\n"
+				    "ffffffff81000030 T once\n"
+				    "ffffffff81000040 d twice\n"
+				    "ffffffff81000050 t not_twice\n"
+				    "ffffffffc0000000 t first\t[mod]\n"
+				    "ffffffffc0000010 t __pfx_twice\t[mod]\n"
+				    "ffffffffc0000020 t twice\t[mod]\n"
+				    "ffffffffc0000030 t twice\t[other]\n";
+	char path[] = "/tmp/memtap-kallsyms-XXXXXX";
+	int fd = mkstemp(path);
+	struct buf b = { 0 };
+	struct kallsyms *k;
+
+	(void)state;
+	assert_true(fd >= 0 && write(fd, table, sizeof(table) - 1) == sizeof(table) - 1);
+	k = must_open(path);
+	kallsyms_named(k, "twice", note_place, &b);
+	assert_string_equal(buf_text(&b),
+	                    "20  _text(), 40  once, 20 mod first(), 30 other twice(), ");
+	buf_reset(&b);
+	kallsyms_named(k, "_text", note_place, &b);
+	kallsyms_named(k, "first", note_place, &b);
+	kallsyms_named(k, "wice", note_place, &b);
+	kallsyms_named(k, "", note_place, &b);
+	assert_string_equal(buf_text(&b), "0  (), 0 mod not_twice(), ");
+	buf_free(&b);
+	kallsyms_close(k);
+	close(fd);
+	unlink(path);
+}
+
 static bool collect(void *ctx, const char *name, const char *module, u64 addr)
 {
 	assert_true(addr);
@@ -110,6 +154,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_addresses),
 		cmocka_unit_test(finds_addresses_of_all_kinds),
+		cmocka_unit_test(finds_all_of_a_name),
 		cmocka_unit_test(lists_text_symbols_by_glob),
 		cmocka_unit_test(reads_the_running_kernel),
 		cmocka_unit_test(reports_a_missing_file),

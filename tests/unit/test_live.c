@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "bpf/code.h"
-#include "kern/live.h"
+#include "kern/kern.h"
 
 #define COUNT_MAP 0 /* what every program here counts in: per-CPU array or hash */
 #define DATA_MAP  1
@@ -693,9 +693,29 @@ static void test_clear_and_zero(void **state)
 	done(l, u);
 }
 
+static void test_keys_that_fit(void **state)
+{
+	(void)state;
+	/* 142,987 would fit with a table of 262,144 chains: less than a quarter more. */
+	assert_int_equal(kern_map_fits(16u << 20, 88), 131072);
+	/* 65,536 fit with as many chains, and with twice the table 81,920, which is a quarter. */
+	assert_int_equal(kern_map_fits((131072u * 16) + (81920u * 88), 88), 81920);
+	assert_int_equal(kern_map_fits((131072u * 16) + (81919u * 88), 88), 65536);
+	for (u64 element = 8; element < 5000; element += 61)
+		for (u64 bytes = 1u << 20; bytes < 1u << 30; bytes *= 3) {
+			u64 n = kern_map_fits(bytes, element), chains = 1;
+
+			while (chains < n)
+				chains *= 2;
+			assert_true((chains * 16) + (n * element) <= bytes);
+			assert_true(n + (n / 4) + 1 >= bytes / (element + 32));
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_keys_that_fit),
 		cmocka_unit_test(test_begin_sends_records),
 		cmocka_unit_test(test_uprobe),
 		cmocka_unit_test(test_uprobe_without_multi),

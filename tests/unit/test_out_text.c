@@ -103,7 +103,7 @@ static void test_hist(void **state)
 	           "[64K, 128K)            1 |" HALF "|\n\n");
 	check_hist(0, (u64[]){ 1ull << 62 }, 1, "@x:\n[4E, 8E)               1 |" FULL "|\n\n");
 	check_hist(0, (u64[]){ 1ull << 63 }, 1, "@x:\n[8E, 16E)              1 |" FULL "|\n\n");
-	check_hist(0, NULL, 0, "@x:\n\n");
+	check_hist(0, NULL, 0, "");
 }
 
 static void test_hist_bits(void **state)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * Protocols of caches: what a client sends and a server answers, and the commands that come out.
- * Each conversation is told whole, byte by byte, and with values left out of the capture; the same
- * commands must come out. Real servers are talked to as well.
+ * Each conversation is told whole, byte by byte, cut into two at each byte, and as one of a
+ * connection that was open before; the same commands must come out. Real servers are talked to as
+ * well.
  */
 #include "proto/proto.h"
 
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -61,25 +63,52 @@ static void feed_in_steps(struct proto *c, feed f, const char *p, size_t n, size
 	}
 }
 
+struct said {
+	enum protocol protocol;
+	const char *in, *out;
+	size_t n_in, n_out;
+};
+
+/* Requests up to `cut`, then the rest in steps, then the answers in steps. `begun`: these are the
+ * connection's first bytes. */
+static void say(const struct said *s, bool begun, size_t cut, size_t step, const char *want)
+{
+	struct buf got = { 0 };
+	struct proto *c = proto_new(s->protocol, tell, &got);
+
+	if (begun)
+		proto_begin(c);
+	proto_request(c, s->in, cut, cut, 0);
+	feed_in_steps(c, proto_request, s->in + cut, s->n_in - cut, step, SIZE_MAX);
+	feed_in_steps(c, proto_reply, s->out, s->n_out, step, SIZE_MAX);
+	assert_string_equal(buf_text(&got), want);
+	assert_int_equal(proto_lost(c), 0);
+	assert_int_equal(proto_unconfirmed(c), 0);
+	proto_free(c);
+	buf_free(&got);
+}
+
+/* Of a connection's first bytes only. */
+static void begun(enum protocol protocol, const char *in, const char *out, const char *want)
+{
+	struct said s = { protocol, in, out, strlen(in), strlen(out) };
+
+	for (size_t cut = 0; cut < s.n_in; cut++)
+		say(&s, true, cut, cut % 2 ? SIZE_MAX : 1, want);
+}
+
 static void conversation(enum protocol protocol, const char *in, size_t n_in, const char *out,
                          size_t n_out, const char *want)
 {
 	static const size_t steps[] = { SIZE_MAX, 1, 2, 3, 7, 64 };
+	struct said s = { protocol, in, out, n_in, n_out };
 
-	for (u32 i = 0; i < ARRAY_SIZE(steps); i++) {
-		struct buf got = { 0 };
-		struct proto *c = proto_new(protocol, tell, &got);
-
-		/* The first word in one piece: a start is known by it. */
-		proto_request(c, in, MIN(n_in, 16u), MIN(n_in, 16u), 0);
-		feed_in_steps(c, proto_request, in + MIN(n_in, 16u), n_in - MIN(n_in, 16u),
-		              steps[i], SIZE_MAX);
-		feed_in_steps(c, proto_reply, out, n_out, steps[i], SIZE_MAX);
-		assert_string_equal(buf_text(&got), want);
-		assert_int_equal(proto_lost(c), 0);
-		proto_free(c);
-		buf_free(&got);
-	}
+	for (u32 i = 0; i < ARRAY_SIZE(steps); i++)
+		say(&s, true, 0, steps[i], want);
+	for (size_t cut = 1; cut < n_in; cut++)
+		say(&s, true, cut, SIZE_MAX, want);
+	say(&s, false, n_in, SIZE_MAX, want);
+	say(&s, false, n_in, 1, want);
 }
 
 static void text(const char *in, const char *out, const char *want)
@@ -140,6 +169,132 @@ static void test_meta(void **state)
 	     "set a miss 1\nset b hit 1!\nget c miss\n");
 	text("mg a v q\r\nget b\r\n", "VALUE b 0 1\r\nx\r\nEND\r\n", "get a miss!\nget b hit 1\n");
 	text("mg Zm9v b v\r\n", "VA 1 b\r\nx\r\n", "get foo hit 1\n");
+	text("ma n M-\r\nma n M+\r\n", "HD\r\nNF\r\n", "decr n hit\nincr n miss\n");
+}
+
+/* Which of several the error is for: quiet ones that went well say nothing. */
+static void test_errors(void **state)
+{
+	(void)state;
+	text("ms a 1 q\r\nx\r\nmd a q\r\nmg a v q\r\nms a\r\nmg b\r\n",
+	     "CLIENT_ERROR bad command line format\r\nEN\r\n",
+	     "set a hit 1!\ndelete a hit!\nget a miss!\nset a error\nget b miss\n");
+	text("ms a 1 q\r\nx\r\nnonsense\r\nmg b\r\n", "ERROR\r\nEN\r\n",
+	     "set a hit 1!\nother error\nget b miss\n");
+	text("mg a q\r\nma n q\r\nms a 1\r\nx\r\n",
+	     "CLIENT_ERROR cannot increment or decrement non-numeric value\r\nHD\r\n",
+	     "get a miss!\nincr n error\nset a hit 1\n");
+	text("mg a q\r\nms a 1 q\r\nx\r\nmn\r\n",
+	     "SERVER_ERROR object too large for cache\r\nMN\r\n",
+	     "get a miss!\nset a error 1\nother ?\n");
+	text("mg a q zz\r\nmg b\r\n", "CLIENT_ERROR invalid flag\r\nEN\r\n",
+	     "get a error\nget b miss\n");
+}
+
+/* What is not there is made: the key that won was not there, and neither perhaps a counter that has
+ * the value it starts with. */
+static void test_meta_makes(void **state)
+{
+	(void)state;
+	text("mg a N9\r\nmg a N9\r\nmg a N9 v\r\nmg a N9 v\r\nmg a N9 R30 v\r\n",
+	     "HD W\r\nHD Z\r\nVA 0 W\r\n\r\nVA 1 W\r\nx\r\nVA 0 W\r\n\r\n",
+	     "get a miss\nget a hit\nget a miss 0\nget a hit 1\nget a ? 0\n");
+	text("mg a N9\r\n", "HD W X\r\n", "get a hit\n");
+	text("ma n N0\r\nma n N0 v\r\nma n N0 J7 v\r\nma n N0 J7 v\r\nma n v\r\nma n N0 "
+	     "q\r\nmn\r\n",
+	     "HD\r\nVA 1\r\n0\r\nVA 1\r\n7\r\nVA 2\r\n19\r\nVA 1\r\n0\r\nMN\r\n",
+	     "incr n ?\nincr n ?\nincr n ?\nincr n hit\nincr n hit\nincr n ?!\nother ?\n");
+	begun(PROTOCOL_MEMCACHED, "ma n N0 v\r\n", "VA x\r\n", "incr n ?!\n");
+	text("ma n N0 v\r\nget a\r\n", "VA 1\r\nERROR\r\nEND\r\n", "incr n ?\nget a miss\n");
+}
+
+/* How the server counts each key, as "counter:way". */
+static void tell_counted(void *ctx, const struct command *c)
+{
+	static const char *const counters[COUNTERS] = {
+		[COUNTER_GET] = "get",   [COUNTER_TOUCH] = "touch",   [COUNTER_SET] = "set",
+		[COUNTER_CAS] = "cas",   [COUNTER_DELETE] = "delete", [COUNTER_INCR] = "incr",
+		[COUNTER_DECR] = "decr", [COUNTER_LOOKUP] = "lookup", [COUNTER_RESET] = "reset",
+	};
+	static const char *const ways[COUNTED_WAYS] = {
+		"-", "hit", "miss", "bad", "either", "maybe"
+	};
+	struct buf *b = ctx;
+
+	if (c->counter)
+		buf_printf(b, "%s:%s ", counters[c->counter], ways[c->counted]);
+	else
+		buf_puts(b, "- ");
+}
+
+static void counted(enum protocol protocol, const char *in, size_t n_in, const char *out,
+                    size_t n_out, const char *want)
+{
+	struct buf got = { 0 };
+	struct proto *c = proto_new(protocol, tell_counted, &got);
+
+	proto_begin(c);
+	proto_request(c, in, n_in, n_in, 0);
+	proto_reply(c, out, n_out, n_out, 1);
+	proto_lose_replies(c);
+	assert_string_equal(buf_text(&got), want);
+	proto_free(c);
+	buf_free(&got);
+}
+
+/* A server that ends a connection may not have counted what it was asked there. */
+static void test_counted_at_the_end(void **state)
+{
+	struct buf got = { 0 };
+	struct proto *c = proto_new(PROTOCOL_MEMCACHED, tell_counted, &got);
+
+	(void)state;
+	proto_begin(c);
+	proto_request(c, "get a b\r\nset c 0 0 1\r\nx\r\n", 25, 25, 0);
+	proto_end(c);
+	assert_string_equal(buf_text(&got), "get:maybe get:maybe set:maybe ");
+	assert_int_equal(proto_lost(c), 0);
+	assert_int_equal(proto_unseen(c), 3);
+	proto_free(c);
+	buf_free(&got);
+}
+
+/* What memcached counts is not always what happened. */
+static void test_counted(void **state)
+{
+	static const struct {
+		const char *in, *out, *want;
+	} cases[] = {
+		{ "gat 1 a b\r\nget a b\r\n", "VALUE a 0 1\r\nx\r\nEND\r\nEND\r\n",
+		  "touch:hit touch:miss get:miss get:miss " },
+		{ "mg a T9\r\nmg a T9\r\nmg a\r\nmg a\r\n", "EN\r\nHD\r\nHD\r\nEN\r\n",
+		  "get:miss touch:hit get:hit get:miss " },
+		{ "mg a N9 v\r\nmg a N9\r\nmg a T1 N9\r\n", "VA 0 W\r\n\r\nHD\r\nHD W\r\n",
+		  "get:hit get:hit touch:hit " },
+		{ "ma n N0\r\nma n N0 J5 v MD\r\nma n\r\nma n C1\r\n",
+		  "HD\r\nVA 1\r\n7\r\nNF\r\nEX\r\n", "incr:maybe decr:hit incr:miss - " },
+		{ "md a I\r\nmd a I\r\nmd a C1\r\nmd a\r\n", "HD\r\nNF\r\nEX\r\nHD\r\n",
+		  "- delete:miss delete:miss delete:hit " },
+		{ "ms a 1 C1\r\nx\r\nms a 1 C1 MR\r\nx\r\nms a 1 C1\r\nx\r\nms a 1 MA C1\r\nx\r\n",
+		  "EX\r\nNF\r\nHD\r\nEX\r\n", "cas:bad cas:miss cas:hit set:miss " },
+		{ "delete a noreply\r\nset a 0 0 1 noreply\r\nx\r\n", "",
+		  "delete:maybe set:maybe " },
+		{ "set a 0 0 1\r\nxyz\r\n", "CLIENT_ERROR bad data chunk\r\nERROR\r\n",
+		  "set:miss - " },
+		{ "incr a 1\r\ntouch a x\r\nset a 0 0 1\r\nx\r\n",
+		  "CLIENT_ERROR cannot\r\nCLIENT_ERROR invalid\r\nSERVER_ERROR object too "
+		  "large\r\n",
+		  "- - - " },
+		{ "get a b\r\nstats reset\r\nstats\r\n",
+		  "CLIENT_ERROR line too long\r\nRESET\r\nEND\r\n",
+		  "get:maybe get:maybe reset:maybe - " },
+		{ "get a b\r\ndelete a\r\n", "", "get:either get:either delete:maybe " },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++)
+		counted(PROTOCOL_TEXT, cases[i].in, strlen(cases[i].in), cases[i].out,
+		        strlen(cases[i].out), cases[i].want);
 }
 
 static void packet(struct buf *b, u8 magic, u8 opcode, u32 opaque, u16 status, const char *extras,
@@ -220,21 +375,173 @@ static void test_resp(void **state)
 	     "read h hit\nincr n hit\n");
 	resp("*1\r\n$4\r\nPING\r\nget x\r\n", "+PONG\r\n-ERR no\r\n", "other ?\nget x error\n");
 	resp("*1\r\n$5\r\nMULTI\r\n*2\r\n$4\r\nINCR\r\n$1\r\nn\r\n*1\r\n$4\r\nEXEC\r\n",
-	     "+OK\r\n+QUEUED\r\n*1\r\n:3\r\n", "other ?\nincr n ?\nother ?\n");
+	     "+OK\r\n+QUEUED\r\n*1\r\n:3\r\n", "other ?\nincr n hit\nother ?\n");
 	/* Pushes and attributes answer nothing. */
 	resp("*2\r\n$3\r\nGET\r\n$1\r\na\r\n",
 	     ">2\r\n+invalidate\r\n*1\r\n$1\r\na\r\n|1\r\n+ttl\r\n:3\r\n$1\r\nx\r\n",
 	     "get a hit 1\n");
 	resp("*2\r\n$5\r\nSCARD\r\n$1\r\ns\r\n*3\r\n$6\r\nGETBIT\r\n$1\r\ns\r\n$1\r\n1\r\n",
 	     ":0\r\n:0\r\n", "read s miss\nread s ?\n");
+	begun(PROTOCOL_RESP, "GET a\r\n",
+	      ">2\r\n+invalidate\r\n*1\r\n$1\r\na\r\n$-1\r\n>1\r\n+x\r\n", "get a miss\n");
 	/* Before RESP3 there are only messages from there on, in RESP3 between answers. */
-	resp("*2\r\n$9\r\nSUBSCRIBE\r\n$1\r\nc\r\n", "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n",
-	     "other ?!\n");
+	begun(PROTOCOL_RESP, "*2\r\n$9\r\nSUBSCRIBE\r\n$1\r\nc\r\n",
+	      "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n", "other ?!\n");
 	resp("SUBSCRIBE c d\r\nGET a\r\nUNSUBSCRIBE c\r\nGET b\r\n",
 	     ">3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n>3\r\n$9\r\nsubscribe\r\n$1\r\nd\r\n:2\r\n"
 	     ">3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$1\r\nm\r\n_\r\n"
 	     ">3\r\n$11\r\nunsubscribe\r\n$1\r\nc\r\n:1\r\n$1\r\nx\r\n",
 	     "other ?\nget a miss\nother ?\nget b hit 1\n");
+}
+
+/* Where the keys are: behind a number, behind a word, before what is last, of subcommands. */
+static void test_resp_keys(void **state)
+{
+	(void)state;
+	resp("EVAL s 2 a b c\r\nEVALSHA s 0 a\r\nFCALL f 1 a b\r\n", ":1\r\n:1\r\n:1\r\n",
+	     "write a ?\n+write b ?\nother ?\nwrite a ?\n");
+	resp("XREAD COUNT 1 STREAMS a b 0 0\r\nXREADGROUP GROUP streams c STREAMS a >\r\n",
+	     "*-1\r\n_\r\n", "read a miss\n+read b miss\nread a miss\n");
+	resp("XREAD a b\r\nXREAD STREAMS\r\n", "-ERR\r\n-ERR\r\n", "other error\nother error\n");
+	resp("SORT a\r\nsort a by x get y store b\r\nSORT a STORE\r\n",
+	     "*1\r\n$1\r\nx\r\n:0\r\n-ERR\r\n",
+	     "read a hit\nread a miss\n+write b miss\nread a error\n");
+	resp("GEORADIUS a 1 1 1 m STOREDIST b\r\nZUNIONSTORE d 2 a b WEIGHTS 1 2\r\n",
+	     ":1\r\n:3\r\n", "read a hit\n+write b hit\nwrite d hit\n+read a ?\n+read b ?\n");
+	resp("MIGRATE h 1 a 0 1\r\nMIGRATE h 1 \"\" 0 1 COPY KEYS a b\r\n", "+NOKEY\r\n+OK\r\n",
+	     "write a miss\nwrite a ?\n+write b ?\n");
+	resp("OBJECT ENCODING a\r\nobject help\r\nMEMORY USAGE a SAMPLES 1\r\nMEMORY STATS\r\n",
+	     "$3\r\nint\r\n*0\r\n$-1\r\n*0\r\n", "read a hit\nother ?\nread a miss\nother ?\n");
+	resp("MSETEX 2 a x b yyy EX 9\r\nSETEX a 9 four\r\n", ":1\r\n+OK\r\n",
+	     "set a hit 1\n+set b hit 3\nset a hit 4\n");
+	resp("LMPOP 3 a b\r\nLMPOP x a\r\nSINTERCARD 99999999999 a\r\n", "-ERR\r\n-ERR\r\n-ERR\r\n",
+	     "write a error\n+write b error\nother error\nother error\n");
+	resp("SSUBSCRIBE a\r\n", ">3\r\n$10\r\nssubscribe\r\n$1\r\na\r\n:1\r\n", "other ?\n");
+	resp("no.such a\r\nOBJECT\r\n", "-ERR\r\n-ERR\r\n", "other error\nother error\n");
+}
+
+static void count_unknown(void *ctx, const struct command *c)
+{
+	*(u32 *)ctx += c->unknown;
+}
+
+/* Commands that nobody knows may have keys, unless the server does not know them either. */
+static void test_resp_unknown(void **state)
+{
+	static const char in[] = "X.GET a\r\nX.NONE a\r\nGET a\r\n",
+			  out[] = "+OK\r\n-ERR unknown\r\n$-1\r\n";
+	u32 n = 0;
+	struct proto *c = proto_new(PROTOCOL_RESP, count_unknown, &n);
+
+	(void)state;
+	proto_begin(c);
+	proto_request(c, in, sizeof(in) - 1, sizeof(in) - 1, 1);
+	proto_reply(c, out, sizeof(out) - 1, sizeof(out) - 1, 2);
+	assert_int_equal(n, 1);
+	proto_free(c);
+}
+
+/* Found is what was asked for; where the answer is the same for a key that is not there, nobody knows. */
+static void test_resp_found(void **state)
+{
+	(void)state;
+	resp("GETRANGE a 0 5\r\nGETRANGE a 0 5\r\nSTRLEN a\r\nSTRLEN a\r\nXLEN a\r\n",
+	     "$0\r\n\r\n$1\r\nx\r\n:0\r\n:3\r\n:0\r\n",
+	     "read a ?\nread a hit\nread a ?\nread a hit\nread a ?\n");
+	resp("BITPOS a 1\r\nBITPOS a 0\r\nBITPOS a 1\r\nGETBIT a 1\r\nGETBIT a 1\r\n",
+	     ":-1\r\n:0\r\n:7\r\n:0\r\n:1\r\n",
+	     "read a ?\nread a ?\nread a hit\nread a ?\nread a hit\n");
+	resp("HMGET a x y\r\nHMGET a x y\r\nSMISMEMBER a x\r\nSMISMEMBER a x y\r\nGEOPOS a x\r\n"
+	     "GEOPOS a x\r\n",
+	     "*2\r\n$-1\r\n$-1\r\n*2\r\n$-1\r\n$0\r\n\r\n*1\r\n:0\r\n*2\r\n:0\r\n:1\r\n*1\r\n*-"
+	     "1\r\n"
+	     "*1\r\n*2\r\n,0\r\n,0\r\n",
+	     "read a miss\nread a hit\nread a miss\nread a hit\nread a miss\nread a hit\n");
+	resp("HSCAN a 0\r\nHSCAN a 0\r\nHSCAN a 5\r\n",
+	     "*2\r\n$1\r\n0\r\n*0\r\n*2\r\n$1\r\n7\r\n*0\r\n*2\r\n$1\r\n0\r\n*2\r\n$1\r\nx\r\n$"
+	     "1\r\n0\r\n",
+	     "read a miss\nread a hit\nread a hit\n");
+	resp("TYPE a\r\nTYPE a\r\nTTL a\r\nTTL a\r\nTTL a\r\nZRANK z m\r\nHTTL h FIELDS 2 x y\r\n",
+	     "+none\r\n+string\r\n:-2\r\n:-1\r\n:0\r\n:0\r\n*2\r\n:-2\r\n:-1\r\n",
+	     "read a miss\nread a hit\nread a miss\nread a hit\nread a hit\nread z hit\nread h "
+	     "hit\n");
+	resp("INCR n\r\nINCR n\r\nDECRBY n 3\r\nINCRBYFLOAT n 0.50\r\nINCRBYFLOAT n .5\r\n"
+	     "ZINCRBY z 2 m\r\nHINCRBY h f 4\r\n",
+	     ":1\r\n:2\r\n:-3\r\n$3\r\n0.5\r\n$1\r\n1\r\n,2\r\n:5\r\n",
+	     "incr n ?\nincr n hit\ndecr n ?\nincr n ?\nincr n hit\nwrite z ?\nwrite h hit\n");
+	resp("MGET a\r\nINCRBYFLOAT n 1.5\r\n", "*1\r\n$-1\r\n$3\r\n1.5\r\n",
+	     "get a miss\nincr n ?\n");
+	resp("LSET l 0 x\r\nRENAMENX a b\r\nRENAMENX a b\r\nCOPY a b\r\nRESTORE a 0 x\r\n",
+	     "-ERR no such key\r\n-ERR no such key\r\n:0\r\n:0\r\n-BUSYKEY Target\r\n",
+	     "write l miss\nwrite a miss\n+write b miss\nwrite a ?\n+write b miss\n"
+	     "read a ?\n+write b miss\nwrite a miss\n");
+	resp("LPUSHX l x\r\nHDEL h f\r\nSADD s x\r\nSPOP s 1\r\nLMOVE a b LEFT LEFT\r\nLTRIM l 0 "
+	     "1\r\n",
+	     ":0\r\n:0\r\n:0\r\n*0\r\n$-1\r\n+OK\r\n",
+	     "write l miss\nwrite h miss\nwrite s hit\nwrite s miss\nwrite a miss\n+write b miss\n"
+	     "write l ?\n");
+}
+
+/* Of several keys the answer names one, counts them, or is made of all. */
+static void test_resp_found_several(void **state)
+{
+	(void)state;
+	resp("BLPOP a b c 1\r\nBLPOP a b 1\r\nZMPOP 2 a b MIN\r\n",
+	     "*2\r\n$1\r\nb\r\n$1\r\nx\r\n*-1\r\n*2\r\n$1\r\na\r\n*1\r\n*2\r\n$1\r\nb\r\n,1\r\n",
+	     "write a miss\n+write b hit\n+write c ?\nwrite a miss\n+write b miss\n"
+	     "write a hit\n+write b ?\n");
+	resp("XREAD STREAMS a b c 0 0 0\r\nXREAD STREAMS a b 0 0\r\n",
+	     "*2\r\n*2\r\n$1\r\na\r\n*1\r\n*2\r\n$3\r\n1-1\r\n*2\r\n$1\r\nb\r\n$1\r\nx\r\n"
+	     "*2\r\n$1\r\nc\r\n*1\r\n*2\r\n$3\r\n1-1\r\n*2\r\n$1\r\nb\r\n$1\r\nx\r\n"
+	     "%1\r\n$1\r\nb\r\n*1\r\n*2\r\n$3\r\n1-1\r\n*2\r\n$1\r\na\r\n$1\r\nx\r\n",
+	     "read a hit\n+read b miss\n+read c hit\nread a miss\n+read b hit\n");
+	resp("EXISTS a b\r\nEXISTS a b\r\nTOUCH a b\r\nMSETNX a 1 b 2\r\n",
+	     ":1\r\n:2\r\n:0\r\n:0\r\n",
+	     "read a ?\n+read b ?\nread a hit\n+read b hit\ntouch a miss\n+touch b miss\n"
+	     "add a miss 1\n+add b miss 1\n");
+	resp("SUNION a b\r\nSUNION a b\r\nSINTER a b\r\nSINTER a b\r\nSDIFF a b\r\nSDIFF a "
+	     "b\r\nSUNION a\r\n",
+	     "*0\r\n~1\r\n+x\r\n*0\r\n*1\r\n+x\r\n*0\r\n*1\r\n+x\r\n*1\r\n+x\r\n",
+	     "read a miss\n+read b miss\nread a ?\n+read b ?\nread a ?\n+read b ?\n"
+	     "read a hit\n+read b hit\nread a ?\n+read b ?\nread a hit\n+read b ?\nread a hit\n");
+	resp("SINTERSTORE d a b\r\nBITOP AND d a\r\nPFMERGE d a\r\n", ":2\r\n:0\r\n+OK\r\n",
+	     "write d hit\n+read a hit\n+read b hit\nwrite d ?\n+read a ?\nwrite d hit\n+read a "
+	     "?\n");
+}
+
+/* What was queued is answered by EXEC. */
+static void test_resp_multi(void **state)
+{
+	(void)state;
+	resp("MULTI\r\nGET a\r\nMGET b c\r\nPING\r\nBLPOP d e 0\r\nHGETALL f\r\nEXEC\r\nGET g\r\n",
+	     "+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n"
+	     "*5\r\n$2\r\nxx\r\n*2\r\n$-1\r\n$1\r\nx\r\n+PONG\r\n*2\r\n$1\r\ne\r\n$1\r\nx\r\n"
+	     "%1\r\n|1\r\n+x\r\n*1\r\n:1\r\n+x\r\n*1\r\n+y\r\n$-1\r\n",
+	     "other ?\nget a hit 2\nget b miss\n+get c hit 1\nother ?\nwrite d miss\n+write e hit\n"
+	     "read f hit\nother ?\nget g miss\n");
+	resp("MULTI\r\nMGET a b\r\nEXEC\r\nGET c\r\n",
+	     "+OK\r\n+QUEUED\r\n*1\r\n*2\r\n$-1\r\n$1\r\nx\r\n$-1\r\n",
+	     "other ?\nget a miss\n+get b hit 1\nother ?\nget c miss\n");
+	resp("MULTI\r\nGET a\r\nGET b c\r\nINCR n\r\nEXEC\r\n",
+	     "+OK\r\n+QUEUED\r\n-ERR wrong number\r\n+QUEUED\r\n-EXECABORT\r\n",
+	     "other ?\nget b error\nget a error\nincr n error\nother error\n");
+	resp("WATCH a\r\nMULTI\r\nSET a 1\r\nEXEC\r\nMULTI\r\nSET a 1\r\nDISCARD\r\nGET a\r\n",
+	     "+OK\r\n+OK\r\n+QUEUED\r\n*-1\r\n+OK\r\n+QUEUED\r\n+OK\r\n$-1\r\n",
+	     "read a ?\nother ?\nset a error 1\nother ?\nother ?\nset a ? 1\nother ?\nget a "
+	     "miss\n");
+	resp("MULTI\r\nEXEC\r\nEXEC\r\n", "+OK\r\n*0\r\n-ERR EXEC without MULTI\r\n",
+	     "other ?\nother ?\nother error\n");
+	/* Without answers, until they are wanted again. */
+	resp("CLIENT REPLY SKIP\r\nGET a\r\nGET b\r\nCLIENT REPLY OFF\r\nMGET c d\r\nclient reply "
+	     "skip\r\n"
+	     "SET e 1\r\nCLIENT REPLY ON\r\nGET f\r\n",
+	     "$-1\r\n+OK\r\n$1\r\nx\r\n",
+	     "other ?!\nget a ?!\nother ?!\n+get d ?!\nget c ?!\nother ?!\nset e ? 1!\nget b miss\n"
+	     "other ?\nget f hit 1\n");
+	/* An array that is not that of what was queued: nothing is known. */
+	begun(PROTOCOL_RESP, "MULTI\r\nGET a\r\nEXEC\r\n", "+OK\r\n+QUEUED\r\n*2\r\n:1\r\n:2\r\n",
+	      "other ?\nget a ?!\nother ?!\n");
+	begun(PROTOCOL_RESP, "MULTI\r\nGET a\r\nGET b\r\n", "+OK\r\n+QUEUED\r\n", "other ?\n");
 }
 
 /* Every type of reply, and nothing where nothing is said. */
@@ -266,26 +573,56 @@ static void test_resp_inline(void **state)
 	     "other error\nother error\nget ab miss\n");
 }
 
-/* The first byte of a line starts it; capitals do where nobody said what is spoken. */
-static void test_resp_inline_start(void **state)
+/* Whatever comes first, what follows counts: the server answers it too. */
+static void test_first_bytes(void **state)
 {
-	static const char line[] = "GET a\r\n";
+	(void)state;
+	begun(PROTOCOL_MEMCACHED, "hello\r\nget a\r\n", "ERROR\r\nEND\r\n",
+	      "other error\nget a miss\n");
+	begun(PROTOCOL_MEMCACHED, "\r\n\nget a\r\n", "ERROR\r\nERROR\r\nEND\r\n",
+	      "other error\nother error\nget a miss\n");
+	begun(PROTOCOL_MEMCACHED, "ge\r\n*1\r\nGET a\r\nget a\r\n",
+	      "ERROR\r\nERROR\r\nERROR\r\nEND\r\n",
+	      "other error\nother error\nother error\nget a miss\n");
+	begun(PROTOCOL_RESP, "hello there\r\nget a\r\nFOO\r\n*2\r\n$3\r\nGET\r\n$1\r\nb\r\n",
+	      "-ERR\r\n$-1\r\n-ERR unknown\r\n$1\r\nx\r\n",
+	      "other error\nget a miss\nother error\nget b hit 1\n");
+	begun(PROTOCOL_RESP, "\r\n*0\r\n*1\r\n$4\r\nPING\r\nGET a\r\n", "+PONG\r\n$-1\r\n",
+	      "other ?\nget a miss\n");
+}
+
+/* Where nobody said what is spoken, capitals do, or the answer. */
+static void test_protocol_not_known(void **state)
+{
+	(void)state;
+	begun(PROTOCOL_AUTO, "GET a\r\n", "$-1\r\n", "get a miss\n");
+	begun(PROTOCOL_AUTO, "*2\r\n$3\r\nGET\r\n$1\r\na\r\n", "$-1\r\n", "get a miss\n");
+	begun(PROTOCOL_AUTO, "hello\r\nget a\r\n", "ERROR\r\nEND\r\n", "other error\nget a miss\n");
+	begun(PROTOCOL_AUTO, "hello\r\nGET a\r\n", "-ERR\r\n$-1\r\n", "other error\nget a miss\n");
+	begun(PROTOCOL_AUTO, "\r\nget a\r\n", "$-1\r\n", "get a miss\n");
+	begun(PROTOCOL_AUTO, "\r\nget a\r\n", "ERROR\r\nEND\r\n", "other error\nget a miss\n");
+}
+
+/* What no server takes ends the connection: what is sent behind it is not asked. */
+static void test_refused(void **state)
+{
 	struct buf got = { 0 };
+	struct proto *c = proto_new(PROTOCOL_RESP, tell, &got);
 
 	(void)state;
-	for (u32 i = 0; i < 2; i++) {
-		struct proto *c = proto_new(i ? PROTOCOL_RESP : PROTOCOL_AUTO, tell, &got);
-
-		proto_request(c, "hello world\r\n", 13, 13, 1); /* no verb with an argument of it */
-		proto_lose(c);
-		for (u32 k = 0; k < sizeof(line) - 1; k++)
-			proto_request(c, line + k, 1, 1, 2);
-		proto_reply(c, "$-1\r\n", 5, 5, 3);
-		assert_int_equal(proto_protocol(c), PROTOCOL_RESP);
-		assert_int_equal(proto_lost(c), 0);
-		proto_free(c);
-	}
-	assert_string_equal(buf_text(&got), "get a miss\nother ?!\nget a miss\n");
+	begun(PROTOCOL_RESP, "GET a\r\n*x\r\nGET b\r\n", "$-1\r\n-ERR Protocol error\r\n",
+	      "get a miss\nother error\n");
+	begun(PROTOCOL_RESP, "*3\r\n$3\r\nDEL\r\n$1\r\na\r\n+b\r\nGET b\r\n",
+	      "-ERR Protocol error: expected '$'\r\n", "other error\n");
+	/* It goes on all the same: then something was misunderstood. */
+	proto_begin(c);
+	proto_request(c, "*x\r\nGET a\r\n", 11, 11, 1);
+	proto_reply(c, "+OK\r\n$-1\r\n", 10, 10, 2);
+	assert_int_equal(proto_lost(c), 1);
+	proto_request(c, "GET b\r\n", 7, 7, 3);
+	proto_reply(c, "$-1\r\n", 5, 5, 4);
+	assert_string_equal(buf_text(&got), "other ?\nget b miss\n");
+	proto_free(c);
 	buf_free(&got);
 }
 
@@ -322,6 +659,7 @@ static void test_lost_and_found(void **state)
 	proto_reply(c, "STORED\r\n", 8, 8, 1);
 	assert_int_equal(proto_lost(c), 0);
 	/* A request that was cut where it matters. */
+	proto_begin(c);
 	proto_request(c, "get a\r\nge", 9, 20, 2);
 	assert_int_equal(proto_lost(c), 1);
 	assert_int_equal(proto_unseen(c), 1);
@@ -335,6 +673,7 @@ static void test_lost_and_found(void **state)
 	proto_request(c, "get e\r\n", 7, 7, 8);
 	proto_lose(c);
 	/* The rest of one that was answered in part. */
+	proto_begin(c);
 	proto_request(c, "get f g h\r\n", 11, 11, 9);
 	proto_reply(c, "VALUE f 0 1\r\nx\r\n", 16, 16, 10);
 	proto_lose_replies(c);
@@ -353,6 +692,152 @@ static void test_lost_and_found(void **state)
 	buf_free(&got);
 }
 
+static void ask(struct proto *c, const char *text)
+{
+	proto_request(c, text, strlen(text), strlen(text), 1);
+}
+
+static void answer(struct proto *c, const char *text)
+{
+	proto_reply(c, text, strlen(text), strlen(text), 1);
+}
+
+/* A connection that was open before, in the middle of a value that looks like requests. */
+static void within_a_value(enum protocol protocol, const char *line, const char *end,
+                           const char *answered, const char *next, const char *its_answer,
+                           u32 fakes)
+{
+	struct buf got = { 0 }, value = { 0 };
+	struct proto *c = proto_new(protocol, tell, &got);
+
+	for (u32 i = 0; i < 1000; i++)
+		buf_puts(&value, line);
+	ask(c, buf_text(&value) + 2);
+	ask(c, buf_text(&value));
+	buf_puts(&value, end);
+	ask(c, buf_text(&value) + 1);
+	answer(c, answered);
+	ask(c, next);
+	answer(c, its_answer);
+	ask(c, next);
+	answer(c, its_answer);
+	assert_string_equal(buf_text(&got), "get k miss\nget k miss\n");
+	assert_int_equal(proto_lost(c), 0);
+	assert_int_equal(proto_unconfirmed(c), fakes);
+	proto_free(c);
+	buf_free(&got);
+	buf_free(&value);
+}
+
+static void test_within_a_value(void **state)
+{
+	static const char get[] = "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n";
+	static const char set[] = "*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nx\r\n";
+
+	(void)state;
+	within_a_value(PROTOCOL_MEMCACHED, "get a b\r\n", "\r\n", "STORED\r\n", "get k\r\n",
+	               "END\r\n", 999 * 2 + 1000 * 2 + 999 * 2);
+	within_a_value(PROTOCOL_MEMCACHED, "set a 0 0 1\r\nx\r\n", "\r\n", "STORED\r\n",
+	               "get k\r\n", "END\r\n", 999 + 1000 + 999);
+	within_a_value(PROTOCOL_MEMCACHED, "set a 0 0 99999999\r\nx\r\n", "\r\n", "STORED\r\n",
+	               "get k\r\n", "END\r\n", 2);
+	within_a_value(PROTOCOL_RESP, set, "\r\n", "+OK\r\n", get, "$-1\r\n", 999 + 1000 + 999);
+	within_a_value(PROTOCOL_RESP, get, "\r\n", "+OK\r\n", get, "$-1\r\n", 999 + 1000 + 999);
+	within_a_value(PROTOCOL_RESP, "GET a\r\n", "\r\n", "+OK\r\n", get, "$-1\r\n",
+	               999 + 1000 + 999);
+}
+
+/* What is asked on a connection that was open before counts once it was answered, all of it. */
+static void test_open_before(void **state)
+{
+	struct buf got = { 0 };
+	struct proto *c = proto_new(PROTOCOL_MEMCACHED, tell, &got);
+
+	(void)state;
+	ask(c, "hello\r\nget a\r\nincr n 1\r\n");
+	answer(c, "ERROR\r\nEND\r\n");
+	assert_string_equal(buf_text(&got), "");
+	answer(c, "NOT_FOUND\r\n");
+	assert_string_equal(buf_text(&got), "other error\nget a miss\nincr n miss\n");
+	/* From here on it is known. */
+	ask(c, "delete a noreply\r\n");
+	buf_reset(&got);
+	ask(c, "ge");
+	ask(c, "t b\r\n");
+	proto_lose_replies(c);
+	assert_string_equal(buf_text(&got), "get b ?!\n");
+	/* Behind a gap it is not: what follows may be the rest of something. */
+	buf_reset(&got);
+	proto_lose(c);
+	ask(c, "get c\r\nx\r\n");
+	answer(c, "STORED\r\n");
+	assert_int_equal(proto_unconfirmed(c), 1);
+	ask(c, "get d\r\n");
+	answer(c, "VALUE d 0 1\r\nx\r\nEN");
+	assert_string_equal(buf_text(&got), "");
+	answer(c, "D\r\n");
+	assert_string_equal(buf_text(&got), "get d hit 1\n");
+	assert_int_equal(proto_lost(c), 0);
+	assert_int_equal(proto_unseen(c), 1);
+	proto_free(c);
+	buf_free(&got);
+}
+
+/* Answers that were not captured: the first may be that to a value. */
+static void test_open_before_answers_left_out(void **state)
+{
+	struct buf got = { 0 };
+	struct proto *c = proto_new(PROTOCOL_MEMCACHED, tell, &got);
+
+	(void)state;
+	ask(c, "get fake\r\nget fake\r\n\r\n"); /* the end of one */
+	proto_reply(c, "S", 1, 8, 1);
+	ask(c, "get a b\r\n");
+	proto_reply(c, "V", 1, 100, 1);
+	assert_string_equal(buf_text(&got), "");
+	assert_int_equal(proto_unconfirmed(c), 2);
+	ask(c, "get c\r\n");
+	assert_string_equal(buf_text(&got), "get a ?!\n+get b ?!\n");
+	answer(c, "END\r\n");
+	assert_string_equal(buf_text(&got), "get a ?!\n+get b ?!\nget c miss\n");
+	assert_int_equal(proto_unseen(c), 2);
+	/* Part of a request is no end of anything. */
+	proto_lose(c);
+	buf_reset(&got);
+	for (u32 i = 0; i < 4; i++) {
+		ask(c, "get d\r\nget");
+		proto_reply(c, "E", 1, 5, 1);
+		ask(c, " e\r\nge");
+		proto_reply(c, "E", 1, 5, 1);
+		ask(c, "t f\r\n");
+	}
+	assert_string_equal(buf_text(&got), "");
+	proto_free(c);
+	buf_free(&got);
+}
+
+/* What is never answered can not be confirmed so; enough whole reads do. */
+static void test_open_before_without_answers(void **state)
+{
+	struct buf got = { 0 };
+	struct proto *c = proto_new(PROTOCOL_MEMCACHED, tell, &got);
+
+	(void)state;
+	for (u32 i = 0; i < 7; i++)
+		ask(c, "delete a noreply\r\n");
+	ask(c, "delete a nore");
+	assert_string_equal(buf_text(&got), "");
+	ask(c, "ply\r\n");
+	for (u32 i = 0; i < 7; i++)
+		ask(c, "delete a noreply\r\n");
+	assert_int_equal(got.n, 15 * strlen("delete a ?!\n"));
+	ask(c, "delete a noreply\r\n");
+	assert_int_equal(got.n, 16 * strlen("delete a ?!\n"));
+	assert_int_equal(proto_unconfirmed(c), 0);
+	proto_free(c);
+	buf_free(&got);
+}
+
 /* An answer cut where it matters: the rest is not taken for that of others. */
 static void test_reply_cut(void **state)
 {
@@ -362,6 +847,7 @@ static void test_reply_cut(void **state)
 	struct proto *c = proto_new(PROTOCOL_RESP, tell, &got);
 
 	(void)state;
+	proto_begin(c);
 	proto_request(c, in, sizeof(in) - 1, sizeof(in) - 1, 1);
 	proto_reply(c, "$100\r\nxx", 8, 200, 2);
 	proto_reply(c, "$-1\r\n", 5, 5, 3);
@@ -412,6 +898,7 @@ static void test_pipeline(void **state)
 	u32 answered = 0;
 
 	(void)state;
+	proto_begin(c);
 	for (u32 i = 0; i < 5000; i++) {
 		int n = snprintf(line, sizeof(line), "get key-number-%u\r\n", i);
 
@@ -437,6 +924,7 @@ static pid_t server_start(const char *const *argv, const char *path)
 	pid_t pid = fork();
 
 	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves it behind */
 		if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr))
 			_exit(127);
 		execvp(argv[0], (char *const *)argv);
@@ -511,6 +999,155 @@ static void test_real_memcached(void **state)
 	rmdir(dir);
 }
 
+/* ---- counters of a real server ---- */
+
+struct tally {
+	u64 n[COUNTERS][COUNTED_WAYS];
+};
+
+static void add_counted(void *ctx, const struct command *c)
+{
+	struct tally *t = ctx;
+
+	t->n[c->counter][c->counted]++;
+}
+
+static u64 stat_of(const struct buf *stats, const char *name)
+{
+	char line[64];
+	const char *at;
+
+	snprintf(line, sizeof(line), "STAT %s ", name);
+	at = strstr(stats->p, line);
+	assert_non_null(at);
+	return strtoull(at + strlen(line), NULL, 10);
+}
+
+/* What memcached counted of a conversation, against what was told of it. `made`: counters that were
+ * made, which memcached does not count and the answer does not tell. */
+static void counters_of_memcached(const char *in, size_t n_in, u64 made)
+{
+	static const struct {
+		const char *name;
+		enum counter counter;
+		enum counted way;
+	} rows[] = {
+		{ "get_hits", COUNTER_GET, COUNTED_HIT },
+		{ "get_misses", COUNTER_GET, COUNTED_MISS },
+		{ "touch_hits", COUNTER_TOUCH, COUNTED_HIT },
+		{ "touch_misses", COUNTER_TOUCH, COUNTED_MISS },
+		{ "cas_hits", COUNTER_CAS, COUNTED_HIT },
+		{ "cas_misses", COUNTER_CAS, COUNTED_MISS },
+		{ "cas_badval", COUNTER_CAS, COUNTED_BAD },
+		{ "delete_hits", COUNTER_DELETE, COUNTED_HIT },
+		{ "delete_misses", COUNTER_DELETE, COUNTED_MISS },
+		{ "incr_hits", COUNTER_INCR, COUNTED_HIT },
+		{ "incr_misses", COUNTER_INCR, COUNTED_MISS },
+		{ "decr_hits", COUNTER_DECR, COUNTED_HIT },
+		{ "decr_misses", COUNTER_DECR, COUNTED_MISS },
+	};
+	char dir[] = "/tmp/memtap-proto.XXXXXX", path[64];
+	struct buf out = { 0 }, stats = { 0 };
+	struct tally t = { 0 };
+	u64 unsure = 0;
+	struct proto *c = proto_new(PROTOCOL_MEMCACHED, add_counted, &t);
+	pid_t pid;
+
+	proto_begin(c);
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/s", dir);
+	pid = server_start((const char *const[]){ "memcached", "-u", "root", "-s", path, NULL },
+	                   path);
+	if (pid < 0)
+		skip();
+	exchange(path, in, n_in, &out);
+	exchange(path, "stats\r\nquit\r\n", 13, &stats);
+	kill(pid, SIGTERM);
+	waitpid(pid, NULL, 0);
+	proto_request(c, in, n_in, n_in, 0);
+	proto_reply(c, out.p, out.n, out.n, 1);
+	for (u32 i = 0; i < ARRAY_SIZE(rows); i++) {
+		u64 server = stat_of(&stats, rows[i].name), own = t.n[rows[i].counter][rows[i].way];
+
+		if (server != own)
+			print_message("%s\n", rows[i].name);
+		assert_int_equal(server, own);
+		unsure += i && rows[i].counter == rows[i - 1].counter
+		                  ? 0
+		                  : t.n[rows[i].counter][COUNTED_MAYBE];
+	}
+	assert_int_equal(unsure, made);
+	assert_int_equal(proto_unseen(c), 0);
+	proto_free(c);
+	buf_free(&out);
+	buf_free(&stats);
+	unlink(path);
+	rmdir(dir);
+}
+
+static void test_real_counters(void **state)
+{
+	static const char in[] =
+		"set a 0 0 1\r\nx\r\nget a b a\r\ngat 0 a b\r\ntouch a 0\r\ntouch b 0\r\n"
+		"mg a T0\r\nmg b T0\r\nmg c N30\r\nmg c N30\r\nmg c N30 T30\r\nmg a v q\r\nmg b "
+		"q\r\n"
+		"set n 0 0 1\r\n5\r\nincr n 1\r\nincr b 1\r\ndecr n 1\r\ndecr b 1\r\nincr a 1\r\n"
+		"ma n MD\r\nma n M-\r\nma b\r\nma n C1\r\nma n q\r\nma m N0 J5 v D7\r\nma m N0 J5 "
+		"v D7\r\n"
+		"cas a 0 0 1 9\r\nx\r\ncas a 0 0 1 1\r\nx\r\ncas b 0 0 1 1\r\nx\r\nms a 1 "
+		"C1\r\ny\r\nms b 1 C1 "
+		"MR\r\ny\r\n"
+		"ms d 1 c\r\ny\r\nms d 1 ME\r\nz\r\nms d 3\r\nyyyyy\r\nms d 1 q\r\nz\r\n"
+		"md d C1\r\nmd d I\r\nmd d q\r\nmd d q\r\ndelete a\r\ndelete a\r\nmg "
+		"d\r\nmn\r\nquit\r\n";
+
+	(void)state;
+	counters_of_memcached(in, sizeof(in) - 1, 1);
+}
+
+static void arithmetic(struct buf *b, u8 opcode, u8 value, u8 expires, const char *key)
+{
+	const char e = (char)expires;
+	const char extras[20] = { 0, 0, 0, 0, 0, 0,           0, 1, 0, 0,
+		                  0, 0, 0, 0, 0, (char)value, e, e, e, e };
+
+	packet(b, 0x80, opcode, opcode, 0, extras, sizeof(extras), key, "");
+}
+
+static void test_real_counters_binary(void **state)
+{
+	static const char zeros[8], one_cas[8] = { 0, 0, 0, 0, 0, 0, 0, 1 };
+	struct buf in = { 0 };
+
+	(void)state;
+	packet(&in, 0x80, 0x01, 1, 0, zeros, 8, "a", "x");
+	for (u32 i = 0; i < 2; i++) {
+		const char *key = i ? "b" : "a";
+
+		packet(&in, 0x80, 0x00, 2, 0, "", 0, key, "");
+		packet(&in, 0x80, 0x0d, 3, 0, "", 0, key, "");
+		packet(&in, 0x80, 0x1c, 4, 0, zeros, 4, key, "");
+		packet(&in, 0x80, 0x1d, 5, 0, zeros, 4, key, "");
+		packet(&in, 0x80, 0x24, 6, 0, zeros, 4, key, "");
+		packet(&in, 0x80, 0x01, 7, 0, zeros, 8, key, "y");
+		memcpy(in.p + in.n - 10 - 8, one_cas, 8);
+		packet(&in, 0x80, 0x03, 8, 0, zeros, 8, key, "y");
+		memcpy(in.p + in.n - 10 - 8, one_cas, 8);
+		packet(&in, 0x80, 0x04, 9, 0, "", 0, key, "");
+		memcpy(in.p + in.n - 1 - 8, one_cas, 8);
+	}
+	arithmetic(&in, 0x05, 7, 0, "n"); /* is made */
+	arithmetic(&in, 0x05, 7, 0, "n");
+	arithmetic(&in, 0x06, 7, 0xff, "n");
+	arithmetic(&in, 0x06, 7, 0xff, "m");
+	arithmetic(&in, 0x15, 7, 0xff, "n");
+	packet(&in, 0x80, 0x14, 10, 0, "", 0, "a", "");
+	packet(&in, 0x80, 0x14, 11, 0, "", 0, "a", "");
+	packet(&in, 0x80, 0x07, 12, 0, "", 0, "", "");
+	counters_of_memcached(in.p, in.n, 1);
+	buf_free(&in);
+}
+
 static void test_real_redis(void **state)
 {
 	char dir[] = "/tmp/memtap-proto.XXXXXX", path[64];
@@ -552,13 +1189,30 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_classic),
 		cmocka_unit_test(test_meta),
+		cmocka_unit_test(test_meta_makes),
+		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_counted),
+		cmocka_unit_test(test_counted_at_the_end),
+		cmocka_unit_test(test_real_counters),
+		cmocka_unit_test(test_real_counters_binary),
 		cmocka_unit_test(test_binary),
 		cmocka_unit_test(test_resp),
+		cmocka_unit_test(test_resp_keys),
+		cmocka_unit_test(test_resp_unknown),
+		cmocka_unit_test(test_resp_found),
+		cmocka_unit_test(test_resp_found_several),
+		cmocka_unit_test(test_resp_multi),
 		cmocka_unit_test(test_values_left_out),
 		cmocka_unit_test(test_resp3),
 		cmocka_unit_test(test_resp_inline),
-		cmocka_unit_test(test_resp_inline_start),
+		cmocka_unit_test(test_first_bytes),
+		cmocka_unit_test(test_protocol_not_known),
+		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_lost_and_found),
+		cmocka_unit_test(test_within_a_value),
+		cmocka_unit_test(test_open_before),
+		cmocka_unit_test(test_open_before_answers_left_out),
+		cmocka_unit_test(test_open_before_without_answers),
 		cmocka_unit_test(test_reply_cut),
 		cmocka_unit_test(test_long),
 		cmocka_unit_test(test_pipeline),

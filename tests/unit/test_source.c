@@ -81,6 +81,63 @@ static void test_print(void **state)
 	arena_free(&a);
 }
 
+/* Of a part of the program nothing is shown but what stood on the command line. */
+static void test_hidden(void **state)
+{
+	struct arena a = { 0 };
+	struct source s = { .name = "a.bt", .text = "secret", .n = 6, .hidden = true };
+	struct diags d = { .arena = &a, .source = &s };
+	struct buf b = { 0 };
+	u32 typed, file;
+
+	(void)state;
+	typed = source_append_typed(&s, &a, "$1", STR("c:mallocc"));
+	file = source_append(&s, &a, "lib.bt", STR("more"));
+	assert_false(source_place(&s, &(struct loc){ 0, 1 }));
+	assert_true(source_place(&s, &(struct loc){ typed, 1 }));
+	assert_false(source_place(&s, &(struct loc){ file, 1 }));
+	diag_error(&d, (struct loc){ 1, 2 }, "wrong");
+	diag_error(&d, (struct loc){ 3, 2 }, "wrong");
+	diag_error(&d, (struct loc){ typed + 2, 7 }, "wrong");
+	diag_error(&d, (struct loc){ file, 2 }, "bad");
+	diag_hint(&d, "mend it");
+	diag_print(&b, &d, false);
+	assert_string_equal(buf_text(&b), "ERROR: wrong\n"
+	                                  "$1:1:3-10: ERROR: wrong\n"
+	                                  "c:mallocc\n"
+	                                  "  ~~~~~~~\n"
+	                                  "ERROR: bad\n"
+	                                  "HINT: mend it\n");
+	buf_free(&b);
+	arena_free(&a);
+}
+
+/* What follows from what was typed is not shown. */
+static void test_cause(void **state)
+{
+	struct arena a = { 0 };
+	struct source s = { .name = "stdin", .text = "x", .n = 1 };
+	struct diags d = { .arena = &a, .source = &s };
+	struct buf b = { 0 };
+
+	(void)state;
+	assert_null(diag_first(&d));
+	diag_warn(&d, (struct loc){ 0, 1 }, "odd");
+	assert_null(diag_first(&d));
+	diag_error(&d, (struct loc){ 0, 1 }, "wrong");
+	assert_string_equal(diag_first(&d)->text, "wrong");
+	diag_error(&d, (struct loc){ 0, 1 }, "refused");
+	diag_cause(&d);
+	for (u32 i = 0; i < 30; i++)
+		diag_error(&d, (struct loc){ 0, 1 }, "wrong");
+	diag_cause(&d); /* of one that was not kept */
+	assert_string_equal(diag_first(&d)->text, "refused");
+	diag_print(&b, &d, false);
+	assert_string_equal(buf_text(&b), "stdin:1:1-2: ERROR: refused\nx\n~\n");
+	buf_free(&b);
+	arena_free(&a);
+}
+
 static void test_color(void **state)
 {
 	struct arena a = { 0 };
@@ -118,7 +175,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_set),   cmocka_unit_test(test_line),
-		cmocka_unit_test(test_print), cmocka_unit_test(test_color),
+		cmocka_unit_test(test_print), cmocka_unit_test(test_hidden),
+		cmocka_unit_test(test_cause), cmocka_unit_test(test_color),
 		cmocka_unit_test(test_limit),
 	};
 

@@ -195,6 +195,12 @@ static void test_kernel(void **state)
 	assert_string_equal(buf_text(&text), "vfs_read");
 }
 
+static void print_frames(struct buf *b, enum frames_mode mode, s64 p, const u64 *ips, u32 n)
+{
+	buf_putc(b, '\n');
+	frames_add(b, sym, mode, p, &(struct stack_frames){ ips, n, NULL });
+}
+
 static void test_frames(void **state)
 {
 	u64 ips[] = { marker() + 2, 0x10, 0, marker() };
@@ -204,19 +210,19 @@ static void test_frames(void **state)
 	(void)state;
 	assert_true(readlink("/proc/self/exe", exe, sizeof(exe) - 1) > 0);
 	buf_reset(&text);
-	frames_print(&text, sym, FRAMES_BPFTRACE, pid, ips, 4);
+	print_frames(&text, FRAMES_BPFTRACE, pid, ips, 4);
 	assert_string_equal(buf_text(&text), "\n        sym_test_marker+2\n        0x10\n");
 	buf_reset(&text);
-	frames_print(&text, sym, FRAMES_PERF, pid, ips, 4);
+	print_frames(&text, FRAMES_PERF, pid, ips, 4);
 	snprintf(expected, sizeof(expected),
 	         "\n\t%llx sym_test_marker+2 (%s)\n\t10 0x10 ([unknown])\n",
 	         (unsigned long long)ips[0], exe);
 	assert_string_equal(buf_text(&text), expected);
 	buf_reset(&text);
-	frames_print(&text, sym, FRAMES_RAW, FRAMES_KERNEL, (u64[]){ 0xffff0001, 2 }, 2);
+	print_frames(&text, FRAMES_RAW, FRAMES_KERNEL, (u64[]){ 0xffff0001, 2 }, 2);
 	assert_string_equal(buf_text(&text), "\nffff0001\n2\n");
 	buf_reset(&text);
-	frames_print(&text, sym, FRAMES_PERF, FRAMES_KERNEL, (u64[]){ 1 }, 1);
+	print_frames(&text, FRAMES_PERF, FRAMES_KERNEL, (u64[]){ 1 }, 1);
 	assert_string_equal(buf_text(&text), "\n\t1 0x1\n");
 }
 

@@ -138,9 +138,9 @@ static void test_order_by_key(void **state)
 		table_add(&t, &keys[i], "value\0\0", 1);
 	table_sort(&t);
 	assert_int_equal((s64)key_of(&t, 0), -5);
-	assert_string_equal(t.rows.v[1].key + 8, "a");
-	assert_string_equal(t.rows.v[2].key + 8, "b");
-	assert_string_equal(t.rows.v[0].value.bytes, "value");
+	assert_string_equal((const char *)t.rows.v[1].key + 8, "a");
+	assert_string_equal((const char *)t.rows.v[2].key + 8, "b");
+	assert_string_equal((const char *)t.rows.v[0].value.bytes, "value");
 }
 
 static void test_scalar(void **state)

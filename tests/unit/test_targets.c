@@ -119,7 +119,9 @@ static void test_names(void **state)
 		{ "profile:hz:99 {}", "profile:hz:99" },
 		{ "k:vfs_* { @[func] = count(); }",
 		  "kprobe:vfs_open kprobe:vfs_read kprobe:vfs_write" },
-		{ "kprobe:zram:* {}", "kprobe:zram:zram_write" },
+		{ "kprobe:zram:* {}", "kprobe:zram:zram_write kprobe:zram:two_homes" },
+		{ "kprobe:zram:two_homes {}", "kprobe:zram:two_homes" },
+		{ "kprobe:two_f* {}", "kprobe:two_files" },
 		{ "kprobe:vfs_read+8 {}", "kprobe:vfs_read+8" },
 		{ "kretprobe:vfs_read {}", "kretprobe:vfs_read" },
 		{ "fentry:vfs_* {}", "fentry:vfs_read | fentry:vfs_open" },
@@ -196,6 +198,16 @@ static void test_errors(void **state)
 		{ "k:vfs_rea {}", "No matches for kprobe vfs_rea.", "did you mean 'vfs_read'?" },
 		{ "k:0x1000 {}", "a kprobe on an address needs --unsafe", NULL },
 		{ "kr:vfs_read+4 {}", "a kretprobe takes no offset", NULL },
+		{ "k:two_files {}",
+		  "'two_files' is ambiguous: the kernel has 2 functions of this name",
+		  "choose one (an address needs --unsafe): kprobe:0xffffffff81001100 (after "
+		  "vfs_open), "
+		  "kprobe:0xffffffff81002900 (after vfs_read)" },
+		{ "kr:two_homes {}",
+		  "'two_homes' is ambiguous: the kernel has 2 functions of this name",
+		  "choose one (an address needs --unsafe): kretprobe:vmlinux:two_homes, "
+		  "kretprobe:zram:two_homes" },
+		{ "k:ext4:two_homes {}", "No matches for kprobe two_homes.", NULL },
 		{ "k:vfs_open+4096 {}",
 		  "offset 4096 is outside of 'vfs_open', which has at most 4096 bytes", NULL },
 		{ "f:vfs_reed {}", "No matches for fentry vfs_reed.", "did you mean 'vfs_read'?" },
@@ -299,7 +311,10 @@ static void test_kprobe_addresses(void **state)
 	setup(&r);
 	expand(&r, "kprobe:* {}");
 	assert_string_equal(sites(&r),
-	                    "kprobe:vfs_open kprobe:vfs_read kprobe:vfs_write kprobe:zram_write");
+	                    "kprobe:vfs_open kprobe:vfs_read kprobe:vfs_write kprobe:zram_write "
+	                    "kprobe:two_files kprobe:two_homes");
+	assert_string_equal(r.diags.list.v[0].text,
+	                    "2 more functions of names that others have are not probed");
 	s = r.script.probes->variants.v[0]->sites.v;
 	assert_int_equal(s[0].address, 0xffffffff81001000);
 	assert_int_equal(s[1].address, 0);
@@ -307,9 +322,44 @@ static void test_kprobe_addresses(void **state)
 	assert_int_equal(s[3].address, 0xffffffffc0001000);
 	expand(&r, "kprobe:vfs_open {}");
 	assert_int_equal(r.script.probes->variants.v[0]->sites.v[0].address, 0);
+	expand(&r, "kprobe:zram:two_homes {}");
+	assert_int_equal(r.script.probes->variants.v[0]->sites.v[0].address, 0xffffffffc0001200);
 	r.world.world.kernel_version = 0x060300;
 	expand(&r, "kprobe:* {}");
 	assert_int_equal(r.script.probes->variants.v[0]->sites.v[0].address, 0);
+	teardown(&r);
+}
+
+static bool no_tracepoints(struct world *w, struct str group, struct str event,
+                           bool (*cb)(void *ctx, const char *group, const char *name), void *ctx,
+                           struct err *e)
+{
+	(void)w;
+	(void)group;
+	(void)event;
+	(void)cb;
+	(void)ctx;
+	return err_set(e, "tracefs is not mounted");
+}
+
+/* Hints name what this kernel has. */
+static void test_missing_tracefs(void **state)
+{
+	struct world_ops ops;
+	struct run r;
+
+	(void)state;
+	setup(&r);
+	ops = *r.world.world.ops;
+	ops.tracepoints = no_tracepoints;
+	r.world.world.ops = &ops;
+	r.world.features = (struct features){ .btf = true };
+	expand(&r, "fentry:vfs_read {}");
+	assert_string_equal(r.diags.list.v[0].hint,
+	                    "use a btftracepoint (memtap -l 'btftracepoint:*')");
+	r.world.features = (struct features){ 0 };
+	expand(&r, "kprobe:vfs_read {}");
+	assert_non_null(strstr(r.diags.list.v[0].hint, "nor are there tracepoints"));
 	teardown(&r);
 }
 
@@ -325,6 +375,9 @@ static void test_missing_features(void **state)
 	assert_non_null(strstr(r.diags.list.v[0].hint, "btftracepoint"));
 	expand(&r, "kprobe:oom_kill_process {}");
 	assert_non_null(strstr(r.diags.list.v[0].hint, "oom:mark_victim"));
+	/* What comes near is not there either: sys_enter_madvise. */
+	expand(&r, "kprobe:hugepage_madvise {}");
+	assert_non_null(strstr(r.diags.list.v[0].hint, "use a tracepoint"));
 	expand(&r, "fentry:vfs_read {}");
 	assert_non_null(strstr(r.diags.list.v[0].text, "no fentry"));
 	expand(&r, "fentry:bpf:vfs_read {}");
@@ -568,6 +621,7 @@ int main(void)
 		cmocka_unit_test(test_bpf_programs),
 		cmocka_unit_test(test_kprobe_addresses),
 		cmocka_unit_test(test_missing_features),
+		cmocka_unit_test(test_missing_tracefs),
 		cmocka_unit_test(test_missing_probes),
 		cmocka_unit_test(test_kprobe_otherwise),
 		cmocka_unit_test(test_has),

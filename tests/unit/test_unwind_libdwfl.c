@@ -110,7 +110,7 @@ static void read_tables(pid_t pid, struct tables *t)
 		const struct procmap *p = &maps.v[i];
 		struct mapped *m = &t->v[t->n];
 
-		if (!p->exec || !unwind_table_read(p->path, &m->table, &e))
+		if (!p->exec || !unwind_table_read(p->path, NULL, &m->table, &e))
 			continue;
 		assert_true(unwind_table_vaddr(&m->table, p->offset, &vaddr));
 		m->start = p->start;

@@ -110,6 +110,8 @@ static void an_end_and_a_new_start(void **state)
 	struct wire_stats stats;
 
 	(void)state;
+	moved(w, 1, true, "get 1\r\n");
+	moved(w, 1, false, "END\r\n");
 	moved(w, 1, true, "get a\r\n");
 	moved(w, 1, true, ""); /* the client is gone, its question not answered */
 	assert_int_equal(unseen(w), 1);
@@ -124,7 +126,7 @@ static void an_end_and_a_new_start(void **state)
 	wire_stats(w, &stats);
 	assert_int_equal(stats.open, 0);
 	assert_int_equal(lost(w), 0);
-	assert_told(&s, w, "1:get a? 1:get b- ");
+	assert_told(&s, w, "1:get 1- 1:get a? 1:get b- ");
 }
 
 /* As iovec() leaves them: of a value only the head is there. */
@@ -148,6 +150,29 @@ static void pieces(void **state)
 	moved(w, 1, false, "END\r\n");
 	assert_int_equal(lost(w), 0);
 	assert_told(&s, w, "1:get a+ 1:get b- ");
+}
+
+/* All that `stats` says is one piece; the answers behind it are others. */
+static void statistics_between_others(void **state)
+{
+	static const u8 bytes[] = "\x05\0\0\0\x05\0\0\0END\r\n\0\0\0"
+				  "\xd0\x07\0\0\x14\0\0\0STAT pid 1\r\nSTAT upt\0\0\0\0"
+				  "\x05\0\0\0\x05\0\0\0END\r\n\0\0\0";
+	struct seen s;
+	struct wire *w = make(&s);
+	struct wire_event e = { .conn = 1,
+		                .pieces = true,
+		                .total = 5 + 2000 + 5,
+		                .bytes = bytes,
+		                .n = sizeof(bytes) - 1,
+		                .from = { .port = 1 } };
+
+	(void)state;
+	moved(w, 1, true, "get a\r\nstats\r\nget b\r\nget c\r\n");
+	wire_event(w, &e);
+	moved(w, 1, false, "VALUE c 0 1\r\nx\r\nEND\r\n");
+	assert_int_equal(unseen(w), 0);
+	assert_told(&s, w, "1:get a- 1:other ? 1:get b- 1:get c+ ");
 }
 
 /* Whatever the bytes say, nothing is read outside of them; what they do not cover is missing. */
@@ -215,15 +240,57 @@ static void a_gap_is_seen(void **state)
 	placed(w, false, "END\r\n", 131);
 	wire_stats(w, &stats);
 	assert_int_equal(stats.gaps, 1);
+	assert_int_equal(stats.gap_bytes, 0);
 	assert_int_equal(stats.lost, 0);
 	assert_int_equal(stats.unseen, 2);
 	placed(w, true, "get f\r\n", 31); /* "get e\r\n" is missing */
 	placed(w, false, "END\r\n", 141);
-	assert_int_equal(lost(w), 1);
+	wire_stats(w, &stats);
+	assert_int_equal(stats.gaps, 2);
+	assert_int_equal(stats.gap_bytes, 7);
 	placed(w, true, "get g\r\n", 39); /* the client sends no more: that takes a number */
 	placed(w, false, "END\r\n", 146);
-	assert_int_equal(lost(w), 1);
-	assert_told(&s, w, "1:get a- 1:get b? 1:get c? 1:get d- 1:get f? 1:get g- ");
+	wire_stats(w, &stats);
+	assert_int_equal(stats.gap_bytes, 7);
+	assert_int_equal(stats.lost, 0);
+	assert_told(&s, w, "1:get a- 1:get b? 1:get c? 1:get d- 1:get f- 1:get g- ");
+}
+
+static void begun(struct wire *w, u32 conn, const char *text, u32 at)
+{
+	struct wire_event e = { .conn = conn,
+		                .asked = true,
+		                .total = strlen(text),
+		                .bytes = (const u8 *)text,
+		                .n = (u32)strlen(text),
+		                .placed = true,
+		                .start = 0xfffffffe,
+		                .at = 0xfffffffe + at + (u32)strlen(text),
+		                .from = { .port = conn } };
+
+	wire_event(w, &e);
+}
+
+/* The first bytes of a connection are known to be such, whatever they are. */
+static void first_bytes(void **state)
+{
+	struct seen s;
+	struct wire *w = make(&s);
+	struct wire_stats stats;
+
+	(void)state;
+	begun(w, 1, "ge", 0);
+	begun(w, 1, "t a\r\n", 2);
+	begun(w, 2, "get b\r\n", 0);
+	begun(w, 2, "get c\r\n", 9); /* bytes are missing */
+	wire_event(w, &(struct wire_event){ .conn = 1, .asked = true });
+	begun(w, 2, "get d\r\n", 0); /* another connection: that end was not seen */
+	wire_stats(w, &stats);
+	assert_int_equal(stats.connections, 3);
+	assert_int_equal(stats.unseen, 2);
+	assert_int_equal(stats.unconfirmed, 1);
+	assert_int_equal(stats.gap_bytes, 2);
+	assert_told(&s, w, "2:get b? 1:get a? ");
 }
 
 static void sockets_without_places(void **state)
@@ -232,6 +299,8 @@ static void sockets_without_places(void **state)
 	struct wire *w = make(&s);
 
 	(void)state;
+	moved(w, 2, true, "get 1\r\n");
+	moved(w, 2, false, "END\r\n");
 	moved(w, 2, true, "get a\r\n");
 	wire_lose(w); /* the answer may be what was lost */
 	moved(w, 2, false, "END\r\n");
@@ -239,7 +308,7 @@ static void sockets_without_places(void **state)
 	moved(w, 2, false, "END\r\n");
 	assert_int_equal(lost(w), 0);
 	assert_int_equal(unseen(w), 1);
-	assert_told(&s, w, "2:get a? 2:get b- ");
+	assert_told(&s, w, "2:get 1- 2:get a? 2:get b- ");
 }
 
 /* A list that came in three events, of which each has the place and the length of the whole. */
@@ -285,6 +354,89 @@ static void lists_in_several_events(void **state)
 	            "1:get a+ 1:get b- 1:get c+ 1:get a+ 1:get b? 1:get d+ 1:get e- 1:get f- ");
 }
 
+static void said(struct wire *w, bool asked, const char *text, u32 at, u32 start)
+{
+	struct wire_event e = { .conn = 1,
+		                .asked = asked,
+		                .total = strlen(text),
+		                .bytes = (const u8 *)text,
+		                .n = (u32)strlen(text),
+		                .placed = true,
+		                .start = start,
+		                .at = at + (u32)strlen(text),
+		                .from = { .port = 1 } };
+
+	wire_event(w, &e);
+}
+
+#define ACK "*3\r\n$8\r\nREPLCONF\r\n$3\r\nACK\r\n$1\r\n0\r\n"
+
+/* Where the server speaks first it asks; what it is told there are no requests. */
+static void connections_of_the_server(void **state)
+{
+	struct seen s;
+	struct wire *w = make(&s);
+	struct wire_stats stats;
+
+	(void)state;
+	said(w, false, "get x\r\n", 100, 0);
+	said(w, true, "get a\r\n", 0, 0);
+	said(w, false, "get y\r\n", 107, 0);
+	said(w, true, "get b\r\n", 7, 0);
+	wire_stats(w, &stats);
+	assert_int_equal(stats.from_master, 0);
+	said(w, false, ACK, 114, 0);
+	said(w, true, "GET a\r\n", 14, 0);
+	wire_stats(w, &stats);
+	assert_int_equal(stats.from_master, 7);
+	assert_int_equal(stats.unconfirmed + stats.lost + stats.unseen, 0);
+	wire_clear(w);
+	/* One that was open before, and one that only answers so. */
+	said(w, true, "*2\r\n$3\r\nGET\r\n$1\r\nb\r\n", 50, 0);
+	said(w, false, ACK, 50, 0);
+	said(w, true, "12345", 70, 0);
+	wire_stats(w, &stats);
+	assert_int_equal(stats.from_master, 12);
+	assert_int_equal(stats.unconfirmed, 1);
+	wire_clear(w);
+	said(w, true, "*2\r\n$8\r\nSMEMBERS\r\n$1\r\nb\r\n", 0, 0);
+	said(w, false, ACK, 50, 0);
+	wire_stats(w, &stats);
+	assert_int_equal(stats.from_master, 12);
+	assert_told(&s, w, "1:read b+ ");
+}
+
+/* Reads that were lost asked as much as others of their size. */
+static void guesses(void **state)
+{
+	struct asked_lost lost = { .reads = { 10, 0, 7, 0, 3, 2 },
+		                   .bytes = { 400, 0, 2800, 0, 30000, 60000 } };
+	struct asked a = { 0 };
+	struct asked_guess g;
+
+	(void)state;
+	assert_int_equal(asked_class(63), 0);
+	assert_int_equal(asked_class(64), 1);
+	assert_int_equal(asked_class(16383), 4);
+	assert_int_equal(asked_class(16384), 5);
+	assert_int_equal(asked_class(UINT64_MAX), 5);
+	g = asked_guess(&a, &lost);
+	assert_true(g.commands == 22 && g.error > 10); /* nothing is known: one each */
+	for (u32 i = 0; i < 100; i++) {
+		asked_add(&a, 20 + i % 40, 1);                   /* one, of any size */
+		asked_add(&a, 300 + 10 * (i % 60), 30 + i % 60); /* one for each ten bytes */
+		asked_add(&a, 10000, 2 * (i % 2));               /* two or none */
+		asked_add(&a, 20000, 0);                         /* the rest of something */
+	}
+	g = asked_guess(&a, &lost);
+	assert_true(g.commands > 10 + 280 + 3 - 1e-6 && g.commands < 10 + 280 + 3 + 1e-6);
+	assert_true(g.error > 1.7 && g.error < 1.8); /* that of two or none, three times */
+	/* A size that was not seen: as many a byte as others. */
+	lost = (struct asked_lost){ .reads[3] = 1, .bytes[3] = 3030000 };
+	g = asked_guess(&a, &lost);
+	assert_true(g.commands > 5000 && g.commands < 6500 && g.error >= g.commands);
+}
+
 static void silent_ones_go_first(void **state)
 {
 	struct seen s;
@@ -298,10 +450,10 @@ static void silent_ones_go_first(void **state)
 	moved(w, WIRE_CONNECTIONS, true, "get a\r\n");
 	wire_stats(w, &stats);
 	assert_int_equal(stats.open, WIRE_CONNECTIONS);
-	assert_int_equal(stats.unseen, 1);
-	moved(w, 0, false, "END\r\nEND\r\n");
+	assert_int_equal(stats.unconfirmed, 2); /* number 1; number 0 did not wait for its answer */
+	moved(w, 0, false, "END\r\n");
 	moved(w, 1, false, "END\r\n"); /* it was forgotten */
-	assert_told(&s, w, "1:get a? 0:get a- 0:get b- 2:get a? ");
+	assert_told(&s, w, "0:get b- ");
 }
 
 static void store(struct wire *w, u32 size, u32 kept)
@@ -410,10 +562,14 @@ int main(void)
 		cmocka_unit_test(connections_do_not_mix),
 		cmocka_unit_test(an_end_and_a_new_start),
 		cmocka_unit_test(pieces),
+		cmocka_unit_test(statistics_between_others),
 		cmocka_unit_test(broken_pieces),
 		cmocka_unit_test(a_gap_is_seen),
+		cmocka_unit_test(first_bytes),
 		cmocka_unit_test(sockets_without_places),
 		cmocka_unit_test(lists_in_several_events),
+		cmocka_unit_test(connections_of_the_server),
+		cmocka_unit_test(guesses),
 		cmocka_unit_test(silent_ones_go_first),
 		cmocka_unit_test(values_are_not_wanted),
 		cmocka_unit_test(freed_it_calls_nobody),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""The end-to-end cases on a packaged kernel of Debian, in qemu under software emulation: its 6.1,
-or that of another series (tests/vm/fetch).
+"""The end-to-end cases on a packaged kernel of Debian, in qemu under software emulation: the one
+that the release comes with, or that of another series (tests/vm/fetch).
 
 The guest's root is the host's, read through virtiofs with an overlay of its own, so it runs the
 very same build and the very same cases. Results come back as JSON lines over a virtio port.
@@ -20,13 +20,16 @@ from concurrent.futures import ThreadPoolExecutor
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
-VIRTIOFSD = "/usr/lib/qemu/virtiofsd"
+# qemu's own, and the one that is a project of its own since. An overlay goes over no file system
+# that tells it where another one is mounted.
+VIRTIOFSD = {"/usr/libexec/virtiofsd": ["--shared-dir=/", "--cache=always", "--sandbox=chroot",
+                                        "--no-announce-submounts"],
+             "/usr/lib/qemu/virtiofsd": ["-o", "source=/,cache=always,sandbox=chroot"]}
 # One thread for both processors: with one for each, a processor may go on for ever in what it
 # translated of a tracepoint's branch while the other was changing it.
 ACCELERATOR = "tcg,thread=single"
 FACTOR = 6          # emulation, against the limits of the host
 MACHINES = 2        # side by side, each with a part of the tests: one uses about one processor
-SERIES = "6.1"
 LIMIT = 30 * 60     # seconds for all of it
 STALL = 300         # seconds without a result, after which a machine is taken for stuck
 KERNEL_LINE = ("console=ttyS0 quiet loglevel=1 panic=-1 reboot=t mitigations=off nokaslr "
@@ -34,17 +37,23 @@ KERNEL_LINE = ("console=ttyS0 quiet loglevel=1 panic=-1 reboot=t mitigations=off
                "random.trust_cpu=on no_timer_check rdinit=/init")
 
 
-def kernel_dir(series=SERIES):
+def kernel_dir(series=None):
     """The newest prepared kernel of a series, or None."""
-    p = subprocess.run([HERE + "/fetch", series], capture_output=True, text=True, check=False)
+    p = subprocess.run([HERE + "/fetch"] + ([series] if series else []), capture_output=True,
+                       text=True, check=False)
     path = p.stdout.strip()
     return path if p.returncode == 0 and os.path.isdir(path) else None
 
 
+def virtiofsd():
+    """The command line of the one that is installed, but for the socket."""
+    path = next(filter(os.path.exists, VIRTIOFSD))
+    return [path, *VIRTIOFSD[path], "--thread-pool-size=4"]
+
+
 def missing():
-    for need in ("qemu-system-x86_64", VIRTIOFSD):
-        if not shutil.which(need):
-            return f"no {need} installed"
+    if not shutil.which("qemu-system-x86_64") or not any(map(os.path.exists, VIRTIOFSD)):
+        return "no qemu or virtiofsd installed"
     if os.geteuid() != 0:
         return "needs root"
     return None
@@ -57,8 +66,7 @@ class Machine:
         self.directory = directory
         socket = directory + "/fs.sock"
         self.fs = subprocess.Popen(
-            [VIRTIOFSD, f"--socket-path={socket}", "-o", "source=/,cache=always,sandbox=chroot",
-             "--thread-pool-size=4"], stdout=subprocess.DEVNULL,
+            virtiofsd() + [f"--socket-path={socket}"], stdout=subprocess.DEVNULL,
             stderr=open(directory + "/virtiofsd.log", "w"))
         end = time.monotonic() + 60
         while not os.path.exists(socket) and self.fs.poll() is None and time.monotonic() < end:
@@ -192,7 +200,7 @@ def main():
     """`python3 tests/vm/vm.py [--kernel SERIES] COMMAND...`: runs one command there, for work by
     hand."""
     p = argparse.ArgumentParser()
-    p.add_argument("--kernel", default=SERIES)
+    p.add_argument("--kernel")
     p.add_argument("command", nargs=argparse.REMAINDER)
     a = p.parse_args()
     with tempfile.TemporaryDirectory(prefix="memtap-vm.") as directory:

@@ -2,10 +2,12 @@
 /*
  * `memtap btf`: questions about the kernel's types. Reads the command line by two tables (commands,
  * and the options of each), opens the BTF that is asked about, and says what went wrong. What a
- * command does is in cmd_btf_<command>.c.
+ * command does is in cmd_btf_<command>.c. Options may stand before the command too: the first word
+ * that is neither an option of any command nor the value of one is the command.
  */
 #include "cmd/btf/cmd_btf.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,6 +17,7 @@
 
 #define USAGE_COL  54u /* where the help of a command starts */
 #define TO(member) offsetof(struct btf_options, member)
+#define ROWS_MAX   16u /* of all options together */
 
 static const struct opt common[] = {
 	{ 'b', "btf", "FILE", OPT_TEXT, TO(btf),
@@ -52,7 +55,7 @@ static const struct command {
 } commands[] = {
 	{ "show", "[KIND] NAME", "a type as C with offsets and holes, or a function's prototype",
 	  NULL, 0, 1, 64, false, cmd_btf_show },
-	{ "path", "TYPE MEMBERS", "where a member lies, through pointers and arrays", NULL, 0, 2, 2,
+	{ "path", "TYPE MEMBERS", "where a member lies, through pointers and arrays", NULL, 0, 2, 3,
 	  false, cmd_btf_path },
 	{ "find", "GLOB", "names of functions and types that match", find_rows,
 	  ARRAY_SIZE(find_rows), 1, 1, false, cmd_btf_find },
@@ -72,7 +75,7 @@ static const char examples[] =
 	"      members with offset and size, cachelines, holes\n"
 	"  memtap btf show func handle_mm_fault\n"
 	"      what an fentry probe can name\n"
-	"  memtap btf path 'struct vm_area_struct' 'vm_file->f_path.dentry'\n"
+	"  memtap btf path vm_area_struct 'vm_file->f_path.dentry'\n"
 	"      the offset of each step\n"
 	"  memtap btf find --kind func 'vfs_*'\n"
 	"      functions by name\n"
@@ -104,6 +107,14 @@ u32 cmd_btf_kind_of(const char *word)
 
 bool cmd_btf_fail(struct err *e, const struct btf_error *be)
 {
+	static const char kernel[] = "/sys/kernel/btf/vmlinux:";
+
+	if (be->code == ENOENT && strncmp(be->text, kernel, strlen(kernel)) == 0) {
+		err_set(e, "this kernel has no type information (BTF): "
+		           "/sys/kernel/btf/vmlinux is missing");
+		return err_hint(e, "kernels built with CONFIG_DEBUG_INFO_BTF=y have it; -b names "
+		                   "another file");
+	}
 	err_set(e, "%s", be->text);
 	e->code = be->code;
 	return false;
@@ -196,17 +207,24 @@ static const struct command *find_command(const char *name, struct err *e)
 	return NULL;
 }
 
-/* All options there are, or those of one command. */
-static bool parse(const struct command *c, struct btf_options *o, struct arena *a, int argc,
+static void add_rows(struct opt *rows, u32 *n, const struct opt *more, u32 n_more)
+{
+	for (u32 i = 0; i < n_more; i++)
+		rows[(*n)++] = more[i];
+}
+
+/* Reads the options that all commands have and those of `only` (NULL: of every one). */
+static bool parse(const struct command *only, struct btf_options *o, struct arena *a, int argc,
                   char **argv, struct opt_rest *rest, struct err *e)
 {
-	u32 more = c ? c->n_rows : 0, n = ARRAY_SIZE(common);
-	struct opt *rows = arena_array(a, struct opt, n + more);
+	struct opt rows[ROWS_MAX];
+	u32 n = 0;
 
-	memcpy(rows, common, sizeof(common));
-	if (more)
-		memcpy(rows + n, c->rows, more * sizeof(*rows));
-	return opt_parse(rows, n + more, o, a, argc, argv, rest, e);
+	add_rows(rows, &n, common, ARRAY_SIZE(common));
+	for (u32 i = 0; i < ARRAY_SIZE(commands); i++)
+		if (!only || only == &commands[i])
+			add_rows(rows, &n, commands[i].rows, commands[i].n_rows);
+	return opt_parse(rows, n, o, a, argc, argv, rest, e);
 }
 
 static bool check_args(const struct command *c, const struct btf_options *o,
@@ -276,38 +294,46 @@ static int run(const struct command *c, const struct btf_options *o, const struc
 	return ok ? 0 : fail(&e);
 }
 
+/* The command line as a whole: which command, its options, what else there is. */
+static const struct command *read_line(struct btf_options *o, struct arena *a, int argc,
+                                       char **argv, struct opt_rest *rest, struct err *e)
+{
+	const struct command *c;
+
+	if (!parse(NULL, o, a, argc, argv, rest, e) || o->help)
+		return NULL;
+	if (!rest->n) {
+		err_set(e, "memtap btf needs a command");
+		err_hint(e, "memtap btf show page, or memtap btf --help");
+		return NULL;
+	}
+	c = find_command(rest->v[0], e);
+	*o = (struct btf_options){ 0 };
+	if (!c)
+		return NULL;
+	if (!parse(c, o, a, argc, argv, rest, e)) {
+		err_wrap(e, "memtap btf %s", c->name);
+		return NULL;
+	}
+	rest->v++; /* the command */
+	rest->n--;
+	return check_args(c, o, rest, e) ? c : NULL;
+}
+
 int cmd_btf(int argc, char **argv)
 {
-	const struct command *c = NULL;
 	struct btf_options o = { 0 };
+	const struct command *c;
 	struct arena a = { 0 };
 	struct opt_rest rest;
 	struct err e = { 0 };
-	int code = 1;
+	int code;
 
-	if (argc < 2) {
-		err_set(&e, "memtap btf needs a command");
-		err_hint(&e, "memtap btf show struct page, or memtap btf --help");
-		return fail(&e);
-	}
-	if (argv[1][0] != '-') {
-		c = find_command(argv[1], &e);
-		if (!c)
-			return fail(&e);
-		argc--;
-		argv++;
-	}
-	if (!parse(c, &o, &a, argc, argv, &rest, &e))
-		fail(&e);
-	else if (o.help)
+	c = read_line(&o, &a, argc, argv, &rest, &e);
+	if (o.help)
 		code = print_usage();
-	else if (!c)
-		fail((err_set(&e, "write the command before its options: memtap btf COMMAND ..."),
-		      &e));
-	else if (!check_args(c, &o, &rest, &e))
-		fail(&e);
 	else
-		code = run(c, &o, &rest, &a);
+		code = c ? run(c, &o, &rest, &a) : fail(&e);
 	arena_free(&a);
 	return code;
 }

@@ -3,8 +3,8 @@
  * What the subcommands of `memtap btf` share: each is one function that gets a job (options,
  * arguments, the opened BTF, where to print) and returns false with *e set when it can not do it.
  */
-#ifndef CMD_CMD_BTF_H
-#define CMD_CMD_BTF_H
+#ifndef CMD_BTF_CMD_BTF_H
+#define CMD_BTF_CMD_BTF_H
 
 #include <memtap/btf.h>
 

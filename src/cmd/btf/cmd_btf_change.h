@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* What changed in one type from one BTF to another. */
-#ifndef CMD_CMD_BTF_CHANGE_H
-#define CMD_CMD_BTF_CHANGE_H
+#ifndef CMD_BTF_CMD_BTF_CHANGE_H
+#define CMD_BTF_CMD_BTF_CHANGE_H
 
 #include <memtap/btf.h>
 

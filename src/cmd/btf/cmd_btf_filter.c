@@ -9,6 +9,7 @@
 
 #include "base/str.h"
 #include "cmd/btf/cmd_btf.h"
+#include "cmd/btf/cmd_btf_near.h"
 
 static bool add_object(struct btf_subset *s, const char *path, struct err *e)
 {
@@ -26,30 +27,53 @@ static bool add_object(struct btf_subset *s, const char *path, struct err *e)
 	return err_wrap(e, "%s", path);
 }
 
-static bool add_type(struct btf_subset *s, char *name, struct err *e)
+/* What the library said of a type that there is not, and the nearest name. */
+static bool missing(struct btf_job *j, const char *type, const struct btf_error *be, struct err *e)
 {
+	struct err near = { 0 };
+
+	cmd_btf_fail(e, be);
+	if (!btf_find_c(j->btf, type) && !cmd_btf_missing(j, type, &near) && near.hint[0])
+		err_hint(e, "%s", near.hint);
+	return false;
+}
+
+static bool add_type(struct btf_job *j, struct btf_subset *s, char *name, struct err *e)
+{
+	const char *type = cmd_btf_type(j, name);
 	struct btf_error be;
 
-	return btf_filter_type(s, name, &be) || cmd_btf_fail(e, &be);
+	return btf_filter_type(s, type, &be) || missing(j, type, &be, e);
 }
 
 /* "struct oom_control.chosen->pid" */
-static bool add_path(struct btf_subset *s, char *text, struct err *e)
+static bool add_path(struct btf_job *j, struct btf_subset *s, char *text, struct err *e)
 {
 	char *dot = text + strcspn(text, ".-"), *path = dot + 1;
-	struct btf_error be;
+	struct btf_error be, ignored;
+	const char *type;
+	struct btf_path p;
+	u32 id;
 
 	if (!*dot || (*dot == '-' && *path++ != '>') || !*path) {
 		err_set(e, "'%s' is not a type and a path of members", text);
 		return err_hint(e, "write it as 'struct oom_control.chosen->pid'");
 	}
 	*dot = 0;
-	return btf_filter_path(s, text, path, &be) || cmd_btf_fail(e, &be);
+	type = cmd_btf_type(j, text);
+	if (btf_filter_path(s, type, path, &be))
+		return true;
+	missing(j, type, &be, e);
+	id = btf_find_c(j->btf, type);
+	return id && !btf_path(j->btf, id, path, &p, &ignored) &&
+	       cmd_btf_near_member(j->btf, id, path, &p, e);
 }
 
 /* Each of a list with commas. */
 static bool add_each(struct btf_job *j, struct btf_subset *s, const char *list,
-                     bool (*add)(struct btf_subset *s, char *text, struct err *e), struct err *e)
+                     bool (*add)(struct btf_job *j, struct btf_subset *s, char *text,
+                                 struct err *e),
+                     struct err *e)
 {
 	struct str rest = str_of(list ? list : "");
 
@@ -57,7 +81,7 @@ static bool add_each(struct btf_job *j, struct btf_subset *s, const char *list,
 		struct str one = str_cut(rest, ',', &rest);
 		char *text = arena_strndup(j->arena, one.p, one.n);
 
-		if (!add(s, text + strspn(text, " "), e))
+		if (!add(j, s, text + strspn(text, " "), e))
 			return false;
 	}
 	return true;

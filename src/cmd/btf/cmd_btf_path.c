@@ -95,19 +95,28 @@ static void total(struct buf *b, const struct btf *btf, const struct btf_path *p
 
 bool cmd_btf_path(struct btf_job *j, struct err *e)
 {
+	const char *type = j->args[0], *members = j->args[j->n_args - 1];
 	struct table t = { .btf = j->btf };
-	u32 id = btf_find_c(j->btf, j->args[0]);
 	struct btf_error be;
 	struct btf_path p;
+	u32 id;
 
+	if (j->n_args == 3 && !cmd_btf_kind_of(type))
+		return err_set(e, "too many arguments for 'path': '%s' is no kind of type", type);
+	if (j->n_args == 3)
+		type = arena_printf(j->arena, "%s %s", type, j->args[1]);
+	type = cmd_btf_type(j, type);
+	id = btf_find_c(j->btf, type);
 	if (!id)
-		return cmd_btf_missing(j, j->args[0], e);
-	if (!btf_path(j->btf, id, j->args[1], &p, &be))
-		return cmd_btf_fail(e, &be);
+		return cmd_btf_missing(j, type, e);
+	if (!btf_path(j->btf, id, members, &p, &be)) {
+		cmd_btf_fail(e, &be);
+		return cmd_btf_near_member(j->btf, id, members, &p, e);
+	}
 	if (!p.n)
-		return err_set(e, "the path is empty: name a member of %s", j->args[0]);
+		return err_set(e, "the path is empty: name a member of %s", type);
 	t.width = longest(&p);
-	buf_printf(&t.b, "%s\n", j->args[0]);
+	buf_printf(&t.b, "%s\n", type);
 	for (u32 i = 0; i < p.n; i++)
 		row(&t, &p.hop[i]);
 	total(&t.b, j->btf, &p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Integer macros of system headers by name: AF_INET, PROT_READ, O_CREAT, ENOENT, GFP_KERNEL. */
-#ifndef LANG_CONSTANTS_H
-#define LANG_CONSTANTS_H
+#ifndef LANG_INFER_CONSTANTS_H
+#define LANG_INFER_CONSTANTS_H
 
 #include "base/str.h"
 

@@ -16,6 +16,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lang/parse/event_spec.h"
+
 #define PASSES_MAX 64u
 
 static bool reported(const struct infer *in, struct loc loc, const char *text)
@@ -33,14 +35,18 @@ static bool reported(const struct infer *in, struct loc loc, const char *text)
 static void name_expansion(const struct infer *in, char *text, size_t size)
 {
 	size_t n = strlen(text);
+	struct loc loc;
 	u32 line, column;
 
 	if (!in->expansion || in->expansion->macro->library)
 		return;
-	source_line(in->script->source, in->expansion->loc.off, &line, &column);
+	loc = in->expansion->loc;
+	if (!source_place(in->script->source, &loc))
+		return;
+	source_line(in->script->source, loc.off, &line, &column);
 	snprintf(text + n, size - n, " (in macro '%.*s', expanded from %s:%u:%u)",
-	         STR_ARG(in->expansion->macro->name),
-	         source_name(in->script->source, in->expansion->loc.off), line, column);
+	         STR_ARG(in->expansion->macro->name), source_name(in->script->source, loc.off),
+	         line, column);
 }
 
 /* Hints are for the diagnostic added last; after a repeated one there must be none. */
@@ -51,6 +57,9 @@ static void report(struct infer *in, enum diag_level level, struct loc loc, cons
 
 	vsnprintf(text, sizeof(text), fmt, ap);
 	name_expansion(in, text, sizeof(text));
+	in->counts_from_one = source_is_typed(in->script->source, loc);
+	if (in->counts_from_one)
+		event_spec_numbers(text, sizeof(text));
 	in->added = !reported(in, loc, text);
 	if (!in->added)
 		return;
@@ -105,7 +114,16 @@ void infer_hint(struct infer *in, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	if (in->counts_from_one)
+		event_spec_numbers(text, sizeof(text));
 	diag_hint(d, "%s", text);
+}
+
+const struct type *infer_cause(struct infer *in)
+{
+	if (in->added)
+		diag_cause(in->diags);
+	return NULL;
 }
 
 void infer_hint_near(struct infer *in, const struct near *n)
@@ -231,6 +249,11 @@ bool infer_script(struct script *s, const struct config *c, struct world *w, str
 	in.final = true;
 	walk_script(&in, vars);
 	warn_unused_maps(&in);
+	if (d->n_errors == errors && !w->alone) {
+		infer_take(&in);
+		if (!c->max_map_keys_set)
+			infer_drain(&in);
+	}
 	hmap_free(&in.maps);
 	hmap_free(&in.c_types);
 	hmap_free(&in.c_consts);

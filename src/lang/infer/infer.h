@@ -6,14 +6,16 @@
  * early passes NULL means "not known yet" and nothing is said; in the last pass NULL means
  * "already reported". So every rule does the same with NULL: it gives NULL and stays silent.
  */
-#ifndef LANG_INFER_H
-#define LANG_INFER_H
+#ifndef LANG_INFER_INFER_H
+#define LANG_INFER_INFER_H
 
 #include "base/hmap.h"
-#include "lang/type/btf_type.h"
-#include "lang/type/debug_type.h"
+#include "lang/infer/number.h"
 #include "lang/parse/lang.h"
 #include "lang/parse/lex.h"
+#include "lang/type/btf_type.h"
+#include "lang/type/debug_type.h"
+#include "lang/type/uargs.h"
 
 /* A variable that is visible. */
 struct binding {
@@ -56,8 +58,10 @@ struct infer {
 	bool settled; /* types of variables and maps are what they stay: sizeof() may ask */
 	bool waiting; /* something waits for that */
 	bool added; /* the last report was new: a hint may follow */
+	bool counts_from_one; /* and is about an event's text, where arg1 is the first argument */
 	u32 loops;  /* enclosing loops */
 	u32 dead;   /* enclosing branches that a constant rules out */
+	u32 asking; /* enclosing branches that the script's command line decides */
 	u32 nested; /* enclosing uses of #define */
 	bool macros_failed; /* one use was wrong: others are not looked at */
 };
@@ -85,6 +89,9 @@ void infer_warn(struct infer *in, struct loc loc, const char *fmt, ...) PRINTF_L
 /* Hint for the error just reported, "did you mean 'x'?"; nothing when there is no near name. */
 void infer_hint_near(struct infer *in, const struct near *n);
 void infer_hint(struct infer *in, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* The error just reported is what was typed, or what the script itself refuses: others may follow from
+ * it, and are not shown. Returns NULL. */
+const struct type *infer_cause(struct infer *in);
 const char *infer_text(struct infer *in, struct str s); /* NUL-terminated copy */
 /* Why the world said no, at a place. */
 const struct type *infer_failed(struct infer *in, struct loc loc, const struct err *e);
@@ -141,6 +148,8 @@ const struct type *infer_rest(struct infer *in, const struct type *t);
 const struct type *infer_own(struct infer *in, const struct node *n);
 /* One more value goes to what has *own (NULL: the first one). */
 void infer_own_add(struct infer *in, const struct type **own, const struct type *now);
+/* The same for a typed value. */
+void infer_own_take(struct infer *in, const struct type **own, const struct node *value);
 /* Bytes of a value of that type: of strings as declared, of tuples with C's alignment. */
 u32 infer_own_size(const struct type *t);
 
@@ -164,6 +173,16 @@ const struct type *infer_map_readable(const struct type *value);
 /* Maps whose value nothing says anything about are integers. */
 void infer_map_default(struct infer *in);
 
+/* ---- infer_drain.c -------------------------------------------------------------------------- */
+
+/* Finds the maps that are to be emptied as they fill. Behind infer_take(). */
+void infer_drain(struct infer *in);
+
+/* ---- infer_take.c --------------------------------------------------------------------------- */
+
+/* Makes one of print(@m) and clear(@m) in a row. After the last pass. */
+void infer_take(struct infer *in);
+
 /* ---- infer_name.c --------------------------------------------------------------------------- */
 
 const struct type *infer_builtin(struct infer *in, struct node *n);
@@ -179,6 +198,9 @@ const struct type *infer_type_name(struct infer *in, const struct type_name *nam
                                    enum space space);
 /* Kernel BTF, or NULL after the error that says what is missing. */
 struct btf *infer_btf(struct infer *in, struct loc loc);
+/* A struct of a kernel that has no types: it can be pointed to, and a look into it says what is missing. */
+const struct type *infer_opaque(struct infer *in, const char *name);
+bool infer_is_opaque(const struct type *t);
 const struct type *infer_cast(struct infer *in, struct node *n);
 const struct type *infer_sizeof(struct infer *in, struct node *n);
 const struct type *infer_offsetof(struct infer *in, struct node *n);
@@ -194,18 +216,18 @@ void infer_definitions(struct infer *in);
 void infer_cdef_read(struct infer *in, struct loc loc);
 /* What the script itself defines; NULL, false: nothing of that name. */
 const struct type *infer_cdef_type(struct infer *in, struct str name);
-bool infer_cdef_const(struct infer *in, struct str name, s64 *value, const struct type **type);
-void infer_cdef_set_const(struct infer *in, struct str name, s64 value, const struct type *type);
+bool infer_cdef_const(struct infer *in, struct str name, struct number *value);
+void infer_cdef_set_const(struct infer *in, struct str name, const struct number *value);
 /* A string that #define gives a name; NULL when there is none. */
 const char *infer_cpp_string(struct infer *in, struct str name);
 /* True for what #ifdef takes for defined. */
 bool infer_cdef_defined(struct infer *in, struct str name);
 /* A constant by name: of the script, an enumerator of the kernel, a macro of system headers. */
-bool infer_constant(struct infer *in, struct str name, s64 *value, const struct type **type);
+bool infer_constant(struct infer *in, struct str name, struct number *value);
 /* A constant expression of C that starts at *tok, which moves behind it; nothing at or behind `end`
  * is read. In #if, unknown names are 0. */
 bool infer_cexpr(struct infer *in, struct lexer *lex, struct token *tok, u32 end, bool in_if,
-                 s64 *value);
+                 struct number *value);
 /* A #define of `name`; the lexer is behind the name. */
 void infer_cmacro_define(struct infer *in, struct token name, struct lexer l, u32 end);
 /* The #define of that name that takes parameters or (plain) none, NULL there is none. */
@@ -257,73 +279,30 @@ bool infer_is_comptime(const struct node *cond);
 const struct type *infer_call(struct infer *in, struct node *n);
 /* @m = count() and the like: checks arguments, gives the cell's type. */
 const struct type *infer_agg(struct infer *in, struct node *n);
+/* A call of an aggregation, or a tuple with one: only to be assigned to a map. */
+bool infer_is_agg(const struct node *n);
+/* The function's, of several the first one's. */
+const char *infer_agg_name(const struct node *n);
 struct node *infer_arg(const struct node *call, u32 i);
 /* A string literal argument, NULL after an error. */
 const char *infer_literal(struct infer *in, struct node *call, u32 i);
 bool infer_literal_int(struct infer *in, struct node *call, u32 i, s64 *value);
 
-/* One rule for each function or family, in infer_call_out.c, infer_call_text.c and
- * infer_call_sym.c. */
-const struct type *infer_call_format(struct infer *in, struct node *n);
-const struct type *infer_call_print(struct infer *in, struct node *n);
-const struct type *infer_call_time(struct infer *in, struct node *n);
-const struct type *infer_call_join(struct infer *in, struct node *n);
-const struct type *infer_call_exit(struct infer *in, struct node *n);
-const struct type *infer_call_clear(struct infer *in, struct node *n);
-const struct type *infer_call_delete(struct infer *in, struct node *n);
-const struct type *infer_call_has_key(struct infer *in, struct node *n);
-const struct type *infer_call_len(struct infer *in, struct node *n);
-const struct type *infer_call_str(struct infer *in, struct node *n);
-const struct type *infer_call_buf(struct infer *in, struct node *n);
-const struct type *infer_call_hash(struct infer *in, struct node *n);
-const struct type *infer_call_strlen(struct infer *in, struct node *n);
-const struct type *infer_call_strncmp(struct infer *in, struct node *n);
-const struct type *infer_call_strcontains(struct infer *in, struct node *n);
-const struct type *infer_call_strftime(struct infer *in, struct node *n);
-const struct type *infer_call_loadavg(struct infer *in, struct node *n);
-const struct type *infer_call_strerror(struct infer *in, struct node *n);
-const struct type *infer_call_errno_name(struct infer *in, struct node *n);
-const struct type *infer_call_flag_names(struct infer *in, struct node *n);
-const struct type *infer_call_ntop(struct infer *in, struct node *n);
-const struct type *infer_call_macaddr(struct infer *in, struct node *n);
-const struct type *infer_call_bswap(struct infer *in, struct node *n);
-const struct type *infer_call_kptr(struct infer *in, struct node *n);
-const struct type *infer_call_uptr(struct infer *in, struct node *n);
-const struct type *infer_call_ksym(struct infer *in, struct node *n);
-const struct type *infer_call_usym(struct infer *in, struct node *n);
-const struct type *infer_call_kaddr(struct infer *in, struct node *n);
-const struct type *infer_call_uaddr(struct infer *in, struct node *n);
-const struct type *infer_call_uaddr_from(struct infer *in, struct node *n);
-const struct type *infer_call_reg(struct infer *in, struct node *n);
-const struct type *infer_call_cgroupid(struct infer *in, struct node *n);
-const struct type *infer_call_cgroup_path(struct infer *in, struct node *n);
-const struct type *infer_call_stack(struct infer *in, struct node *n);
-const struct type *infer_call_nsecs(struct infer *in, struct node *n);
-const struct type *infer_call_signal(struct infer *in, struct node *n);
-const struct type *infer_call_unwatch(struct infer *in, struct node *n);
-const struct type *infer_call_follow(struct infer *in, struct node *n);
+/* The rule of a function or family: its value's type; NULL when it has none, or an error was said. In
+ * infer_call_*.c, infer_getopt.c. */
+typedef const struct type *infer_rule(struct infer *in, struct node *n);
+#define F(id, name, least, most, what, rule, ...) infer_rule rule;
+FUNCTIONS(F)
+#undef F
 
-const struct type *infer_call_getopt(struct infer *in, struct node *n);
-const struct type *infer_call_is_kind(struct infer *in, struct node *n);
-const struct type *infer_call_is_literal(struct infer *in, struct node *n);
-const struct type *infer_call_is_scalar(struct infer *in, struct node *n);
-const struct type *infer_call_has_probe(struct infer *in, struct node *n);
-const struct type *infer_call_kfunc(struct infer *in, struct node *n);
-const struct type *infer_call_fail(struct infer *in, struct node *n);
-const struct type *infer_call_strstr(struct infer *in, struct node *n);
-const struct type *infer_call_strcap(struct infer *in, struct node *n);
-const struct type *infer_call_iovec(struct infer *in, struct node *n);
-const struct type *infer_call_memcmp(struct infer *in, struct node *n);
-const struct type *infer_call_str_concat(struct infer *in, struct node *n);
-const struct type *infer_call_pton(struct infer *in, struct node *n);
-const struct type *infer_call_signal_name(struct infer *in, struct node *n);
-const struct type *infer_call_write_user(struct infer *in, struct node *n);
-const struct type *infer_call_override(struct infer *in, struct node *n);
-const struct type *infer_call_debugf(struct infer *in, struct node *n);
 
 /* ---- fold.c --------------------------------------------------------------------------------- */
 
 /* Computes a unary or binary operator of integer constants in place. False: left as it is. */
-bool fold(struct node *n);
+bool fold(struct infer *in, struct node *n);
+/* A typed node as an operand. */
+struct number infer_number(struct infer *in, const struct node *n);
+/* Makes n that constant. */
+const struct type *infer_set_number(struct node *n, const struct number *number);
 
 #endif

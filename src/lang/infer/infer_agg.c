@@ -11,9 +11,9 @@
 #define SERIES_INTERVALS 1000u
 
 static const enum type_kind kinds[] = {
-	[FUNC_COUNT] = TYPE_COUNT, [FUNC_SUM] = TYPE_SUM,     [FUNC_MIN] = TYPE_MIN,
-	[FUNC_MAX] = TYPE_MAX,     [FUNC_AVG] = TYPE_AVG,     [FUNC_STATS] = TYPE_STATS,
-	[FUNC_HIST] = TYPE_HIST,   [FUNC_LHIST] = TYPE_LHIST, [FUNC_TSERIES] = TYPE_TSERIES,
+#define A(id, ...) [FUNC_##id] = TYPE_##id,
+	AGGREGATIONS(A)
+#undef A
 };
 
 static bool hist_bits(struct infer *in, struct node *n, struct type *t)
@@ -100,11 +100,81 @@ static bool cell_signed(const struct node *n)
 	return n->type->kind == TYPE_INT && n->type->is_signed;
 }
 
+static bool is_agg_call(const struct node *n)
+{
+	return n->kind == NODE_CALL && n->call.f && n->call.f->agg;
+}
+
+static const struct node *first_agg(const struct node *n)
+{
+	if (n->kind != NODE_TUPLE)
+		return is_agg_call(n) ? n : NULL;
+	for (const struct node *e = n->tuple.items; e; e = e->next)
+		if (is_agg_call(e))
+			return e;
+	return NULL;
+}
+
+bool infer_is_agg(const struct node *n)
+{
+	return first_agg(n);
+}
+
+const char *infer_agg_name(const struct node *n)
+{
+	return first_agg(n)->call.f->name;
+}
+
+/* NULL after an error. */
+static const struct type *one_of_several(struct infer *in, struct node *n)
+{
+	const struct type *t;
+
+	if (!is_agg_call(n))
+		return infer_error(in, n->loc,
+		                   "beside an aggregation there is room for others only: count(), "
+		                   "sum(), min(), max(), avg()");
+	t = n->type = infer_agg(in, n);
+	if (!t || t->kind <= TYPE_AVG)
+		return t;
+	infer_error(in, n->loc, "%s() can not be one of several aggregations", n->call.f->name);
+	infer_hint(in, t->kind == TYPE_STATS ? "name them: (n=count(), sum=sum(x), mean=avg(x))"
+	                                     : "give it a map of its own");
+	return NULL;
+}
+
+/* (bytes=sum(n), calls=count()) */
+static const struct type *several(struct infer *in, struct node *n)
+{
+	const struct type **types = arena_array(in->arena, const struct type *, n->tuple.n);
+	const char **names = arena_array(in->arena, const char *, n->tuple.n);
+	bool known = true;
+	u32 i = 0;
+
+	if (!n->tuple.names) {
+		infer_error(in, n->loc, "several aggregations need names");
+		infer_hint(in, "write (bytes=sum(n), calls=count())");
+		return NULL;
+	}
+	if (n->tuple.n > UNIT_AGGS)
+		return infer_error(in, n->loc, "a map's value has at most %u aggregations",
+		                   UNIT_AGGS);
+	for (struct node *e = n->tuple.items; e; e = e->next, i++) {
+		types[i] = one_of_several(in, e);
+		known &= types[i] != NULL;
+		names[i] = infer_text(in, n->tuple.names[i]);
+	}
+	return known ? type_aggs(in->arena, types, names, i) : NULL;
+}
+
 const struct type *infer_agg(struct infer *in, struct node *n)
 {
 	const struct func *f = n->call.f;
-	struct type *t = arena_new(in->arena, struct type);
+	struct type *t;
 
+	if (n->kind == NODE_TUPLE)
+		return several(in, n);
+	t = arena_new(in->arena, struct type);
 	if (n->call.n_args < f->min_args || n->call.n_args > f->max_args)
 		return infer_call(in, n); /* reports the count */
 	t->kind = kinds[f->id];

@@ -6,79 +6,10 @@
 
 #include <inttypes.h>
 
-typedef const struct type *(*infer_rule)(struct infer *in, struct node *n);
-
-static const infer_rule rules[] = {
-	[FUNC_PRINTF] = infer_call_format,
-	[FUNC_CAT] = infer_call_format,
-	[FUNC_SYSTEM] = infer_call_format,
-	[FUNC_ERRORF] = infer_call_format,
-	[FUNC_WARNF] = infer_call_format,
-	[FUNC_HEADING] = infer_call_format,
-	[FUNC_PRINT] = infer_call_print,
-	[FUNC_CLEAR] = infer_call_clear,
-	[FUNC_ZERO] = infer_call_clear,
-	[FUNC_DELETE] = infer_call_delete,
-	[FUNC_HAS_KEY] = infer_call_has_key,
-	[FUNC_LEN] = infer_call_len,
-	[FUNC_EXIT] = infer_call_exit,
-	[FUNC_TIME] = infer_call_time,
-	[FUNC_JOIN] = infer_call_join,
-	[FUNC_STR] = infer_call_str,
-	[FUNC_BUF] = infer_call_buf,
-	[FUNC_IOVEC] = infer_call_iovec,
-	[FUNC_HASH] = infer_call_hash,
-	[FUNC_STRLEN] = infer_call_strlen,
-	[FUNC_STRNCMP] = infer_call_strncmp,
-	[FUNC_STRCONTAINS] = infer_call_strcontains,
-	[FUNC_STRFTIME] = infer_call_strftime,
-	[FUNC_STRERROR] = infer_call_strerror,
-	[FUNC_ERRNO_NAME] = infer_call_errno_name,
-	[FUNC_FLAG_NAMES] = infer_call_flag_names,
-	[FUNC_LOADAVG] = infer_call_loadavg,
-	[FUNC_NTOP] = infer_call_ntop,
-	[FUNC_MACADDR] = infer_call_macaddr,
-	[FUNC_BSWAP] = infer_call_bswap,
-	[FUNC_KPTR] = infer_call_kptr,
-	[FUNC_UPTR] = infer_call_uptr,
-	[FUNC_KSYM] = infer_call_ksym,
-	[FUNC_USYM] = infer_call_usym,
-	[FUNC_KADDR] = infer_call_kaddr,
-	[FUNC_UADDR] = infer_call_uaddr,
-	[FUNC_UADDR_FROM] = infer_call_uaddr_from,
-	[FUNC_REG] = infer_call_reg,
-	[FUNC_CGROUPID] = infer_call_cgroupid,
-	[FUNC_CGROUP_PATH] = infer_call_cgroup_path,
-	[FUNC_USTACK] = infer_call_stack,
-	[FUNC_KSTACK] = infer_call_stack,
-	[FUNC_STACK] = infer_call_stack,
-	[FUNC_NSECS] = infer_call_nsecs,
-	[FUNC_SIGNAL] = infer_call_signal,
-	[FUNC_SIGNAL_THREAD] = infer_call_signal,
-	[FUNC_OVERRIDE] = infer_call_override,
-	[FUNC_WRITE_USER] = infer_call_write_user,
-	[FUNC_DEBUGF] = infer_call_debugf,
-	[FUNC_STRSTR] = infer_call_strstr,
-	[FUNC_STRCAP] = infer_call_strcap,
-	[FUNC_MEMCMP] = infer_call_memcmp,
-	[FUNC_STR_CONCAT] = infer_call_str_concat,
-	[FUNC_PTON] = infer_call_pton,
-	[FUNC_SIGNAL_NAME] = infer_call_signal_name,
-	[FUNC_SYSCALL_NAME] = infer_call_signal_name,
-	[FUNC_GETOPT] = infer_call_getopt,
-	[FUNC_FAIL] = infer_call_fail,
-	[FUNC_IS_STR] = infer_call_is_kind,
-	[FUNC_IS_PTR] = infer_call_is_kind,
-	[FUNC_IS_ARRAY] = infer_call_is_kind,
-	[FUNC_IS_INTEGER] = infer_call_is_kind,
-	[FUNC_IS_UNSIGNED_INTEGER] = infer_call_is_kind,
-	[FUNC_IS_LITERAL] = infer_call_is_literal,
-	[FUNC_IS_SCALAR] = infer_call_is_scalar,
-	[FUNC_HAS_PROBE] = infer_call_has_probe,
-	[FUNC_KFUNC_EXIST] = infer_call_kfunc,
-	[FUNC_KFUNC_ALLOWED] = infer_call_kfunc,
-	[FUNC_UNWATCH] = infer_call_unwatch,
-	[FUNC_FOLLOW] = infer_call_follow,
+static infer_rule *const rules[] = {
+#define F(id, name, least, most, what, rule, ...) [FUNC_##id] = rule,
+	FUNCTIONS(F)
+#undef F
 };
 
 struct node *infer_arg(const struct node *call, u32 i)
@@ -133,6 +64,8 @@ static const struct type *unknown_function(struct infer *in, struct node *n)
 	}
 	near_init(&near, infer_text(in, n->call.name));
 	func_offer(&near);
+	near_offer(&near, "sizeof");
+	near_offer(&near, "offsetof");
 	infer_error(in, loc, "Unknown function: '%.*s'", STR_ARG(n->call.name));
 	infer_hint_near(in, &near);
 	for (struct node *a = n->call.args; a; a = a->next)

@@ -144,6 +144,7 @@ static void fail_with(struct infer *in, const struct node *n, const char *format
 		}
 	}
 	infer_error(in, n->loc, "%s", buf_text(&b));
+	infer_cause(in);
 	buf_free(&b);
 }
 
@@ -157,8 +158,9 @@ const struct type *infer_call_fail(struct infer *in, struct node *n)
 	for (const struct node *a = n->call.args->next; a; a = a->next)
 		if (a->kind != NODE_INT && a->kind != NODE_STRING)
 			return infer_error(in, a->loc, "fail() shows constants only");
-	/* What a script with a command line refuses is not known where it is only checked. */
-	if (in->world->no_args && in->script->options.n)
+	/* Without its command line what a script refuses of that is not known; nor is what it refuses
+	 * of the machine where it is only checked. */
+	if (in->world->no_args && in->script->options.n && (in->asking || in->world->only_checks))
 		return infer_set_int(n, 0, &type_s64);
 	if (format && !in->dead)
 		fail_with(in, n, format);

@@ -12,7 +12,9 @@ static bool is_row(const struct node *n, const char *format)
 {
 	const struct node *a = n->call.args->next;
 
-	if (n->call.f->id != FUNC_PRINTF || !a || a->next || !a->type || !type_is_record(a->type))
+	if (n->call.f->id != FUNC_PRINTF && n->call.f->id != FUNC_SENT)
+		return false;
+	if (!a || a->next || !a->type || !type_is_record(a->type))
 		return false;
 	return a->type->n_fields == 1 || format_directives(format) != 1;
 }
@@ -89,41 +91,65 @@ static const char *drop_absent(struct infer *in, struct node *n, const char *for
 	return format;
 }
 
-static const char *check_row(struct infer *in, const struct node *n, const char *format)
+static const struct node *nth(const struct node *list, u32 i)
+{
+	while (i--)
+		list = list->next;
+	return list;
+}
+
+/* *at is the value that is wrong; it stays what it is when the format is. */
+static const char *check_row(struct infer *in, const struct node *n, const char *format,
+                             const struct node **at)
 {
 	const struct node *record = n->call.args->next;
-	u32 n_fields = record->type->n_fields, i = 0;
+	u32 n_fields = record->type->n_fields, i = 0, wrong;
 	const struct type **types = arena_array(in->arena, const struct type *, n_fields);
+	const char *problem;
 
 	if (record->kind == NODE_TUPLE)
 		for (const struct node *e = record->tuple.items; e; e = e->next)
 			types[i++] = e->type;
 	for (; i < n_fields; i++)
 		types[i] = record->type->fields[i].type;
-	return format_check(in->arena, format, types, n_fields);
+	problem = format_check(in->arena, format, types, n_fields, &wrong);
+	if (wrong < n_fields)
+		*at = record->kind == NODE_TUPLE ? nth(record->tuple.items, wrong) : record;
+	return problem;
 }
 
-/* printf, heading, cat, system, errorf, warnf: a literal format and the values it shows. */
-const struct type *infer_call_format(struct infer *in, struct node *n)
+static const char *check_values(struct infer *in, const struct node *n, const char *format,
+                                const struct type **types, const struct node **at)
 {
-	const char *format = infer_literal(in, n, 0), *wrong;
-	const struct type **types = arena_array(in->arena, const struct type *, n->call.n_args);
-	bool known = format != NULL;
-	u32 i = 0;
+	u32 wrong;
+	const char *problem = format_check(in->arena, format, types, n->call.n_args - 1, &wrong);
 
-	for (struct node *a = n->call.args->next; a; a = a->next, i++) {
-		types[i] = infer_storable(in, a);
-		known &= types[i] != NULL;
+	if (wrong < n->call.n_args - 1)
+		*at = nth(n->call.args->next, wrong);
+	return problem;
+}
+
+static bool is_char_pointer(const struct type *t)
+{
+	return t && t->kind == TYPE_PTR && t->elem->kind == TYPE_INT && t->elem->size == 1;
+}
+
+/* %s shows an address, which is not what whoever writes it for a char * means. */
+static void warn_char_pointers(struct infer *in, const char *format, const struct node *value)
+{
+	struct format_part part;
+	const char *problem;
+
+	while (value && format_next(&format, &part, &problem)) {
+		if (!part.has_directive)
+			continue;
+		if (part.conv == 's' && is_char_pointer(value->type)) {
+			infer_warn(in, value->loc, "%.*s shows the address in a '%s'",
+			           STR_ARG(part.text), type_name(in->arena, value->type));
+			infer_hint(in, "str() reads the string a pointer points to");
+		}
+		value = value->next;
 	}
-	if (!known)
-		return &type_none;
-	n->call.row = is_row(n, format);
-	if (n->call.row)
-		format = drop_absent(in, n, format);
-	wrong = n->call.row ? check_row(in, n, format) : format_check(in->arena, format, types, i);
-	if (wrong)
-		infer_error(in, n->loc, "%s: %s", n->call.f->name, wrong);
-	return &type_none;
 }
 
 const struct type *infer_undefined_map(struct infer *in, const struct node *n,
@@ -140,10 +166,9 @@ const struct type *infer_undefined_map(struct infer *in, const struct node *n,
 	return NULL;
 }
 
-/* The first argument as a map that something is assigned to. */
-static struct map_info *whole_map(struct infer *in, struct node *n)
+/* An argument as a map that something is assigned to. */
+static struct map_info *whole_map(struct infer *in, const struct node *n, struct node *a)
 {
-	struct node *a = n->call.args;
 	struct map_info *m = infer_map_whole(in, a);
 
 	if (!m) {
@@ -155,26 +180,82 @@ static struct map_info *whole_map(struct infer *in, struct node *n)
 	return m;
 }
 
+/* heading(@m, format, ...): the map is no argument of the format. False: it is not right. */
+static bool set_above(struct infer *in, struct node *n)
+{
+	struct node *map = n->call.args;
+
+	if (n->call.above) /* set in an earlier pass */
+		return whole_map(in, n, n->call.above);
+	if (n->call.f->id != FUNC_HEADING || map->kind != NODE_MAP)
+		return true;
+	if (!map->next) {
+		infer_error(in, map->loc, "heading() needs a format behind the map");
+		return false;
+	}
+	n->call.above = map;
+	n->call.args = map->next;
+	n->call.n_args--;
+	return whole_map(in, n, map);
+}
+
+/* printf, heading, cat, system, errorf, warnf: a literal format and the values it shows. */
+const struct type *infer_call_format(struct infer *in, struct node *n)
+{
+	bool is_right = set_above(in, n);
+	const char *format = is_right ? infer_literal(in, n, 0) : NULL, *wrong;
+	const struct type **types = arena_array(in->arena, const struct type *, n->call.n_args);
+	const struct node *at = n;
+	bool known = format != NULL;
+	u32 i = 0;
+
+	for (struct node *a = n->call.args->next; a; a = a->next, i++) {
+		types[i] = infer_storable(in, a);
+		known &= types[i] != NULL;
+	}
+	if (!known)
+		return &type_none;
+	n->call.row = is_row(n, format);
+	if (n->call.row)
+		format = drop_absent(in, n, format);
+	wrong = n->call.row ? check_row(in, n, format, &at)
+	                    : check_values(in, n, format, types, &at);
+	if (wrong)
+		infer_error(in, at->loc, "%s: %s", n->call.f->name, wrong);
+	else if (!n->call.row)
+		warn_char_pointers(in, format, n->call.args->next);
+	else if (n->call.args->next->kind == NODE_TUPLE)
+		warn_char_pointers(in, format, n->call.args->next->tuple.items);
+	return &type_none;
+}
+
+const struct type *infer_call_sent(struct infer *in, struct node *n)
+{
+	infer_call_format(in, n);
+	return &type_bool;
+}
+
 /* print(@m, top, "{count} {key}\n") */
-static void print_template(struct infer *in, struct node *n, const struct map_sym *sym)
+static void print_template(struct infer *in, struct node *n, const struct map_info *m)
 {
 	const char *text = infer_literal(in, n, 2), *wrong;
+	const struct map_sym *sym = m->sym;
 
-	if (!text || !in->final || !sym->value)
-		return;
+	if (!text || !in->final || !sym->value || (m->keyed && !sym->key))
+		return; /* what is not known is wrong elsewhere */
 	wrong = template_check(in->arena, text, sym->key, sym->value);
 	if (wrong)
 		infer_error(in, infer_arg(n, 2)->loc, "print: %s", wrong);
 }
 
 /* print(@m, top, div): how many rows, and what to divide by, or a text for each. */
-static void print_limits(struct infer *in, struct node *n, const struct map_sym *sym)
+static void print_limits(struct infer *in, struct node *n, const struct map_info *m)
 {
 	for (u32 i = 1; i < n->call.n_args; i++) {
 		s64 value;
 
 		if (i == 2 && infer_arg(n, i)->kind == NODE_STRING) {
-			print_template(in, n, sym);
+			print_template(in, n, m);
 			continue;
 		}
 
@@ -189,10 +270,10 @@ const struct type *infer_call_print(struct infer *in, struct node *n)
 	struct node *a = n->call.args;
 
 	if (a->kind == NODE_MAP && !a->map.n_keys) {
-		struct map_info *m = whole_map(in, n);
+		struct map_info *m = whole_map(in, n, n->call.args);
 
 		if (m)
-			print_limits(in, n, m->sym);
+			print_limits(in, n, m);
 		return &type_none;
 	}
 	if (n->call.n_args > 1) {
@@ -208,7 +289,7 @@ const struct type *infer_call_print(struct infer *in, struct node *n)
 
 const struct type *infer_call_clear(struct infer *in, struct node *n)
 {
-	whole_map(in, n);
+	whole_map(in, n, n->call.args);
 	return &type_none;
 }
 

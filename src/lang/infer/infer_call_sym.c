@@ -5,6 +5,9 @@
  */
 #include "lang/infer/infer.h"
 
+#include "arch/arch.h"
+#include "lang/probe/ksymbol.h"
+
 #include <signal.h>
 #include <string.h>
 
@@ -29,17 +32,49 @@ const struct type *infer_call_usym(struct infer *in, struct node *n)
 	return address_arg(in, n) ? type_plain(in->arena, TYPE_USYM) : NULL;
 }
 
+static bool offer_kernel_symbol(void *ctx, const char *name, const char *module, u64 addr)
+{
+	(void)module;
+	if (addr)
+		near_offer(ctx, name);
+	return true;
+}
+
+static const struct type *unknown_kernel_symbol(struct infer *in, struct loc loc, const char *name)
+{
+	struct near near;
+
+	near_init(&near, name);
+	infer_error(in, loc, "Failed to resolve kernel symbol: '%s'", name);
+	if (in->added)
+		in->world->ops->symbols(in->world, STR("*"), offer_kernel_symbol, &near);
+	infer_hint_near(in, &near);
+	return NULL;
+}
+
+/* kaddr("symbol"), kaddr("module:symbol") */
 const struct type *infer_call_kaddr(struct infer *in, struct node *n)
 {
-	const char *name = infer_literal(in, n, 0);
-	u64 address = name ? in->world->ops->kaddr(in->world, name) : 0;
+	const char *text = infer_literal(in, n, 0), *colon = text ? strchr(text, ':') : NULL;
+	const char *name = colon ? colon + 1 : text, *module = NULL;
+	struct loc loc = n->call.args ? n->call.args->loc : n->loc;
+	struct ksymbols s;
 
-	if (!name)
+	if (!text)
 		return NULL;
-	if (!address)
-		return infer_error(in, n->call.args->loc, "Failed to resolve kernel symbol: '%s'",
-		                   name);
-	return infer_set_int(n, address, &type_u64);
+	if (colon)
+		module = arena_strndup(in->arena, text, (size_t)(colon - text));
+	ksymbols_find(in->world, name, module, false, &s);
+	if (!s.n || !s.v[0].addr)
+		return unknown_kernel_symbol(in, loc, text);
+	if (s.n > 1) {
+		infer_error(in, loc, "'%s' is ambiguous: the kernel has %u symbols of this name",
+		            text, s.n);
+		infer_hint(in, "choose one: %s",
+		           ksymbols_choices(in->world, in->arena, &s, name, NULL));
+		return NULL;
+	}
+	return infer_set_int(n, s.v[0].addr, &type_u64);
 }
 
 struct offer {
@@ -155,11 +190,6 @@ const struct type *infer_call_uaddr_from(struct infer *in, struct node *n)
 	return infer_set_int(n, from, &type_u64);
 }
 
-static const char *const registers[] = {
-	"r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "ax", "bx",    "cx",
-	"dx", "si", "di",  "bp",  "sp",  "ip",  "pc",  "cs",  "ss", "flags", "orig_rax",
-};
-
 const struct type *infer_call_reg(struct infer *in, struct node *n)
 {
 	const char *name = infer_literal(in, n, 0);
@@ -172,11 +202,10 @@ const struct type *infer_call_reg(struct infer *in, struct node *n)
 		return infer_error(in, n->loc, "reg() is not available in %s probes",
 		                   attach_kind_name(in->variant->kind));
 	near_init(&near, name);
-	for (size_t i = 0; i < ARRAY_SIZE(registers); i++) {
-		if (strcmp(registers[i], name) == 0)
-			return &type_u64;
-		near_offer(&near, registers[i]);
-	}
+	if (arch_reg(str_of(name)) >= 0)
+		return &type_u64;
+	for (u32 i = 0; arch_reg_name(i); i++)
+		near_offer(&near, arch_reg_name(i));
 	infer_error(in, n->call.args->loc, "'%s' is not a register of this machine", name);
 	infer_hint_near(in, &near);
 	return NULL;

@@ -377,6 +377,25 @@ const struct type *infer_call_str_concat(struct infer *in, struct node *n)
 	                a->bounded && b->bounded && size <= in->config->max_strlen);
 }
 
+#define DECIMAL_SIZE 22u /* a sign, 20 digits, NUL */
+
+/* decimal(n): the number as text. */
+const struct type *infer_call_decimal(struct infer *in, struct node *n)
+{
+	const struct node *a = n->call.args;
+
+	if (!infer_integer_arg(in, n->call.args, "decimal"))
+		return NULL;
+	if (a->kind == NODE_INT && a->type->is_signed)
+		return infer_set_string(
+			in, n, arena_printf(in->arena, "%lld", (long long)a->integer.value));
+	if (a->kind == NODE_INT)
+		return infer_set_string(
+			in, n,
+			arena_printf(in->arena, "%llu", (unsigned long long)a->integer.value));
+	return type_str(in->arena, DECIMAL_SIZE, true);
+}
+
 #define MEMCMP_MAX 1024
 
 /* How many bytes of a value memcmp() can look at; 0: of this type none. */

@@ -68,7 +68,12 @@ static bool expect(struct cdef *c, enum token_kind kind)
 
 static bool number(struct cdef *c, s64 *value)
 {
-	return infer_cexpr(c->in, &c->lex, &c->tok, c->end, false, value) || fail(c, "a number");
+	struct number n;
+
+	if (!infer_cexpr(c->in, &c->lex, &c->tok, c->end, false, &n))
+		return fail(c, "a number");
+	*value = (s64)n.value;
+	return true;
 }
 
 /* What __attribute__((...)) says; others than these mean nothing for the layout. */
@@ -227,29 +232,21 @@ const struct type *infer_cdef_type(struct infer *in, struct str name)
 	return slot ? *slot : NULL;
 }
 
-struct constant {
-	s64 value;
-	const struct type *type; /* NULL: a plain number */
-};
-
-bool infer_cdef_const(struct infer *in, struct str name, s64 *value, const struct type **type)
+bool infer_cdef_const(struct infer *in, struct str name, struct number *value)
 {
 	void **slot = hmap_find(&in->c_consts, name.p, name.n);
-	const struct constant *c = slot ? *slot : NULL;
 
-	if (!c)
-		return false;
-	*value = c->value;
-	*type = c->type ? c->type : &type_s64;
-	return true;
+	if (slot)
+		*value = *(const struct number *)*slot;
+	return slot;
 }
 
-void infer_cdef_set_const(struct infer *in, struct str name, s64 value, const struct type *type)
+void infer_cdef_set_const(struct infer *in, struct str name, const struct number *value)
 {
-	struct constant *c = arena_new(in->arena, struct constant);
+	struct number *n = arena_new(in->arena, struct number);
 
-	*c = (struct constant){ value, type };
-	hmap_put(&in->c_consts, infer_text(in, name), name.n, c);
+	*n = *value;
+	hmap_put(&in->c_consts, infer_text(in, name), name.n, n);
 }
 
 /* ---- grammar ------------------------------------------------------------------------------------ */
@@ -422,6 +419,7 @@ static const struct type *record(struct cdef *c)
 /* One more name of an enum; the values decide how wide it is and whether it has a sign. */
 static void enumerator(struct cdef *c, struct type *t, struct str name, s64 value)
 {
+	struct number n = number_plain(value);
 	struct enumerator *all = (struct enumerator *)t->enums;
 
 	all[t->n_enums++] = (struct enumerator){ infer_text(c->in, name), value };
@@ -430,7 +428,8 @@ static void enumerator(struct cdef *c, struct type *t, struct str name, s64 valu
 	t->is_signed |= value < 0;
 	if (value > UINT32_MAX || value < INT32_MIN)
 		t->size = 8;
-	infer_cdef_set_const(c->in, name, value, t);
+	n.type = t;
+	infer_cdef_set_const(c->in, name, &n);
 }
 
 static bool enumerators(struct cdef *c, struct type *t)

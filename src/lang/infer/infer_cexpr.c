@@ -2,8 +2,9 @@
 /*
  * Constant expressions of C: values of #define and of enumerators, sizes of arrays, #if.
  *
- * One idea: precedence climbing over C's operators on 64-bit integers. Names are constants of the
- * script, enumerators of the kernel or integer macros of the table; in #if an unknown one is 0.
+ * One idea: precedence climbing, and what an operator makes of two numbers is what it makes of them in
+ * the script (number.h). Names are constants of the script, enumerators of the kernel or integer
+ * macros of the table. In #if an unknown one is 0, and results have the sign that C gives them.
  */
 #include "lang/infer/infer.h"
 
@@ -16,7 +17,7 @@
 /* A macro at work: its parameters and their values. */
 struct frame {
 	const struct node *params;
-	s64 values[PARAMS_MAX];
+	struct number values[PARAMS_MAX];
 };
 
 struct cexpr {
@@ -44,55 +45,60 @@ static bool accept(struct cexpr *c, enum token_kind kind)
 	return true;
 }
 
-bool infer_constant(struct infer *in, struct str name, s64 *value, const struct type **type)
+bool infer_constant(struct infer *in, struct str name, struct number *value)
 {
 	struct err e = { 0 };
 	struct btf *b;
+	s64 found;
 	u32 id;
 
-	*type = &type_s64;
-	if (infer_cdef_const(in, name, value, type))
+	if (infer_cdef_const(in, name, value))
 		return true;
 	b = in->world->ops->btf(in->world, &e);
-	if (b && btf_enum_find(b, infer_text(in, name), value, &id)) {
+	if (b && btf_enum_find(b, infer_text(in, name), &found, &id)) {
 		const struct type *t = btf_type(in->arena, b, id, SPACE_NONE);
 
+		*value = number_plain(found);
 		if (t->kind == TYPE_INT && t->name)
-			*type = t;
+			value->type = t;
 		return true;
 	}
-	return constants_find(name, value);
+	if (!constants_find(name, &found))
+		return false;
+	*value = number_plain(found);
+	return true;
 }
 
-static bool expression(struct cexpr *c, s64 *value);
+static bool expression(struct cexpr *c, struct number *value);
 
 /* KERNEL_VERSION '(' a ',' b ',' c ')' */
-static bool version(struct cexpr *c, s64 *value)
+static bool version(struct cexpr *c, struct number *value)
 {
-	s64 part[3];
+	struct number part[3];
 
 	if (!accept(c, TOKEN_LPAREN))
 		return false;
 	for (u32 i = 0; i < 3; i++)
 		if (!expression(c, &part[i]) || (i < 2 && !accept(c, TOKEN_COMMA)))
 			return false;
-	*value = part[0] * 65536 + part[1] * 256 + MIN(part[2], (s64)255);
+	*value = number_plain(
+		(s64)(part[0].value * 65536 + part[1].value * 256 + MIN(part[2].value, 255u)));
 	return accept(c, TOKEN_RPAREN);
 }
 
 /* defined NAME, defined(NAME) */
-static bool defined(struct cexpr *c, s64 *value)
+static bool defined(struct cexpr *c, struct number *value)
 {
 	bool paren = accept(c, TOKEN_LPAREN);
 
 	if (c->tok->kind != TOKEN_NAME)
 		return false;
-	*value = infer_cdef_defined(c->in, c->tok->text);
+	*value = number_plain(infer_cdef_defined(c->in, c->tok->text));
 	advance(c);
 	return !paren || accept(c, TOKEN_RPAREN);
 }
 
-static bool parameter(const struct cexpr *c, struct str name, s64 *value)
+static bool parameter(const struct cexpr *c, struct str name, struct number *value)
 {
 	u32 i = 0;
 
@@ -108,7 +114,7 @@ static bool parameter(const struct cexpr *c, struct str name, s64 *value)
 
 /* The value of a macro's body with these arguments. */
 static bool body_value(const struct cexpr *c, const struct c_macro *m, const struct frame *frame,
-                       s64 *value)
+                       struct number *value)
 {
 	struct lexer lex = { c->lex->source, c->lex->arena, m->body };
 	struct token tok;
@@ -121,7 +127,7 @@ static bool body_value(const struct cexpr *c, const struct c_macro *m, const str
 }
 
 /* '(' [expression (',' expression)*] ')' behind the name of a macro */
-static bool macro_value(struct cexpr *c, const struct c_macro *m, s64 *value)
+static bool macro_value(struct cexpr *c, const struct c_macro *m, struct number *value)
 {
 	struct frame frame = { .params = m->m.params };
 
@@ -133,11 +139,10 @@ static bool macro_value(struct cexpr *c, const struct c_macro *m, s64 *value)
 	return accept(c, TOKEN_RPAREN) && body_value(c, m, &frame, value);
 }
 
-static bool name_value(struct cexpr *c, s64 *value)
+static bool name_value(struct cexpr *c, struct number *value)
 {
 	struct str name = c->tok->text;
 	const struct c_macro *m;
-	const struct type *type;
 
 	advance(c);
 	if (parameter(c, name, value))
@@ -150,26 +155,19 @@ static bool name_value(struct cexpr *c, s64 *value)
 	if (str_is(name, "KERNEL_VERSION"))
 		return version(c, value);
 	if (str_is(name, "LINUX_VERSION_CODE")) {
-		*value = c->in->world->kernel_version;
+		*value = number_plain(c->in->world->kernel_version);
 		return true;
 	}
-	if (infer_constant(c->in, name, value, &type))
+	if (infer_constant(c->in, name, value))
 		return true;
-	*value = 0;
+	*value = number_plain(0);
 	return c->in_if && c->tok->kind != TOKEN_LPAREN;
 }
 
-static s64 cut(s64 v, const struct type *t)
-{
-	u32 shift = 64 - t->size * 8;
-
-	return t->is_signed ? (s64)((u64)v << shift) >> shift : (s64)((u64)v << shift >> shift);
-}
-
-static bool unary(struct cexpr *c, s64 *value);
+static bool unary(struct cexpr *c, struct number *value);
 
 /* '(' type ')' unary | '(' expression ')' */
-static bool group(struct cexpr *c, s64 *value)
+static bool group(struct cexpr *c, struct number *value)
 {
 	const struct type *t = NULL;
 
@@ -191,17 +189,50 @@ static bool group(struct cexpr *c, s64 *value)
 		return expression(c, value) && accept(c, TOKEN_RPAREN);
 	if (!accept(c, TOKEN_RPAREN) || !unary(c, value))
 		return false;
-	*value = cut(*value, t);
+	*value = (struct number){ t, number_cut(value->value, t), true, true };
 	return true;
 }
 
-static bool unary(struct cexpr *c, s64 *value)
+static bool is_u64(const struct number *n)
 {
-	enum token_kind op = c->tok->kind;
+	return !n->type->is_signed && n->type->size == 8;
+}
 
-	switch (op) {
+/* A truth is the int 1 or 0; in #if arithmetic keeps the sign of its operands. */
+static void as_in_c(const struct cexpr *c, bool is_unsigned, struct number *value)
+{
+	if (value->type->kind == TYPE_BOOL)
+		*value = number_plain((s64)value->value);
+	else if (c->in_if)
+		value->type = is_unsigned ? &type_u64 : &type_s64;
+}
+
+/* ('-' | '+' | '!' | '~') unary */
+static bool prefixed(struct cexpr *c, struct number *value)
+{
+	enum op op = op_prefix(c->tok->kind);
+	struct number e;
+
+	advance(c);
+	if (c->depth++ >= DEPTH_MAX || !unary(c, &e))
+		return false;
+	c->depth--;
+	*value = e;
+	if (op != OP_NONE && !number_unary(op, &e, value))
+		return false;
+	if (op != OP_NONE)
+		as_in_c(c, is_u64(&e), value);
+	return true;
+}
+
+static bool unary(struct cexpr *c, struct number *value)
+{
+	switch (c->tok->kind) {
 	case TOKEN_INT:
-		*value = (s64)c->tok->value;
+		*value = number_plain((s64)c->tok->value);
+		value->is_typed = c->tok->is_unsigned;
+		if (value->is_typed)
+			value->type = &type_u64;
 		advance(c);
 		return true;
 	case TOKEN_NAME:
@@ -212,103 +243,43 @@ static bool unary(struct cexpr *c, s64 *value)
 	case TOKEN_ADD:
 	case TOKEN_NOT:
 	case TOKEN_COMPL:
-		advance(c);
-		if (c->depth++ >= DEPTH_MAX || !unary(c, value))
-			return false;
-		c->depth--;
-		*value = op == TOKEN_SUB     ? (s64)(0 - (u64)*value)
-		         : op == TOKEN_NOT   ? !*value
-		         : op == TOKEN_COMPL ? ~*value
-		                             : *value;
-		return true;
+		return prefixed(c, value);
 	default:
 		return false;
 	}
 }
 
-static const struct {
-	enum token_kind token;
-	u32 precedence;
-} rows[] = {
-	{ TOKEN_LOR, 1 },  { TOKEN_LAND, 2 }, { TOKEN_OR, 3 },   { TOKEN_XOR, 4 }, { TOKEN_AND, 5 },
-	{ TOKEN_EQ, 6 },   { TOKEN_NE, 6 },   { TOKEN_LT, 7 },   { TOKEN_GT, 7 },  { TOKEN_LE, 7 },
-	{ TOKEN_GE, 7 },   { TOKEN_SHL, 8 },  { TOKEN_SHR, 8 },  { TOKEN_ADD, 9 }, { TOKEN_SUB, 9 },
-	{ TOKEN_MUL, 10 }, { TOKEN_DIV, 10 }, { TOKEN_MOD, 10 },
-};
-
-static u32 precedence(enum token_kind kind)
+static bool compute(const struct cexpr *c, enum op op, const struct number *l,
+                    const struct number *r, struct number *value)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (rows[i].token == kind)
-			return rows[i].precedence;
-	return 0;
+	bool shift = op == OP_SHL || op == OP_SHR;
+
+	if (!number_binary(op, l, r, value))
+		return false;
+	as_in_c(c, is_u64(l) || (!shift && is_u64(r)), value);
+	return true;
 }
 
-static s64 compute(enum token_kind op, s64 l, s64 r)
-{
-	u64 a = (u64)l, b = (u64)r;
-
-	switch (op) {
-	case TOKEN_LOR:
-		return l || r;
-	case TOKEN_LAND:
-		return l && r;
-	case TOKEN_OR:
-		return (s64)(a | b);
-	case TOKEN_XOR:
-		return (s64)(a ^ b);
-	case TOKEN_AND:
-		return (s64)(a & b);
-	case TOKEN_EQ:
-		return l == r;
-	case TOKEN_NE:
-		return l != r;
-	case TOKEN_LT:
-		return l < r;
-	case TOKEN_GT:
-		return l > r;
-	case TOKEN_LE:
-		return l <= r;
-	case TOKEN_GE:
-		return l >= r;
-	case TOKEN_SHL:
-		return (s64)(a << (b & 63));
-	case TOKEN_SHR:
-		return (s64)(a >> (b & 63));
-	case TOKEN_ADD:
-		return (s64)(a + b);
-	case TOKEN_SUB:
-		return (s64)(a - b);
-	case TOKEN_MUL:
-		return (s64)(a * b);
-	case TOKEN_DIV: /* the one quotient that does not fit wraps */
-		return r == -1 ? (s64)(0 - a) : l / r;
-	default:
-		return r == -1 ? 0 : l % r;
-	}
-}
-
-static bool climb(struct cexpr *c, u32 least, s64 *value)
+static bool climb(struct cexpr *c, u32 least, struct number *value)
 {
 	if (!unary(c, value))
 		return false;
 	for (;;) {
-		enum token_kind op = c->tok->kind;
-		u32 p = precedence(op);
-		s64 right;
+		u32 precedence;
+		enum op op = op_binary(c->tok->kind, &precedence);
+		struct number left = *value, right;
 
-		if (!p || p < least)
+		if (op == OP_NONE || precedence < least)
 			return true;
 		advance(c);
-		if (!climb(c, p + 1, &right) || ((op == TOKEN_DIV || op == TOKEN_MOD) && !right))
+		if (!climb(c, precedence + 1, &right) || !compute(c, op, &left, &right, value))
 			return false;
-		*value = compute(op, *value, right);
 	}
 }
 
-static bool expression(struct cexpr *c, s64 *value)
+static bool expression(struct cexpr *c, struct number *value)
 {
-	s64 yes, no;
+	struct number yes, no;
 	bool ok;
 
 	if (c->depth++ >= DEPTH_MAX)
@@ -317,14 +288,14 @@ static bool expression(struct cexpr *c, s64 *value)
 	if (ok && accept(c, TOKEN_QUESTION)) {
 		ok = expression(c, &yes) && accept(c, TOKEN_COLON) && expression(c, &no);
 		if (ok)
-			*value = *value ? yes : no;
+			*value = value->value ? yes : no;
 	}
 	c->depth--;
 	return ok;
 }
 
 bool infer_cexpr(struct infer *in, struct lexer *lex, struct token *tok, u32 end, bool in_if,
-                 s64 *value)
+                 struct number *value)
 {
 	struct cexpr c = { in, lex, tok, end, 0, in_if, NULL };
 

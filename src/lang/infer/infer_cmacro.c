@@ -119,11 +119,10 @@ static bool put(struct infer *in, struct c_macro *c, struct node *n)
 bool infer_cmacro_take(struct infer *in, struct node *n)
 {
 	bool is_call = n->kind == NODE_CALL;
-	const struct type *type;
+	struct number value;
 	struct c_macro *c;
-	s64 value;
 
-	if (!is_call && (n->kind != NODE_IDENT || infer_cdef_const(in, n->string, &value, &type)))
+	if (!is_call && (n->kind != NODE_IDENT || infer_cdef_const(in, n->string, &value)))
 		return false;
 	c = infer_cmacro_find(in, is_call ? n->call.name : n->string, !is_call);
 	if (!c)

@@ -41,7 +41,7 @@ static struct token next_on_line(struct lexer *l, u32 end)
 }
 
 /* The expression that is all of the rest of the line. */
-static bool constant(struct cpp *c, struct lexer l, u32 end, bool in_if, s64 *value)
+static bool constant(struct cpp *c, struct lexer l, u32 end, bool in_if, struct number *value)
 {
 	struct token t = next_on_line(&l, end);
 
@@ -50,14 +50,12 @@ static bool constant(struct cpp *c, struct lexer l, u32 end, bool in_if, s64 *va
 
 bool infer_cdef_defined(struct infer *in, struct str name)
 {
-	const struct type *type;
 	struct err e = { 0 };
-	s64 value;
+	struct number value;
 
 	if (str_is(name, "BPFTRACE_HAVE_BTF"))
 		return in->world->ops->btf(in->world, &e) != NULL;
-	return hmap_find(&in->c_macros, name.p, name.n) ||
-	       infer_cdef_const(in, name, &value, &type);
+	return hmap_find(&in->c_macros, name.p, name.n) || infer_cdef_const(in, name, &value);
 }
 
 const char *infer_cpp_string(struct infer *in, struct str name)
@@ -86,10 +84,10 @@ static void complain(struct cpp *c, struct loc loc, const char *what, struct str
 
 static bool is_true(struct cpp *c, struct lexer l, u32 end, struct loc line)
 {
-	s64 value;
+	struct number value;
 
 	if (constant(c, l, end, true, &value))
-		return value != 0;
+		return value.value != 0;
 	diag_warn(c->in->diags, line, "this is no constant expression: it is taken to be false");
 	return false;
 }
@@ -171,7 +169,7 @@ static void define(struct cpp *c, struct lexer l, u32 end)
 	struct token name = next_on_line(&l, end), first;
 	struct lexer rest = l;
 	const char *text = NULL;
-	s64 value = 1;
+	struct number value = number_plain(1);
 
 	if (name.kind != TOKEN_NAME)
 		return;
@@ -184,7 +182,7 @@ static void define(struct cpp *c, struct lexer l, u32 end)
 	if (l.pos < end && l.source->text[l.pos] == '(') {
 		infer_cmacro_define(c->in, name, l, end);
 	} else if (first.kind == TOKEN_END || constant(c, l, end, false, &value)) {
-		infer_cdef_set_const(c->in, name.text, value, NULL);
+		infer_cdef_set_const(c->in, name.text, &value);
 	} else {
 		struct pending p = { name.text, l, end };
 
@@ -226,10 +224,10 @@ static void again(struct cpp *c)
 		left = 0;
 		for (u32 i = 0; i < before; i++) {
 			const struct pending p = c->pending.v[i];
-			s64 value;
+			struct number value;
 
 			if (constant(c, p.rest, p.end, false, &value))
-				infer_cdef_set_const(c->in, p.name, value, NULL);
+				infer_cdef_set_const(c->in, p.name, &value);
 			else
 				c->pending.v[left++] = p;
 		}

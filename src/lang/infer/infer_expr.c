@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Expressions and operators.
- *
- * The rules of integers, in one place: every operator works on 64 bits. A result is signed when
- * an operand can be negative, so a literal above zero takes the sign of what it meets;
- * subtraction and '-' are always signed, '~' never. Comparisons and logic give bool.
+ * Expressions and operators. What operators make of integers is said in number.h.
  */
 #include "lang/infer/infer.h"
 
@@ -21,6 +17,7 @@ const struct type *infer_set_int(struct node *n, u64 value, const struct type *t
 	n->integer.value = value;
 	n->integer.is_unsigned = !type->is_signed;
 	n->integer.is_bare = false;
+	n->integer.is_typed = false;
 	n->integer.is_answer = false;
 	n->type = type;
 	return type;
@@ -61,13 +58,6 @@ static void wrap_cast(struct infer *in, struct node *n, const struct type *type,
 
 /* ---- operators ------------------------------------------------------------------------------ */
 
-static bool may_be_negative(const struct node *n)
-{
-	if (n->kind == NODE_INT)
-		return n->type->is_signed && (s64)n->integer.value < 0;
-	return n->type->is_signed;
-}
-
 static const struct type *misfit(struct infer *in, const struct node *n)
 {
 	return infer_error(in, n->loc, "Operator '%s' can not be applied to '%s' and '%s'",
@@ -90,6 +80,7 @@ static const struct type *arithmetic(struct infer *in, struct node *n)
 {
 	struct node *left = n->binary.left, *right = n->binary.right;
 	bool pointers = left->type->kind == TYPE_PTR || right->type->kind == TYPE_PTR;
+	struct number l, r;
 	const struct type *t;
 
 	if ((!is_number(left->type) && left->type->kind != TYPE_PTR) ||
@@ -104,13 +95,9 @@ static const struct type *arithmetic(struct infer *in, struct node *n)
 		wrap_cast(in, left, &type_u64, 0);
 	if (right->type->kind == TYPE_PTR)
 		wrap_cast(in, right, &type_u64, 0);
-	if (n->binary.op == OP_SUB)
-		return &type_s64;
-	if (n->binary.op == OP_SHL || n->binary.op == OP_SHR)
-		return type_int(8, left->type->is_signed);
-	if (left->kind == NODE_INT && right->kind == NODE_INT)
-		return type_int(8, left->type->is_signed && right->type->is_signed);
-	return type_int(8, may_be_negative(left) || may_be_negative(right));
+	l = infer_number(in, left);
+	r = infer_number(in, right);
+	return number_type(n->binary.op, &l, &r);
 }
 
 /* Tuples can be compared when each pair of parts can be kept in one type. */
@@ -200,7 +187,8 @@ static const struct type *comparison(struct infer *in, struct node *n)
 		                   type_name(in->arena, l));
 	infer_error(in, n->loc, "Type mismatch for '%s': comparing '%s' with '%s'",
 	            op_text(n->binary.op), type_name(in->arena, l), type_name(in->arena, r));
-	if (l->kind == TYPE_STR && (r->kind == TYPE_PTR || is_number(r)))
+	if ((l->kind == TYPE_STR && (r->kind == TYPE_PTR || is_number(r))) ||
+	    (r->kind == TYPE_STR && (l->kind == TYPE_PTR || is_number(l))))
 		infer_hint(in, "str() reads the string a pointer points to");
 	return NULL;
 }
@@ -228,30 +216,44 @@ static bool fold_strings(struct node *n)
 	return true;
 }
 
+/* && and ||. What an answer on the left rules out is not looked at, as with branches. */
+static const struct type *logical(struct infer *in, struct node *n)
+{
+	const struct node *left = n->binary.left;
+	bool is_or = n->binary.op == OP_LOR;
+
+	infer_condition(in, n->binary.left, "an operand of a logical operator");
+	if (left->kind == NODE_INT && left->integer.is_answer && !left->integer.value != is_or)
+		return infer_set_answer(n, is_or);
+	infer_condition(in, n->binary.right, "an operand of a logical operator");
+	n->type = &type_bool;
+	if (left->type && n->binary.right->type)
+		fold(in, n);
+	return n->type;
+}
+
 static const struct type *binary(struct infer *in, struct node *n)
 {
 	enum op op = n->binary.op;
 	const struct type *l, *r;
+	struct number left, right;
 
-	if (op == OP_LAND || op == OP_LOR) {
-		infer_condition(in, n->binary.left, "an operand of a logical operator");
-		infer_condition(in, n->binary.right, "an operand of a logical operator");
-		n->type = &type_bool;
-		if (n->binary.left->type && n->binary.right->type)
-			fold(n);
-		return n->type;
-	}
+	if (op == OP_LAND || op == OP_LOR)
+		return logical(in, n);
 	l = infer_value(in, n->binary.left);
 	r = infer_value(in, n->binary.right);
-	if (op >= OP_EQ && op <= OP_GE)
+	if (op_compares(op))
 		n->type = l && r ? comparison(in, n) : &type_bool;
 	else
 		n->type = l && r ? arithmetic(in, n) : op == OP_SUB ? &type_s64 : NULL;
 	if (!l || !r)
 		return n->type;
 	warn_zero(in, n);
+	left = infer_number(in, n->binary.left);
+	right = infer_number(in, n->binary.right);
+	n->binary.is_signed = number_is_signed(op, &left, &right);
 	if (!fold_strings(n))
-		fold(n);
+		fold(in, n);
 	return n->type;
 }
 
@@ -359,7 +361,7 @@ static const struct type *unary(struct infer *in, struct node *n)
 		infer_condition(in, n->unary.e, "the operand of '!'");
 		n->type = &type_bool;
 		if (n->unary.e->type)
-			fold(n);
+			fold(in, n);
 		return n->type;
 	default:
 		break;
@@ -371,7 +373,7 @@ static const struct type *unary(struct infer *in, struct node *n)
 		return infer_error(in, n->loc, "Operator '%s' can not be applied to '%s'",
 		                   op_text(n->unary.op), type_name(in->arena, t));
 	n->type = n->unary.op == OP_NEG ? &type_s64 : &type_u64;
-	fold(n);
+	fold(in, n);
 	return n->type;
 }
 

@@ -33,6 +33,8 @@ static const struct type *struct_field(struct infer *in, struct node *n, const s
 	const char *name = infer_text(in, n->field.name);
 	struct near near;
 
+	if (infer_is_opaque(t) && !infer_btf(in, n->loc))
+		return NULL;
 	if (!infer_member(in, t, name, &n->field.f)) {
 		near_init(&near, name);
 		infer_member_offer(in, t, &near);
@@ -105,6 +107,8 @@ static const struct type *c_pointer(struct infer *in, const struct tpfield *f)
 		id = b ? btf_find_cs(b, of) : 0;
 		if (id)
 			elem = btf_type(in->arena, b, id, space);
+		else if (!b)
+			elem = infer_opaque(in, arena_strndup(in->arena, of.p, of.n));
 	}
 	if (!elem)
 		elem = &type_none;

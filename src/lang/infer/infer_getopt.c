@@ -102,9 +102,10 @@ static const struct type *set_bool(struct infer *in, struct node *n, const char 
 {
 	bool yes = !value || !strcmp(value, "true") || !strcmp(value, "1");
 
-	if (!yes && strcmp(value, "false") != 0 && strcmp(value, "0") != 0)
-		return infer_error(in, n->loc, "option --%s is true or false, not '%s'", name,
-		                   value);
+	if (!yes && strcmp(value, "false") != 0 && strcmp(value, "0") != 0) {
+		infer_error(in, n->loc, "option --%s is true or false, not '%s'", name, value);
+		return infer_cause(in);
+	}
 	return infer_set_int(n, yes, &type_bool);
 }
 
@@ -116,8 +117,10 @@ static const struct type *set_number(struct infer *in, struct node *n, const cha
 
 	errno = 0;
 	number = strtoll(value, &end, 0);
-	if (!*value || *end || errno)
-		return infer_error(in, n->loc, "option --%s needs a number, not '%s'", name, value);
+	if (!*value || *end || errno) {
+		infer_error(in, n->loc, "option --%s needs a number, not '%s'", name, value);
+		return infer_cause(in);
+	}
 	return infer_set_int(n, (u64)number, &type_s64);
 }
 
@@ -128,9 +131,11 @@ static const struct type *set_value(struct infer *in, struct node *n, const stru
 
 	if (o->kind == OPTION_BOOL)
 		return set_bool(in, n, o->name, value);
-	if (!value)
-		return infer_error(in, n->loc, "option --%s needs a value: --%s=%s", o->name,
-		                   o->name, o->standard);
+	if (!value) {
+		infer_error(in, n->loc, "option --%s needs a value: --%s=%s", o->name, o->name,
+		            o->standard);
+		return infer_cause(in);
+	}
 	if (o->kind == OPTION_NUMBER)
 		return set_number(in, n, o->name, value);
 	return infer_set_string(in, n, value);

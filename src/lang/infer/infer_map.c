@@ -261,6 +261,7 @@ const struct type *infer_map_readable(const struct type *value)
 	case TYPE_HIST:
 	case TYPE_LHIST:
 	case TYPE_TSERIES:
+	case TYPE_AGGS:
 		return NULL;
 	default:
 		return value;
@@ -299,12 +300,38 @@ const struct type *infer_map_read(struct infer *in, struct node *map, bool raw)
 	return map->type;
 }
 
+static const struct type *unify_agg(struct infer *in, const struct type *old,
+                                    const struct type *now, const char *name, struct loc loc);
+
+/* Several under one key are the same everywhere, by name and kind. */
+static const struct type *unify_aggs(struct infer *in, const struct type *old,
+                                     const struct type *now, const char *name, struct loc loc)
+{
+	const struct type **types = arena_array(in->arena, const struct type *, old->n_fields);
+	const char **names = arena_array(in->arena, const char *, old->n_fields);
+	bool same = old->n_fields == now->n_fields;
+
+	for (u32 i = 0; i < old->n_fields && same; i++) {
+		const struct field *a = &old->fields[i], *b = &now->fields[i];
+
+		same = strcmp(a->name, b->name) == 0 && a->type->kind == b->type->kind;
+		names[i] = a->name;
+		types[i] = same ? unify_agg(in, a->type, b->type, name, loc) : NULL;
+	}
+	if (same)
+		return type_aggs(in->arena, types, names, old->n_fields);
+	return infer_error(in, loc, "Type mismatch for %s: it holds '%s', not '%s'", name,
+	                   type_name(in->arena, old), type_name(in->arena, now));
+}
+
 /* Aggregations of one kind merge when they count in the same way. */
 static const struct type *unify_agg(struct infer *in, const struct type *old,
                                     const struct type *now, const char *name, struct loc loc)
 {
 	struct type *both;
 
+	if (old->kind == TYPE_AGGS)
+		return unify_aggs(in, old, now, name, loc);
 	if (old->kind == TYPE_HIST && old->bits != now->bits)
 		return infer_error(in, loc, "%s has a histogram of %u bits, not %u", name,
 		                   old->bits, now->bits);
@@ -355,7 +382,10 @@ void infer_map_assign(struct infer *in, struct node *map, const struct node *val
 		map->type = m->sym->value;
 		return;
 	}
-	infer_own_add(in, &m->sym->own, value ? infer_own(in, value) : type);
+	if (value)
+		infer_own_take(in, &m->sym->own, value);
+	else
+		infer_own_add(in, &m->sym->own, type);
 	type = merge_value(in, m, value, type, loc);
 	if (type && !type_is_agg(type))
 		type = cap_strings(in, infer_rest(in, type), in->config->max_strlen);

@@ -48,9 +48,10 @@ static const struct type *rule_curtask(struct infer *in, struct node *n)
 	u32 id = b ? btf_find(b, BTF_KIND_STRUCT, "task_struct") : 0;
 
 	(void)n;
-	if (!id)
-		return &type_u64;
-	return type_ptr(in->arena, btf_type(in->arena, b, id, SPACE_KERNEL), SPACE_KERNEL);
+	return type_ptr(in->arena,
+	                id ? btf_type(in->arena, b, id, SPACE_KERNEL)
+	                   : infer_opaque(in, "struct task_struct"),
+	                SPACE_KERNEL);
 }
 
 /* struct bpf_iter__NAME, in memory of the kernel. */
@@ -76,6 +77,13 @@ static const struct type *rule_ctx(struct infer *in, struct node *n)
 	return type_ptr(in->arena, &type_none, SPACE_KERNEL);
 }
 
+static bool has_types(struct infer *in)
+{
+	struct err ignored = { 0 };
+
+	return in->world->ops->btf(in->world, &ignored) != NULL;
+}
+
 static const struct type *rule_args(struct infer *in, struct node *n)
 {
 	const struct variant *v = in->variant;
@@ -92,6 +100,10 @@ static const struct type *rule_args(struct infer *in, struct node *n)
 	case ATTACH_FEXIT:
 		if (v->proto)
 			break;
+		if (!has_types(in))
+			return wrong_probe(in, n,
+			                   "this kernel has no type information (BTF): use "
+			                   "arg0, arg1, ...");
 		return wrong_probe(in, n,
 		                   "the kernel has no types for this one: use arg0, arg1, ...");
 	case ATTACH_UPROBE:
@@ -436,8 +448,11 @@ static const struct type *unknown_ident(struct infer *in, struct node *n, const 
 		if (sscanf(name, "sarg%3u", &stack_arg) == 1)
 			infer_hint(in, "arguments on the stack are *(reg(\"sp\") + %u) and so on",
 			           8 + 8 * stack_arg);
-		else
+		else if (near_best(&near) || has_types(in))
 			infer_hint_near(in, &near);
+		else
+			infer_hint(in, "if it is an enumerator of the kernel's: this kernel has no "
+			               "type information (BTF)");
 	}
 	return infer_set_int(n, 0, &type_s64);
 }
@@ -446,6 +461,7 @@ const struct type *infer_ident(struct infer *in, struct node *n)
 {
 	const char *name = infer_text(in, n->string), *text = infer_cpp_string(in, n->string);
 	const struct type *t;
+	struct number number;
 	struct dwarf_file *d;
 	s64 value;
 	u32 die;
@@ -454,8 +470,8 @@ const struct type *infer_ident(struct infer *in, struct node *n)
 		return infer_set_string(in, n, text);
 	if (infer_cmacro_take(in, n))
 		return infer_cmacro_value(in, n);
-	if (infer_constant(in, n->string, &value, &t))
-		return infer_set_int(n, (u64)value, t);
+	if (infer_constant(in, n->string, &number))
+		return infer_set_number(n, &number);
 	d = infer_dwarf(in);
 	if (!d || !dwarf_type_constant(d, n->string, &value, &die))
 		return unknown_ident(in, n, name);
@@ -469,8 +485,8 @@ const char *infer_param_text(struct infer *in, struct node *n)
 {
 	if (n->param >= 1 && n->param <= in->world->n_params)
 		return in->world->params[n->param - 1];
-	/* Behind a script with options parameters are optional too. */
-	if (!in->script->options.n)
+	/* Behind a script with options parameters are optional too, and where it asks how many. */
+	if (!in->script->options.n && !in->script->counts_params)
 		diag_warn(in->diags, n->loc,
 		          "positional parameter $%u is not given: 0 or \"\" is used", n->param);
 	return NULL;

@@ -4,7 +4,8 @@
  *
  * The one idea: integers rest at 64 bits in variables and maps, which is nobody's business but the
  * emitter's; beside the type it works with, a variable or map keeps the smallest type that holds
- * all it is given. A number as written is of the smallest signed type that holds it.
+ * all it is given. A number as written is of the smallest signed type that holds it, beside an
+ * unsigned one of the smallest unsigned.
  */
 #include "lang/infer/infer.h"
 
@@ -18,6 +19,29 @@ static const struct type *literal(const struct node *n)
 	       : value == (s16)value ? &type_s16
 	       : value == (s32)value ? &type_s32
 	                             : &type_s64;
+}
+
+static const struct type *unsigned_literal(u64 value)
+{
+	return value == (u8)value    ? &type_u8
+	       : value == (u16)value ? &type_u16
+	       : value == (u32)value ? &type_u32
+	                             : &type_u64;
+}
+
+static bool is_unsigned(const struct type *t)
+{
+	return t->kind == TYPE_INT && !t->is_signed;
+}
+
+/* The own type of a value that goes where one of type `beside` is; `own` is what it has alone. */
+static const struct type *own_beside(const struct node *n, const struct type *own,
+                                     const struct type *beside)
+{
+	if (n->kind == NODE_INT && n->integer.is_bare && is_unsigned(beside) &&
+	    (s64)n->integer.value >= 0)
+		return unsigned_literal(n->integer.value);
+	return own;
 }
 
 static const struct type *tuple_of(struct infer *in, const struct node *n)
@@ -38,6 +62,20 @@ static const struct type *part_of(struct infer *in, const struct node *n)
 	return t->kind == TYPE_TUPLE ? t->fields[n->tuple_at.i].type : n->type;
 }
 
+/* c ? a : b of integers. */
+static const struct type *branch_of(struct infer *in, const struct node *n)
+{
+	const struct node *yes = n->ternary.yes ? n->ternary.yes : n->ternary.cond;
+	const struct node *no = n->ternary.no;
+	const struct type *a, *b;
+
+	if (!n->type || n->type->kind != TYPE_INT || !yes->type || !no->type)
+		return NULL;
+	a = infer_own(in, yes);
+	b = infer_own(in, no);
+	return infer_unify(in, own_beside(yes, a, b), own_beside(no, b, a));
+}
+
 const struct type *infer_own(struct infer *in, const struct node *n)
 {
 	const struct type *own = NULL;
@@ -48,11 +86,22 @@ const struct type *infer_own(struct infer *in, const struct node *n)
 		own = n->var.sym->own;
 	else if (n->kind == NODE_MAP && n->map.sym && !type_is_agg(n->map.sym->value))
 		own = n->map.sym->own;
-	else if (n->kind == NODE_TUPLE)
+	else if (n->kind == NODE_TUPLE && n->type && n->type->kind == TYPE_TUPLE)
 		own = tuple_of(in, n);
 	else if (n->kind == NODE_TUPLE_AT)
 		own = part_of(in, n);
+	else if (n->kind == NODE_TERNARY)
+		own = branch_of(in, n);
+	else if (n->kind == NODE_BLOCK && n->result)
+		own = infer_own(in, n->result);
 	return own ? own : n->type;
+}
+
+void infer_own_take(struct infer *in, const struct type **own, const struct node *value)
+{
+	const struct type *now = infer_own(in, value);
+
+	infer_own_add(in, own, *own ? own_beside(value, now, *own) : now);
 }
 
 void infer_own_add(struct infer *in, const struct type **own, const struct type *now)

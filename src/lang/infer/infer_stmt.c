@@ -168,7 +168,7 @@ static void var_assign(struct infer *in, struct binding *b, struct node *value, 
 	if (!value->type)
 		return;
 	if (!b->fixed)
-		infer_own_add(in, &b->sym->own, infer_own(in, value));
+		infer_own_take(in, &b->sym->own, value);
 	if (!old) {
 		var_set_type(in, b, infer_rest(in, value->type));
 		return;
@@ -196,6 +196,7 @@ static void var_assign(struct infer *in, struct binding *b, struct node *value, 
 static const struct type *compound_type(struct infer *in, struct node *n, const struct type *old)
 {
 	const struct type *by = n->assign.e->type;
+	struct number left, right;
 
 	if (!by)
 		return NULL;
@@ -209,22 +210,20 @@ static const struct type *compound_type(struct infer *in, struct node *n, const 
 		return infer_error(in, n->loc, "Operator '%s=' can not be applied to '%s' and '%s'",
 		                   op_text(n->assign.op), type_name(in->arena, old),
 		                   type_name(in->arena, by));
-	if (n->assign.op == OP_SUB)
-		return &type_s64;
-	if (n->assign.e->kind == NODE_INT && (s64)n->assign.e->integer.value >= 0)
-		return infer_widen(old);
-	return type_int(8, old->is_signed || by->is_signed);
+	left = (struct number){ .type = old };
+	right = infer_number(in, n->assign.e);
+	return number_type(n->assign.op, &left, &right);
 }
 
 static void assign_map(struct infer *in, struct node *n)
 {
 	struct node *to = n->assign.to, *e = n->assign.e;
 	bool macro = infer_cmacro_take(in, e);
-	bool agg = !macro && e->kind == NODE_CALL && e->call.f && e->call.f->agg;
+	bool agg = !macro && infer_is_agg(e);
 	const struct type *type;
 
 	if (agg && n->assign.op != OP_NONE) {
-		infer_error(in, n->loc, "%s() can only be assigned with '='", e->call.f->name);
+		infer_error(in, n->loc, "%s() can only be assigned with '='", infer_agg_name(e));
 		return;
 	}
 	if (agg)
@@ -306,7 +305,7 @@ static void assign_var(struct infer *in, struct node *n)
 
 static void stmt_assign(struct infer *in, struct node *n)
 {
-	struct node *to = n->assign.to;
+	struct node *to = n->assign.to, *e = n->assign.e;
 
 	if (to->kind == NODE_MAP)
 		assign_map(in, n);
@@ -314,6 +313,11 @@ static void stmt_assign(struct infer *in, struct node *n)
 		assign_var(in, n);
 	else
 		infer_error(in, to->loc, "only maps and variables can be assigned to");
+	if (n->assign.op != OP_NONE && to->type && e->type) {
+		struct number left = infer_number(in, to), right = infer_number(in, e);
+
+		n->assign.is_signed = number_is_signed(n->assign.op, &left, &right);
+	}
 }
 
 static void stmt_let(struct infer *in, struct node *n)
@@ -340,8 +344,8 @@ static void stmt_let(struct infer *in, struct node *n)
 	if (e)
 		var_assign(in, b, e, n->loc);
 	n->let.var->type = b->sym->type;
-	/* Declared and never assigned: an integer, 0. */
-	if (in->final && !b->sym->type)
+	/* Declared and never assigned: an integer, 0. Of a value that is wrong nothing more is said. */
+	if (in->final && !b->sym->type && (!e || e->type))
 		n->let.var->type = b->sym->type = &type_s64;
 }
 
@@ -369,6 +373,23 @@ static void branch(struct infer *in, struct node *n, bool dead)
 	in->dead -= dead;
 }
 
+static bool note_asking(void *ctx, struct node *n)
+{
+	bool *asks = ctx;
+
+	*asks |= n->kind == NODE_PARAM || n->kind == NODE_PARAM_COUNT ||
+	         (n->kind == NODE_CALL && n->call.f && n->call.f->id == FUNC_GETOPT);
+	return true;
+}
+
+/* Before the first pass makes constants of what was asked for. */
+static void note_condition(struct node *n)
+{
+	if (!n->branch.seen)
+		ast_walk(n->branch.cond, note_asking, &n->branch.asks);
+	n->branch.seen = true;
+}
+
 /* A constant condition leaves one branch that can run; one that comptime or is_...() decided takes
  * the other away. */
 static void stmt_if(struct infer *in, struct node *n)
@@ -376,6 +397,7 @@ static void stmt_if(struct infer *in, struct node *n)
 	const struct node *cond = n->branch.cond;
 	bool decided, taken;
 
+	note_condition(n);
 	infer_condition(in, n->branch.cond, "a condition");
 	decided = infer_is_comptime(cond);
 	if (decided && cond->kind != NODE_INT)
@@ -385,8 +407,10 @@ static void stmt_if(struct infer *in, struct node *n)
 		n->branch.no = NULL;
 	else if (decided)
 		n->branch.yes = ast_node(in->arena, NODE_BLOCK, n->branch.yes->loc);
+	in->asking += n->branch.asks;
 	branch(in, n->branch.yes, !taken);
 	branch(in, n->branch.no, cond->kind == NODE_INT && taken);
+	in->asking -= n->branch.asks;
 }
 
 static void loop_body(struct infer *in, struct node *body)

@@ -83,12 +83,26 @@ struct btf *infer_btf(struct infer *in, struct loc loc)
 	struct btf *b = in->world->ops->btf(in->world, &e);
 
 	if (!b) {
-		infer_error(in, loc,
-		            "kernel types need BTF: this kernel has no /sys/kernel/btf/vmlinux");
+		infer_error(in, loc, "%s", e.text);
 		if (e.hint[0])
 			infer_hint(in, "%s", e.hint);
 	}
 	return b;
+}
+
+const struct type *infer_opaque(struct infer *in, const char *name)
+{
+	struct type *t = arena_new(in->arena, struct type);
+
+	t->kind = TYPE_STRUCT;
+	t->space = SPACE_KERNEL;
+	t->name = name;
+	return t;
+}
+
+bool infer_is_opaque(const struct type *t)
+{
+	return t->kind == TYPE_STRUCT && !t->size && !t->btf && !t->dwarf && !t->n_fields;
 }
 
 struct search {
@@ -106,31 +120,49 @@ static bool offer(void *ctx, u32 id, const char *name)
 	return true;
 }
 
+static const struct {
+	const char *word;
+	u32 kind;
+} tags[] = {
+	{ "struct ", BTF_KIND_STRUCT },
+	{ "union ", BTF_KIND_UNION },
+	{ "enum ", BTF_KIND_ENUM },
+	{ "", BTF_KIND_TYPEDEF },
+};
+
+/* The same name as another kind of type: "task_struct" is "struct task_struct". */
+static const char *other_kind(struct infer *in, const struct btf *b, const char *bare)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(tags); i++) {
+		const char *name = arena_printf(in->arena, "%s%s", tags[i].word, bare);
+
+		if (infer_cdef_type(in, str_of(name)) || btf_find_c(b, name))
+			return name;
+	}
+	return NULL;
+}
+
 static const struct type *unknown_type(struct infer *in, const struct type_name *name,
                                        const struct btf *b)
 {
-	static const struct {
-		const char *word;
-		u32 kind;
-	} words[] = {
-		{ "struct ", BTF_KIND_STRUCT },
-		{ "union ", BTF_KIND_UNION },
-		{ "enum ", BTF_KIND_ENUM },
-		{ "", BTF_KIND_TYPEDEF },
-	};
-	const char *text = infer_text(in, name->text);
+	const char *text = infer_text(in, name->text), *other;
 	struct search s = { 0 };
 	size_t i = 0;
 
 	infer_error(in, name->loc, "Unknown type: '%s'", text);
 	if (!in->added)
 		return NULL;
-	while (!str_starts(name->text, words[i].word))
+	while (!str_starts(name->text, tags[i].word))
 		i++;
-	near_init(&s.near, text + strlen(words[i].word));
-	btf_each(b, words[i].kind, "*", offer, &s);
+	other = other_kind(in, b, text + strlen(tags[i].word));
+	if (other) {
+		infer_hint(in, "did you mean '%s'?", other);
+		return NULL;
+	}
+	near_init(&s.near, text + strlen(tags[i].word));
+	btf_each(b, tags[i].kind, "*", offer, &s);
 	if (near_best(&s.near))
-		infer_hint(in, "did you mean '%s%s'?", words[i].word, near_best(&s.near));
+		infer_hint(in, "did you mean '%s%s'?", tags[i].word, near_best(&s.near));
 	return NULL;
 }
 
@@ -240,15 +272,6 @@ const struct type *infer_type_name(struct infer *in, const struct type_name *nam
 
 /* ---- casts ------------------------------------------------------------------------------------ */
 
-static u64 narrow(u64 v, const struct type *t)
-{
-	u32 shift = 64 - t->size * 8;
-
-	if (t->kind == TYPE_BOOL)
-		return v != 0;
-	return t->is_signed ? (u64)((s64)(v << shift) >> shift) : v << shift >> shift;
-}
-
 static struct node *zero(struct infer *in, struct loc loc)
 {
 	struct node *n = ast_node(in->arena, NODE_INT, loc);
@@ -265,7 +288,8 @@ static const struct type *cast_scalar(struct infer *in, struct node *n, const st
 		return infer_error(in, n->loc, "Cannot cast from '%s' to '%s'",
 		                   type_name(in->arena, e->type), type_name(in->arena, to));
 	if (e->kind == NODE_INT && to->kind != TYPE_PTR)
-		return infer_set_int(n, narrow(e->integer.value, to), to);
+		return infer_set_number(
+			n, &(struct number){ to, number_cut(e->integer.value, to), true, true });
 	return to;
 }
 
@@ -363,12 +387,11 @@ const struct type *infer_cast(struct infer *in, struct node *n)
 /* sizeof(NAME): the parser takes a bare name for a type; it may be one of #define. */
 static bool is_constant(struct infer *in, const struct type_name *of)
 {
-	const struct type *type;
-	s64 value;
+	struct number value;
 
 	if (of->e || of->pointers || of->array >= 0 || infer_cdef_type(in, of->text))
 		return false;
-	return infer_cpp_string(in, of->text) || infer_cdef_const(in, of->text, &value, &type);
+	return infer_cpp_string(in, of->text) || infer_cdef_const(in, of->text, &value);
 }
 
 /* Once it is answered the node is a constant, so what later assignments may change waits. */

@@ -110,7 +110,8 @@ const struct type *infer_unify_node(struct infer *in, const struct type *old,
 
 	if (literal && old->kind == TYPE_PTR && now->integer.value == 0)
 		return old; /* a null pointer */
-	if (literal && old->kind == TYPE_INT && !old->name && (s64)now->integer.value >= 0)
+	if (literal && !now->integer.is_typed && old->kind == TYPE_INT && !old->name &&
+	    (s64)now->integer.value >= 0)
 		return infer_widen(old);
 	return infer_unify(in, old, now->type);
 }

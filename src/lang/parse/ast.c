@@ -56,43 +56,6 @@ const char *node_kind_name(enum node_kind kind)
 	return names[kind];
 }
 
-const char *op_text(enum op op)
-{
-	static const char *const texts[] = {
-		[OP_NONE] = "",
-		[OP_ADD] = "+",
-		[OP_SUB] = "-",
-		[OP_MUL] = "*",
-		[OP_DIV] = "/",
-		[OP_MOD] = "%",
-		[OP_AND] = "&",
-		[OP_OR] = "|",
-		[OP_XOR] = "^",
-		[OP_SHL] = "<<",
-		[OP_SHR] = ">>",
-		[OP_EQ] = "==",
-		[OP_NE] = "!=",
-		[OP_LT] = "<",
-		[OP_LE] = "<=",
-		[OP_GT] = ">",
-		[OP_GE] = ">=",
-		[OP_LAND] = "&&",
-		[OP_LOR] = "||",
-		[OP_NEG] = "-",
-		[OP_NOT] = "!",
-		[OP_COMPL] = "~",
-		[OP_DEREF] = "*",
-		[OP_ADDR] = "&",
-		[OP_COMPTIME] = "comptime",
-		[OP_PREINC] = "++",
-		[OP_PREDEC] = "--",
-		[OP_POSTINC] = "++",
-		[OP_POSTDEC] = "--",
-	};
-
-	return texts[op];
-}
-
 struct node *ast_node(struct arena *a, enum node_kind kind, struct loc loc)
 {
 	struct node *n = arena_new(a, struct node);

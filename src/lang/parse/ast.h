@@ -6,13 +6,13 @@
  * One node kind list serves the enum, the printer and the walker. Lists are chained by
  * `next`. All memory is the script's arena.
  */
-#ifndef LANG_AST_H
-#define LANG_AST_H
+#ifndef LANG_PARSE_AST_H
+#define LANG_PARSE_AST_H
 
-#include "lang/builtin.h"
-#include "lang/parse/source.h"
-#include "lang/type/uargs.h"
 #include "elf/usdt.h"
+#include "lang/parse/builtin.h"
+#include "lang/parse/op.h"
+#include "lang/parse/source.h"
 #include "unit/unit.h"
 
 #define NODE_KINDS(X)                                                                             \
@@ -57,18 +57,6 @@ enum node_kind {
 #undef X
 };
 
-enum op {
-	OP_NONE, /* plain '=' in ASSIGN */
-	OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_MOD,
-	OP_AND, OP_OR, OP_XOR, OP_SHL, OP_SHR, /* bitwise; >> is arithmetic when the left is signed */
-	OP_EQ, OP_NE, OP_LT, OP_LE, OP_GT, OP_GE,
-	OP_LAND, OP_LOR,
-	/* unary */
-	OP_NEG, OP_NOT /* ! */, OP_COMPL /* ~ */, OP_DEREF /* *p */, OP_ADDR /* &$v, &@m */,
-	OP_COMPTIME,
-	OP_PREINC, OP_PREDEC, OP_POSTINC, OP_POSTDEC,
-};
-
 /* A type as written in a cast or sizeof; resolved to node->type by infer. */
 struct type_name {
 	struct str text;  /* "struct task_struct", "uint64", "u8", "string", without '*' and [] */
@@ -98,6 +86,8 @@ struct map_sym {
 	u32 max_entries;          /* from let @m = hash(N), 0 default */
 	u32 bpf_type;             /* from the declaration, 0 default */
 	bool many_at_once;        /* an interval puts elements in in a loop */
+	u32 taken;                /* printed and cleared in a row: 1 + the number of the group of maps
+	                           * that are so together; 0: never */
 };
 
 struct node {
@@ -106,8 +96,9 @@ struct node {
 	struct node *next;       /* in argument, statement and key lists */
 	const struct type *type; /* NULL before infer and on statements */
 	union {
-		/* INT; bare: as written, without a suffix; answer: rules branches out */
-		struct { u64 value; bool is_unsigned, is_bare, is_answer; } integer;
+		/* INT; bare: as written, without a suffix; typed: see number.h; answer: rules branches
+		 * out */
+		struct { u64 value; bool is_unsigned, is_bare, is_typed, is_answer; } integer;
 		struct str string;                 /* STRING: value; IDENT: name */
 		struct {                           /* BUILTIN */
 			struct str name;
@@ -122,6 +113,9 @@ struct node {
 			const struct func *f;      /* NULL when unknown: infer reports it */
 			u32 error;                 /* unused by the parser */
 			bool row; /* printf of a record's fields; set by infer */
+			/* print(@m) and clear(@m), or zero(@m), in one; set by infer_take.c */
+			bool takes, keeps_keys;
+			struct node *above; /* heading(): the map of the table it is for, or NULL */
 		} call;
 		u32 param;                         /* PARAM: N of $N, from 1 */
 		struct {                           /* MAP */
@@ -136,7 +130,11 @@ struct node {
 			struct var_sym *sym;
 		} var;
 		struct { enum op op; struct node *e; } unary;
-		struct { enum op op; struct node *left, *right; } binary;
+		struct {                           /* BINARY */
+			enum op op;
+			bool is_signed;            /* how the operands are read; set by infer */
+			struct node *left, *right;
+		} binary;
 		struct { struct node *cond, *yes, *no; } ternary; /* yes NULL: ?: */
 		struct {                           /* FIELD */
 			struct node *e;
@@ -157,10 +155,15 @@ struct node {
 		struct { struct node *items; u32 n; const struct str *names; } tuple; /* names:
 								  of a record, else NULL */
 		struct node *expr;                 /* EXPR, RETURN (may be NULL) */
-		struct { struct node *to, *e; enum op op; } assign; /* to: MAP or VAR */
+		struct {                           /* ASSIGN */
+			struct node *to, *e;       /* to: MAP or VAR */
+			enum op op;
+			bool is_signed;            /* as in binary */
+		} assign;
 		struct { struct node *var, *e; struct type_name as; bool has_type; } let;
-		struct { struct node *cond, *yes, *no; } branch; /* IF; yes, no: BLOCK (no may be
-								    an IF or NULL) */
+		struct { struct node *cond, *yes, *no; bool seen, asks; } branch; /* IF; yes, no:
+						      BLOCK (no may be an IF or NULL). Of infer: cond was
+						      looked at, and asks for the command line */
 		struct { struct node *cond, *body; } loop;   /* WHILE; UNROLL: cond = count */
 		struct { struct node *var, *from, *to, *body; } range;
 		struct { struct node *var, *map, *body; } each;
@@ -287,6 +290,8 @@ struct script {
 	bool follows;        /* it calls follow(): set by infer */
 	bool follow_imports; /* else they are read over, as for --fmt */
 	bool is_packed;      /* it is a part of the program, and so is all that it imports */
+	bool counts_params;  /* $# is in it */
+	u32 n_params;        /* the highest N of $N in it; UINT32_MAX: it takes any number, $@ */
 	bool keeps_trees;    /* probes keep their bodies as written beside those of their variants */
 	/* The text of a file that is a part of the program, in the arena, by its path there; .p is NULL
 	 * when there is none. NULL: there are none. */
@@ -305,7 +310,6 @@ struct script {
 
 /* Names for dumps and messages. */
 const char *node_kind_name(enum node_kind kind);
-const char *op_text(enum op op); /* "+", "==", ... */
 struct node *ast_node(struct arena *a, enum node_kind kind, struct loc loc);
 /* Deep copy of a list or tree (types and symbols are shared). */
 struct node *ast_copy(struct arena *a, const struct node *n);

@@ -2,8 +2,8 @@
 /*
  * Where a node keeps what is below it, for code that goes through trees of any kind.
  */
-#ifndef LANG_AST_SLOTS_H
-#define LANG_AST_SLOTS_H
+#ifndef LANG_PARSE_AST_SLOTS_H
+#define LANG_PARSE_AST_SLOTS_H
 
 #include "lang/parse/ast.h"
 

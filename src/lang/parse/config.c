@@ -51,7 +51,11 @@ static const char *set_max_strlen(struct config *c, const struct value *v)
 
 static const char *set_max_map_keys(struct config *c, const struct value *v)
 {
-	return set_number(&c->max_map_keys, v, 1, 1u << 28, "a number from 1 to 268435456");
+	const char *wrong = set_number(&c->max_map_keys, v, 1, 1u << 28,
+	                               "a number from 1 to 268435456");
+
+	c->max_map_keys_set |= !wrong;
+	return wrong;
 }
 
 static const char *set_max_cat_bytes(struct config *c, const struct value *v)
@@ -104,6 +108,25 @@ static const char *set_view(struct config *c, const struct value *v)
 static const char *set_poll_ms(struct config *c, const struct value *v)
 {
 	return set_number(&c->poll_ms, v, 0, 1000, "a number from 0 to 1000");
+}
+
+static const char *set_map_memory(struct config *c, const struct value *v)
+{
+	const char *wrong = set_number(&c->map_memory, v, 1, 65536,
+	                               "a number of MiB from 1 to 65536");
+
+	c->map_memory_set |= !wrong;
+	return wrong;
+}
+
+static const char *set_stack_memory(struct config *c, const struct value *v)
+{
+	return set_number(&c->stack_memory, v, 1, 65536, "a number of MiB from 1 to 65536");
+}
+
+static const char *set_unwind_memory(struct config *c, const struct value *v)
+{
+	return set_number(&c->unwind_memory, v, 1, 65536, "a number of MiB from 1 to 65536");
 }
 
 static const char *set_only_lines(struct config *c, const struct value *v)
@@ -185,6 +208,9 @@ static const struct setting settings[] = {
 	{ "ring_pages", set_ring_pages },
 	{ "perf_rb_pages", set_ring_pages },
 	{ "poll_ms", set_poll_ms },
+	{ "map_memory", set_map_memory },
+	{ "stack_memory", set_stack_memory },
+	{ "unwind_memory", set_unwind_memory },
 	{ "only_lines", set_only_lines },
 	{ "max_lines", set_max_lines },
 	{ "view", set_view },
@@ -369,6 +395,9 @@ bool config_read(struct config *c, const struct script *s, struct diags *d)
 		.missing_probes = MISSING_ERROR,
 		.stack_mode = STACK_BPFTRACE,
 		.ring_pages = 64,
+		.map_memory = 64,
+		.stack_memory = 64,
+		.unwind_memory = 128,
 	};
 	for (u32 i = 0; i < ARRAY_SIZE(settings); i++) {
 		read_variable(c, "bpftrace_", &settings[i], d);
@@ -394,9 +423,12 @@ static bool read_option(struct config *c, const struct config_item *item, const 
 			continue;
 		v = value_of_text(w->options[i].value);
 		expected = s->set(c, &v);
-		if (expected)
-			return diag_error(d, item->value->loc, "option --%s must be %s, not '%s'",
-			                  w->options[i].name, expected, v.text);
+		if (!expected)
+			continue;
+		diag_error(d, item->value->loc, "option --%s must be %s, not '%s'",
+		           w->options[i].name, expected, v.text);
+		diag_cause(d);
+		return false;
 	}
 	return true;
 }
@@ -426,6 +458,9 @@ static const struct {
 	{ "ring_pages", offsetof(struct config, ring_pages) },
 	{ "perf_rb_pages", offsetof(struct config, ring_pages) },
 	{ "poll_ms", offsetof(struct config, poll_ms) },
+	{ "map_memory", offsetof(struct config, map_memory) },
+	{ "stack_memory", offsetof(struct config, stack_memory) },
+	{ "unwind_memory", offsetof(struct config, unwind_memory) },
 };
 
 static bool is_text(struct config_value *v, const char *text)
@@ -462,6 +497,7 @@ const struct str *config_names(u32 *n)
 	static const struct str names[] = {
 		{ "max_strlen", 10 },         { "max_map_keys", 12 }, { "max_probes", 10 },
 		{ "max_cat_bytes", 13 },      { "ring_pages", 10 },   { "poll_ms", 7 },
+		{ "map_memory", 10 },         { "stack_memory", 12 }, { "unwind_memory", 13 },
 		{ "print_maps_on_exit", 18 }, { "stack_mode", 10 },   { "missing_probes", 14 },
 		{ "str_trunc_trailer", 17 },
 	};

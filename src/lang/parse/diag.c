@@ -73,6 +73,23 @@ void diag_hint(struct diags *d, const char *fmt, ...)
 	va_end(ap);
 }
 
+void diag_cause(struct diags *d)
+{
+	if (d->list.n && d->n_errors <= ERRORS_MAX)
+		d->list.v[d->list.n - 1].is_cause = true;
+}
+
+const struct diag *diag_first(const struct diags *d)
+{
+	const struct diag *first = NULL;
+
+	for (u32 i = 0; i < d->list.n; i++)
+		if (d->list.v[i].level == DIAG_ERROR &&
+		    (!first || (d->list.v[i].is_cause && !first->is_cause)))
+			first = &d->list.v[i];
+	return first;
+}
+
 /* ---- rendering -------------------------------------------------------------------------------- */
 
 static void colored(struct buf *b, bool color, const char *code, const char *word)
@@ -117,9 +134,19 @@ static void print_span(struct buf *b, const struct source *s, u32 off, u32 end)
 	}
 }
 
-static void print_diag(struct buf *b, const struct source *s, const struct diag *d, bool color)
+static void print_text(struct buf *b, const struct diag *d, bool color)
 {
-	u32 off = MIN(d->loc.off, s->n), end = off + MIN(d->loc.len, s->n - off);
+	if (d->level == DIAG_ERROR)
+		colored(b, color, "31", "ERROR");
+	else
+		colored(b, color, "33", "WARNING");
+	buf_printf(b, ": %s\n", d->text);
+}
+
+static void print_placed(struct buf *b, const struct source *s, const struct diag *d,
+                         struct loc loc, bool color)
+{
+	u32 off = MIN(loc.off, s->n), end = off + MIN(loc.len, s->n - off);
 	u32 line, column, last_line, last_column;
 	bool one_line;
 
@@ -131,11 +158,7 @@ static void print_diag(struct buf *b, const struct source *s, const struct diag 
 		buf_printf(b, "%s:%u:%u-%u: ", source_name(s, off), line, column, last_column);
 	else
 		buf_printf(b, "%s:%u-%u: ", source_name(s, off), line, last_line);
-	if (d->level == DIAG_ERROR)
-		colored(b, color, "31", "ERROR");
-	else
-		colored(b, color, "33", "WARNING");
-	buf_printf(b, ": %s\n", d->text);
+	print_text(b, d, color);
 	if (one_line) {
 		print_line(b, s, line_start(s, off));
 		buf_fill(b, ' ', column - 1);
@@ -144,6 +167,16 @@ static void print_diag(struct buf *b, const struct source *s, const struct diag 
 	} else {
 		print_span(b, s, off, end);
 	}
+}
+
+static void print_diag(struct buf *b, const struct source *s, const struct diag *d, bool color)
+{
+	struct loc loc = d->loc;
+
+	if (source_place(s, &loc))
+		print_placed(b, s, d, loc, color);
+	else
+		print_text(b, d, color);
 	if (d->hint) {
 		colored(b, color, "36", "HINT");
 		buf_printf(b, ": %s\n", d->hint);
@@ -161,18 +194,39 @@ static int by_place(const void *x, const void *y)
 	return *a < *b ? -1 : *a > *b; /* as they were added */
 }
 
+/* The same as one before it, as far as the user sees. */
+static bool is_told(const struct diags *d, const struct diag **order, u32 i)
+{
+	struct loc loc = order[i]->loc;
+	bool shown = source_place(d->source, &loc);
+
+	for (u32 j = 0; j < i; j++) {
+		struct loc other = order[j]->loc;
+
+		if (order[j]->level == order[i]->level && !strcmp(order[j]->text, order[i]->text) &&
+		    source_place(d->source, &other) == shown &&
+		    (!shown || (other.off == loc.off && other.len == loc.len)))
+			return true;
+	}
+	return false;
+}
+
 void diag_print(struct buf *b, const struct diags *d, bool color)
 {
-	const struct diag **order;
+	const struct diag **order, *first = diag_first(d);
+	bool causes = first && first->is_cause;
+	u32 n = 0;
 
 	if (!d->list.n)
 		return;
 	order = arena_array(d->arena, const struct diag *, d->list.n);
 	for (u32 i = 0; i < d->list.n; i++)
-		order[i] = &d->list.v[i];
-	qsort(order, d->list.n, sizeof(*order), by_place);
-	for (u32 i = 0; i < d->list.n; i++)
-		print_diag(b, d->source, order[i], color);
-	if (d->n_errors > ERRORS_MAX)
+		if (!causes || d->list.v[i].is_cause)
+			order[n++] = &d->list.v[i];
+	qsort(order, n, sizeof(*order), by_place);
+	for (u32 i = 0; i < n; i++)
+		if (!is_told(d, order, i))
+			print_diag(b, d->source, order[i], color);
+	if (!causes && d->n_errors > ERRORS_MAX)
 		buf_printf(b, "%u more errors are not shown.\n", d->n_errors - ERRORS_MAX);
 }

@@ -10,11 +10,12 @@
  *                                            calls, or what a return returns
  *
  * The one idea: they are replaced in the text, which is then parsed like any other, behind the
- * source's own text; so they can stand wherever the text allows it, and what is wrong with the
- * user's expression is shown in the text it has become.
+ * source's own text; so they can stand wherever the text allows it. Of each piece it is kept where it
+ * comes from, so that what is wrong is shown there.
  */
 #include "lang/parse/event_body.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "lang/parse/ast_slots.h"
@@ -146,8 +147,56 @@ struct writer {
 	struct buf b;
 	/* Where "NAME =" and the ',' before it were written, when they were the last; else the end. */
 	size_t name, comma;
-	enum token_kind last[3]; /* kinds of the last tokens, the last first */
+	enum token_kind last[3];  /* kinds of the last tokens, the last first */
+	VEC(struct piece) pieces; /* of what was written */
 };
+
+#define OPEN UINT32_MAX /* length of a piece whose end is not written */
+
+static void begin_piece(struct writer *w, struct loc from)
+{
+	struct piece piece = { (u32)w->b.n, OPEN, from };
+
+	vec_add(w->s->arena, &w->pieces, piece);
+}
+
+/* The one that was begun last. */
+static void end_piece(struct writer *w)
+{
+	for (u32 i = w->pieces.n; i-- > 0;) {
+		struct piece *piece = &w->pieces.v[i];
+
+		if (piece->len != OPEN)
+			continue;
+		piece->len = (u32)w->b.n - piece->off;
+		return;
+	}
+}
+
+/* Takes back what was written behind `size`, which are whole pieces. */
+static void cut(struct writer *w, size_t size)
+{
+	w->b.n = size;
+	while (w->pieces.n && w->pieces.v[w->pieces.n - 1].off >= size)
+		w->pieces.n--;
+}
+
+/* A text with marks. */
+static void write_marked(struct writer *w, const char *text)
+{
+	for (const char *p = text; *p; p++) {
+		unsigned off, len;
+
+		if (*p == EVENT_UNMARK) {
+			end_piece(w);
+		} else if (*p != EVENT_MARK) {
+			buf_putc(&w->b, *p);
+		} else if (sscanf(p + 1, "%8x%8x", &off, &len) == 2) {
+			begin_piece(w, (struct loc){ off, len });
+			p += EVENT_MARK_N;
+		}
+	}
+}
 
 static void write_string(struct writer *w, struct str text)
 {
@@ -167,7 +216,7 @@ static void write_string(struct writer *w, struct str text)
 
 /* A word and the "()" behind it. Values bring their own names; when there are none they take the ','
  * before them along. */
-static void write_word(struct writer *w, u32 word)
+static void write_word(struct writer *w, u32 word, struct loc from)
 {
 	const char *text = word_text(w->e, word, w->s->arena);
 	struct lexer ahead = w->l;
@@ -178,8 +227,10 @@ static void write_word(struct writer *w, u32 word)
 		w->l = ahead;
 	if ((word == WORD_VALUES || word == WORD_COUNTED) && w->last[0] == TOKEN_SET &&
 	    w->last[1] == TOKEN_NAME)
-		w->b.n = !*text && w->last[2] == TOKEN_COMMA ? w->comma : w->name;
-	buf_puts(&w->b, text);
+		cut(w, !*text && w->last[2] == TOKEN_COMMA ? w->comma : w->name);
+	begin_piece(w, from);
+	write_marked(w, text);
+	end_piece(w);
 }
 
 static void write_token(struct writer *w, const struct token *t)
@@ -188,14 +239,19 @@ static void write_token(struct writer *w, const struct token *t)
 	u32 word = t->kind == TOKEN_NAME ? word_find(text) : N_WORDS;
 	size_t start = w->b.n;
 
-	if (word < N_WORDS)
-		write_word(w, word);
-	else if (t->kind == TOKEN_STRING)
-		write_string(w, text);
-	else if (is_own_map(t, text))
-		buf_printf(&w->b, "%.*s%u", (int)(text.n - sizeof(TAIL) + 2), text.p, w->e->number);
-	else
-		buf_add(&w->b, text.p, text.n);
+	if (word < N_WORDS) {
+		write_word(w, word, t->loc);
+	} else {
+		begin_piece(w, t->loc);
+		if (t->kind == TOKEN_STRING)
+			write_string(w, text);
+		else if (is_own_map(t, text))
+			buf_printf(&w->b, "%.*s%u", (int)(text.n - sizeof(TAIL) + 2), text.p,
+			           w->e->number);
+		else
+			buf_add(&w->b, text.p, text.n);
+		end_piece(w);
+	}
 	if (t->kind == TOKEN_COMMA)
 		w->comma = start;
 	if (t->kind == TOKEN_NAME)
@@ -226,10 +282,12 @@ static void write_body(struct writer *w, u32 off, u32 end)
 
 /* ---- parsing ------------------------------------------------------------------------------------- */
 
-static struct probe *parse_again(struct script *s, struct str text, const char *name,
-                                 struct diags *d)
+static struct probe *parse_again(const struct writer *w, struct script *s, struct diags *d)
 {
-	u32 off = source_append(s->source, s->arena, name, text);
+	const char *name = arena_printf(s->arena, "event %u", w->e->number);
+	u32 off = source_append_made(s->source, s->arena, name,
+	                             (struct str){ buf_text(&w->b), (u32)w->b.n }, w->pieces.v,
+	                             w->pieces.n);
 	struct parser p = {
 		.script = s,
 		.d = d,
@@ -248,8 +306,8 @@ static void write_drop(struct writer *w)
 {
 	if (!w->e->drop || !w->b.n)
 		return;
-	w->b.n--;
-	buf_printf(&w->b, " %s }", w->e->drop);
+	cut(w, w->b.n - 1);
+	write_marked(w, arena_printf(w->s->arena, " %s }", w->e->drop));
 }
 
 struct probe *event_body_make(struct script *s, u32 off, u32 end, const struct event_spec *e,
@@ -261,23 +319,28 @@ struct probe *event_body_make(struct script *s, u32 off, u32 end, const struct e
 	buf_puts(&w.b, "BEGIN ");
 	write_body(&w, off, end);
 	write_drop(&w);
-	probe = parse_again(s, (struct str){ buf_text(&w.b), (u32)w.b.n },
-	                    arena_printf(s->arena, "event %u", e->number), d);
+	probe = parse_again(&w, s, d);
 	buf_free(&w.b);
 	return probe;
 }
 
 struct probe *event_body_entry(struct script *s, const struct event_spec *e, struct diags *d)
 {
-	return parse_again(s, str_of(arena_printf(s->arena, "BEGIN { %s }", e->keep)),
-	                   arena_printf(s->arena, "event %u", e->number), d);
+	struct writer w = { .s = s, .e = e };
+	struct probe *probe;
+
+	write_marked(&w, arena_printf(s->arena, "BEGIN { %s }", e->keep));
+	probe = parse_again(&w, s, d);
+	buf_free(&w.b);
+	return probe;
 }
 
 bool event_body_spec(struct script *s, const struct event_text *text, struct event_spec *e,
                      struct diags *d)
 {
 	struct str at = text->rest;
-	const char *problem = event_spec_read(e, s->arena, text, &at), *all = s->source->text;
+	const char *problem = event_spec_read(e, s->arena, text, s->source, &at),
+		   *all = s->source->text;
 	struct loc loc = { (u32)(text->head.p - all), text->head.n };
 
 	if (!problem)

@@ -2,8 +2,8 @@
 /*
  * Bodies that are compiled for each event the user gives, with what the user said about it.
  */
-#ifndef LANG_EVENT_BODY_H
-#define LANG_EVENT_BODY_H
+#ifndef LANG_PARSE_EVENT_BODY_H
+#define LANG_PARSE_EVENT_BODY_H
 
 #include "lang/parse/event_spec.h"
 #include "lang/parse/lang.h"

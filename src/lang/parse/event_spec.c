@@ -17,11 +17,13 @@
 #include "lang/parse/event_spec.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "lang/parse/lex.h"
+#include "unit/format.h"
 
 #define PARAMS_MAX 12u
 #define VALUES_MAX 12u
@@ -34,6 +36,8 @@ struct param {
 struct reader {
 	struct event_spec *s;
 	struct arena *arena;
+	const struct source *source;
+	bool marks; /* what is read is a part of the source */
 	struct str rest;
 	struct param params[PARAMS_MAX];
 	u32 n_params;
@@ -84,6 +88,60 @@ static const char *wrong(struct reader *r, struct str where, const char *text)
 {
 	*r->at = where;
 	return text;
+}
+
+/* ---- marks --------------------------------------------------------------------------------------- */
+
+/* Of a text that is a part of the source. */
+static u32 offset_of(const struct reader *r, const char *p)
+{
+	return r->marks ? (u32)(p - r->source->text) : 0;
+}
+
+static void begin_mark(const struct reader *r, struct buf *b, u32 off, u32 n)
+{
+	if (r->marks)
+		buf_printf(b, "%c%08x%08x", EVENT_MARK, off, n);
+}
+
+static void end_mark(const struct reader *r, struct buf *b)
+{
+	if (r->marks)
+		buf_putc(b, EVENT_UNMARK);
+}
+
+/* before, text, behind: all of it stands for what was typed at `from`. */
+static const char *marked(struct reader *r, struct str from, const char *before, const char *text,
+                          const char *behind)
+{
+	struct buf b = { 0 };
+	const char *all;
+
+	begin_mark(r, &b, offset_of(r, from.p), from.n);
+	buf_printf(&b, "%s%s%s", before, text, behind);
+	end_mark(r, &b);
+	all = arena_strdup(r->arena, buf_text(&b));
+	buf_free(&b);
+	return all;
+}
+
+void event_spec_numbers(char *text, size_t size)
+{
+	struct buf b = { 0 };
+
+	for (const char *p = text; *p;) {
+		char *end;
+
+		if (strncmp(p, "arg", 3) != 0 || !isdigit((unsigned char)p[3]) ||
+		    (p > text && lex_is_name(p[-1]))) {
+			buf_putc(&b, *p++);
+			continue;
+		}
+		buf_printf(&b, "arg%lu", strtoul(p + 3, &end, 10) + 1);
+		p = end;
+	}
+	snprintf(text, size, "%s", buf_text(&b));
+	buf_free(&b);
 }
 
 /* A text as a literal of this language. */
@@ -166,9 +224,9 @@ static const char *type_text(struct reader *r, struct str type)
 	stars.p += s.n;
 	stars.n -= s.n;
 	plain = plain_type(s);
-	if (plain)
-		return arena_printf(r->arena, "%s%.*s", plain, STR_ARG(stars));
-	return arena_printf(r->arena, "%.*s%.*s", STR_ARG(s), STR_ARG(stars));
+	if (!plain)
+		plain = arena_strndup(r->arena, s.p, s.n);
+	return marked(r, s, "", plain, arena_strndup(r->arena, stars.p, stars.n));
 }
 
 static const char *read_param(struct reader *r, struct str text)
@@ -252,10 +310,10 @@ static bool put_argument(struct buf *b, struct str word)
 	return n > 0;
 }
 
-static const char *put_expression(struct reader *r, struct buf *b, struct str text);
+static const char *put_expression(struct reader *r, struct buf *b, struct str text, u32 off);
 
-/* STRCMP("text", e) -> (str(e) == "text") */
-static const char *put_strcmp(struct reader *r, struct buf *b, struct str text, u32 *end)
+/* STRCMP("text", e) -> (str(e) == "text"); `off` is where text is in the source. */
+static const char *put_strcmp(struct reader *r, struct buf *b, struct str text, u32 off, u32 *end)
 {
 	struct str inner = { text.p + 1, find_end((struct str){ text.p + 1, text.n - 1 }, ')') };
 	const char *problem;
@@ -267,7 +325,7 @@ static const char *put_strcmp(struct reader *r, struct buf *b, struct str text, 
 	if (!more || *end > text.n)
 		return wrong(r, text, "STRCMP takes a text and a pointer");
 	buf_puts(b, "(str(");
-	problem = put_expression(r, b, inner);
+	problem = put_expression(r, b, inner, off + (u32)(inner.p - text.p));
 	buf_printf(b, ") == %.*s)", STR_ARG(literal));
 	return problem;
 }
@@ -300,8 +358,9 @@ static const char *put_entry(struct reader *r, struct buf *b, struct lexer *l, s
 	return NULL;
 }
 
+/* `off`: where the lexer's text is in the source. */
 static const char *put_token(struct reader *r, struct buf *b, struct lexer *l,
-                             const struct token *t, bool member)
+                             const struct token *t, u32 off, bool member)
 {
 	const char *text = l->source->text, *problem;
 	struct str word = { text + t->loc.off, t->loc.len };
@@ -320,7 +379,7 @@ static const char *put_token(struct reader *r, struct buf *b, struct lexer *l,
 	if (str_is(word, "$entry"))
 		return put_entry(r, b, l, behind);
 	if (str_is(word, "STRCMP") && behind.n && behind.p[0] == '(') {
-		problem = put_strcmp(r, b, behind, &end);
+		problem = put_strcmp(r, b, behind, off + l->pos, &end);
 		l->pos += end;
 		return problem;
 	}
@@ -329,7 +388,7 @@ static const char *put_token(struct reader *r, struct buf *b, struct lexer *l,
 	return NULL;
 }
 
-static const char *put_expression(struct reader *r, struct buf *b, struct str text)
+static const char *put_expression(struct reader *r, struct buf *b, struct str text, u32 off)
 {
 	struct source source = { .name = "expression", .text = NULL };
 	struct lexer l = { &source, r->arena, 0 };
@@ -343,7 +402,9 @@ static const char *put_expression(struct reader *r, struct buf *b, struct str te
 	for (t = lex_next(&l); t.kind != TOKEN_END && !problem; t = lex_next(&l)) {
 		if (t.loc.off > before)
 			buf_putc(b, ' ');
-		problem = put_token(r, b, &l, &t, member);
+		begin_mark(r, b, off + t.loc.off, t.loc.len);
+		problem = put_token(r, b, &l, &t, off, member);
+		end_mark(r, b);
 		member = t.kind == TOKEN_DOT || t.kind == TOKEN_ARROW;
 		before = l.pos;
 	}
@@ -353,14 +414,43 @@ static const char *put_expression(struct reader *r, struct buf *b, struct str te
 static const char *expression(struct reader *r, struct str text, const char **out)
 {
 	struct buf b = { 0 };
-	const char *problem = put_expression(r, &b, text);
+	const char *problem = put_expression(r, &b, text, offset_of(r, text.p));
 
 	*out = arena_strdup(r->arena, buf_text(&b));
 	buf_free(&b);
 	return problem || **out ? problem : wrong(r, r->rest, "an expression is missing");
 }
 
+static const char *read_filter(struct reader *r, struct str text)
+{
+	const char *e, *problem = expression(r, text, &e);
+
+	if (!problem)
+		r->s->filter = marked(r, text, "(", e, ")");
+	return problem;
+}
+
 /* ---- values -------------------------------------------------------------------------------------- */
+
+/* "NAME=" in the script: one of its own columns has the name. */
+static bool is_column(const struct reader *r, const char *name)
+{
+	const struct source *s = r->source;
+	size_t n = strlen(name), size = s->imports.n ? s->imports.v[0].off : s->n;
+	const char *p = s->text, *end = p + size;
+
+	while ((p = memmem(p, (size_t)(end - p), name, n))) {
+		const char *behind = p + n;
+
+		while (behind < end && *behind == ' ')
+			behind++;
+		if ((p == s->text || !lex_is_name(p[-1])) && behind + 1 < end && behind[0] == '=' &&
+		    behind[1] != '=')
+			return true;
+		p += n;
+	}
+	return false;
+}
 
 /* The field's name: the last word of the expression, if nobody has it. */
 static const char *field_name(struct reader *r, struct str text)
@@ -376,7 +466,7 @@ static const char *field_name(struct reader *r, struct str text)
 	if (start == end || isdigit((unsigned char)text.p[start]))
 		return arena_printf(r->arena, "value%u", r->n_values + 1);
 	name = arena_strndup(r->arena, text.p + start, end - start);
-	if (strstr(buf_text(&r->values), arena_printf(r->arena, "%s=", name)))
+	if (is_column(r, name) || strstr(buf_text(&r->values), arena_printf(r->arena, "%s=", name)))
 		return arena_printf(r->arena, "%s_%u", name, r->n_values + 1);
 	return name;
 }
@@ -410,7 +500,7 @@ static const char *add_value(struct reader *r, struct str text, const char *befo
 	if (r->n_values == VALUES_MAX)
 		return wrong(r, text, "there are too many values");
 	*name = field_name(r, own);
-	e = arena_printf(r->arena, "%s%s%s", before, e, behind);
+	e = marked(r, text, before, e, behind);
 	if (!r->n_values++)
 		r->s->value = e;
 	buf_printf(&r->values, "%s%s=%s", r->n_values > 1 ? ", " : "", *name, e);
@@ -474,6 +564,17 @@ static const char *put_shown_value(struct reader *r, struct str format, u32 *i)
 	return problem;
 }
 
+/* What printf is going to say of the format, which it knows by another text. */
+static const char *check_format(struct reader *r, struct str format)
+{
+	const char *p = buf_text(&r->format), *problem;
+	struct format_part part;
+
+	while (format_next(&p, &part, &problem))
+		;
+	return problem ? wrong(r, format, problem) : NULL;
+}
+
 /* print: the format, then a value for each directive */
 static const char *read_print(struct reader *r)
 {
@@ -499,7 +600,9 @@ static const char *read_print(struct reader *r)
 		if (problem)
 			return problem;
 	}
-	return r->rest.n ? wrong(r, r->rest, "there are more values than directives") : NULL;
+	if (r->rest.n)
+		return wrong(r, r->rest, "there are more values than directives");
+	return check_format(r, format);
 }
 
 /* A text inside of a template's quotes. */
@@ -557,7 +660,7 @@ static const char *read_count(struct reader *r)
 	problem = read_values(r, types, values);
 	head = str_trim(head, STR_BLANKS);
 	if (!problem && head.n)
-		problem = expression(r, head, &r->s->filter);
+		problem = read_filter(r, head);
 	return problem;
 }
 
@@ -580,7 +683,7 @@ static const char *read_rest(struct reader *r, bool adjacent)
 		inner = take(&inner, ')', &closed);
 		if (!closed)
 			return wrong(r, r->rest, "this bracket is not closed");
-		problem = expression(r, inner, &r->s->filter);
+		problem = read_filter(r, inner);
 		if (problem)
 			return problem;
 		r->rest.n -= (u32)(inner.p + inner.n - r->rest.p);
@@ -623,13 +726,16 @@ static void set_entry(struct reader *r)
 }
 
 const char *event_spec_read(struct event_spec *s, struct arena *a, const struct event_text *text,
-                            struct str *at)
+                            const struct source *source, struct str *at)
 {
+	const char *first = text->head.p;
 	struct reader r = { .s = s,
 		            .arena = a,
-		            .rest = text->rest,
-		            .number = text->number,
-		            .is_return = text->n_parts > 1 && str_is(text->part[0], "r"),
+		            .source = source,
+		            .marks = first >= source->text &&
+		                     first<source->text + source->n, .rest = text->rest,
+		                           .number = text->number, .is_return = text->n_parts> 1 &&
+		                     str_is(text->part[0], "r"),
 		            .at = at };
 	struct str last = text->part[text->n_parts - 1];
 	u32 n = (u32)(text->rest.p + text->rest.n - text->head.p);

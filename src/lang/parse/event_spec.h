@@ -5,11 +5,12 @@
  *     c:open (arg2 == 42) "%s %d", arg1, arg2         filter, format and values
  *     p:c:malloc(size_t n):size_t:n:n==16#malloc 16   types, values, filter and label
  */
-#ifndef LANG_EVENT_SPEC_H
-#define LANG_EVENT_SPEC_H
+#ifndef LANG_PARSE_EVENT_SPEC_H
+#define LANG_PARSE_EVENT_SPEC_H
 
 #include "base/arena.h"
 #include "lang/parse/event_text.h"
+#include "lang/parse/source.h"
 
 struct event_spec {
 	const char *filter; /* an expression, "1" without one */
@@ -29,9 +30,18 @@ struct event_spec {
 	bool given;         /* something stands behind the event */
 };
 
-/* Reads what stands behind the event of `text`. NULL, or a sentence that says what is wrong; *at is
- * then where. */
+/* In these texts pieces that the user typed stand between two marks: behind the first are the offset and
+ * the length of their place in the source, in 8 hex digits each. */
+#define EVENT_MARK   '\1'
+#define EVENT_UNMARK '\2'
+#define EVENT_MARK_N 16u
+
+/* Reads what stands behind the event of `text`, for a script whose source it may be a part of. NULL, or
+ * a sentence that says what is wrong; *at is then where. */
 const char *event_spec_read(struct event_spec *s, struct arena *a, const struct event_text *text,
-			    struct str *at);
+			    const struct source *source, struct str *at);
+/* Counts arguments from 1, as the user did, in what is said about them: arg0 becomes arg1. `size` is the
+ * text's room. */
+void event_spec_numbers(char *text, size_t size);
 
 #endif

@@ -84,6 +84,9 @@ const char *event_text_read(struct event_text *e, struct str text)
 	text = str_trim(text, STR_BLANKS);
 	if (!text.n)
 		return "it is empty";
+	for (u32 i = 0; i < text.n; i++)
+		if ((unsigned char)text.p[i] < ' ' && !is_blank(text.p[i]))
+			return "it holds a control character";
 	if (text.n >= 2 && text.p[0] == '/' && text.p[text.n - 1] == '/')
 		return read_regex(e, text);
 	return read_probe(e, text);

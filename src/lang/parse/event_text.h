@@ -3,8 +3,8 @@
  * The text by which a user names an event when a script is run, as in "t:vmscan:*", "c:malloc" or
  * "/^tcp_/", cut into its pieces. Nothing is looked up.
  */
-#ifndef LANG_EVENT_TEXT_H
-#define LANG_EVENT_TEXT_H
+#ifndef LANG_PARSE_EVENT_TEXT_H
+#define LANG_PARSE_EVENT_TEXT_H
 
 #include "base/str.h"
 

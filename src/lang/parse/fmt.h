@@ -2,8 +2,8 @@
 /*
  * A script's text in the usual form: indented by blocks, one statement a line, comments kept.
  */
-#ifndef LANG_FMT_H
-#define LANG_FMT_H
+#ifndef LANG_PARSE_FMT_H
+#define LANG_PARSE_FMT_H
 
 #include "lang/parse/lang.h"
 

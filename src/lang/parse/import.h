@@ -2,8 +2,8 @@
 /*
  * import "file.bt": the texts of other files behind the script's own.
  */
-#ifndef LANG_IMPORT_H
-#define LANG_IMPORT_H
+#ifndef LANG_PARSE_IMPORT_H
+#define LANG_PARSE_IMPORT_H
 
 #include "lang/parse/ast.h"
 

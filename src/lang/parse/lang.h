@@ -3,8 +3,8 @@
  * The steps from text to typed tree. Each takes the result of the one before; each
  * returns false after adding at least one error to the diagnostics.
  */
-#ifndef LANG_LANG_H
-#define LANG_LANG_H
+#ifndef LANG_PARSE_LANG_H
+#define LANG_PARSE_LANG_H
 
 #include "lang/parse/ast.h"
 #include "lang/parse/world.h"
@@ -26,6 +26,11 @@ struct config {
 	const char *only_lines; /* of what printf() prints, that which holds this; NULL all */
 	u32 max_lines;       /* ends after so many of printf(), 0 never */
 	u32 poll_ms;         /* look for records that often; 0: each wakes us */
+	bool max_map_keys_set; /* given by the user */
+	u32 map_memory;      /* MiB for maps that take as many keys as fit, 64 */
+	bool map_memory_set; /* given by the user */
+	u32 stack_memory;    /* MiB for stacks that are kept, 64 */
+	u32 unwind_memory;   /* MiB for tables by which stacks are walked, 128 */
 	bool follow_at_once; /* user probes are in all processes, so also in one just made */
 	bool helper_errors;  /* -k */
 };

@@ -4,8 +4,8 @@
  * ahead is copying it. Attach points are not made of tokens: parse_probe.c reads their
  * characters and moves the position.
  */
-#ifndef LANG_LEX_H
-#define LANG_LEX_H
+#ifndef LANG_PARSE_LEX_H
+#define LANG_PARSE_LEX_H
 
 #include "lang/parse/source.h"
 

@@ -2,8 +2,8 @@
 /*
  * Replaces every use of a macro in a script's probes by the macro's body.
  */
-#ifndef LANG_MACRO_H
-#define LANG_MACRO_H
+#ifndef LANG_PARSE_MACRO_H
+#define LANG_PARSE_MACRO_H
 
 #include "lang/parse/ast.h"
 

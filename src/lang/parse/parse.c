@@ -81,6 +81,14 @@ static struct loc text_end(const struct parser *p)
 	return (struct loc){ end, 0 };
 }
 
+/* What was read last can be the end of a value. */
+static bool ends_value(const struct parser *p)
+{
+	char last = p->last.len ? p->lex.source->text[p->last.off + p->last.len - 1] : 0;
+
+	return lex_is_name(last) || (last && strchr(")]\"@", last));
+}
+
 bool parse_error(struct parser *p, const char *fmt, ...)
 {
 	struct str shown = { p->lex.source->text + p->tok.loc.off, MIN(p->tok.loc.len, 40u) };
@@ -95,7 +103,10 @@ bool parse_error(struct parser *p, const char *fmt, ...)
 	if (p->tok.kind == TOKEN_END)
 		return diag_error(p->d, text_end(p), "syntax: %s before the end of the script",
 		                  text);
-	return diag_error(p->d, p->tok.loc, "syntax: %s before '%.*s'", text, STR_ARG(shown));
+	diag_error(p->d, p->tok.loc, "syntax: %s before '%.*s'", text, STR_ARG(shown));
+	if (p->tok.kind == TOKEN_SET && (p->depth || p->in_predicate) && ends_value(p))
+		diag_hint(p->d, "'==' compares; '=' assigns, in a statement of its own");
+	return false;
 }
 
 void parse_rewind(struct parser *p)

@@ -4,8 +4,8 @@
  * NULL or false; its caller hands that up to the nearest statement or probe, which skips to a
  * safe place and goes on.
  */
-#ifndef LANG_PARSE_H
-#define LANG_PARSE_H
+#ifndef LANG_PARSE_PARSE_H
+#define LANG_PARSE_PARSE_H
 
 #include "lang/parse/import.h"
 #include "lang/parse/lang.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Expressions: one table of binary operators with their precedence, one of prefix operators,
- * and a function for each form of operand.
+ * Expressions: precedence climbing over the table of operators (op.c), and a function for each form
+ * of operand.
  *
  * Three places need more than one token of look-ahead: "(name *)" is a cast and "(name)" may be
  * one, '/' before '{' ends a predicate, and a name is a call only with its bracket.
@@ -225,6 +225,7 @@ static struct node *int_node(struct parser *p, u64 value, bool is_unsigned)
 	n->integer.value = value;
 	n->integer.is_unsigned = is_unsigned;
 	n->integer.is_bare = !is_unsigned;
+	n->integer.is_typed = is_unsigned;
 	parse_advance(p);
 	return n;
 }
@@ -754,28 +755,6 @@ static struct node *parse_cast(struct parser *p)
 	return n;
 }
 
-static enum op prefix_op(enum token_kind kind)
-{
-	switch (kind) {
-	case TOKEN_SUB:
-		return OP_NEG;
-	case TOKEN_NOT:
-		return OP_NOT;
-	case TOKEN_COMPL:
-		return OP_COMPL;
-	case TOKEN_MUL:
-		return OP_DEREF;
-	case TOKEN_AND:
-		return OP_ADDR;
-	case TOKEN_INC:
-		return OP_PREINC;
-	case TOKEN_DEC:
-		return OP_PREDEC;
-	default:
-		return OP_NONE;
-	}
-}
-
 static struct node *parse_prefixed(struct parser *p, enum op op)
 {
 	struct loc start = p->tok.loc;
@@ -789,7 +768,7 @@ static struct node *parse_prefixed(struct parser *p, enum op op)
 /* unary: ('-' | '!' | '~' | '*' | '&' | '++' | '--') unary | cast | postfix */
 static struct node *parse_unary(struct parser *p)
 {
-	enum op op = prefix_op(p->tok.kind);
+	enum op op = op_prefix(p->tok.kind);
 	struct node *n;
 
 	if (!parse_enter(p))
@@ -804,34 +783,16 @@ static struct node *parse_unary(struct parser *p)
 	return n;
 }
 
-struct binary_row {
-	enum token_kind token;
-	enum op op;
-	u32 precedence; /* higher binds tighter */
-};
-
-/* The binary operator that the current token is, or NULL. */
-static const struct binary_row *binary_row(struct parser *p)
+/* The binary operator that the current token is; OP_NONE for none and for the end of a predicate. */
+static enum op binary_op(struct parser *p, u32 *precedence)
 {
-	static const struct binary_row rows[] = {
-		{ TOKEN_LOR, OP_LOR, 1 },  { TOKEN_LAND, OP_LAND, 2 }, { TOKEN_OR, OP_OR, 3 },
-		{ TOKEN_XOR, OP_XOR, 4 },  { TOKEN_AND, OP_AND, 5 },   { TOKEN_EQ, OP_EQ, 6 },
-		{ TOKEN_NE, OP_NE, 6 },    { TOKEN_LT, OP_LT, 7 },     { TOKEN_GT, OP_GT, 7 },
-		{ TOKEN_LE, OP_LE, 7 },    { TOKEN_GE, OP_GE, 7 },     { TOKEN_SHL, OP_SHL, 8 },
-		{ TOKEN_SHR, OP_SHR, 8 },  { TOKEN_ADD, OP_ADD, 9 },   { TOKEN_SUB, OP_SUB, 9 },
-		{ TOKEN_MUL, OP_MUL, 10 }, { TOKEN_DIV, OP_DIV, 10 },  { TOKEN_MOD, OP_MOD, 10 },
-	};
-
 	if (p->in_predicate && p->tok.kind == TOKEN_DIV) {
 		enum token_kind next = parse_peek(p).kind;
 
 		if (next == TOKEN_LBRACE || next == TOKEN_END)
-			return NULL;
+			return OP_NONE;
 	}
-	for (u32 i = 0; i < ARRAY_SIZE(rows); i++)
-		if (rows[i].token == p->tok.kind)
-			return &rows[i];
-	return NULL;
+	return op_binary(p->tok.kind, precedence);
 }
 
 /* binary: unary (op binary)*, operators of at least this precedence; all group to the left */
@@ -840,19 +801,20 @@ static struct node *parse_binary(struct parser *p, u32 precedence)
 	struct node *left = parse_unary(p);
 
 	while (left) {
-		const struct binary_row *row = binary_row(p);
+		u32 own;
+		enum op op = binary_op(p, &own);
 		struct node *right, *n;
 
-		if (!row || row->precedence < precedence)
+		if (op == OP_NONE || own < precedence)
 			break;
 		if (!count_operator(p))
 			return NULL;
 		parse_advance(p);
-		right = parse_binary(p, row->precedence + 1);
+		right = parse_binary(p, own + 1);
 		if (!right)
 			return NULL;
 		n = parse_node(p, NODE_BINARY, parse_span(left->loc, right->loc));
-		n->binary.op = row->op;
+		n->binary.op = op;
 		n->binary.left = left;
 		n->binary.right = right;
 		left = n;

@@ -135,7 +135,7 @@ void parse_include_first(struct script *s, struct diags *d)
 	for (u32 i = 0; i < s->headers.n_files; i++)
 		buf_printf(&lines, "#include \"%s\"\n", s->headers.files[i]);
 	insert_definitions(
-		&p, source_append(s->source, s->arena, "--include", str_of(buf_text(&lines))),
+		&p, source_append_typed(s->source, s->arena, "--include", str_of(buf_text(&lines))),
 		&s->c_defs);
 	buf_free(&lines);
 }

@@ -186,16 +186,15 @@ static bool parse_predicate(struct parser *p, struct probe *probe)
 	p->in_predicate = true;
 	parse_advance(p);
 	probe->pred = parse_expr(p);
-	p->in_predicate = false;
-	if (!probe->pred)
-		return false;
-	closed = p->tok.kind == TOKEN_DIV;
-	if (!closed) {
+	closed = probe->pred && p->tok.kind == TOKEN_DIV;
+	if (probe->pred && !closed) {
 		parse_error(p, "expected '/' at the end of the predicate");
 		if (p->tok.kind == TOKEN_END)
 			diag_hint(p->d, "the predicate starts at byte %u of the script", open.off);
-		return false;
 	}
+	p->in_predicate = false;
+	if (!closed)
+		return false;
 	parse_rewind(p);
 	p->lex.pos++;
 	return skip_blanks(p);

@@ -321,26 +321,6 @@ static struct node *parse_continue(struct parser *p)
 	return ended(p, n);
 }
 
-static bool assign_op(enum token_kind kind, enum op *op)
-{
-	static const struct {
-		enum token_kind token;
-		enum op op;
-	} rows[] = {
-		{ TOKEN_SET, OP_NONE },    { TOKEN_ADD_SET, OP_ADD }, { TOKEN_SUB_SET, OP_SUB },
-		{ TOKEN_MUL_SET, OP_MUL }, { TOKEN_DIV_SET, OP_DIV }, { TOKEN_MOD_SET, OP_MOD },
-		{ TOKEN_AND_SET, OP_AND }, { TOKEN_OR_SET, OP_OR },   { TOKEN_XOR_SET, OP_XOR },
-		{ TOKEN_SHL_SET, OP_SHL }, { TOKEN_SHR_SET, OP_SHR },
-	};
-
-	for (u32 i = 0; i < ARRAY_SIZE(rows); i++)
-		if (rows[i].token == kind) {
-			*op = rows[i].op;
-			return true;
-		}
-	return false;
-}
-
 /* assign: (@map | $var) ('=' | '+=' | ...) expr   ('_' '=' expr discards the value) */
 static struct node *parse_assign(struct parser *p, struct node *to, enum op op)
 {
@@ -375,7 +355,7 @@ static struct node *parse_simple(struct parser *p)
 
 	if (!e)
 		return NULL;
-	if (assign_op(p->tok.kind, &op))
+	if (op_assigns(p->tok.kind, &op))
 		return parse_assign(p, e, op);
 	n = parse_node(p, NODE_EXPR, e->loc);
 	n->expr = e;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Predicates that options of the script decide, before anything is looked up or typed: a probe
- * that an option switches off need not exist. What else stands in a predicate is for later.
+ * Predicates that the command line decides, before anything is looked up or typed: by the options of
+ * the script, and by whether a process is looked at. A probe that is switched off need not exist, and
+ * the files of all processes are not searched for it. What else stands in a predicate is for later.
  */
 #include "lang/parse/lang.h"
 
@@ -12,6 +13,14 @@ enum answer { ANSWER_NO, ANSWER_YES, ANSWER_LATER };
 static enum answer answer_not(enum answer a)
 {
 	return a == ANSWER_LATER ? a : a == ANSWER_YES ? ANSWER_NO : ANSWER_YES;
+}
+
+/* A macro that is one expression is a block with nothing but a value. */
+static const struct node *without_macro(const struct node *n)
+{
+	while (n->kind == NODE_BLOCK && !n->stmts && n->result)
+		n = n->result;
+	return n;
 }
 
 static bool is_getopt(const struct node *n)
@@ -52,7 +61,8 @@ static enum answer answer_call(const struct world *w, const struct node *n)
 /* getopt("name", "text") == "text", and != */
 static enum answer answer_compare(const struct world *w, const struct node *n)
 {
-	const struct node *call = n->binary.left, *text = n->binary.right, *standard;
+	const struct node *call = without_macro(n->binary.left);
+	const struct node *text = without_macro(n->binary.right), *standard;
 	const struct world_option *o;
 	bool same;
 
@@ -66,10 +76,21 @@ static enum answer answer_compare(const struct world *w, const struct node *n)
 	return same == (n->binary.op == OP_EQ);
 }
 
+/* has_target. Where a script is only checked, its probes are too, whatever -p is going to be. */
+static enum answer answer_target(const struct world *w)
+{
+	if (w->only_checks)
+		return ANSWER_LATER;
+	return w->pid || w->command ? ANSWER_YES : ANSWER_NO;
+}
+
 static enum answer answer(const struct world *w, const struct node *n)
 {
 	enum answer left, right, decides;
 
+	n = without_macro(n);
+	if (n->kind == NODE_BUILTIN && n->builtin.b && n->builtin.b->id == BUILTIN_HAS_TARGET)
+		return answer_target(w);
 	if (n->kind == NODE_CALL)
 		return answer_call(w, n);
 	if (n->kind == NODE_UNARY && n->unary.op == OP_NOT)

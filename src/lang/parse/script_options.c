@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The options that a script declares by calling getopt("name|letter", default, "description").
+ * The options that a script declares by calling getopt("name|letter", default, "description"), and how
+ * many parameters it asks for.
  *
  * They are read off the tree before anything is typed: to split a command line one has to know
  * which of them take a value, and --help must answer on a machine that can not run the script. What
@@ -9,6 +10,7 @@
 #include "lang/parse/lang.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 
 static const char *literal(struct script *s, const struct node *n)
 {
@@ -51,12 +53,15 @@ static struct script_option *there(struct script *s, const char *name)
 	return NULL;
 }
 
-static bool read_call(void *ctx, struct node *n)
+static bool read_node(void *ctx, struct node *n)
 {
 	struct script *s = ctx;
 	const struct node *name = n->kind == NODE_CALL ? n->call.args : NULL;
 	struct script_option o = { 0 }, *old;
 
+	s->counts_params |= n->kind == NODE_PARAM_COUNT;
+	if (n->kind == NODE_PARAM)
+		s->n_params = MAX(s->n_params, n->param);
 	if (!name || !str_is(n->call.name, "getopt") || name->kind != NODE_STRING ||
 	    !script_option_name(s->arena, name->string, &o))
 		return true;
@@ -75,7 +80,7 @@ static bool read_call(void *ctx, struct node *n)
 static void read_list(struct script *s, struct node *list)
 {
 	for (; list; list = list->next)
-		ast_walk(list, read_call, s);
+		ast_walk(list, read_node, s);
 }
 
 /* "$name" of event:$name, each of whose values is an event. */
@@ -90,17 +95,38 @@ static void note_many(struct script *s, const struct attach *a)
 			s->options.v[i].many = true;
 }
 
+/* $1 and $@ in the parts of an attach point. */
+static void note_params(struct script *s, struct str part)
+{
+	for (u32 i = 0; i + 1 < part.n; i++) {
+		if (part.p[i] != '$')
+			continue;
+		if (part.p[i + 1] == '@')
+			s->n_params = UINT32_MAX;
+		else if (isdigit((unsigned char)part.p[i + 1]))
+			s->n_params = MAX(s->n_params, (u32)strtoul(part.p + i + 1, NULL, 10));
+	}
+}
+
+static void read_attach(struct script *s, const struct attach *a)
+{
+	note_many(s, a);
+	for (; a; a = a->or_else)
+		for (u32 i = 0; i < a->parts.n; i++)
+			note_params(s, a->parts.v[i]);
+}
+
 void script_options_read(struct script *s)
 {
 	for (struct config_item *c = s->config; c; c = c->next)
-		ast_walk(c->value, read_call, s);
+		ast_walk(c->value, read_node, s);
 	for (struct probe *p = s->probes; p; p = p->next) {
 		read_list(s, p->pred);
 		read_list(s, p->body);
 	}
 	for (struct probe *p = s->probes; p; p = p->next)
 		for (const struct attach *a = p->attaches; a; a = a->next)
-			note_many(s, a);
+			read_attach(s, a);
 }
 
 /* "  -n, --top NUMBER" */

@@ -57,9 +57,8 @@ bool source_read(struct source *s, struct arena *a, const char *path, struct err
 	return ok;
 }
 
-u32 source_append(struct source *s, struct arena *a, const char *name, struct str text)
+static u32 append(struct source *s, struct arena *a, struct usource part, struct str text)
 {
-	struct usource part = { arena_strdup(a, name), s->n + 1 };
 	char *all = arena_alloc(a, s->n + text.n + 2);
 
 	memcpy(all, s->text, s->n);
@@ -70,6 +69,33 @@ u32 source_append(struct source *s, struct arena *a, const char *name, struct st
 	s->n = part.off + text.n;
 	vec_add(a, &s->imports, part);
 	return part.off;
+}
+
+u32 source_append(struct source *s, struct arena *a, const char *name, struct str text)
+{
+	return append(s, a, (struct usource){ .name = arena_strdup(a, name), .off = s->n + 1 },
+	              text);
+}
+
+u32 source_append_typed(struct source *s, struct arena *a, const char *name, struct str text)
+{
+	struct usource part = { .name = arena_strdup(a, name), .off = s->n + 1, .typed = true };
+
+	return append(s, a, part, text);
+}
+
+u32 source_append_made(struct source *s, struct arena *a, const char *name, struct str text,
+                       const struct piece *pieces, u32 n)
+{
+	struct usource part = { .name = arena_strdup(a, name), .off = s->n + 1, .made = true };
+
+	for (u32 i = 0; i < n; i++) {
+		struct piece piece = pieces[i];
+
+		piece.off += part.off;
+		vec_add(a, &s->pieces, piece);
+	}
+	return append(s, a, part, text);
 }
 
 /* The imported file that an offset is in; NULL: the script itself. */
@@ -87,6 +113,59 @@ const char *source_name(const struct source *s, u32 off)
 	const struct usource *at = import_at(s, off);
 
 	return at ? at->name : s->name;
+}
+
+/* The smallest piece around an offset. */
+static const struct piece *piece_at(const struct source *s, u32 off)
+{
+	const struct piece *best = NULL;
+
+	for (u32 i = 0; i < s->pieces.n; i++) {
+		const struct piece *o = &s->pieces.v[i];
+
+		if (off >= o->off && off - o->off < o->len && (!best || o->len < best->len))
+			best = o;
+	}
+	return best;
+}
+
+/* From the first piece's place to the last one's, where they are of one text. */
+static bool find_piece(const struct source *s, struct loc *loc)
+{
+	const struct piece *first = piece_at(s, loc->off);
+	const struct piece *last = loc->len ? piece_at(s, loc->off + loc->len - 1) : first;
+	struct loc from;
+
+	if (!first)
+		return false;
+	from = first->from;
+	if (last && last->from.off > from.off &&
+	    import_at(s, last->from.off) == import_at(s, from.off))
+		from.len = MAX(from.len, last->from.off + last->from.len - from.off);
+	*loc = from;
+	return true;
+}
+
+bool source_place(const struct source *s, struct loc *loc)
+{
+	const struct usource *at = import_at(s, loc->off);
+
+	if (at && at->made) {
+		if (!find_piece(s, loc))
+			return false;
+		at = import_at(s, loc->off);
+	}
+	return !s->hidden || (at && at->typed);
+}
+
+bool source_is_typed(const struct source *s, struct loc loc)
+{
+	const struct usource *at = import_at(s, loc.off);
+
+	if (!at || !at->made || !find_piece(s, &loc))
+		return false;
+	at = import_at(s, loc.off);
+	return at && at->typed;
 }
 
 void source_line(const struct source *s, u32 off, u32 *line, u32 *column)

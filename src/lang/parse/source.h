@@ -3,8 +3,8 @@
  * The text of a script and the diagnostics about it. Diagnostics are collected, sorted by
  * place and rendered with the source line and a caret; nothing here prints to the terminal.
  */
-#ifndef LANG_SOURCE_H
-#define LANG_SOURCE_H
+#ifndef LANG_PARSE_SOURCE_H
+#define LANG_PARSE_SOURCE_H
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -12,12 +12,23 @@
 #include "base/str.h"
 #include "unit/unit.h"
 
+/* A piece of a text that was made, and where it comes from. Pieces lie in each other: the
+ * smallest around a place is meant. */
+struct piece {
+	u32 off, len;
+	struct loc from;
+};
+
 struct source {
 	const char *name; /* "stdin" for -e and '-', else the path */
 	const char *text; /* NUL-terminated copy in the arena */
 	u32 n;            /* at most SOURCE_MAX */
 	VEC(struct usource) imports; /* files whose text is behind the script's own */
+	VEC(struct piece) pieces;  /* of texts that were made */
 	u32 headers;                 /* from here on it is text of #include; 0 there is none */
+	/* It is a part of the program: what is wrong is said without the place in it, but for what stood
+	 * on the command line. */
+	bool hidden;
 };
 
 #define SOURCE_MAX (16u << 20)
@@ -30,6 +41,16 @@ bool source_read(struct source *s, struct arena *a, const char *path, struct err
 
 /* Puts a text behind all there is, as a file of that name; both are copied. Returns its offset. */
 u32 source_append(struct source *s, struct arena *a, const char *name, struct str text);
+/* The same with a text of the command line. */
+u32 source_append_typed(struct source *s, struct arena *a, const char *name, struct str text);
+/* The same with a text that was made of others: its pieces, their offsets from its start, are taken. */
+u32 source_append_made(struct source *s, struct arena *a, const char *name, struct str text,
+                       const struct piece *pieces, u32 n);
+/* Makes *loc, in a text that was made, the place that it comes from. False: the user does not know the
+ * text that it is in. */
+bool source_place(const struct source *s, struct loc *loc);
+/* True for a place in a text that was made, where it comes from the command line. */
+bool source_is_typed(const struct source *s, struct loc loc);
 
 enum diag_level { DIAG_ERROR, DIAG_WARNING };
 
@@ -38,6 +59,7 @@ struct diag {
 	struct loc loc;
 	const char *text;
 	const char *hint; /* "did you mean 'x'?", or NULL */
+	bool is_cause;    /* other errors may follow from it, and are not shown */
 };
 
 /* Collects; owns nothing but what it puts into the arena. At most 20 errors are kept. */
@@ -55,8 +77,12 @@ void diag_warn(struct diags *d, struct loc loc, const char *fmt, ...) PRINTF_LIK
 void diag_drop_warnings(struct diags *d, u32 from);
 /* Hint for the diagnostic added last. */
 void diag_hint(struct diags *d, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* The diagnostic added last is what was typed, or what the script itself refuses. */
+void diag_cause(struct diags *d);
+/* The error to tell when it is only one; NULL: there is none. */
+const struct diag *diag_first(const struct diags *d);
 /*
- * All diagnostics as text, errors first:
+ * All diagnostics as text, errors first, what is the same only once:
  *   stdin:1:20-25: ERROR: Unknown function: 'cnt'
  *   BEGIN { @x = cnt(); }
  *                ~~~

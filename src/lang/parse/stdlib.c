@@ -14,10 +14,11 @@
  * is running any more that may look at them.
  *
  * A path is walked up from its entry, over the points where file systems are mounted, to the
- * root of the process: bpf_d_path() would be allowed in a few functions only. What it adds is not
- * there: " (deleted)", and the names that pipes and sockets make up for themselves. file_path() has
- * the first, and of files that are in no directory the name they were made with: "memfd:name",
- * "SYSV00000000", "dev/zero" of shared anonymous memory, "[eventfd]".
+ * root of the process: bpf_d_path() would be allowed in a few functions only. What is in no directory
+ * has the name that d_path() makes up for it (fs/d_path.c; d_dname of pipefs, sockfs, nsfs, anon_inodefs
+ * and pidfs, told apart by the magic number of the file system; libfs' simple_dname else). file_path()
+ * has the bare name such a file was made with, where that says more: "memfd:name", "SYSV00000000",
+ * "dev/zero" of shared anonymous memory, "[eventfd]".
  */
 #include "lang/parse/stdlib.h"
 
@@ -60,15 +61,28 @@ static const struct {
 	           " else if (comptime (__uaddr_from(name) == 2)) { (typeof(__uaddr(name)))"
 	           "(reg(\"ip\") + (uint64)__uaddr(name)) }"
 	           " else { __uaddr(name) } }" },
+	{ "__made_up",
+	  "macro __made_up($d) {"
+	  " let $magic = $d.d_sb.s_magic; let $name = str($d.d_name.name);"
+	  " let $in = str_concat(str_concat(\":[\", decimal($d.d_inode.i_ino)), \"]\");"
+	  " if ($magic == 0x50495045) { $name = str_concat(\"pipe\", $in); }"
+	  " else if ($magic == 0x534f434b) { $name = str_concat(\"socket\", $in); }"
+	  " else if ($magic == 0x6e736673) { $name = str_concat("
+	  "str(((struct ns_common *)$d.d_inode.i_private).ops.name), $in); }"
+	  " else if ($magic == 0x09041934) { $name = str_concat(\"anon_inode:\", $name); }"
+	  " else if ($magic == 0x50494446) { $name = \"anon_inode:[pidfd]\"; }"
+	  " else { $name = str_concat(str_concat(\"/\", $name), \" (deleted)\"); } $name }" },
 	{ "path", "macro path(p, size) { str(path(p), size) }"
 	          " macro path(p) {"
 	          " let $p = p;"
-	          " let $d = $p.dentry;"
+	          " let $d = $p.dentry; let $entry = $d;"
 	          " let $v = (uint64)$p.mnt - offsetof(struct mount, mnt);"
-	          " let $root = curtask.fs.root.dentry;"
-	          " let $top = (uint64)curtask.fs.root.mnt - offsetof(struct mount, mnt);"
 	          " let $m = (struct mount *)kptr($v);"
 	          " let $s = \"\"; let $up = 0;"
+	          " if ($d == $d.d_parent && $d != $m.mnt.mnt_root) { $s = __made_up($d); }"
+	          " else {"
+	          " let $root = curtask.fs.root.dentry;"
+	          " let $top = (uint64)curtask.fs.root.mnt - offsetof(struct mount, mnt);"
 	          " for ($n : 0..128) { if ($d == $root && $v == $top) { break; }"
 	          " if ($d == $m.mnt.mnt_root) {"
 	          " $up = (uint64)$m.mnt_parent; if ($up == $v) { break; }"
@@ -76,17 +90,18 @@ static const struct {
 	          " else if ($d == $d.d_parent) { break; }"
 	          " else { $s = str_concat(\"/\", str_concat(str($d.d_name.name), $s));"
 	          " $d = $d.d_parent; } }"
-	          " $s == \"\" ? \"/\" : $s }" },
+	          " if ($s == \"\") { $s = \"/\"; }"
+	          " if ($entry != $entry.d_parent && !$entry.d_hash.pprev)"
+	          " { $s = str_concat($s, \" (deleted)\"); } } $s }" },
 	{ "fd_file", "macro fd_file(fd) {"
 	             " let $fdt = curtask.files.fdt; let $fd = (uint64)(uint32)(fd);"
 	             " (struct file *)kptr($fd < $fdt.max_fds ? (uint64)$fdt.fd[$fd] : 0) }" },
 	{ "file_path", "macro file_path(file) {"
-	               " let $file = (struct file *)(file); let $entry = $file.f_path.dentry;"
-	               " if ($entry == $entry.d_parent && $entry != $file.f_path.mnt.mnt_root)"
-	               " { str($entry.d_name.name) }"
-	               " else if ($entry == $entry.d_parent || $entry.d_hash.pprev)"
-	               " { path($file.f_path) }"
-	               " else { str_concat(path($file.f_path), \" (deleted)\") } }" },
+	               " let $file = (struct file *)(file); let $at = $file.f_path.dentry;"
+	               " let $made = \"/\";"
+	               " if ($at == $at.d_parent && $at != $file.f_path.mnt.mnt_root"
+	               " && $at.d_sb.s_magic != 0x534f434b) { $made = str($at.d_name.name); }"
+	               " $made != \"\" && $made != \"/\" ? $made : path($file.f_path) }" },
 	{ "__vma_step", "macro __vma_step($node, $i, $a, $last, by) { if ($i + by <= $last) {"
 	                " let $pivot = *(uint64 *)kptr($node + ($i + by - 1) * 8 +"
 	                " offsetof(struct maple_range_64, pivot));"

@@ -2,8 +2,8 @@
 /*
  * Functions of the language that are written in the language.
  */
-#ifndef LANG_STDLIB_H
-#define LANG_STDLIB_H
+#ifndef LANG_PARSE_STDLIB_H
+#define LANG_PARSE_STDLIB_H
 
 #include "base/str.h"
 

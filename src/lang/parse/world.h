@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * All that the compiler may ask of the machine: a table of functions. The real one is
- * run/world_linux.c; tests use one made of files. Answers are cached by the world and
+ * world/world_linux.c; tests use one made of files. Answers are cached by the world and
  * live as long as it does. Nothing is opened before it is asked for.
  */
-#ifndef LANG_WORLD_H
-#define LANG_WORLD_H
+#ifndef LANG_PARSE_WORLD_H
+#define LANG_PARSE_WORLD_H
 
 #include <regex.h>
 
@@ -13,9 +13,9 @@
 #include "btf/btf.h"
 #include "elf/dwarf_file.h"
 #include "elf/elf.h"
+#include "elf/usdt.h"
 #include "read/kallsyms.h"
 #include "read/tpformat.h"
-#include "elf/usdt.h"
 #include "unit/features.h"
 
 struct world;
@@ -77,7 +77,9 @@ struct world_ops {
 	void (*symbols)(struct world *w, struct str glob,
 			bool (*cb)(void *ctx, const char *name, const char *module, u64 addr),
 			void *ctx);
-	u64 (*kaddr)(struct world *w, const char *symbol); /* 0: unknown */
+	/* Every symbol of that name, data too. */
+	void (*named)(struct world *w, const char *symbol, kallsyms_place_cb *cb, void *ctx);
+	u64 (*kaddr)(struct world *w, const char *symbol); /* the first of them; 0: unknown */
 	bool (*cgroupid)(struct world *w, const char *path, u64 *id, struct err *e);
 	/* With at least the `wanted` FEATURE_* asked for. */
 	const struct features *(*features)(struct world *w, u32 wanted);
@@ -101,6 +103,7 @@ struct world {
 	bool no_args; /* compiled without a command line: what a script with options asks of its
 		       * parameters is taken as given */
 	bool exact_sites; /* --exact-site */
+	bool alone; /* others load the unit: nobody takes maps while programs count in them */
 	/* Our pid namespace when it is not the initial one (then ids must be translated). */
 	bool nested_pid_ns;
 	u64 pid_ns_dev, pid_ns_ino;

@@ -3,8 +3,8 @@
  * BTF tracepoints that sit where a function of the kernel starts or returns, for kernels that
  * have no kprobes.
  */
-#ifndef LANG_STANDIN_H
-#define LANG_STANDIN_H
+#ifndef LANG_PROBE_STANDIN_H
+#define LANG_PROBE_STANDIN_H
 
 #include "base/base.h"
 

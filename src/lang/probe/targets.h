@@ -3,8 +3,8 @@
  * Shared by the targets_*.c files: what is known while one attach point is expanded. Not for
  * others; they call targets_expand() of lang.h.
  */
-#ifndef LANG_TARGETS_H
-#define LANG_TARGETS_H
+#ifndef LANG_PROBE_TARGETS_H
+#define LANG_PROBE_TARGETS_H
 
 #include "lang/parse/lang.h"
 
@@ -77,6 +77,10 @@ void targets_missing(struct targets *t, u32 i, const char *best, const char *fmt
 	PRINTF_LIKE(4, 5);
 /* This kernel has no probes of the kind at all. */
 void targets_unsupported(struct targets *t, const char *hint, const char *text);
+/* What to use where functions of the kernel can not be probed: names what this one has. */
+const char *targets_instead(struct targets *t);
+/* The kernel has BTF, which fentry and fexit need; false when it was said that it has not. */
+bool targets_has_types(struct targets *t);
 /* As targets_missing with a whole sentence as hint, or NULL. */
 void targets_absent(struct targets *t, u32 i, const char *hint, const char *fmt, ...)
 	PRINTF_LIKE(4, 5);

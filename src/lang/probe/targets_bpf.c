@@ -117,6 +117,8 @@ void targets_bpf(struct targets *t)
 
 	if (t->n_parts == 3 && !bpf_id(t, &w.id))
 		return;
+	if (!targets_has_types(t))
+		return;
 	if (!t->world->ops->features(t->world, FEATURE_FENTRY)->fentry) {
 		targets_unsupported(t, "BPF programs are traced by nothing else",
 		                    "this kernel loads no fentry/fexit programs");

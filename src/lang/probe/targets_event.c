@@ -332,7 +332,7 @@ static void expand_value(struct targets *t, const char *form, const char *value,
 	text = dollar ? arena_printf(t->arena, "%.*s%s%s", (int)(dollar - form), form, value,
 	                             dollar + 1 + strcspn(dollar + 1, "/:"))
 	              : form;
-	off = source_append(t->script->source, t->arena, name, str_of(text));
+	off = source_append_typed(t->script->source, t->arena, name, str_of(text));
 	e.loc = (struct loc){ off, (u32)strlen(text) };
 	problem = event_text_read(&e.text, str_of(t->script->source->text + off));
 	if (problem) {

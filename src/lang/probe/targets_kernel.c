@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/hmap.h"
+#include "lang/probe/ksymbol.h"
 #include "btf/btf.h"
 
 /* ---- kprobe, kretprobe ------------------------------------------------------------------------ */
@@ -31,6 +32,9 @@ struct found {
 	struct hmap seen;
 	/* Name to address, when a pattern may stand for many and the kernel does not find all names. */
 	struct hmap addresses;
+	u32 listed;  /* of one name: functions that have it, of any module ... */
+	u32 here;    /* ... and of the wanted one */
+	u32 doubles; /* of a pattern: functions whose name another one has */
 	struct near near;
 };
 
@@ -59,6 +63,21 @@ static const char *function_rest(struct found *f, const char *name)
 	return arena_printf(a, "%s+%llu", head, (unsigned long long)f->offset);
 }
 
+static bool is_wanted(const struct found *f, const char *module)
+{
+	return !f->module || strcmp(f->module, *module ? module : "vmlinux") == 0;
+}
+
+static bool function_count(void *ctx, const char *name, const char *module)
+{
+	struct found *f = ctx;
+
+	(void)name;
+	f->listed++;
+	f->here += is_wanted(f, module);
+	return true;
+}
+
 static bool function_add(void *ctx, const char *name, const char *module)
 {
 	struct found *f = ctx;
@@ -67,11 +86,13 @@ static bool function_add(void *ctx, const char *name, const char *module)
 	u32 known = f->seen.n;
 	void **at;
 
-	if (f->module && strcmp(f->module, *module ? module : "vmlinux") != 0)
+	if (!is_wanted(f, module))
 		return true;
 	hmap_put(&f->seen, name, strlen(name), NULL);
-	if (f->seen.n == known)
+	if (f->seen.n == known) {
+		f->doubles++;
 		return true;
+	}
 	site.event = arena_strdup(t->arena, name);
 	at = hmap_find(&f->addresses, name, strlen(name));
 	site.address = at ? *(const u64 *)*at : 0;
@@ -157,12 +178,58 @@ static void kprobe_address(struct targets *t, u32 part)
 	targets_add(t, targets_shared(t), site, t->parts[part]);
 }
 
+static void ambiguous(struct found *f, u32 part, const char *name, const struct ksymbols *s)
+{
+	struct targets *t = f->t;
+	const char *which = ksymbols_choices(t->world, t->arena, s, name, t->provider->full);
+
+	targets_absent(t, part,
+	               arena_printf(t->arena, "choose one (an address needs --unsafe): %s", which),
+	               "'%s' is ambiguous: the kernel has %u functions of this name", name, s->n);
+}
+
+/* One name, which several functions may have. Reading the table of symbols takes long: that is done when
+ * the list of functions has more than one, and when the script names the module. The kernel takes a name
+ * alone, so one of several is placed by its address. */
+static void function_named(struct found *f, u32 part, const char *name)
+{
+	struct usite site = { .offset = f->offset, .event = name };
+	struct ksymbols all = { 0 }, s = { 0 };
+	struct targets *t = f->t;
+
+	if (f->listed > 1 || f->module) {
+		ksymbols_find(t->world, name, NULL, true, &all);
+		ksymbols_find(t->world, name, f->module, true, &s);
+	}
+	if (s.n > 1) {
+		ambiguous(f, part, name, &s);
+		return;
+	}
+	if (!f->here && !s.n) {
+		function_missing(f, part, name);
+		return;
+	}
+	site.address = all.n > 1 && s.n ? s.v[0].addr : 0;
+	targets_add(t, targets_shared(t), site, function_rest(f, name));
+}
+
+/* A pattern: the kernel probes one function of each name. */
+static void warn_doubles(struct found *f, u32 part)
+{
+	if (!f->doubles)
+		return;
+	diag_warn(f->t->diags, targets_loc(f->t, part),
+	          "%u more function%s of names that others have %s not probed", f->doubles,
+	          f->doubles == 1 ? "" : "s", f->doubles == 1 ? "is" : "are");
+}
+
 void targets_kprobe(struct targets *t)
 {
 	u32 part = t->n_parts - 1;
 	struct found f = { .t = t, .module = part ? t->parts[0] : NULL };
 	struct err e = { 0 };
 	const char *name;
+	bool many;
 
 	if (!t->world->ops->features(t->world, FEATURE_KPROBE)->kprobe) {
 		targets_standin(t);
@@ -183,31 +250,47 @@ void targets_kprobe(struct targets *t)
 	}
 	if (f.offset && !is_inside(&f, part, name))
 		return;
-	if (glob_is(str_of(name)) && !f.offset && t->world->kernel_version < NAMES_OF_MODULES)
+	many = glob_is(str_of(name));
+	if (many && !f.offset && t->world->kernel_version < NAMES_OF_MODULES)
 		t->world->ops->symbols(t->world, str_of(name), note_address, &f);
-	if (!t->world->ops->functions(t->world, str_of(name), function_add, &f, &e))
+	if (!t->world->ops->functions(t->world, str_of(name), many ? function_add : function_count,
+	                              &f, &e))
 		targets_failed(t, part, &e);
+	else if (!many)
+		function_named(&f, part, name);
 	else if (!t->n_added)
 		function_missing(&f, part, name);
+	warn_doubles(&f, part);
 	hmap_free(&f.seen);
 	hmap_free(&f.addresses);
 }
 
 /* ---- fentry, fexit ------------------------------------------------------------------------------ */
 
+bool targets_has_types(struct targets *t)
+{
+	if (t->world->ops->features(t->world, FEATURE_BTF)->btf)
+		return true;
+	targets_unsupported(t,
+	                    "kernels built with CONFIG_DEBUG_INFO_BTF=y have it; tracepoints and "
+	                    "kprobes do not need it",
+	                    "fentry and fexit need the kernel's type information (BTF): "
+	                    "/sys/kernel/btf/vmlinux is missing");
+	return false;
+}
+
 static bool fentry_works(struct targets *t)
 {
 	const struct features *f;
 
+	if (!targets_has_types(t))
+		return false;
 	if (t->world->ops->features(t->world, FEATURE_FENTRY)->fentry)
 		return true;
-	f = t->world->ops->features(t->world, FEATURE_KPROBE | FEATURE_BTF);
-	targets_unsupported(
-		t,
-		f->kprobe ? "use kprobe/kretprobe"
-			  : arena_printf(t->arena, "use a tracepoint%s (memtap -l 'tracepoint:*')",
-	                                 f->btf ? " or btftracepoint" : ""),
-		"this kernel has no fentry/fexit: its functions can not be traced by BPF");
+	f = t->world->ops->features(t->world, FEATURE_KPROBE);
+	targets_unsupported(t, f->kprobe ? "use kprobe/kretprobe" : targets_instead(t),
+	                    "this kernel has no fentry/fexit: its functions can not be traced by "
+	                    "BPF");
 	return false;
 }
 

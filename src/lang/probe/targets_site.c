@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Moves probes on functions to a place that costs less (read/site.h). The one idea: this is the last
+ * Moves probes on functions to a place that costs less (elf/site.h). The one idea: this is the last
  * step over the expanded script, where everything is known that decides whether it pays and whether
  * the script could tell: a script that reads registers other than the arguments keeps its probes on
  * the entry, and so does a function that has a uretprobe, whose trap on the entry both then share.
  *
  * All sites of one file are looked at together, for what may jump into them takes a pass over all of
  * the file's code. Only sites whose first instruction is dear are looked at, so usually nothing is.
- * Go's functions may run their first instructions twice; their probes go behind these (read/site_go.c).
+ * Go's functions may run their first instructions twice; their probes go behind these (elf/site_go.c).
  */
 #include "lang/probe/targets.h"
 
 #include <string.h>
 
+#include "arch/arch.h"
 #include "base/hmap.h"
 #include "elf/site.h"
 
@@ -20,15 +21,10 @@
 
 /* ---- what the script does ------------------------------------------------------------------- */
 
-/* Registers that hold the same on the way to a cheaper place. */
-static bool register_is_kept(const struct node *name)
+/* On the way to a cheaper place. */
+static bool keeps_register(const struct node *name)
 {
-	static const char *const kept[] = { "di", "si", "dx", "cx", "r8", "r9", "sp" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
-		if (name && name->kind == NODE_STRING && str_is(name->string, kept[i]))
-			return true;
-	return false;
+	return name && name->kind == NODE_STRING && arch_reg_is_kept(name->string);
 }
 
 static bool note_registers(void *ctx, struct node *n)
@@ -38,7 +34,7 @@ static bool note_registers(void *ctx, struct node *n)
 	if (n->kind == NODE_BUILTIN && n->builtin.b && n->builtin.b->id == BUILTIN_CTX)
 		*reads = true;
 	if (n->kind == NODE_CALL && n->call.f && n->call.f->id == FUNC_REG)
-		*reads |= !register_is_kept(n->call.args);
+		*reads |= !keeps_register(n->call.args);
 	return true;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * kprobe and kretprobe on a kernel without them: by fentry and fexit, which are hit at the same
- * place with the same arguments; else by the BTF tracepoint that sits there (lang/standin.c),
+ * place with the same arguments; else by the BTF tracepoint that sits there (lang/probe/standin.c),
  * about which the user is warned; else not at all, with the reason.
  *
  * Of several probes to choose from (||) only fentry counts as the function's own: what the script
@@ -60,17 +60,46 @@ static bool by_tracepoint(struct targets *t, const char *name)
 	return t->n_added > 0;
 }
 
+static bool stop(void *ctx, const char *group, const char *name)
+{
+	(void)group;
+	(void)name;
+	*(bool *)ctx = true;
+	return false;
+}
+
+const char *targets_instead(struct targets *t)
+{
+	bool typed = t->world->ops->features(t->world, FEATURE_BTF)->btf, any = false;
+	struct err ignored;
+
+	t->world->ops->tracepoints(t->world, STR("*"), STR("*"), stop, &any, &ignored);
+	if (any && typed)
+		return "use a tracepoint or btftracepoint (memtap -l 'tracepoint:*')";
+	if (any)
+		return "use a tracepoint (memtap -l 'tracepoint:*')";
+	if (typed)
+		return "use a btftracepoint (memtap -l 'btftracepoint:*')";
+	return "nor are there tracepoints; programs can be probed, and software events counted";
+}
+
+/* The remark begins with a probe: is it there? */
+static bool names_probe(struct targets *t, const char *remark)
+{
+	const char *probe = arena_strndup(t->arena, remark, strcspn(remark, " ")), *problem;
+
+	return targets_has(t->script, t->config, t->world, probe, &problem);
+}
+
 /* What comes near to a function that has no equal, or what to do in general. */
 static const char *hint(struct targets *t, const char *name)
 {
 	const struct standin *s = NULL;
 
 	while ((s = standin_find(name, false, s)))
-		if (!s->event)
+		if (!s->event && names_probe(t, s->remark))
 			return s->remark;
-	return arena_printf(
-		t->arena, "use a tracepoint%s (memtap -l 'tracepoint:*')",
-		t->world->ops->features(t->world, FEATURE_BTF)->btf ? " or btftracepoint" : "");
+	return targets_instead(t);
 }
 
 void targets_standin(struct targets *t)

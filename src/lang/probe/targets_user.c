@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/hmap.h"
+#include "lang/type/uargs.h"
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
@@ -382,7 +383,7 @@ static const char *uprobe_problem(struct targets *t, struct uprobe *u, u32 *part
 }
 
 /* Files that a followed process loads later are looked at by the attach point's own text
- * (run/late.c), which is why it must stand for the same without this script's options. A site that
+ * (run/file_watch.c), which is why it must stand for the same without this script's options. A site that
  * needs a program of its own can not be had later. */
 static void note_late(struct targets *t, const struct uprobe *u)
 {

@@ -3,8 +3,8 @@
  * Kernel types (BTF) as types of the language, made when they are asked for: a struct knows
  * its name, size and BTF id, its members are looked up one by one.
  */
-#ifndef LANG_BTF_TYPE_H
-#define LANG_BTF_TYPE_H
+#ifndef LANG_TYPE_BTF_TYPE_H
+#define LANG_TYPE_BTF_TYPE_H
 
 #include "base/arena.h"
 #include "btf/btf.h"

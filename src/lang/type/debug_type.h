@@ -3,8 +3,8 @@
  * Types of a traced program (its debug information) as types of the language, made when they are
  * asked for: the twin of btf_type.h.
  */
-#ifndef LANG_DEBUG_TYPE_H
-#define LANG_DEBUG_TYPE_H
+#ifndef LANG_TYPE_DEBUG_TYPE_H
+#define LANG_TYPE_DEBUG_TYPE_H
 
 #include "elf/dwarf_file.h"
 #include "unit/type.h"

@@ -16,18 +16,11 @@
 
 #include <string.h>
 
+#include "arch/arch.h"
 #include "lang/type/debug_type.h"
 
 #define NEST_MAX  8u
-#define RETURN_AT 8u /* the return address lies below the arguments on the stack */
 #define ALIGN_MAX 16u
-
-static const char *const c_ints[] = { "di", "si", "dx", "cx", "r8", "r9" };
-static const char *const c_results[] = { "ax", "dx" };
-static const char *const go_ints[] = { "ax", "bx", "cx", "di", "si", "r8", "r9", "r10", "r11" };
-
-#define C_FLOATS  8u
-#define GO_FLOATS 15u
 
 /* Registers and stack given out so far. */
 struct places {
@@ -35,6 +28,7 @@ struct places {
 	struct dwarf_file *d;
 	const char *const *ints;
 	u32 n_ints, n_floats;
+	u32 stack_at; /* of the first argument in memory */
 	u32 ints_used, floats_used;
 	u64 stack;
 };
@@ -137,7 +131,7 @@ static void on_stack(struct places *p, struct uarg *u, u64 size, u64 align)
 {
 	p->stack = ROUND_UP(p->stack, align);
 	u->form = UARG_STACK;
-	u->stack = (u32)(RETURN_AT + p->stack);
+	u->stack = (u32)(p->stack_at + p->stack);
 	p->stack += size;
 }
 
@@ -223,7 +217,7 @@ static void go_leaf(struct go_walk *w, u64 off, u64 size, bool is_float)
 {
 	struct places *p = w->p;
 
-	if (w->u->n_pieces == UARG_PIECES || (is_float && p->floats_used == p->n_floats) ||
+	if (w->u->n_pieces == ARCH_INTS || (is_float && p->floats_used == p->n_floats) ||
 	    (!is_float && p->ints_used == p->n_ints)) {
 		w->fits = false;
 		return;
@@ -365,20 +359,25 @@ static bool hidden_result(struct places *p, u32 returns)
 	return t.by_reference || t.size > 16 || c.v[0] == CLASS_MEMORY || c.v[1] == CLASS_MEMORY;
 }
 
+static struct places places_of(struct arena *a, struct dwarf_file *d, const struct arch_calls *c)
+{
+	return (struct places){ .a = a,
+		                .d = d,
+		                .ints = c->ints,
+		                .n_ints = c->n_ints,
+		                .n_floats = c->n_floats,
+		                .stack_at = c->stack_at };
+}
+
 struct uargs *uargs_of(struct arena *a, struct dwarf_file *d, const struct dwarf_func *f)
 {
-	struct places p = {
-		.a = a, .d = d, .ints = c_ints, .n_ints = ARRAY_SIZE(c_ints), .n_floats = C_FLOATS
-	};
+	struct places p = places_of(a, d, f->is_go ? &arch.go : &arch.c);
 	struct uargs *all = arena_new(a, struct uargs);
 
-	if (f->is_go) {
-		p.ints = go_ints;
-		p.n_ints = f->is_stack ? 0 : (u32)ARRAY_SIZE(go_ints);
-		p.n_floats = f->is_stack ? 0 : GO_FLOATS;
-	} else if (hidden_result(&p, f->returns)) {
+	if (f->is_stack) /* Go, before its functions took registers */
+		p.n_ints = p.n_floats = 0;
+	if (!f->is_go && hidden_result(&p, f->returns))
 		p.ints_used++;
-	}
 	all->dwarf = d;
 	all->function = f->name ? f->name : "";
 	all->returns = f->returns;
@@ -395,15 +394,15 @@ struct uargs *uargs_of(struct arena *a, struct dwarf_file *d, const struct dwarf
 
 void uargs_result(struct arena *a, struct dwarf_file *d, u32 returns, struct uarg *r)
 {
-	struct places p = {
-		.a = a, .d = d, .ints = c_results, .n_ints = ARRAY_SIZE(c_results), .n_floats = 2
-	};
+	struct places p = places_of(a, d, &arch.c);
 
+	p.ints = arch.c.results;
+	p.n_ints = p.n_floats = arch.c.n_results;
 	*r = (struct uarg){ .name = "retval", .die = returns };
 	if (hidden_result(&p, returns)) {
 		r->type = debug_type(a, d, returns);
 		r->form = UARG_POINTED;
-		r->pieces[0] = (struct upiece){ c_results[0], 0, 8 };
+		r->pieces[0] = (struct upiece){ arch.c.results[0], 0, 8 };
 		r->n_pieces = 1;
 		return;
 	}

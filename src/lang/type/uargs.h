@@ -3,13 +3,12 @@
  * Where the arguments of a program's function are when it is entered: by the System V calling
  * convention, or by Go's.
  */
-#ifndef LANG_UARGS_H
-#define LANG_UARGS_H
+#ifndef LANG_TYPE_UARGS_H
+#define LANG_TYPE_UARGS_H
 
+#include "arch/arch.h"
 #include "elf/dwarf_file.h"
 #include "unit/type.h"
-
-#define UARG_PIECES 9u /* Go's integer registers */
 
 enum uarg_form {
 	UARG_NOWHERE,   /* can not be read: see `why` */
@@ -30,7 +29,7 @@ struct uarg {
 	u32 die;
 	enum uarg_form form;
 	u32 stack;
-	struct upiece pieces[UARG_PIECES];
+	struct upiece pieces[ARCH_INTS];
 	u32 n_pieces;
 	const char *why;
 };

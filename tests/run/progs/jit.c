@@ -3,6 +3,7 @@
  * A just-in-time compiler of one function, "jit::probe", which asks the kernel for its parent's pid.
  * The function is named in /tmp/perf-PID.map and called until somebody ends the program.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,11 +13,19 @@
 static const unsigned char code[] = { 0x55, 0x48, 0x89, 0xe5, 0xb8, 110, 0,
 	                              0,    0,    0x0f, 0x05, 0x5d, 0xc3 };
 
+static char path[64];
+
+/* The map would be taken for that of another process with this number. */
+static void end(int number)
+{
+	unlink(path);
+	_exit(128 + number);
+}
+
 int main(void)
 {
 	void *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	long (*probe)(void);
-	char path[64];
 	FILE *map;
 
 	if (p == MAP_FAILED)
@@ -26,6 +35,7 @@ int main(void)
 	if (mprotect(p, 4096, PROT_READ | PROT_EXEC) != 0)
 		return 1;
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+	signal(SIGTERM, end);
 	map = fopen(path, "we");
 	if (!map)
 		return 1;

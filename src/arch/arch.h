@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The machine that programs run on: registers and where the kernel keeps them, calling conventions,
+ * numbers of relocations and system calls. A file of this folder for each machine defines all of it.
+ */
+#ifndef ARCH_ARCH_H
+#define ARCH_ARCH_H
+
+#include "base/base.h"
+#include "base/str.h"
+
+#define ARCH_INTS 9u /* registers that a convention has for integers, at most */
+
+/* How functions are called. Registers are named as reg() names them. */
+struct arch_calls {
+	const char *const *ints; /* integers and pointers, in the order of arguments */
+	u32 n_ints, n_floats;    /* registers for each */
+	const char *const *results;
+	u32 n_results;
+	u32 stack_at; /* bytes above the stack pointer, at the entry, where arguments in memory start */
+};
+
+struct arch {
+	const char *name;
+	/* Byte offsets in the kernel's struct pt_regs. */
+	s16 ip, sp, fp, result;
+	/* A register from which (value & user_mask) >> user_shift is 1 in user mode, else 0. */
+	s16 user_at;
+	u8 user_mask, user_shift;
+	struct arch_calls c, go;
+	/* Types of dynamic relocations: an address in the file itself, of a function, of data. */
+	u32 rel_relative, rel_function, rel_data;
+	u32 sys_uprobe; /* number of the system call uprobe(), 0: there is none */
+};
+
+extern const struct arch arch;
+
+/* Where struct pt_regs keeps the register of that name for reg(); -1 when there is none. */
+s32 arch_reg(struct str name);
+/* Name number i, NULL behind the last. */
+const char *arch_reg_name(u32 i);
+/* True of registers that hold the same from a function's entry to the first cheap place for a probe
+ * (elf/site.h): arguments and the stack pointer. */
+bool arch_reg_is_kept(struct str name);
+/* The same as arch_reg() for the name that an assembler's operand has, for any part of a register.
+ * *high: the part is its second byte. */
+s32 arch_operand(struct str name, bool *high);
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * x86-64. struct pt_regs: arch/x86/include/asm/ptrace.h; C: System V AMD64 psABI 3.2.3; Go: its
+ * ABIInternal; relocations: psABI 4.4.1.
+ */
+#include "arch/arch.h"
+
+#if defined(__x86_64__)
+
+#include <elf.h>
+
+static const char *const c_ints[] = { "di", "si", "dx", "cx", "r8", "r9" };
+static const char *const c_results[] = { "ax", "dx" };
+static const char *const go_ints[] = { "ax", "bx", "cx", "di", "si", "r8", "r9", "r10", "r11" };
+
+_Static_assert(ARRAY_SIZE(go_ints) <= ARCH_INTS, "pieces of a value");
+
+/* The return address lies below the arguments on the stack. */
+const struct arch arch = {
+	.name = "x86-64",
+	.ip = 128,
+	.sp = 152,
+	.fp = 32,
+	.result = 80,
+	/* The privilege level in the code segment. */
+	.user_at = 136,
+	.user_mask = 3,
+	.user_shift = 1,
+	.c = { c_ints, ARRAY_SIZE(c_ints), 8, c_results, ARRAY_SIZE(c_results), 8 },
+	.go = { go_ints, ARRAY_SIZE(go_ints), 15, go_ints, ARRAY_SIZE(go_ints), 8 },
+	.rel_relative = R_X86_64_RELATIVE,
+	.rel_function = R_X86_64_JUMP_SLOT,
+	.rel_data = R_X86_64_GLOB_DAT,
+	.sys_uprobe = 336, /* Linux 6.18 */
+};
+
+/* ---- names for reg() ------------------------------------------------------------------------ */
+
+static const struct {
+	const char *name;
+	s16 at;
+	bool kept;
+} regs[] = {
+	{ "r8", 72, true },         { "r9", 64, true },   { "r10", 56, false },
+	{ "r11", 48, false },       { "r12", 24, false }, { "r13", 16, false },
+	{ "r14", 8, false },        { "r15", 0, false },  { "ax", 80, false },
+	{ "bx", 40, false },        { "cx", 88, true },   { "dx", 96, true },
+	{ "si", 104, true },        { "di", 112, true },  { "bp", 32, false },
+	{ "sp", 152, true },        { "ip", 128, false }, { "pc", 128, false },
+	{ "cs", 136, false },       { "ss", 160, false }, { "flags", 144, false },
+	{ "orig_rax", 120, false },
+};
+
+s32 arch_reg(struct str name)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(regs); i++)
+		if (str_is(name, regs[i].name))
+			return regs[i].at;
+	return -1;
+}
+
+const char *arch_reg_name(u32 i)
+{
+	return i < ARRAY_SIZE(regs) ? regs[i].name : NULL;
+}
+
+bool arch_reg_is_kept(struct str name)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(regs); i++)
+		if (str_is(name, regs[i].name))
+			return regs[i].kept;
+	return false;
+}
+
+/* ---- names in operands ---------------------------------------------------------------------- */
+
+/* What the parts of a register are called in 64, 32, 16 and 8 bits. */
+static const struct {
+	s16 at;
+	const char *names[4];
+	const char *high;
+} parts[] = {
+	{ 0, { "r15", "r15d", "r15w", "r15b" }, NULL },
+	{ 8, { "r14", "r14d", "r14w", "r14b" }, NULL },
+	{ 16, { "r13", "r13d", "r13w", "r13b" }, NULL },
+	{ 24, { "r12", "r12d", "r12w", "r12b" }, NULL },
+	{ 32, { "rbp", "ebp", "bp", "bpl" }, NULL },
+	{ 40, { "rbx", "ebx", "bx", "bl" }, "bh" },
+	{ 48, { "r11", "r11d", "r11w", "r11b" }, NULL },
+	{ 56, { "r10", "r10d", "r10w", "r10b" }, NULL },
+	{ 64, { "r9", "r9d", "r9w", "r9b" }, NULL },
+	{ 72, { "r8", "r8d", "r8w", "r8b" }, NULL },
+	{ 80, { "rax", "eax", "ax", "al" }, "ah" },
+	{ 88, { "rcx", "ecx", "cx", "cl" }, "ch" },
+	{ 96, { "rdx", "edx", "dx", "dl" }, "dh" },
+	{ 104, { "rsi", "esi", "si", "sil" }, NULL },
+	{ 112, { "rdi", "edi", "di", "dil" }, NULL },
+	{ 152, { "rsp", "esp", "sp", "spl" }, NULL },
+};
+
+s32 arch_operand(struct str name, bool *high)
+{
+	*high = false;
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		for (size_t k = 0; k < ARRAY_SIZE(parts[i].names); k++)
+			if (str_is(name, parts[i].names[k]))
+				return parts[i].at;
+		if (parts[i].high && str_is(name, parts[i].high)) {
+			*high = true;
+			return parts[i].at;
+		}
+	}
+	return -1;
+}
+
+#endif

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Maps of two generations (unit/unit.h): taken whole, while programs go on counting.
+ *
+ *      turn       programs count in        we
+ *       0           A                       -
+ *       1           B, late ones in A       turn over, wait until nobody is late
+ *       1           B                       read A, empty it
+ *
+ * A program that looked up an element of A before the turn may add to it until it ends. Ordinary ones
+ * run in a critical section of RCU, for whose end the kernel waits when an element of a map of maps is
+ * replaced; those that may sleep are counted in cells, which we watch. So what is read of A is all that
+ * was ever counted in it, and not one event is in neither table or in both.
+ *
+ * What was turned over and could not be read stays, and is read before the map is turned over again.
+ */
+#include "kern/kern.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#define LATE_NS  1000000000ull /* a program that may sleep is waited for so long */
+#define LATE_NAP 50000l        /* ns between two looks */
+
+static const struct umap *map_at(const struct live *l, u32 map)
+{
+	return &l->unit->maps.v[map];
+}
+
+/* ---- made, mapped, closed ------------------------------------------------------------------- */
+
+int kern_turn_create(struct live *l, u32 map, const char *name)
+{
+	struct umap m = *map_at(l, map);
+	struct umap outer = { .bpf_type = BPF_MAP_TYPE_ARRAY_OF_MAPS,
+		              .key_size = 4,
+		              .value_size = 4,
+		              .max_entries = 2 };
+	struct pair *p = &l->pairs[map];
+	int fd;
+
+	m.max_entries = live_map_room(l, map);
+	for (u32 i = 0; i < 2; i++) {
+		p->fds[i] = sys_map_create(&m, name, -1);
+		if (p->fds[i] < 0)
+			return p->fds[i];
+	}
+	fd = sys_map_create(&outer, name, p->fds[0]);
+	for (u32 i = 0; fd >= 0 && i < 2; i++) {
+		int r = bpf_map_update_elem(fd, &i, &p->fds[i], BPF_ANY);
+
+		if (r < 0) {
+			close(fd);
+			fd = r;
+		}
+	}
+	return fd;
+}
+
+/* A map of maps for the sake of the wait when it is written to. */
+static bool open_gate(struct live *l, struct err *e)
+{
+	struct umap inner = { .bpf_type = BPF_MAP_TYPE_ARRAY,
+		              .key_size = 4,
+		              .value_size = 8,
+		              .max_entries = 1 },
+		    outer = { .bpf_type = BPF_MAP_TYPE_ARRAY_OF_MAPS,
+		              .key_size = 4,
+		              .value_size = 4,
+		              .max_entries = 1 };
+
+	l->gate.fds[0] = sys_map_create(&inner, "gate", -1);
+	l->gate.fds[1] = l->gate.fds[0] < 0 ? l->gate.fds[0]
+	                                    : sys_map_create(&outer, "gate", l->gate.fds[0]);
+	return l->gate.fds[1] >= 0 || err_sys(e, -l->gate.fds[1], "can not make a map of maps");
+}
+
+bool kern_turn_open(struct live *l, struct err *e)
+{
+	s32 turns = unit_map(l->unit, UMAP_TURNS);
+	void *p;
+
+	if (turns < 0)
+		return true;
+	l->turns_size = map_at(l, (u32)turns)->value_size;
+	p = mmap(NULL, l->turns_size, PROT_READ | PROT_WRITE, MAP_SHARED, l->maps[turns], 0);
+	if (p == MAP_FAILED)
+		return err_sys(e, errno, "can not map the turns of maps");
+	l->turns = p;
+	for (u32 i = 0; i < l->unit->maps.n; i++)
+		if (live_map_drains(l, i))
+			l->turns[map_at(l, i)->turn + UTURN_TELL] = MAX(live_map_room(l, i) / 2,
+			                                                1u);
+	return open_gate(l, e);
+}
+
+static void close_pair(const struct pair *p)
+{
+	for (u32 i = 0; i < 2; i++)
+		if (p->fds[i] >= 0)
+			close(p->fds[i]);
+}
+
+void kern_turn_close(struct live *l)
+{
+	if (l->turns)
+		munmap(l->turns, l->turns_size);
+	for (u32 i = 0; i < l->unit->maps.n; i++)
+		close_pair(&l->pairs[i]);
+	close_pair(&l->gate);
+}
+
+/* ---- turned over ---------------------------------------------------------------------------- */
+
+const void *kern_turn_key(const struct live *l, u32 map, const void *key)
+{
+	static const u32 indices[] = { 0, 1 };
+
+	return map_at(l, map)->turn && !map_at(l, map)->key ? &indices[kern_turn_now(l, map)] : key;
+}
+
+u32 kern_turn_now(const struct live *l, u32 map)
+{
+	u32 word = map_at(l, map)->turn;
+
+	return word ? (u32)__atomic_load_n(&l->turns[word], __ATOMIC_RELAXED) & 1 : 0;
+}
+
+/* What is left unread of the last turn keeps a map from being turned over. */
+static void turn_one(struct live *l, u32 map)
+{
+	u32 word = map_at(l, map)->turn;
+
+	if (l->pairs[map].unread)
+		return;
+	__atomic_add_fetch(&l->turns[word + UTURN_DONE], 1, __ATOMIC_SEQ_CST);
+	__atomic_xor_fetch(&l->turns[word + UTURN_NOW], 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&l->turns[word + UTURN_KEYS], 0, __ATOMIC_SEQ_CST);
+	l->pairs[map].unread = true;
+	l->late = true;
+}
+
+static void turn_over(struct live *l, u32 map, bool with_group)
+{
+	u32 group = with_group ? map_at(l, map)->together : 0;
+
+	turn_one(l, map);
+	for (u32 i = 0; group && i < l->unit->maps.n; i++)
+		if (map_at(l, i)->turn && map_at(l, i)->together == group)
+			turn_one(l, i);
+}
+
+/* Each cell of the epoch was 0 at some moment. */
+static bool wait_cells(const struct live *l, u64 epoch)
+{
+	const u64 *cell = l->turns + UTURN_CELLS + (epoch & 1);
+	u64 until = clock_ns(CLOCK_MONOTONIC) + LATE_NS;
+
+	for (u32 cpu = 0; cpu < UTURN_CPUS; cpu++) {
+		while (__atomic_load_n(&cell[(size_t)cpu * 8], __ATOMIC_SEQ_CST)) {
+			if (clock_ns(CLOCK_MONOTONIC) > until)
+				return false;
+			nanosleep(&(struct timespec){ .tv_nsec = LATE_NAP }, NULL);
+		}
+	}
+	return true;
+}
+
+/* Cells of the other epoch may still be used by who read the epoch before it was last changed. */
+static bool wait_sleepers(struct live *l)
+{
+	u64 epoch = __atomic_load_n(&l->turns[UTURN_EPOCH], __ATOMIC_RELAXED);
+
+	if (!wait_cells(l, epoch + 1))
+		return false;
+	__atomic_store_n(&l->turns[UTURN_EPOCH], epoch + 1, __ATOMIC_SEQ_CST);
+	return wait_cells(l, epoch);
+}
+
+/* When nothing is attached no program is late. */
+static bool wait_late(struct live *l, struct err *e)
+{
+	u32 zero = 0;
+	int r = 0;
+
+	if (!l->late)
+		return true;
+	if (l->handles.n)
+		r = bpf_map_update_elem(l->gate.fds[1], &zero, &l->gate.fds[0], BPF_ANY);
+	if (r < 0)
+		return err_sys(e, -r, "can not wait for programs that run");
+	if (l->handles.n && !wait_sleepers(l))
+		return err_set(e, "a program that counts in the map does not end");
+	l->late = false;
+	return true;
+}
+
+/* ---- taken ---------------------------------------------------------------------------------- */
+
+struct taking {
+	struct live *l;
+	u32 map;
+	live_row_fn *cb;
+	void *ctx;
+	const void *zeros; /* NULL: keys go */
+};
+
+/* A key that programs have put in again stays as it is. */
+static bool take_row(void *ctx, const void *key, const void *cells)
+{
+	const struct taking *t = ctx;
+
+	if (t->zeros)
+		bpf_map_update_elem(kern_map_fd(t->l, t->map), key, t->zeros, BPF_NOEXIST);
+	if (t->cb)
+		t->cb(t->ctx, key, cells);
+	return true;
+}
+
+/* The elements of an array stay. */
+static bool take_element(struct taking *t, u32 old, struct err *e)
+{
+	void *cells = calloc(1, kern_map_element(t->l, t->map));
+	int fd = t->l->maps[t->map], r = cells ? bpf_map_lookup_elem(fd, &old, cells) : -ENOMEM;
+
+	if (r >= 0) {
+		if (t->cb)
+			t->cb(t->ctx, &old, cells);
+		memset(cells, 0, kern_map_element(t->l, t->map));
+		r = bpf_map_update_elem(fd, &old, cells, BPF_ANY);
+	}
+	free(cells);
+	return r >= 0 || err_sys(e, -r, "can not read map %s", map_at(t->l, t->map)->name);
+}
+
+static bool take_old(struct taking *t, struct err *e)
+{
+	u32 old = !kern_turn_now(t->l, t->map);
+	struct pair *p = &t->l->pairs[t->map];
+
+	if (!map_at(t->l, t->map)->key)
+		p->unread = !take_element(t, old, e);
+	else
+		p->unread = !kern_map_empty(t->l, t->map, p->fds[old], take_row, t, e);
+	return !p->unread;
+}
+
+u64 live_map_turned(const struct live *l, u32 map)
+{
+	u32 word = map_at(l, map)->turn;
+
+	return word ? __atomic_load_n(&l->turns[word + UTURN_DONE], __ATOMIC_RELAXED) : 0;
+}
+
+bool live_map_drains(const struct live *l, u32 map)
+{
+	return map_at(l, map)->spills && !map_at(l, map)->is_read;
+}
+
+bool live_map_fills(const struct live *l, u32 map)
+{
+	const u64 *words = live_map_drains(l, map) ? &l->turns[map_at(l, map)->turn] : NULL;
+
+	return words && __atomic_load_n(&words[UTURN_KEYS], __ATOMIC_RELAXED) >= words[UTURN_TELL];
+}
+
+bool live_map_unread(const struct live *l, u32 map)
+{
+	return l->pairs[map].unread;
+}
+
+bool live_map_turn(struct live *l, u32 map, u32 how, live_row_fn *cb, void *ctx, struct err *e)
+{
+	struct taking t = { .l = l, .map = map, .cb = cb, .ctx = ctx };
+	void *zeros = NULL;
+	bool ok;
+
+	if (how & TURN_KEEPS_KEYS && map_at(l, map)->key) {
+		zeros = calloc(1, kern_map_element(l, map));
+		if (!zeros)
+			return err_set(e, "no memory to zero map %s", map_at(l, map)->name);
+		t.zeros = zeros;
+	}
+	if (!l->pairs[map].unread)
+		turn_over(l, map, !(how & TURN_ALONE));
+	ok = wait_late(l, e) && take_old(&t, e);
+	free(zeros);
+	return ok;
+}

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""Tables of intervals: print(@m) and clear(@m) in a row lose no event and show none twice, whatever
+threads do meanwhile. What all tables of a run show adds up to what a program is known to have
+done."""
+import collections
+import json
+
+from run.cases import Run
+from run.scenarios import shown
+
+INTERVAL = "interval:ms:20"
+
+
+def ticks(context, how, threads, n, keys):
+    return f"{context.progs}/ticks {how} {threads} {n} {keys}"
+
+
+def amount(value):
+    """How many events an aggregation stands for."""
+    if isinstance(value, list):
+        return sum(bucket["count"] for bucket in value)
+    if isinstance(value, dict):
+        return value["count"] if "count" in value else sum(amount(v) for v in value.values())
+    return value
+
+
+def tables(text):
+    """(map, content) of each that was printed and is not empty."""
+    for line in text.split("\n"):
+        if not line.startswith("{"):
+            continue
+        row = json.loads(line)
+        if row["type"] not in ("map", "hist", "stats", "attached_probes", "maps"):
+            raise RuntimeError(line)
+        if row["type"] in ("map", "hist", "stats") and row["data"]:
+            yield from row["data"].items()
+
+
+def run(context, script, command, config):
+    r = Run([context.memtap, "-f", "json", "-e", f"config = {{ {config} }} {script}",
+             "-c", command])
+    out, err, status = r.finish(300 * context.factor)
+    if status != 0 or err.strip():
+        raise RuntimeError(shown(f"status {status}", out, err))
+    return out
+
+
+def total(context, script, how, n, keys, config):
+    """What the tables of a run add up to, by map, and how many there were of each."""
+    sums, count = collections.Counter(), collections.Counter()
+    out = run(context, script, ticks(context, how, 2, n, keys), config)
+    for name, content in tables(out):
+        sums[name] += amount(content)
+        count[name] += 1
+    return sums, count
+
+
+def check(context, body, printed, maps, how="system", n=600000, keys=50000,
+          config="max_map_keys = 65536", least=3, interval=INTERVAL):
+    """Every map has to add up to all events, over several tables: with more events where memtap is
+    given too little time for that."""
+    event = (f"uprobe:{context.progs}/ticks:tick " if how == "call" else
+             "tracepoint:syscalls:sys_enter_getpriority /pid == cpid/ ")
+    script = f"{event} {{ {body} }} {interval} {{ {printed} }}"
+    for n in (n, 4 * n, 16 * n):
+        sums, count = total(context, script, how, n, keys, config)
+        wrong = {m: sums[m] for m in maps if sums[m] != 2 * n}
+        if wrong:
+            return f"not {2 * n} events: {wrong}, in {dict(count)} tables"
+        few = [m for m in maps if count[m] < least]
+        if not few:
+            return None
+    return f"fewer than {least} tables of {few}"
+
+
+def test_intervals_of_many_keys_lose_nothing(context):
+    return check(context, "@x[args.who] = count();", "print(@x); clear(@x);", ["@x"])
+
+
+def test_intervals_that_keep_keys_lose_nothing(context):
+    return check(context, "@x[args.who] = count(); @v[args.who % 5]++;",
+                 "print(@x); zero(@x); print(@v); zero(@v);", ["@x", "@v"], keys=1000)
+
+
+def test_intervals_that_keep_many_keys_lose_nothing(context):
+    """As many as without keeping them. What is printed is large, so there are fewer tables."""
+    return check(context, "@x[args.who] = count();", "print(@x); zero(@x);", ["@x"],
+                 interval="interval:ms:200")
+
+
+def test_intervals_of_all_kinds_lose_nothing(context):
+    body = ("@sum[args.who % 7] = sum(1); @hist = hist(args.who); @n++; @v[args.who % 5] += 1; "
+            "@l[args.who % 3] = lhist(args.who, 0, 50000, 5000); @c = count(); "
+            "@st[args.who % 9] = stats(args.who); ")
+    printed = ("print(@sum); print(@hist); print(@l); clear(@sum); clear(@hist); clear(@l); "
+               "print(@n); clear(@n); print(@v); clear(@v); print(@st); clear(@st); "
+               "print(@c); zero(@c);")
+    return check(context, body, printed, ["@sum", "@hist", "@l", "@n", "@v", "@st", "@c"],
+                 n=400000)
+
+
+def test_intervals_of_programs_that_sleep_lose_nothing(context):
+    """Reading the memory of a process may bring a page in: such a program may sleep."""
+    return check(context, "@x[str(arg1)] = count(); @n[arg0 % 3] += 1; @v++;",
+                 "print(@x); clear(@x); print(@n); zero(@n); print(@v); clear(@v);",
+                 ["@x", "@n", "@v"], how="call", n=40000, keys=1000)
+
+
+def test_intervals_of_probes_of_programs_lose_nothing(context):
+    return check(context, "@x[arg0] = count();", "print(@x); clear(@x);", ["@x"], how="call",
+                 n=100000)
+
+
+def test_intervals_of_full_maps_lose_nothing(context):
+    """What finds no room comes by itself, and the map is emptied before its table is due."""
+    return check(context, "@x[arg0] = count(); @h[arg0] = hist(arg0); @s[str(arg1)] = stats(arg0);",
+                 "print(@x); clear(@x); print(@h); clear(@h); print(@s); clear(@s);",
+                 ["@x", "@h", "@s"], how="call", n=9000, keys=3000,
+                 config="max_map_keys = 2000; ring_pages = 4096", least=1)
+
+
+def test_intervals_of_extremes(context):
+    """Of consecutive numbers each interval has its part. The maps are taken at the same instant,
+    but an event that is being counted then may be in the earlier table of one and the later of
+    another."""
+    n, names = 200000, ("@low", "@high", "@n")
+    script = (f"uprobe:{context.progs}/ticks:tick "
+              "{ @low = min(arg0); @high = max(arg0); @n = count(); } " + INTERVAL +
+              " { print(@low); print(@high); print(@n); clear(@low); clear(@high); clear(@n); }")
+    printed = list(tables(run(context, script, ticks(context, "call", 1, n, n), "")))
+    parts = list(zip(*[[v for m, v in printed if m == name] for name in names]))
+    if sum(count for _, _, count in parts) != n or len(parts) < 3:
+        return f"{n} events in {parts}"
+    bad = [p for p in parts if abs(p[1] - p[0] + 1 - p[2]) > 1]
+    return f"not all numbers between the lowest and the highest: {bad}" if bad else None
+
+
+def test_intervals_reach_the_flame_graph(context):
+    """What is taken is in the graph of the whole run, too."""
+    script = (f"uprobe:{context.progs}/ticks:tick {{ @x[ustack(2)] = count(); }} {INTERVAL} "
+              "{ print(@x); clear(@x); }")
+    r = Run([context.memtap, "--folded", "-", "-q", "-e", script,
+             "-c", ticks(context, "call", 2, 20000, 7)])
+    out, err, status = r.finish(300 * context.factor)
+    folded = sum(int(line.rsplit(" ", 1)[1]) for line in out.split("\n") if ";" in line)
+    ok = status == 0 and folded == 40000
+    return None if ok else shown(f"{folded} stacks, not 40000", out, err)

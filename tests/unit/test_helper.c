@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The kernel's helpers: their names, and every row of the table of shapes beside the prototype that
+ * the comment of linux/bpf.h has for it:
+ *
+ *    * long bpf_trace_printk(const char *fmt, u32 fmt_size, ...)
+ */
+#include "bpf/helper.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define HEADER "/usr/include/linux/bpf.h"
+/* The header says that these give a number, but the verifier's table has an address, and nothing.
+ * (spin_unlock's and spin_lock's result is RET_VOID, task_pt_regs' RET_PTR_TO_BTF_ID.) */
+static const u32 misdeclared[] = { BPF_FUNC_task_pt_regs, BPF_FUNC_spin_lock,
+	                           BPF_FUNC_spin_unlock };
+
+struct proto {
+	u32 id, n_args;
+	bool is_variadic, gives_address, gives_nothing;
+};
+
+/* "(a, b, ...)" */
+static void read_args(struct proto *p, const char *args)
+{
+	p->is_variadic = strstr(args, "...)") != NULL;
+	p->n_args = strncmp(args, "(void)", 6) != 0;
+	for (; *args; args++)
+		p->n_args += *args == ',';
+	p->n_args -= p->is_variadic;
+}
+
+/* False: the line is no prototype. */
+static bool read_proto(char *line, struct proto *p)
+{
+	char *name = strstr(line, "bpf_"), *args = name ? strchr(name, '(') : NULL;
+
+	if (strncmp(line, " * ", 3) != 0 || line[3] == '\t' || !args || !strstr(args, ")\n"))
+		return false;
+	read_args(p, args);
+	*args = '\0';
+	p->id = helper_find(name + 4);
+	p->gives_address = name[-1] == '*';
+	p->gives_nothing = strncmp(line, " * void bpf_", 12) == 0;
+	return p->id != BPF_FUNC_unspec;
+}
+
+static bool is_misdeclared(u32 id)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(misdeclared); i++)
+		if (misdeclared[i] == id)
+			return true;
+	return false;
+}
+
+static bool same_result(const struct helper *h, const struct proto *p)
+{
+	bool address = h->result == HELPER_MAYBE || h->result == HELPER_POINTER;
+
+	return is_misdeclared(p->id) ||
+	       (address == p->gives_address && (h->result == HELPER_NOTHING) == p->gives_nothing);
+}
+
+/* 1 when the row is another one than the header's. */
+static u32 compare(const struct proto *p)
+{
+	const struct helper *h = helper_get(p->id);
+
+	if (h->n_args == p->n_args && h->is_variadic == p->is_variadic && same_result(h, p))
+		return 0;
+	print_error("%s has %u arguments%s, the table %u%s, result %d\n", helper_name(p->id),
+	            p->n_args, p->is_variadic ? " and more" : "", h->n_args,
+	            h->is_variadic ? " and more" : "", (int)h->result);
+	return 1;
+}
+
+static void test_every_shape(void **state)
+{
+	FILE *f = fopen(HEADER, "re");
+	bool seen[__BPF_FUNC_MAX_ID] = { false };
+	u32 wrong = 0, missing = 0;
+	char *line = NULL;
+	size_t room = 0;
+	struct proto p;
+
+	(void)state;
+	assert_non_null(f);
+	while (getline(&line, &room, f) > 0) {
+		if (!read_proto(line, &p) || helper_get(p.id)->n_args == HELPER_ARGS_UNKNOWN)
+			continue;
+		wrong += compare(&p);
+		seen[p.id] = true;
+	}
+	free(line);
+	fclose(f);
+	for (u32 id = 1; id < __BPF_FUNC_MAX_ID; id++)
+		if (!seen[id] && helper_get(id)->n_args != HELPER_ARGS_UNKNOWN) {
+			print_error("%s: no prototype in %s\n", helper_name(id), HEADER);
+			missing++;
+		}
+	assert_int_equal(wrong, 0);
+	assert_int_equal(missing, 0);
+}
+
+static void test_names(void **state)
+{
+	(void)state;
+	assert_string_equal(helper_name(BPF_FUNC_map_lookup_elem), "map_lookup_elem");
+	assert_string_equal(helper_name(174), "get_attach_cookie");
+	assert_null(helper_name(1u << 20));
+	for (u32 id = 1; helper_name(id); id++)
+		assert_int_equal(helper_find(helper_name(id)), id);
+	assert_int_equal(helper_find("no_such_helper"), 0);
+	assert_int_equal(helper_get(1u << 20)->n_args, HELPER_ARGS_UNKNOWN);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_shape),
+		cmocka_unit_test(test_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

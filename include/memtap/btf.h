@@ -2,8 +2,9 @@
 /*
  * libmemtap-btf: BTF, the kernel's type information, read in place.
  *
- * The format is that of Documentation/bpf/btf.rst in the kernel tree; the constants are those of
- * <linux/btf.h>. This header can stand beside <linux/btf.h> and <bpf/btf.h> when those come first.
+ * The format is that of Documentation/bpf/btf.rst in the kernel tree. The kinds are the constants of
+ * <linux/btf.h>, which is included where there is one. <bpf/btf.h> may be included too, before or after;
+ * but a struct btf and a struct btf_ext of libbpf's are other things than those of this library.
  *
  *     struct btf_error e;
  *     struct btf *b = btf_open_kernel(&e);
@@ -37,6 +38,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __has_include
+#if __has_include(<linux/btf.h>)
+#include <linux/btf.h>
+#endif
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -49,7 +56,7 @@ struct btf_error {
 };
 
 #ifndef __LINUX_BTF_H__
-enum btf_kind {
+enum {
 	BTF_KIND_UNKN,
 	BTF_KIND_INT,
 	BTF_KIND_PTR,
@@ -139,7 +146,7 @@ bool btf_check(const struct btf *b, struct btf_error *e);
 /* A type's record, numbers in the machine's order. */
 struct btf_info {
 	uint32_t id;
-	uint32_t kind;     /* enum btf_kind, or a newer one that the file's layout describes */
+	uint32_t kind;     /* BTF_KIND_..., or a newer one that the file's layout describes */
 	uint32_t vlen;     /* entries behind the record; the linkage of a FUNC */
 	bool kind_flag;    /* bit-fields in STRUCT and UNION; a union's FWD; a signed ENUM; ... */
 	uint32_t size;     /* bytes: INT, ENUM, ENUM64, STRUCT, UNION, FLOAT, DATASEC; else 0 */

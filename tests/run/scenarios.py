@@ -34,6 +34,16 @@ def require(*requirements):
             raise Skip(reason)
 
 
+def on_host(test):
+    """Marks a test of what the kernel has no part in: emulation would only make it slow."""
+    @functools.wraps(test)
+    def unless_in_vm(context):
+        if context.in_vm:
+            raise Skip("the same on each kernel: on the host")
+        return test(context)
+    return unless_in_vm
+
+
 def shown(what, out, err):
     return f"{what}\n--- stdout\n{out[-3000:]}\n--- stderr\n{err[-3000:]}"
 

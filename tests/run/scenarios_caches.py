@@ -14,7 +14,8 @@ import tempfile
 
 from lib import machine
 from run.cases import Run
-from run.scenarios import Skip, answers, family_of, free_port, probes_of, require, shown, started
+from run.scenarios import (Skip, answers, family_of, free_port, on_host, probes_of, require, shown,
+                           started)
 
 
 class Server:
@@ -433,6 +434,7 @@ def test_mcsnoop_filters(context):
     return None
 
 
+@on_host
 def test_demo_cache(context):
     """What `make demo` shows of mctop: the hot keys of a server that is gone afterwards."""
     require("cmd:memcached", "kernel:5.17")

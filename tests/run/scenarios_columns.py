@@ -6,7 +6,7 @@ import subprocess
 
 from lib import machine
 from run.cases import Run
-from run.scenarios import require, shown
+from run.scenarios import on_host, require, shown
 
 # What tools have to be given; the others run by themselves. mctop has tests of its own.
 NEEDED = {"argdist": ["-C", "t:syscalls:sys_enter_syslog():u64:args->type"],
@@ -30,7 +30,7 @@ def ended(context, name, *args):
         run.kill()
         return None, shown(f"{name} never attached", "".join(run.out), "".join(run.err))
     if args and args[-1] == "1":
-        run.wait_for(".", 3 * context.factor, "out")
+        run.wait_for(".", 5, "out")
     run.process.send_signal(signal.SIGINT)
     out, err, status = run.finish(60 * context.factor)
     return out, shown(f"{name}: status {status}", out, err) if status else None
@@ -63,6 +63,7 @@ def test_titles_fit_into_80_columns(context):
     return "\n".join(problems) or None
 
 
+@on_host
 def test_what_is_empty_has_no_title(context):
     """Of an event that nobody causes, and of intervals, whether or not somebody causes some."""
     require("btf", "tracefs")

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tempfile
 
-from run.scenarios import require, shown
+from run.scenarios import on_host, require, shown
 
 # What tools have to be given that can not do without.
 NEEDED = {"argdist": ["-C", "t:syscalls:sys_enter_brk():u64:args->brk"],
@@ -58,10 +58,12 @@ def test_doctor_agrees_with_the_tools_without_rights(context):
                                       "--bounding-set=-all"], context.factor)
 
 
+@on_host
 def test_doctor_agrees_with_the_tools_without_types(context):
     return disagreements(context.memtap, ["env", "MEMTAP_BTF=/bin/true"], context.factor)
 
 
+@on_host
 def test_doctor_agrees_with_the_tools_with_few_rights(context):
     """Root without what loading needs; and without what attaching needs."""
     require("cmd:setpriv")

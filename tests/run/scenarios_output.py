@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 
-from run.scenarios import require, until
+from run.scenarios import on_host, require, until
 
 SCRIPT = "BEGIN { printf(\"x\\n\"); exit(); }"
 WRONG = "BEGIN { printf(\"%d\\n\"); }"
@@ -98,6 +98,7 @@ def prepared(context, folder):
                        stdout=f, check=True)
 
 
+@on_host
 def test_a_full_disk_is_noticed_by_every_command(context):
     require("file:/dev/full")
     problems = check_lists(context)
@@ -111,6 +112,7 @@ def test_a_full_disk_is_noticed_by_every_command(context):
     return "\n".join(problems) or None
 
 
+@on_host
 def test_a_closed_pipe_is_noticed_by_every_command(context):
     problems = []
     ours, theirs = os.pipe()
@@ -132,6 +134,7 @@ def test_a_closed_pipe_is_noticed_by_every_command(context):
     return "\n".join(problems) or None
 
 
+@on_host
 def test_closed_standard_output(context):
     """No file that is opened later takes its place."""
     problems = []
@@ -183,6 +186,7 @@ def test_colours_of_messages(context):
     return "\n".join(problems) or None
 
 
+@on_host
 def test_memstat_on_terminals(context):
     """A known one is cleared, as its description says; others get the text alone."""
     problems = []

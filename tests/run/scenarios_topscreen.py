@@ -6,7 +6,7 @@ import contextlib
 import re
 import threading
 
-from run.scenarios import Skip, require
+from run.scenarios import Skip, on_host, require
 from run.scenarios_caches import Server
 from run.scenarios_ui import COLOUR, Terminal, play
 
@@ -73,6 +73,7 @@ def paused(context, **options):
         yield t
 
 
+@on_host
 def test_mctop_screen_orders(context):
     """Each key that sorts, and the other way round; of those whose order is that of the load."""
     with paused(context, size=(120, 24)) as t:
@@ -88,6 +89,7 @@ def test_mctop_screen_orders(context):
         ])
 
 
+@on_host
 def test_mctop_screen_names(context):
     """Long names scrolled, names searched, keys that are bytes, the page about one, the help."""
     with paused(context, size=(100, 50)) as t:
@@ -106,6 +108,7 @@ def test_mctop_screen_names(context):
         ])
 
 
+@on_host
 def test_mctop_screen_sizes(context):
     """Narrow, small, wide again, without losing anything."""
     with paused(context, size=(120, 24)) as t:
@@ -123,6 +126,7 @@ def test_mctop_screen_sizes(context):
         ])
 
 
+@on_host
 def test_mctop_screen_without_colours(context):
     with paused(context, size=(120, 24), term="vt100") as t:
         problem = play(t, [(None, "mctop-by-calls")])
@@ -132,6 +136,7 @@ def test_mctop_screen_without_colours(context):
         return f"colours: {text!r}" if re.search(COLOUR, text) else None
 
 
+@on_host
 def test_mctop_screen_by_rate(context):
     """Of two keys that are asked for at different rates; another was before, more often."""
     require("root", "cmd:tmux")

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import time
 
-from run.scenarios import require, until
+from run.scenarios import on_host, require, until
 from run.scenarios_caches import Server
 
 SCREENS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "screens")
@@ -123,6 +123,7 @@ def play(terminal, steps):
     return None
 
 
+@on_host
 def test_hot_screen_keys(context):
     with demo(context) as t:
         return play(t, [
@@ -148,6 +149,7 @@ def test_hot_screen_keys(context):
         ])
 
 
+@on_host
 def test_hot_screen_filter_and_page(context):
     with demo(context) as t:
         return play(t, [
@@ -165,6 +167,7 @@ def test_hot_screen_filter_and_page(context):
         ])
 
 
+@on_host
 def test_hot_screen_pause_and_dump(context):
     with demo(context) as t:
         return play(t, [
@@ -178,6 +181,7 @@ def test_hot_screen_pause_and_dump(context):
         ])
 
 
+@on_host
 def test_hot_screen_sizes(context):
     with demo(context) as t:
         def size(x, y):
@@ -194,6 +198,7 @@ def test_hot_screen_sizes(context):
         ])
 
 
+@on_host
 def test_hot_screen_without_colours(context):
     """The same text, and only attributes; with colours there are some."""
     with demo(context, term="vt100") as t:
@@ -217,11 +222,13 @@ def test_hot_screen_without_colours(context):
     return None
 
 
+@on_host
 def test_hot_screen_errors_in_counts(context):
     with demo(context, "36000") as t:
         return play(t, [(None, "bounded"), (["Enter"], "bounded-page")])
 
 
+@on_host
 def test_hot_screen_gives_the_terminal_back(context):
     problems = []
     for how in ("q", signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGSEGV):
@@ -255,6 +262,7 @@ def ask(server, keys):
                     pass
 
 
+@on_host
 def test_mctop_on_a_terminal(context):
     require("root", "cmd:tmux")
     with Server(context, "memcached") as server, tempfile.TemporaryDirectory() as tmp:
@@ -287,6 +295,7 @@ def test_mctop_on_a_terminal(context):
     return None
 
 
+@on_host
 def test_mctop_on_a_terminal_without_screen(context):
     """It gets blocks of text, and is told why."""
     require("root", "cmd:tmux")
@@ -305,6 +314,7 @@ def test_mctop_on_a_terminal_without_screen(context):
     return None
 
 
+@on_host
 def test_screen_without_terminal(context):
     p = subprocess.run([context.build + "/tests/hot_demo"], stdin=subprocess.DEVNULL,
                        capture_output=True, text=True, timeout=20 * context.factor, check=False)

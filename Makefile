@@ -18,7 +18,8 @@ OPT      ?= -O0 -g --coverage -fprofile-update=atomic
 else
 BUILD    ?= build
 OPT      ?= -O2 -g -fno-plt -ffunction-sections -fdata-sections -Wl,--gc-sections \
-	    -Wl,-z,pack-relative-relocs
+	    -Wl,-z,pack-relative-relocs -falign-functions=1 -falign-jumps=1 -falign-loops=1
+# Code is read from disk before it runs, most of it once: 50 KB less than with places aligned.
 # Nothing in the program unwinds its own stack, and debuggers have .debug_frame: 150 KB less.
 TABLES   ?= -fno-asynchronous-unwind-tables
 endif

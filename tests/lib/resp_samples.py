@@ -10,6 +10,11 @@ BY_NAME = {"script": "return 1", "host": "127.0.0.1", "encoding": "u8", "timeout
            "end": "5", "cursor": "0", "index": "0", "id": "0", "ids": "0-1", "value": "1"}
 BY_TYPE = {"integer": "1", "double": "1", "unix-time": "33177117420", "pattern": "*"}
 
+# Vector sets, whose arguments the server does not describe (Redis 8.0).
+VECTORS = {"VADD": "VALUES 2 1 2 x", "VCARD": "", "VDIM": "", "VEMB": "x", "VGETATTR": "x",
+           "VINFO": "", "VISMEMBER": "x", "VLINKS": "x", "VRANDMEMBER": "", "VREM": "x",
+           "VSETATTR": "x {}", "VSIM": "ELE x"}
+
 
 class Client:
     """One connection, RESP2 or, after hello(), RESP3."""
@@ -117,6 +122,8 @@ def calls(docs):
             tries = [words + Sample(full, choice, keys).arguments(arguments)
                      for full, choice in ways]
             found[" ".join(words)] = [list(t) for t in dict.fromkeys(map(tuple, tries))]
+    for name, more in VECTORS.items():
+        found[name] = [[name, f"key:{name.lower()}:0", *more.split()]]
     return found
 
 

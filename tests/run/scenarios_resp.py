@@ -4,7 +4,7 @@ mcsnoop tells the keys that the server itself finds in the call, under the name 
 it says was found agrees with what is there; and --check is equal."""
 import json
 
-from lib.resp_samples import Client, calls, keys_of, pairs
+from lib.resp_samples import VECTORS, Client, calls, keys_of, pairs
 from run.scenarios import Skip, shown
 from run.scenarios_caches import Server, ended, tool
 
@@ -12,10 +12,11 @@ from run.scenarios_caches import Server, ended, tool
 MAKE = {"string": ("SET", "1"), "bitmap": ("SET", "\u00ff\u00ff"), "generic": ("SET", "1"),
         "hash": ("HSET", "x", "1"), "list": ("RPUSH", "x", "x", "x"), "set": ("SADD", "x", "1"),
         "sorted-set": ("ZADD", "1", "x"), "stream": ("XADD", "0-1", "x", "1"),
-        "geo": ("GEOADD", "1", "1", "x"), "hyperloglog": ("PFADD", "x")}
-# These look for keys as often as they like, so the server's counters have no upper bound.
+        "geo": ("GEOADD", "1", "1", "x"), "hyperloglog": ("PFADD", "x"),
+        "vector": ("VADD", "VALUES", "2", "1", "2", "x")}
+# These look for keys as often as they like, modules too: the server's counters have no upper bound.
 UNBOUND = ("EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO", "FCALL", "FCALL_RO", "SORT", "SORT_RO",
-           "XREAD", "XREADGROUP")
+           "XREAD", "XREADGROUP", *VECTORS)
 
 
 def groups_of(docs):
@@ -24,7 +25,7 @@ def groups_of(docs):
         doc = pairs(doc)
         for each in [name, *pairs(doc.get("subcommands", []))]:
             found[each.upper().replace("|", " ")] = doc["group"]
-    return found
+    return {**found, **dict.fromkeys(VECTORS, "vector")}
 
 
 def with_keys(entries):

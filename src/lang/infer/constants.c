@@ -2,8 +2,8 @@
 /*
  * The table of integer macros.
  *
- * The one idea: all names are one piece of read-only memory and rows hold offsets into it, so that
- * the table needs no relocation at start and costs nothing until a script asks for a name.
+ * The one idea: all names are one piece of read-only memory and the table holds offsets into it,
+ * so that it needs no relocation at start and costs nothing until a script asks for a name.
  */
 #include "lang/infer/constants.h"
 
@@ -20,18 +20,22 @@ static const struct texts {
 #undef X
 };
 
-static const struct {
-	u16 off;
-	s64 value;
-} rows[] = {
-#define X(name, value) { offsetof(struct texts, t_##name), value },
+/* Two tables, where rows of both would be six bytes of padding each. */
+static const u16 offsets[] = {
+#define X(name, value) offsetof(struct texts, t_##name),
+#include "lang/infer/constants_table.h"
+#undef X
+};
+
+static const s64 values[] = {
+#define X(name, value) value,
 #include "lang/infer/constants_table.h"
 #undef X
 };
 
 const char *constants_name(u32 i)
 {
-	return i < ARRAY_SIZE(rows) ? (const char *)&texts + rows[i].off : NULL;
+	return i < ARRAY_SIZE(offsets) ? (const char *)&texts + offsets[i] : NULL;
 }
 
 static int compare(struct str a, const char *b)
@@ -43,14 +47,14 @@ static int compare(struct str a, const char *b)
 
 bool constants_find(struct str name, s64 *value)
 {
-	u32 from = 0, to = ARRAY_SIZE(rows);
+	u32 from = 0, to = ARRAY_SIZE(offsets);
 
 	while (name.n && from < to) {
 		u32 middle = from + (to - from) / 2;
 		int c = compare(name, constants_name(middle));
 
 		if (!c) {
-			*value = rows[middle].value;
+			*value = values[middle];
 			return true;
 		}
 		if (c < 0)

@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 struct bpf_insn *kprobe_session_join(const struct bpf_insn *entry, u32 n_entry,
-                              const struct bpf_insn *at_return, u32 n_return, u32 is_return, u32 *n)
+                                     const struct bpf_insn *at_return, u32 n_return, u32 is_return,
+                                     u32 *n)
 {
 	const struct bpf_insn head[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = BPF_REG_6, .src_reg = BPF_REG_1 },

@@ -11,7 +11,7 @@
  * over. `is_return` is the number of bpf_session_is_return() in the kernel's BTF.
  */
 struct bpf_insn *kprobe_session_join(const struct bpf_insn *entry, u32 n_entry,
-                              const struct bpf_insn *at_return, u32 n_return, u32 is_return,
-                              u32 *n);
+                                     const struct bpf_insn *at_return, u32 n_return, u32 is_return,
+                                     u32 *n);
 
 #endif

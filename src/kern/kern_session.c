@@ -87,7 +87,7 @@ static int load_pair(struct live *l, const struct uprog *entry, const struct upr
 	int fd = -1;
 
 	both = kprobe_session_join(first, entry->n_insns, second, at_return->n_insns,
-	                    l->unit->session_kfunc, &n);
+	                           l->unit->session_kfunc, &n);
 	if (both)
 		fd = sys_prog_load(BPF_PROG_TYPE_KPROBE, both, n, &o);
 	free(first);

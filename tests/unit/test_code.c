@@ -169,7 +169,8 @@ static void test_session(void **state)
 	u32 n = 0;
 
 	(void)state;
-	all = kprobe_session_join(entry, ARRAY_SIZE(entry), at_return, ARRAY_SIZE(at_return), 77, &n);
+	all = kprobe_session_join(entry, ARRAY_SIZE(entry), at_return, ARRAY_SIZE(at_return), 77,
+	                          &n);
 	assert_non_null(all);
 	assert_true(n > ARRAY_SIZE(entry) + ARRAY_SIZE(at_return));
 	jump = all + n - ARRAY_SIZE(entry) - ARRAY_SIZE(at_return) - 1;

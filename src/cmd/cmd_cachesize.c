@@ -54,7 +54,7 @@ static const struct opt rows[] = {
 	{ 'c', "cmd", "COMMAND", OPT_TEXT, TO(command),
 	  "start COMMAND once all probes are attached, end with it" },
 	{ 'p', "pid", "PID", OPT_NUMBER, TO(pid), "look at this process only, end with it" },
-	{ 'f', "format", "text|json", OPT_CHOICE, TO(format), "how to print (text)" },
+	{ 'f', "format", OUT_FORMAT_NAMES, OPT_CHOICE, TO(format), "how to print (text)" },
 	{ 0, "json", NULL, OPT_FLAG, TO(json), "the same as -f json" },
 	{ 'o', "output", "FILE", OPT_TEXT, TO(output), "print to FILE instead of standard output" },
 	{ 'q', "quiet", NULL, OPT_FLAG, TO(quiet), "say nothing but the result" },
@@ -220,7 +220,7 @@ static bool on_end(void *ctx, const struct view_of *v, struct err *e)
 	arena_free(&a);
 	if (!ok || !write_svg(w, e))
 		return false;
-	if (w->o->json) {
+	if (w->o->out->objects) {
 		sizing_json(v->out, &w->sizing);
 		buf_putc(v->out, '\n');
 	} else {
@@ -256,7 +256,7 @@ static int run_unit(struct job *j, struct watch *w, struct child *child)
 	struct session_options so = {
 		.verbose = w->o->verbose,
 		.quiet = w->o->quiet,
-		.json = w->o->json,
+		.format = w->o->out,
 		.output = w->o->output,
 		.output_fd = STDOUT_FILENO,
 		.pid = (s32)w->o->pid,
@@ -392,7 +392,7 @@ static bool check_server(struct cachesize_options *o, struct arena *a, struct er
 static bool check(struct cachesize_options *o, const struct opt_rest *rest, struct arena *a,
                   struct err *e)
 {
-	o->json |= o->format && strcmp(o->format, "json") == 0;
+	o->out = out_format(o->format, o->json);
 	if (rest->n == 1 && (o->kind = item_find(rest->v[0])))
 		return check_server(o, a, e);
 	if (rest->n != 1) {

@@ -10,6 +10,7 @@
 #include "cmd/job.h"
 #include "cmd/say.h"
 #include "out/json.h"
+#include "out/out.h"
 #include "world/world_linux.h"
 
 struct options {
@@ -23,7 +24,7 @@ struct options {
 static const struct opt rows[] = {
 	{ 'e', NULL, "PROGRAM", OPT_TEXT, TO(program), "check this script" },
 	{ 0, "btf", "FILE", OPT_TEXT, TO(btf), "take the kernel's types from this file" },
-	{ 'f', "format", "text|json", OPT_CHOICE, TO(format),
+	{ 'f', "format", OUT_FORMAT_NAMES, OPT_CHOICE, TO(format),
 	  "errors as text on standard error, or as JSON lines on standard output" },
 	{ 'q', "quiet", NULL, OPT_FLAG, TO(quiet), "print nothing: the exit code tells" },
 	{ 0, "no-warnings", NULL, OPT_FLAG, TO(no_warnings), "do not print warnings" },
@@ -94,16 +95,16 @@ static void json_unread(const char *path, const struct err *e)
 
 /* ---- checking --------------------------------------------------------------------------------- */
 
-static bool is_json(const struct options *o)
+static bool as_objects(const struct options *o)
 {
-	return o->format && o->format[0] == 'j';
+	return out_format(o->format, false)->objects;
 }
 
 static void report(const struct options *o, const struct job *j)
 {
 	struct buf b = { 0 };
 
-	if (!is_json(o)) {
+	if (!as_objects(o)) {
 		say_diags(&j->diags, !o->no_warnings);
 		return;
 	}
@@ -144,7 +145,7 @@ static bool check_one(const struct options *o, const char *path)
 		ok = job_compile(&j, STAGE_UNIT, false);
 		if (!o->quiet)
 			report(o, &j);
-	} else if (is_json(o)) {
+	} else if (as_objects(o)) {
 		json_unread(path ? path : "stdin", &e);
 	} else if (!o->quiet) {
 		say_error(&e);

@@ -23,6 +23,7 @@
 #include "cmd/workers.h"
 #include "kern/live.h"
 #include "out/json.h"
+#include "out/out.h"
 #include "world/world_linux.h"
 
 #define NAME_WIDTH 13
@@ -34,13 +35,14 @@
 
 struct options {
 	const char *format;
+	const struct out_ops *out; /* what both choose */
 	bool json, verbose, help;
 };
 
 #define TO(member) offsetof(struct options, member)
 
 static const struct opt rows[] = {
-	{ 'f', "format", "text|json", OPT_CHOICE, TO(format), "how to print (text)" },
+	{ 'f', "format", OUT_FORMAT_NAMES, OPT_CHOICE, TO(format), "how to print (text)" },
 	{ 0, "json", NULL, OPT_FLAG, TO(json), "the same as -f json" },
 	{ 'v', "verbose", NULL, OPT_FLAG, TO(verbose),
 	  "all events of a tool, and those it would rather have" },
@@ -271,7 +273,7 @@ static void tell_json(const char *name, const struct finding *f, struct buf *b)
 
 static void tell(const struct options *o, const char *name, const struct finding *f, struct buf *b)
 {
-	if (o->json)
+	if (o->out->objects)
 		tell_json(name, f, b);
 	else
 		tell_text(o, name, f, b);
@@ -360,7 +362,7 @@ static int examine_all(const struct options *o, const struct opt_rest *wanted)
 	tools_each(choose, &(struct choice){ &d, wanted });
 	workers_run(d.names.n, MAX(MIN(processors, TRIED_MOST), TRIED_LEAST), examine, examined,
 	            &d);
-	if (!o->json && d.n_bad)
+	if (!o->out->objects && d.n_bad)
 		buf_printf(&b, "\n%u tool%s not run here.\n", d.n_bad,
 		           d.n_bad == 1 ? " does" : "s do");
 	say_output(&b);
@@ -384,7 +386,7 @@ int cmd_doctor(int argc, char **argv)
 	} else if (o.help) {
 		code = say_usage(usage_head, rows, ARRAY_SIZE(rows), NULL);
 	} else {
-		o.json |= o.format && strcmp(o.format, "json") == 0;
+		o.out = out_format(o.format, o.json);
 		code = examine_all(&o, &rest);
 	}
 	arena_free(&arena);

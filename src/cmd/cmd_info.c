@@ -126,16 +126,16 @@ static void kernel_rows(struct info *p, struct world *w)
 		row_unknown(p, "probes", "kernel_functions");
 }
 
-int info_print(struct world *w, bool json)
+int info_print(struct world *w, const struct out_ops *out)
 {
-	struct info p = { .json = json };
+	struct info p = { .json = out->objects };
 
-	if (json)
+	if (p.json)
 		buf_puts(&p.out, "{\"type\": \"info\", \"data\": {");
 	row_text(&p, "memtap", "version", MEMTAP_VERSION);
 	kernel_rows(&p, w);
 	offers_each(row_offer, &p);
-	if (json)
+	if (p.json)
 		buf_puts(&p.out, "}}}\n");
 	say_output(&p.out);
 	buf_free(&p.out);

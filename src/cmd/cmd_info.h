@@ -4,8 +4,9 @@
 #define CMD_CMD_INFO_H
 
 #include "lang/parse/world.h"
+#include "out/out.h"
 
 /* On stdout, as text or as one JSON object. Returns the exit code. */
-int info_print(struct world *w, bool json);
+int info_print(struct world *w, const struct out_ops *out);
 
 #endif

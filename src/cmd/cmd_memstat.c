@@ -12,8 +12,9 @@
 
 #include "base/clock.h"
 #include "base/opt.h"
-#include "memstat/memstat.h"
 #include "cmd/say.h"
+#include "memstat/memstat.h"
+#include "out/out.h"
 #include "ui/term.h"
 
 struct options {
@@ -21,13 +22,14 @@ struct options {
 	u32 top;
 	bool json, pss, help;
 	/* What is no option: */
-	u32 interval, count; /* seconds; count 0: for ever */
+	const struct out_ops *out; /* format or json */
+	u32 interval, count;       /* seconds; count 0: for ever */
 };
 
 #define TO(member) offsetof(struct options, member)
 
 static const struct opt rows[] = {
-	{ 'f', "format", "text|json", OPT_CHOICE, TO(format), "how to print (text)" },
+	{ 'f', "format", OUT_FORMAT_NAMES, OPT_CHOICE, TO(format), "how to print (text)" },
 	{ 0, "json", NULL, OPT_FLAG, TO(json), "the same as -f json: a line for each interval" },
 	{ 't', "top", "N", OPT_NUMBER, TO(top), "so many processes, by resident memory (8)" },
 	{ 0, "pss", NULL, OPT_FLAG, TO(pss),
@@ -75,7 +77,7 @@ static bool read_options(struct options *o, struct arena *a, int argc, char **ar
 
 	if (!opt_parse(rows, ARRAY_SIZE(rows), o, a, argc, argv, &rest, e))
 		return false;
-	o->json |= o->format && strcmp(o->format, "json") == 0;
+	o->out = out_format(o->format, o->json);
 	o->top = o->top ? o->top : 8;
 	if (rest.n > 2)
 		return err_set(e, "memstat takes an interval and a count, not '%s'", rest.v[2]);
@@ -103,7 +105,7 @@ static bool print_view(const struct options *o, struct memstat *now, const struc
 	bool ok;
 
 	memstat_top(&v, now, o->top);
-	if (o->json) {
+	if (o->out->objects) {
 		memstat_json(&b, &v);
 	} else {
 		if (clear)
@@ -127,7 +129,7 @@ static void wait_until(u64 ns)
 
 static void run(const struct options *o)
 {
-	const char *clear = o->count == 1 || o->json ? NULL : term_clear();
+	const char *clear = o->count == 1 || o->out->objects ? NULL : term_clear();
 	struct memstat looks[2];
 	u64 next;
 	bool ok = true;

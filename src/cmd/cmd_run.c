@@ -167,7 +167,7 @@ static int run_with_view(const struct job *j, const struct run_options *o,
 		return fail(&e);
 	if (!kind)
 		return run_session(j, so, child);
-	view = kind->open(o->json);
+	view = kind->open(o->out);
 	so->view = view;
 	code = run_session(j, so, child);
 	kind->close(view);
@@ -180,7 +180,7 @@ static int run_job(const struct job *j, const struct run_options *o, struct chil
 	struct session_options so = {
 		.verbose = o->verbose,
 		.quiet = o->quiet,
-		.json = o->json,
+		.format = o->out,
 		.keep_errors = o->keep_errors,
 		.dry_run = o->dry_run,
 		.mangled = o->no_demangle,
@@ -449,7 +449,7 @@ static int run_query(const struct run_options *o, const struct opt_rest *rest)
 
 	if (!w)
 		return fail(&e);
-	code = o->info ? info_print(w, o->json)
+	code = o->info ? info_print(w, o->out)
 	               : list_pattern(w, rest->n ? rest->v[0] : NULL, o->verbose);
 	world_linux_free(w);
 	return code;

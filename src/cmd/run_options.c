@@ -18,7 +18,7 @@ static const struct opt rows[] = {
 	{ 'c', "cmd", "COMMAND", OPT_TEXT, TO(command),
 	  "start COMMAND once all probes are attached, end with it" },
 	{ 'p', "pid", "PID", OPT_NUMBER, TO(pid), "look at this process only, end with it" },
-	{ 'f', "format", "text|json", OPT_CHOICE, TO(format), "how to print (text)" },
+	{ 'f', "format", OUT_FORMAT_NAMES, OPT_CHOICE, TO(format), "how to print (text)" },
 	{ 0, "json", NULL, OPT_FLAG, TO(json), "the same as -f json" },
 	{ 'o', "output", "FILE", OPT_TEXT, TO(output), "print to FILE instead of standard output" },
 	{ 'B', "buffering", "line|full|none", OPT_CHOICE, TO(buffering),
@@ -267,7 +267,7 @@ bool run_options_finish(struct run_options *o, struct err *e)
 {
 	take_mode(o);
 	take_buffering(o);
-	o->json |= o->format && strcmp(o->format, "json") == 0;
+	o->out = out_format(o->format, o->json);
 	if (!check_missing(o, e) || !take_features(o, e) || !take_graph(o, e) || !check(o, e))
 		return false;
 	return !o->dump || dump_parse(&o->dumped, o->dump, e);

@@ -21,6 +21,7 @@ struct run_options {
 	bool info, fmt, test, bench, verify_llvm, usdt_file_activation, btf;
 	/* Made of the above: */
 	struct dump_request dumped;
+	const struct out_ops *out; /* what format and json choose */
 	enum buffering output_buffering;
 	struct graph_options graph;
 	bool graph_to_stdout;    /* then what the script prints goes to standard error */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Rows and records to text or JSON, into a buffer. An output is a table of functions; text
- * (out_text.c) and JSON (out_json.c) are the two. Nothing here writes to a descriptor.
+ * Rows and records in a format, into a buffer. A format is a table of functions in a file of its
+ * own, and a word in OUT_FORMATS. Nothing here writes to a descriptor.
  */
 #ifndef OUT_OUT_H
 #define OUT_OUT_H
@@ -28,10 +28,22 @@ struct namer {
 	u64 boot_to_real; /* ns to add to a boot time stamp for wall-clock time */
 };
 
+/* What is said to the user, besides the output. */
+enum report {
+	REPORT_NOTE, /* "Attached 3 probes", the verifier's log with -v; several lines possible */
+	REPORT_WARNING, /* runtime errors, lost events, skipped probes, warnf() */
+	REPORT_ERROR,   /* errorf() */
+};
+
 struct out {
 	const struct unit *unit;
 	const struct namer *namer;
 	const struct out_ops *ops;
+	/* Says something, `loc` being a place in the unit's source or NULL; on the way it writes what
+	 * is in the buffer. NULL: errors are part of the output, notes are left out. */
+	void (*say)(void *ctx, enum report kind, const struct loc *loc, const char *text);
+	void *say_ctx;
+	bool verbose; /* figures of the run are worth saying */
 };
 
 /* What went wrong in a program, n times. */
@@ -41,6 +53,11 @@ struct out_error {
 	const char *helper; /* the helper function that failed, or NULL */
 	s32 retcode;        /* and what it returned */
 	u64 n;
+	enum {
+		COUNT_IN_TEXT, /* or of no use */
+		COUNT_BEFORE,  /* "2 strings were cut" */
+		COUNT_BEHIND,  /* "@x is full (2 times)" */
+	} count;               /* where n belongs in a sentence, when it is not 1 */
 };
 
 /* What became of a test probe. */
@@ -51,12 +68,23 @@ struct out_test {
 	struct str output; /* what it printed */
 };
 
+/* The walking of stacks by tables. */
+struct unwind_stat {
+	u64 counts[N_UCOUNT]; /* stacks, see enum ucount */
+	u32 processes, files, rows;
+	u32 rich;       /* rows whose rule does not fit */
+	u64 bytes;      /* of tables in the kernel */
+	u32 no_room;    /* mappings left without a table: the limit is reached */
+	u32 unreadable; /* files that could not be read */
+	u64 ns;         /* spent reading and loading files */
+};
+
 /* What became of stacks. */
 struct out_stacks {
-	const u64 *counts; /* of a process's, walked by tables: enum ucount; NULL: none were */
-	u64 kept;          /* different ones */
-	u64 bytes, limit;  /* they take outside of the kernel's map, and may */
-	u64 lost;          /* for which there was no room, there or in the map */
+	const struct unwind_stat *walked; /* NULL: none were */
+	u64 kept;                         /* different ones */
+	u64 bytes, limit;                 /* they take outside of the kernel's map, and may */
+	u64 lost;                         /* for which there was no room, there or in the map */
 };
 
 /* What was taken out of maps as they filled. */
@@ -66,11 +94,18 @@ struct out_maps {
 	u64 lost;               /* counts there was no room for */
 };
 
+/* Of a function that is NULL the format prints nothing: call them with OUT. */
 struct out_ops {
-	/* JSON only; text says it on stderr, as a message. */
+	/* Reports are objects, one a line, that programs read; else laid out for people. */
+	bool objects;
+	/* Rows of a map with keys may come in several calls of `map`, too. */
+	bool map_in_parts;
 	void (*attached)(struct buf *b, const struct out *o, u32 n_probes);
 	/* printf, and errorf and warnf: these with their place in the source and as one line. */
 	void (*printf_)(struct buf *b, const struct out *o, const struct urecord *r,
+	                const void *record);
+	/* Titles of columns, above rows. */
+	void (*heading)(struct buf *b, const struct out *o, const struct urecord *r,
 	                const void *record);
 	/* `text` is the formatted time (value_time). */
 	void (*time_)(struct buf *b, const struct out *o, const char *text);
@@ -85,12 +120,13 @@ struct out_ops {
 	/* print(@m[k]): one row. `value` is at rest, or one cell when vt is an aggregation. */
 	void (*keyed)(struct buf *b, const struct out *o, const struct umap *m, const void *key,
 	              const struct type *vt, const void *value);
-	void (*lost)(struct buf *b, const struct out *o, u64 n);
-	/* JSON only, as `attached`: what went wrong in a program. */
+	/* The script has ended, what follows is what its maps hold. */
+	void (*last_maps)(struct buf *b, const struct out *o);
+	/* Events; `why` may be NULL. */
+	void (*lost)(struct buf *b, const struct out *o, u64 n, const char *why);
 	void (*runtime_error)(struct buf *b, const struct out *o, const struct out_error *e);
-	/* JSON only. */
+	/* At the end. */
 	void (*stacks)(struct buf *b, const struct out *o, const struct out_stacks *s);
-	/* JSON only. */
 	void (*maps)(struct buf *b, const struct out *o, const struct out_maps *m);
 	/* Test i of n, once it has run. Those before it have been run too. */
 	void (*test)(struct buf *b, const struct out *o, const struct out_test *tests, u32 i,
@@ -99,7 +135,25 @@ struct out_ops {
 	void (*text)(struct buf *b, const struct out *o, const char *kind, const char *text);
 };
 
-extern const struct out_ops out_text, out_json;
+#define OUT(out, op, b, ...)                                                                       \
+	do {                                                                                       \
+		if ((out)->ops->op)                                                                \
+			(out)->ops->op(b, out __VA_OPT__(, ) __VA_ARGS__);                         \
+	} while (0)
+
+/* The formats that -f takes, the usual one first. out_NAME is the table of each. */
+#define OUT_FORMATS(FIRST, NEXT) FIRST(text) NEXT(json)
+
+#define OUT_FIRST_NAME(format) #format
+#define OUT_NEXT_NAME(format)  "|" #format
+#define OUT_FORMAT_NAMES       OUT_FORMATS(OUT_FIRST_NAME, OUT_NEXT_NAME) /* "text|json" */
+
+#define OUT_DECLARE(format) extern const struct out_ops out_##format;
+OUT_FORMATS(OUT_DECLARE, OUT_DECLARE)
+#undef OUT_DECLARE
+
+/* The format of an option -f, one of OUT_FORMAT_NAMES or NULL: the usual one. `json` is --json. */
+const struct out_ops *out_format(const char *name, bool json);
 
 /* One value as text, the one place that knows how each type looks (format.c and both outputs
  * use it). `bytes` is the value at rest. */

@@ -449,9 +449,10 @@ static void json_keyed(struct buf *b, const struct out *o, const struct umap *m,
 	arena_free(&scratch);
 }
 
-static void json_lost(struct buf *b, const struct out *o, u64 n)
+static void json_lost(struct buf *b, const struct out *o, u64 n, const char *why)
 {
 	(void)o;
+	(void)why;
 	buf_printf(b,
 	           "{\"type\": \"lost_events\", \"count\": %" PRIu64
 	           ", \"data\": {\"events\": %" PRIu64 "}}\n",
@@ -462,12 +463,12 @@ static void json_stacks(struct buf *b, const struct out *o, const struct out_sta
 {
 	(void)o;
 	buf_puts(b, "{\"type\": \"stacks\", \"data\": {");
-	if (s->counts)
+	if (s->walked)
 		buf_printf(b,
 		           "\"whole\": %" PRIu64 ", \"cut\": %" PRIu64
 		           ", \"frame_pointers\": %" PRIu64 ", \"kernel\": %" PRIu64 ", ",
-		           s->counts[UCOUNT_WHOLE], s->counts[UCOUNT_CUT], s->counts[UCOUNT_FP],
-		           s->counts[UCOUNT_KERNEL]);
+		           s->walked->counts[UCOUNT_WHOLE], s->walked->counts[UCOUNT_CUT],
+		           s->walked->counts[UCOUNT_FP], s->walked->counts[UCOUNT_KERNEL]);
 	buf_printf(b,
 	           "\"lost\": %" PRIu64 ", \"different\": %" PRIu64 ", \"bytes\": %" PRIu64
 	           ", \"limit\": %" PRIu64 "}}\n",
@@ -519,6 +520,7 @@ static void json_test(struct buf *b, const struct out *o, const struct out_test 
 }
 
 const struct out_ops out_json = {
+	.objects = true,
 	.attached = json_attached,
 	.printf_ = json_printf,
 	.time_ = json_time,

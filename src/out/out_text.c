@@ -10,12 +10,22 @@
 
 #include <inttypes.h>
 
-/* Scripts say how many were attached on stderr; that is a message, not output. */
+/* Says what is in `text`, which is freed then. */
+static void say(const struct out *o, enum report kind, const struct loc *loc, struct buf *text)
+{
+	if (o->say)
+		o->say(o->say_ctx, kind, loc, buf_text(text));
+	buf_free(text);
+}
+
+/* A message, not output. */
 static void text_attached(struct buf *b, const struct out *o, u32 n_probes)
 {
+	struct buf text = { 0 };
+
 	(void)b;
-	(void)o;
-	(void)n_probes;
+	buf_printf(&text, "Attached %u probe%s", n_probes, n_probes == 1 ? "" : "s");
+	say(o, REPORT_NOTE, NULL, &text);
 }
 
 /* "stdin:1:7-20: ERROR: " */
@@ -32,7 +42,13 @@ static void text_printf(struct buf *b, const struct out *o, const struct urecord
                         const void *record)
 {
 	bool message = r->action == ACTION_ERRORF || r->action == ACTION_WARNF;
+	struct buf text = { 0 };
 
+	if (message && o->say) {
+		format_print(&text, o, r->text, r->args, r->n_args, record);
+		say(o, r->action == ACTION_ERRORF ? REPORT_ERROR : REPORT_WARNING, &r->loc, &text);
+		return;
+	}
 	if (message)
 		text_position(b, o->unit, r);
 	format_print(b, o, r->text, r->args, r->n_args, record);
@@ -142,17 +158,84 @@ static void text_keyed(struct buf *b, const struct out *o, const struct umap *m,
 	arena_free(&scratch);
 }
 
-static void text_lost(struct buf *b, const struct out *o, u64 n)
+static void text_last_maps(struct buf *b, const struct out *o)
 {
 	(void)o;
-	buf_printf(b, "Lost %" PRIu64 " events\n", n);
+	buf_puts(b, "\n\n");
+}
+
+static void text_lost(struct buf *b, const struct out *o, u64 n, const char *why)
+{
+	struct buf text = { 0 };
+
+	buf_printf(&text, "Lost %" PRIu64 " event%s%s%s", n, n == 1 ? "" : "s", why ? ": " : "",
+	           why ? why : "");
+	if (!o->say)
+		buf_printf(b, "%s\n", buf_text(&text));
+	say(o, REPORT_WARNING, NULL, &text);
 }
 
 static void text_runtime_error(struct buf *b, const struct out *o, const struct out_error *e)
 {
+	struct buf text = { 0 };
+
 	(void)b;
-	(void)o;
-	(void)e;
+	if (e->n > 1 && e->count == COUNT_BEFORE)
+		buf_printf(&text, "%" PRIu64 " ", e->n);
+	buf_puts(&text, e->text);
+	if (e->n > 1 && e->count == COUNT_BEHIND)
+		buf_printf(&text, " (%" PRIu64 " times)", e->n);
+	say(o, REPORT_WARNING, e->loc, &text);
+}
+
+static void text_walked(struct buf *b, const struct unwind_stat *n)
+{
+	buf_printf(b,
+	           "stacks: %" PRIu64 " whole, %" PRIu64 " cut, %" PRIu64 " by the kernel; %" PRIu64
+	           " fell back to frame pointers\n",
+	           n->counts[UCOUNT_WHOLE], n->counts[UCOUNT_CUT], n->counts[UCOUNT_KERNEL],
+	           n->counts[UCOUNT_FP]);
+	buf_printf(b,
+	           "unwind tables: %u processes, %u files, %u rows (%u too rich), %" PRIu64
+	           " KiB, read in %" PRIu64 ".%" PRIu64 " ms",
+	           n->processes, n->files, n->rows, n->rich, n->bytes / 1024, n->ns / 1000000,
+	           n->ns / 100000 % 10);
+	if (n->unreadable)
+		buf_printf(b, "; %u files could not be read", n->unreadable);
+	if (n->no_room)
+		buf_printf(b, "; no room for %u mappings", n->no_room);
+	buf_putc(b, '\n');
+}
+
+static void text_stacks(struct buf *b, const struct out *o, const struct out_stacks *s)
+{
+	struct buf text = { 0 };
+
+	(void)b;
+	if (!o->verbose)
+		return;
+	if (s->walked)
+		text_walked(&text, s->walked);
+	buf_printf(&text,
+	           "stacks kept: %" PRIu64 " different ones in %" PRIu64 " KiB of %" PRIu64
+	           " (--stack-memory); %" PRIu64 " lost",
+	           s->kept, s->bytes / 1024, s->limit / 1024, s->lost);
+	say(o, REPORT_NOTE, NULL, &text);
+}
+
+static void text_maps(struct buf *b, const struct out *o, const struct out_maps *m)
+{
+	struct buf text = { 0 };
+
+	(void)b;
+	if (!o->verbose)
+		return;
+	buf_printf(&text,
+	           "maps: emptied %" PRIu64 " times as they filled, at most %" PRIu64
+	           " rows kept in %" PRIu64 " KiB of %" PRIu64 " (--map-memory); %" PRIu64
+	           " counts lost",
+	           m->emptied, m->rows, m->bytes / 1024, m->limit / 1024, m->lost);
+	say(o, REPORT_NOTE, NULL, &text);
 }
 
 static void text_text(struct buf *b, const struct out *o, const char *kind, const char *text)
@@ -219,16 +302,21 @@ static void text_test(struct buf *b, const struct out *o, const struct out_test 
 }
 
 const struct out_ops out_text = {
+	.map_in_parts = true,
 	.attached = text_attached,
 	.printf_ = text_printf,
+	.heading = text_printf,
 	.time_ = text_time,
 	.join = text_join,
 	.value = text_value,
 	.map = text_map,
 	.rows = text_rows,
 	.keyed = text_keyed,
+	.last_maps = text_last_maps,
 	.lost = text_lost,
 	.runtime_error = text_runtime_error,
+	.stacks = text_stacks,
+	.maps = text_maps,
 	.test = text_test,
 	.text = text_text,
 };

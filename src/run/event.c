@@ -42,7 +42,7 @@ static struct buf *text_of(struct events *ev)
 
 static void do_printf(struct events *ev, const struct urecord *r, const u8 *record)
 {
-	ev->out.ops->printf_(text_of(ev), &ev->out, r, record);
+	OUT(&ev->out, printf_, text_of(ev), r, record);
 }
 
 /* As text, also where JSON is printed. */
@@ -68,29 +68,17 @@ static void do_line(struct events *ev, const struct urecord *r, const u8 *record
 		ev->exit_called = ev->exiting = true;
 }
 
-/* Column titles have no place among objects. */
 static void do_heading(struct events *ev, const struct urecord *r, const u8 *record)
 {
 	struct buf *to = r->map < 0 ? text_of(ev) : above_add(&ev->above, (u32)r->map);
 
-	if (!ev->options->json)
-		ev->out.ops->printf_(to, &ev->out, r, record);
+	OUT(&ev->out, heading, to, r, record);
 }
 
-/* In JSON part of the output; as text a message. */
 static void do_message(struct events *ev, const struct urecord *r, const u8 *record)
 {
-	struct buf b = { 0 };
-
 	ev->n_errors += r->action == ACTION_ERRORF;
-	if (ev->options->json) {
-		do_printf(ev, r, record);
-		return;
-	}
-	format_print(&b, &ev->out, r->text, r->args, r->n_args, record);
-	event_report(ev, r->action == ACTION_ERRORF ? REPORT_ERROR : REPORT_WARNING, &r->loc,
-	             buf_text(&b));
-	buf_free(&b);
+	do_printf(ev, r, record);
 }
 
 /* ---- maps ---- */
@@ -107,16 +95,16 @@ static void print_rows(struct events *ev, const struct table *t, const struct ur
                        struct buf *to)
 {
 	if (r->text)
-		ev->out.ops->rows(to, &ev->out, t, top, r->text);
+		OUT(&ev->out, rows, to, t, top, r->text);
 	else
-		ev->out.ops->map(to, &ev->out, t, top, r->div);
+		OUT(&ev->out, map, to, t, top, r->div);
 }
 
 /* The text of a table may be far larger than the table: it is written while it is made, where it is made
  * row by row. What stands above it is known with the first. */
 static void print_table(struct events *ev, struct table *t, const struct urecord *r)
 {
-	bool apart = t->map->key && (r->text || !ev->options->json);
+	bool apart = t->map->key && (r->text || ev->out.ops->map_in_parts);
 	struct table part = *t;
 	struct buf first = { 0 };
 	u32 i = table_first(t, r->top), n = apart ? PART_ROWS : t->rows.n;
@@ -205,13 +193,13 @@ static void do_print_keyed(struct events *ev, const struct urecord *r, const u8 
 	if (r->n_args < 2)
 		print_element(ev, r, key);
 	else
-		ev->out.ops->keyed(text_of(ev), &ev->out, &ev->unit->maps.v[r->map], key,
-		                   r->args[1].type, record + r->args[1].off);
+		OUT(&ev->out, keyed, text_of(ev), &ev->unit->maps.v[r->map], key, r->args[1].type,
+		    record + r->args[1].off);
 }
 
 static void do_print_value(struct events *ev, const struct urecord *r, const u8 *record)
 {
-	ev->out.ops->value(text_of(ev), &ev->out, r->args[0].type, record + r->args[0].off);
+	OUT(&ev->out, value, text_of(ev), r->args[0].type, record + r->args[0].off);
 }
 
 static void drop(struct events *ev, const struct urecord *r, bool keeps_keys)
@@ -252,7 +240,7 @@ static void do_time(struct events *ev, const struct urecord *r, const u8 *record
 
 	(void)record;
 	value_time(&b, r->text, clock_ns(CLOCK_REALTIME));
-	ev->out.ops->time_(text_of(ev), &ev->out, buf_text(&b));
+	OUT(&ev->out, time_, text_of(ev), buf_text(&b));
 	buf_free(&b);
 }
 
@@ -284,7 +272,7 @@ static void do_cat(struct events *ev, const struct urecord *r, const u8 *record)
 	whole = read_start(buf_text(&path), &b, ev->unit->max_cat_bytes, &e);
 
 	if (whole || b.n)
-		ev->out.ops->text(text_of(ev), &ev->out, "cat", buf_text(&b));
+		OUT(&ev->out, text, text_of(ev), "cat", buf_text(&b));
 	if (!whole)
 		event_report(ev, REPORT_ERROR, &r->loc, e.text);
 	buf_free(&path);
@@ -305,7 +293,7 @@ static void do_system(struct events *ev, const struct urecord *r, const u8 *reco
 	format_print(&command, &ev->out, r->text, r->args, r->n_args, record);
 	whole = shell_run(buf_text(&command), &b, SYSTEM_LIMIT, ev->stop, &e);
 	if (whole || b.n)
-		ev->out.ops->text(text_of(ev), &ev->out, "syscall", buf_text(&b));
+		OUT(&ev->out, text, text_of(ev), "syscall", buf_text(&b));
 	if (!whole)
 		event_report(ev, REPORT_ERROR, &r->loc, e.text);
 	buf_free(&command);
@@ -314,7 +302,7 @@ static void do_system(struct events *ev, const struct urecord *r, const u8 *reco
 
 static void do_join(struct events *ev, const struct urecord *r, const u8 *record)
 {
-	ev->out.ops->join(text_of(ev), &ev->out, r, record);
+	OUT(&ev->out, join, text_of(ev), r, record);
 }
 
 static void do_exit(struct events *ev, const struct urecord *r, const u8 *record)
@@ -384,11 +372,7 @@ static void do_follow(struct events *ev, const struct urecord *r, const u8 *reco
 
 void event_summary(struct events *ev, u64 n, const char *text)
 {
-	if (ev->options->json)
-		ev->out.ops->runtime_error(&ev->output->text, &ev->out,
-		                           &(struct out_error){ .text = text, .n = n });
-	else
-		event_report(ev, REPORT_WARNING, NULL, text);
+	OUT(&ev->out, runtime_error, text_of(ev), &(struct out_error){ .text = text, .n = n });
 }
 
 void event_report_followed(struct events *ev)

@@ -539,6 +539,14 @@ static bool find_file(void *unwind, u32 number, struct usym_file *f)
 	return true;
 }
 
+static void say(void *ctx, enum report kind, const struct loc *loc, const char *text)
+{
+	struct session *s = ctx;
+
+	if (kind != REPORT_NOTE || !s->options->quiet)
+		event_report(&s->events, kind, loc, text);
+}
+
 static void init_events(struct session *s)
 {
 	struct names_options no = { .mangled = s->options->mangled || s->unit->mangled,
@@ -562,7 +570,10 @@ static void init_events(struct session *s)
 		.files = file_watch_new(s->unit, s->live, s->options->features, s->options->expand),
 		.out = { .unit = s->unit,
 		         .namer = &s->names.namer,
-		         .ops = s->options->json ? &out_json : &out_text },
+		         .ops = s->options->format ? s->options->format : &out_text,
+		         .say = say,
+		         .say_ctx = s,
+		         .verbose = s->options->verbose },
 	};
 	taken_init(&s->events.taken, s->unit, s->live,
 	           limit_of(s->options->map_limit, s->unit->map_memory));
@@ -621,6 +632,7 @@ static const char *pinned_to(const struct unit *u)
 
 static bool attach(struct session *s, struct err *e)
 {
+	struct out to = s->events.out;
 	char text[512];
 	u32 n;
 
@@ -631,11 +643,10 @@ static bool attach(struct session *s, struct err *e)
 		note_sites(s);
 	}
 	n += count_own(s->unit);
-	snprintf(text, sizeof(text), "Attached %u probe%s", n, n == 1 ? "" : "s");
-	if (s->options->json && !s->options->quiet && !s->options->view)
-		s->events.out.ops->attached(&s->output.text, &s->events.out, n);
-	else
-		note(s, text);
+	if (s->options->view) /* whose output has no place for it */
+		to.ops = &out_text;
+	if (!s->options->quiet)
+		OUT(&to, attached, &s->output.text, n);
 	if (pinned_to(s->unit)) {
 		snprintf(text, sizeof(text), "Program pinned to %s", pinned_to(s->unit));
 		note(s, text);
@@ -664,8 +675,7 @@ static void print_maps(struct session *s)
 		if (u->maps.v[i].role == UMAP_USER)
 			order[n++] = i;
 	qsort_r(order, n, sizeof(*order), by_name, (void *)(uintptr_t)u);
-	if (!s->options->json)
-		buf_puts(&s->output.text, "\n\n");
+	OUT(&s->events.out, last_maps, &s->output.text);
 	for (u32 i = 0; i < n && output_flush(&s->output); i++)
 		event_print_map(&s->events, &(struct urecord){ .map = (s32)order[i] });
 	output_flush(&s->output);
@@ -710,39 +720,6 @@ static bool run_end(struct session *s, struct err *e)
 	return live_run(s->live, ATTACH_END, e) && drain(s, UNTIL_LAST, e);
 }
 
-static void note_unwinding(struct buf *b, const struct unwind_stat *n)
-{
-	buf_printf(b,
-	           "stacks: %" PRIu64 " whole, %" PRIu64 " cut, %" PRIu64 " by the kernel; %" PRIu64
-	           " fell back to frame pointers\n",
-	           n->counts[UCOUNT_WHOLE], n->counts[UCOUNT_CUT], n->counts[UCOUNT_KERNEL],
-	           n->counts[UCOUNT_FP]);
-	buf_printf(b,
-	           "unwind tables: %u processes, %u files, %u rows (%u too rich), %" PRIu64
-	           " KiB, read in %" PRIu64 ".%" PRIu64 " ms",
-	           n->processes, n->files, n->rows, n->rich, n->bytes / 1024, n->ns / 1000000,
-	           n->ns / 100000 % 10);
-	if (n->unreadable)
-		buf_printf(b, "; %u files could not be read", n->unreadable);
-	if (n->no_room)
-		buf_printf(b, "; no room for %u mappings", n->no_room);
-	buf_putc(b, '\n');
-}
-
-static void note_stacks(struct session *s, const struct unwind_stat *n, const struct out_stacks *o)
-{
-	struct buf b = { 0 };
-
-	if (o->counts)
-		note_unwinding(&b, n);
-	buf_printf(&b,
-	           "stacks kept: %" PRIu64 " different ones in %" PRIu64 " KiB of %" PRIu64
-	           " (--stack-memory); %" PRIu64 " lost",
-	           o->kept, o->bytes / 1024, o->limit / 1024, o->lost);
-	note(s, buf_text(&b));
-	buf_free(&b);
-}
-
 /* Those that the programs could not put into the map were told of when it happened. */
 static void warn_lost(struct session *s, u64 n)
 {
@@ -754,16 +731,11 @@ static void warn_lost(struct session *s, u64 n)
 	           "%" PRIu64 " stack%s no room and %s shown as [lost]; --stack-memory and the "
 	           "setting stack_memory give more",
 	           n, n == 1 ? " had" : "s had", n == 1 ? "is" : "are");
-	if (s->options->json)
-		s->events.out.ops->runtime_error(
-			&s->output.text, &s->events.out,
-			&(struct out_error){ .text = buf_text(&b), .n = n });
-	else
-		event_report(&s->events, REPORT_WARNING, NULL, buf_text(&b));
+	event_summary(&s->events, n, buf_text(&b));
 	buf_free(&b);
 }
 
-/* What became of the stacks: in JSON, and with -v, where it also says what tables took. */
+/* What became of the stacks. */
 static void report_stacks(struct session *s)
 {
 	struct unwind_stat n = { 0 };
@@ -776,42 +748,27 @@ static void report_stacks(struct session *s)
 	kept = stackmap_stat(s->stacks, &lost);
 	warn_lost(s, lost);
 	lost += trouble_stacks(&s->events);
-	if ((!s->options->verbose && !s->options->json) || (!s->unwind && !lost))
+	if (!s->unwind && !lost)
 		return;
 	if (s->unwind)
 		unwind_stat(s->unwind, &n);
-	o = (struct out_stacks){ .counts = s->unwind ? n.counts : NULL,
+	o = (struct out_stacks){ .walked = s->unwind ? &n : NULL,
 		                 .kept = kept.stacks,
 		                 .bytes = kept.bytes,
 		                 .limit = kept.limit,
 		                 .lost = lost };
-	if (s->options->json)
-		s->events.out.ops->stacks(&s->output.text, &s->events.out, &o);
-	else
-		note_stacks(s, &n, &o);
+	OUT(&s->events.out, stacks, &s->output.text, &o);
 }
 
-/* What maps took outside of the kernel, if anything: in JSON, and with -v. */
+/* What maps took outside of the kernel, if anything. */
 static void report_maps(struct session *s)
 {
 	const struct taken *t = &s->events.taken;
 	u64 lost = t->n_lost + trouble_spilled(&s->events);
 	struct out_maps o = { t->drained, t->rows, t->most, t->limit, lost };
-	struct buf b = { 0 };
 
-	if (!o.rows)
-		return;
-	if (s->options->json)
-		s->events.out.ops->maps(&s->output.text, &s->events.out, &o);
-	if (s->options->json || !s->options->verbose)
-		return;
-	buf_printf(&b,
-	           "maps: emptied %" PRIu64 " times as they filled, at most %" PRIu64
-	           " rows kept in %" PRIu64 " KiB of %" PRIu64 " (--map-memory); %" PRIu64
-	           " counts lost",
-	           o.emptied, o.rows, o.bytes / 1024, o.limit / 1024, o.lost);
-	note(s, buf_text(&b));
-	buf_free(&b);
+	if (o.rows)
+		OUT(&s->events.out, maps, &s->output.text, &o);
 }
 
 static bool write_graph(struct session *s, struct err *e)

@@ -8,6 +8,7 @@
 #define RUN_SESSION_H
 
 #include "base/err.h"
+#include "out/out.h"
 #include "run/child.h"
 #include "run/graph.h"
 #include "run/file_watch.h"
@@ -15,12 +16,6 @@
 #include "unit/unit.h"
 
 struct view; /* view.h */
-
-enum report {
-	REPORT_NOTE, /* "Attached 3 probes", the verifier's log with -v; several lines possible */
-	REPORT_WARNING, /* runtime errors, lost events, skipped probes, warnf() */
-	REPORT_ERROR,   /* errorf() */
-};
 
 enum buffering {
 	BUFFERING_LINE, /* written when no more events wait */
@@ -30,19 +25,19 @@ enum buffering {
 
 struct session_options {
 	bool verbose;
-	bool quiet; /* no notes */
-	bool json;
-	bool keep_errors;         /* -k: warn about failed reads, lookups and deletes too */
-	bool dry_run;             /* end after attaching; BEGIN and END do not run */
-	bool mangled;             /* --no-demangle */
-	bool lines;               /* --lines: source lines in user stacks */
-	enum buffering buffering; /* -B */
-	const char *output;       /* -o: file to write to (made or emptied), NULL: output_fd */
-	int output_fd;            /* usually 1 */
-	u64 unwind_limit;         /* bytes for unwind tables, 0: as the unit says */
-	u64 map_limit;            /* bytes for maps of as many keys as fit, 0: as the unit says */
-	u64 stack_limit;          /* bytes for stacks that are kept, 0: as the unit says */
-	s32 pid;                  /* -p: end when this process ends; 0 none */
+	bool quiet;                   /* no notes */
+	const struct out_ops *format; /* NULL: text */
+	bool keep_errors;             /* -k: warn about failed reads, lookups and deletes too */
+	bool dry_run;                 /* end after attaching; BEGIN and END do not run */
+	bool mangled;                 /* --no-demangle */
+	bool lines;                   /* --lines: source lines in user stacks */
+	enum buffering buffering;     /* -B */
+	const char *output;           /* -o: file to write to (made or emptied), NULL: output_fd */
+	int output_fd;                /* usually 1 */
+	u64 unwind_limit;             /* bytes for unwind tables, 0: as the unit says */
+	u64 map_limit;   /* bytes for maps of as many keys as fit, 0: as the unit says */
+	u64 stack_limit; /* bytes for stacks that are kept, 0: as the unit says */
+	s32 pid;         /* -p: end when this process ends; 0 none */
 	const struct graph_options *graph; /* flame graph, written at the end; NULL: none */
 	const struct features *features;   /* NULL: the loader asks the kernel itself */
 	file_watch_expand_fn *expand;      /* in files loaded later; NULL: not looked at */

@@ -73,7 +73,7 @@ bool testing_run(struct events *ev, u32 *failed, struct err *e)
 		if (!ok)
 			break;
 		*failed += !t->passed;
-		ev->out.ops->test(text, &ev->out, tests, done, n);
+		OUT(&ev->out, test, text, tests, done, n);
 		done++;
 	}
 	ev->exit_code = 0;

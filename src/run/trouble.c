@@ -143,39 +143,26 @@ static void sentence(struct buf *b, const char *format, const char *what)
 #pragma GCC diagnostic pop
 }
 
-static void report_json(struct events *ev, const struct uerror *error, const char *text, u64 n)
-{
-	const char *helper = kinds[error->kind].helper;
-	struct out_error e = {
-		.loc = &error->loc,
-		.text = text,
-		.helper = helper && !*helper ? error->what : helper,
-		.retcode = -kinds[error->kind].code,
-		.n = n,
-	};
-
-	ev->out.ops->runtime_error(&ev->output->text, &ev->out, &e);
-}
-
-/* The count is a field in JSON, and part of the sentence otherwise. */
 static void report_error(struct events *ev, const struct uerror *error, u64 n)
 {
 	const char *one = kinds[error->kind].format, *many = kinds[error->kind].many;
+	const char *helper = kinds[error->kind].helper;
 	struct buf b = { 0 };
 
 	if (is_lost_stack(error))
 		one = STACK_LOST;
 	if (error->kind == UERROR_MAP_FULL)
 		one = full(ev->unit, error->what);
-	if (n > 1 && many && !ev->options->json)
-		buf_printf(&b, "%" PRIu64 " ", n);
 	sentence(&b, n > 1 && many ? many : one, error->what);
-	if (n > 1 && !many && !ev->options->json)
-		buf_printf(&b, " (%" PRIu64 " times)", n);
-	if (ev->options->json)
-		report_json(ev, error, buf_text(&b), n);
-	else
-		event_report(ev, REPORT_WARNING, &error->loc, buf_text(&b));
+	OUT(&ev->out, runtime_error, &ev->output->text,
+	    &(struct out_error){
+		    .loc = &error->loc,
+		    .text = buf_text(&b),
+		    .helper = helper && !*helper ? error->what : helper,
+		    .retcode = -kinds[error->kind].code,
+		    .n = n,
+		    .count = many ? COUNT_BEFORE : COUNT_BEHIND,
+	    });
 	buf_free(&b);
 }
 
@@ -190,19 +177,10 @@ static void check_error(struct trouble *t, struct events *ev, const struct uerro
 }
 
 /* What has no place in the script. */
-static void report_events(struct events *ev, u64 n, const char *text)
+static void report_events(struct events *ev, u64 n, const char *why)
 {
-	struct buf b = { 0 };
-
-	if (!n)
-		return;
-	if (ev->options->json) {
-		ev->out.ops->lost(&ev->output->text, &ev->out, n);
-		return;
-	}
-	buf_printf(&b, "Lost %" PRIu64 " event%s: %s", n, n == 1 ? "" : "s", text);
-	event_report(ev, REPORT_WARNING, NULL, buf_text(&b));
-	buf_free(&b);
+	if (n)
+		OUT(&ev->out, lost, &ev->output->text, n, why);
 }
 
 void trouble_check(struct trouble *t, struct events *ev)

@@ -7,6 +7,7 @@
 #define RUN_UNWIND_H
 
 #include "kern/live.h"
+#include "out/out.h"
 #include "world/stop.h"
 
 struct unwind;
@@ -45,15 +46,6 @@ struct unwind_where {
 };
 bool unwind_file(struct unwind *w, u32 number, struct unwind_where *where);
 
-struct unwind_stat {
-	u64 counts[N_UCOUNT]; /* stacks, see enum ucount */
-	u32 processes, files, rows;
-	u32 rich;       /* rows whose rule does not fit */
-	u64 bytes;      /* of tables in the kernel */
-	u32 no_room;    /* mappings left without a table: the limit is reached */
-	u32 unreadable; /* files that could not be read */
-	u64 ns;         /* spent reading and loading files */
-};
 void unwind_stat(struct unwind *w, struct unwind_stat *stat);
 
 #endif

@@ -8,11 +8,13 @@
 #include "base/err.h"
 #include "cache/item.h"
 #include "cache/sizing.h"
+#include "out/out.h"
 #include "run/view.h"
 
 struct cachesize_options {
 	const char *size, *key, *get, *get_key, *evict, *limit, *overhead, *alloc, *svg;
 	const char *command, *format, *output, *via;
+	const struct out_ops *out; /* what format and json choose */
 	u32 entries, samples, duration, pid;
 	bool json, quiet, verbose, script, help;
 	/* Made of the above: */

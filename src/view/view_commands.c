@@ -279,13 +279,13 @@ static bool end(void *ctx, const struct view_of *of, struct err *e)
 	return true;
 }
 
-static struct view *open_view(bool json)
+static struct view *open_view(const struct out_ops *format)
 {
 	struct commands_view *v = calloc(1, sizeof(*v));
 
 	if (!v)
 		abort();
-	v->json = json;
+	v->json = format->objects;
 	v->via = v->key = v->command = v->client = "";
 	v->feed.fd = -1;
 	v->feed.look = UINT64_MAX;

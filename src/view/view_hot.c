@@ -380,7 +380,7 @@ static bool end(void *ctx, const struct view_of *of, struct err *e)
 	return v->dump < 0 || write_dump(v, e);
 }
 
-static struct view *open_view(bool json)
+static struct view *open_view(const struct out_ops *format)
 {
 	struct hot_view *v = calloc(1, sizeof(*v));
 
@@ -389,7 +389,7 @@ static struct view *open_view(bool json)
 	v->dump = -1;
 	v->feed.fd = v->top.fd = -1;
 	v->feed.look = UINT64_MAX;
-	v->form = json ? REPORT_JSON : REPORT_TEXT;
+	v->form = format->objects ? REPORT_JSON : REPORT_TEXT;
 	v->view = (struct view){ .start = start,
 		                 .record = record,
 		                 .when = when,

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "out/out.h"
 #include "run/view.h"
 
 struct view_kind {
@@ -14,8 +15,8 @@ struct view_kind {
 	/* The process that a tool is about when the user named none by its option `pid`. False and *e:
 	 * there is none, or more than one. NULL: the option may be left out. */
 	bool (*find_pid)(struct arena *a, u32 *pid, struct err *e);
-	/* A view for a session that prints JSON, or text. */
-	struct view *(*open)(bool json);
+	/* A view for a session that prints in this format. */
+	struct view *(*open)(const struct out_ops *format);
 	void (*close)(struct view *v);
 };
 

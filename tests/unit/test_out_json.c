@@ -226,7 +226,7 @@ static void test_messages(void **state)
 	out_json.attached(b, &fixture_out, 2);
 	out_json.time_(b, &fixture_out, "12:00\n");
 	out_json.text(b, &fixture_out, "cat", "x");
-	out_json.lost(b, &fixture_out, 7);
+	out_json.lost(b, &fixture_out, 7, "why");
 	out_json.runtime_error(
 		b, &fixture_out,
 		&(struct out_error){ .loc = &(struct loc){ 0, 1 }, .text = "a \"b\"", .n = 3 });

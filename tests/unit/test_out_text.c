@@ -2,6 +2,8 @@
 /* Maps, records and messages as text, compared to the letter. */
 #include "out_fixture.h"
 
+#include <stdio.h>
+
 #include "unit/bucket.h"
 
 #define FULL  "@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@"
@@ -244,8 +246,77 @@ static void test_messages(void **state)
 	out_text.time_(b, &fixture_out, "12:00\n");
 	out_text.value(b, &fixture_out, &type_bool, (u64[]){ 1 });
 	out_text.text(b, &fixture_out, "cat", "file\n");
-	out_text.lost(b, &fixture_out, 7);
+	out_text.lost(b, &fixture_out, 7, NULL);
 	fixture_is("12:00\ntrue\nfile\nLost 7 events\n");
+}
+
+struct said {
+	enum report kind;
+	u32 at; /* where in the script, 0: nowhere */
+	char text[256];
+};
+
+static void keep(void *ctx, enum report kind, const struct loc *loc, const char *text)
+{
+	struct said *s = ctx;
+
+	*s = (struct said){ .kind = kind, .at = loc ? loc->off : 0 };
+	snprintf(s->text, sizeof(s->text), "%s", text);
+}
+
+static void check_said(struct said *s, enum report kind, u32 at, const char *text)
+{
+	assert_string_equal(s->text, text);
+	assert_int_equal(s->kind, kind);
+	assert_int_equal(s->at, at);
+	*s = (struct said){ 0 };
+	fixture_is("");
+}
+
+/* What is no output goes to the user instead. */
+static void test_said(void **state)
+{
+	struct urecord r = { .action = ACTION_ERRORF, .text = "no", .loc = { 10, 11 } };
+	struct buf *b = fixture_start();
+	struct said said = { 0 };
+	struct out o = fixture_out;
+	struct out_error e = { .loc = &r.loc, .text = "@x is full", .n = 2, .count = COUNT_BEHIND };
+	struct out_maps maps = { .rows = 1 };
+
+	(void)state;
+	o.say = keep;
+	o.say_ctx = &said;
+	out_text.attached(b, &o, 1);
+	check_said(&said, REPORT_NOTE, 0, "Attached 1 probe");
+	out_text.lost(b, &o, 1, "too fast");
+	check_said(&said, REPORT_WARNING, 0, "Lost 1 event: too fast");
+	out_text.printf_(b, &o, &r, NULL);
+	check_said(&said, REPORT_ERROR, 10, "no");
+	out_text.runtime_error(b, &o, &e);
+	check_said(&said, REPORT_WARNING, 10, "@x is full (2 times)");
+	e = (struct out_error){ .text = "strings were cut", .n = 2, .count = COUNT_BEFORE };
+	out_text.runtime_error(b, &o, &e);
+	check_said(&said, REPORT_WARNING, 0, "2 strings were cut");
+	e = (struct out_error){ .text = "3 stacks were lost", .n = 3 };
+	out_text.runtime_error(b, &o, &e);
+	check_said(&said, REPORT_WARNING, 0, "3 stacks were lost");
+	out_text.maps(b, &o, &maps);
+	check_said(&said, REPORT_NOTE, 0, "");
+	o.verbose = true;
+	out_text.maps(b, &o, &maps);
+	check_said(&said, REPORT_NOTE, 0,
+	           "maps: emptied 0 times as they filled, at most 1 rows kept in 0 KiB of 0 "
+	           "(--map-memory); 0 counts lost");
+}
+
+static void test_formats(void **state)
+{
+	(void)state;
+	assert_string_equal(OUT_FORMAT_NAMES, "text|json");
+	assert_ptr_equal(out_format(NULL, false), &out_text);
+	assert_ptr_equal(out_format("text", false), &out_text);
+	assert_ptr_equal(out_format("json", false), &out_json);
+	assert_ptr_equal(out_format(NULL, true), &out_json);
 }
 
 int main(void)
@@ -256,7 +327,8 @@ int main(void)
 		cmocka_unit_test(test_lhist),       cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_top_and_div), cmocka_unit_test(test_keyed_hist),
 		cmocka_unit_test(test_one_row),     cmocka_unit_test(test_records),
-		cmocka_unit_test(test_messages),
+		cmocka_unit_test(test_messages),    cmocka_unit_test(test_said),
+		cmocka_unit_test(test_formats),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

@@ -464,7 +464,7 @@ static void test_exit_in_probe(void **state)
 
 static void test_json(void **state)
 {
-	struct session_options o = { .json = true };
+	struct session_options o = { .format = &out_json };
 	struct unit *u = new_unit();
 
 	(void)state;

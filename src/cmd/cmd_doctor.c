@@ -78,8 +78,7 @@ struct finding {
 /* Those that memtap runs by itself, and timers, are there on any machine. */
 static bool is_event(const struct uprog *p)
 {
-	return p->kind > ATTACH_END && p->kind != ATTACH_INTERVAL && p->kind != ATTACH_SELF &&
-	       p->kind != ATTACH_TEST;
+	return !attach_kind_has(p->kind, KIND_OWN) && p->kind != ATTACH_INTERVAL;
 }
 
 /* The sources are those that could be attached. False: there are some, and none could. */

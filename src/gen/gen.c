@@ -46,23 +46,6 @@ void gen_error(struct gen *g, struct loc loc, const char *fmt, ...)
 #define FILES_MAX         16384u
 #define FAMILY_MAX        1024u
 
-static bool always_interruptible(enum attach_kind kind)
-{
-	switch (kind) {
-	case ATTACH_BEGIN:
-	case ATTACH_END:
-	case ATTACH_UPROBE:
-	case ATTACH_URETPROBE:
-	case ATTACH_USDT:
-	case ATTACH_TEST:
-	case ATTACH_SELF:
-	case ATTACH_INTERVAL: /* reports; what its loops put in is seen to by many_at_once */
-		return true;
-	default:
-		return false;
-	}
-}
-
 /* System calls are entered and left, and processes begin and end, with interrupts on. */
 static bool runs_interruptible(const struct variant *v)
 {
@@ -70,7 +53,7 @@ static bool runs_interruptible(const struct variant *v)
 		                              "sched_process_" };
 	bool all = (v->kind == ATTACH_TRACEPOINT || v->kind == ATTACH_RAWTP) && v->sites.n;
 
-	if (always_interruptible(v->kind))
+	if (attach_kind_has(v->kind, KIND_CALM))
 		return true;
 	for (u32 i = 0; i < v->sites.n; i++) {
 		const char *event = v->sites.v[i].event;
@@ -338,25 +321,11 @@ static bool needs_no_filter(const struct gen *g)
 {
 	struct world *w = (struct world *)g->w;
 
-	switch (g->v->kind) {
-	case ATTACH_UPROBE:
-	case ATTACH_URETPROBE:
-	case ATTACH_USDT: /* a perf event's pid is only where the breakpoint is put first */
+	/* A perf event's pid is only where the breakpoint is put first. */
+	if (attach_kind_is_user(g->v->kind))
 		return !g->cfg->follow_at_once &&
 		       w->ops->features(w, FEATURE_UPROBE_MULTI)->uprobe_multi;
-	case ATTACH_BEGIN:
-	case ATTACH_END:
-	case ATTACH_SOFTWARE:
-	case ATTACH_HARDWARE:
-	case ATTACH_INTERVAL:
-	case ATTACH_WATCHPOINT:
-	case ATTACH_ITER: /* about objects, whoever reads them */
-	case ATTACH_SELF:
-	case ATTACH_TEST:
-		return true;
-	default:
-		return false;
-	}
+	return attach_kind_has(g->v->kind, KIND_ANY_PID);
 }
 
 /* -p: everything else asks who is running. */

@@ -75,15 +75,13 @@ static void traced_arg(struct gen *g, u32 i)
 
 bool gen_arg_direct(struct gen *g, u32 i, enum reg dst)
 {
-	switch (g->v->kind) {
-	case ATTACH_UPROBE:
-	case ATTACH_KPROBE:
+	switch (attach_kind_args(g->v->kind)) {
+	case KIND_ARGS_ENTRY:
 		if (i >= arch.c.n_ints)
 			return false;
 		code_load(&g->c, 8, dst, CTX, arch_reg(str_of(arch.c.ints[i])));
 		return true;
-	case ATTACH_RAWTP:
-	case ATTACH_TPBTF:
+	case KIND_ARGS_RAW:
 		if (g->v->standin)
 			i = g->v->standin->args[i] - 1u;
 		code_load(&g->c, 8, dst, CTX, (s32)i * 8);
@@ -97,16 +95,15 @@ void gen_arg(struct gen *g, u32 i, struct loc loc)
 {
 	if (gen_arg_direct(g, i, R0))
 		return;
-	switch (g->v->kind) {
-	case ATTACH_USDT:
+	switch (attach_kind_args(g->v->kind)) {
+	case KIND_ARGS_NOTE:
 		if (i < g->v->n_usdt)
 			usdt_arg(g, i, loc);
 		else
 			gen_error(g, loc, "this probe has %u arguments, there is no arg%u",
 			          g->v->n_usdt, i);
 		break;
-	case ATTACH_FENTRY:
-	case ATTACH_FEXIT:
+	case KIND_ARGS_TRACED:
 		traced_arg(g, i);
 		break;
 	default:
@@ -125,7 +122,7 @@ void gen_retval(struct gen *g)
 		code_load(&g->c, 8, R0, CTX, (g->v->standin->retval - 1) * 8);
 		return;
 	}
-	if (g->v->kind != ATTACH_FEXIT) {
+	if (attach_kind_args(g->v->kind) != KIND_ARGS_TRACED) {
 		code_load(&g->c, 8, R0, CTX, arch.result);
 		return;
 	}
@@ -197,7 +194,7 @@ static void probe_index(struct gen *g)
 /* Where the probed function starts. */
 static void function_address(struct gen *g)
 {
-	if (g->v->kind == ATTACH_UPROBE || g->v->kind == ATTACH_USDT) {
+	if (attach_kind_is_user(g->v->kind) && !attach_kind_has(g->v->kind, KIND_RETURN)) {
 		code_load(&g->c, 8, R0, CTX, arch.ip);
 		return;
 	}

@@ -13,14 +13,8 @@ enum space gen_space(const struct gen *g, const struct node *n)
 {
 	if (n->type->kind == TYPE_PTR && n->type->space != SPACE_NONE)
 		return n->type->space;
-	switch (g->v->kind) {
-	case ATTACH_UPROBE:
-	case ATTACH_URETPROBE:
-	case ATTACH_USDT:
-		return n->type->kind == TYPE_PTR ? SPACE_NONE : SPACE_USER;
-	default:
-		return SPACE_NONE;
-	}
+	return n->type->kind != TYPE_PTR && attach_kind_is_user(g->v->kind) ? SPACE_USER
+	                                                                    : SPACE_NONE;
 }
 
 /* Calls the helper of the address's half; arguments are in place, r3 is the address. */
@@ -362,7 +356,7 @@ static bool record_field(struct gen *g, const struct node *n)
 		gen_uarg_value(g, u, n->type);
 		return true;
 	}
-	if (g->v->kind != ATTACH_TRACEPOINT) {
+	if (attach_kind_args(g->v->kind) != KIND_ARGS_RECORD) {
 		gen_arg(g, n->field.arg, n->loc);
 		gen_narrow(g, n->type, R0);
 		return true;

@@ -15,8 +15,7 @@
  * followed. */
 static bool is_wanted(const struct gen *g)
 {
-	return (!g->w->pid || g->s->follows) && g->v->kind != ATTACH_BEGIN &&
-	       g->v->kind != ATTACH_END;
+	return (!g->w->pid || g->s->follows) && !attach_kind_has(g->v->kind, KIND_AROUND);
 }
 
 static u32 record_number(struct gen *g)

@@ -139,8 +139,7 @@ static void kernel_walk(struct gen *g, const struct walk *k, struct mem frames)
 /* BEGIN and END run in no process that anyone asks about. */
 static bool by_tables(struct gen *g, const struct walk *k)
 {
-	if (!k->user || k->t->walk != WALK_AUTO || g->v->kind == ATTACH_BEGIN ||
-	    g->v->kind == ATTACH_END)
+	if (!k->user || k->t->walk != WALK_AUTO || attach_kind_has(g->v->kind, KIND_AROUND))
 		return false;
 	return gen_has_calls(g);
 }
@@ -203,8 +202,8 @@ static void one_stack(struct gen *g, const struct walk *k, struct mem dst)
 {
 	struct mark m = frame_mark(g);
 	u32 unknown = code_label(&g->c), done = code_label(&g->c);
-	bool copied = k->user && k->t->walk == WALK_COPY && g->v->kind != ATTACH_BEGIN &&
-	              g->v->kind != ATTACH_END;
+	bool copied = k->user && k->t->walk == WALK_COPY &&
+	              !attach_kind_has(g->v->kind, KIND_AROUND);
 	struct mem frames, key = dst;
 
 	if (copied) {

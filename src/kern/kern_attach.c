@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Attaching: a table from attach kind to the function that does it, and what all of them
- * share: keeping descriptors, and what happens when a site is refused. A new kind is a row here
- * and a function in a file of its kind.
+ * share: keeping descriptors, and what happens when a site is refused. A new kind is a row in
+ * unit/kinds.h, which names its function, and that function in a file of its kind.
  */
 #include "kern/kern.h"
 
@@ -11,26 +11,9 @@
 #include <unistd.h>
 
 static attach_fn *const attach_fns[] = {
-	[ATTACH_BEGIN] = NULL, /* run by live_run() */
-	[ATTACH_END] = NULL,
-	[ATTACH_UPROBE] = attach_uprobe,
-	[ATTACH_URETPROBE] = attach_uprobe,
-	[ATTACH_USDT] = attach_uprobe,
-	[ATTACH_TRACEPOINT] = attach_tracepoint,
-	[ATTACH_RAWTP] = attach_raw,
-	[ATTACH_TPBTF] = attach_raw,
-	[ATTACH_KPROBE] = attach_kprobe,
-	[ATTACH_KRETPROBE] = attach_kprobe,
-	[ATTACH_FENTRY] = attach_trampoline,
-	[ATTACH_FEXIT] = attach_trampoline,
-	[ATTACH_SOFTWARE] = attach_counter,
-	[ATTACH_HARDWARE] = attach_counter,
-	[ATTACH_INTERVAL] = attach_interval,
-	[ATTACH_PROFILE] = attach_profile,
-	[ATTACH_WATCHPOINT] = attach_watchpoint,
-	[ATTACH_ITER] = attach_iter,
-	[ATTACH_SELF] = attach_self,
-	[ATTACH_TEST] = NULL, /* run by live_test() */
+#define K(id, name, section, place, program, type, attacher, ...) [ATTACH_##id] = (attacher),
+	PROBE_KINDS(K)
+#undef K
 };
 
 /* Refused sites of one program that are told one by one; of the others the number. */
@@ -111,7 +94,7 @@ static bool nothing_attached(struct live *l, u32 refused, struct err *e)
 	const struct uprog *first = &l->unit->progs.v[0];
 
 	for (u32 i = 0; i < l->unit->progs.n; i++)
-		if (l->unit->progs.v[i].kind > ATTACH_END)
+		if (!attach_kind_has(l->unit->progs.v[i].kind, KIND_AROUND))
 			first = &l->unit->progs.v[i];
 	err_set(e, "none of %u probes could be attached", refused);
 	return err_at(e, first->loc.off, first->loc.len);

@@ -24,30 +24,13 @@
 struct prog_kind {
 	enum bpf_prog_type type;
 	enum bpf_attach_type attach_type;
-	bool per_site; /* bound to one BTF function at load */
 };
 
 static const struct prog_kind prog_kinds[] = {
-	[ATTACH_BEGIN] = { BPF_PROG_TYPE_RAW_TRACEPOINT, 0, false },
-	[ATTACH_END] = { BPF_PROG_TYPE_RAW_TRACEPOINT, 0, false },
-	[ATTACH_UPROBE] = { BPF_PROG_TYPE_KPROBE, 0, false },
-	[ATTACH_URETPROBE] = { BPF_PROG_TYPE_KPROBE, 0, false },
-	[ATTACH_USDT] = { BPF_PROG_TYPE_KPROBE, 0, false },
-	[ATTACH_TRACEPOINT] = { BPF_PROG_TYPE_TRACEPOINT, 0, false },
-	[ATTACH_RAWTP] = { BPF_PROG_TYPE_RAW_TRACEPOINT, 0, false },
-	[ATTACH_TPBTF] = { BPF_PROG_TYPE_RAW_TRACEPOINT, 0, false },
-	[ATTACH_KPROBE] = { BPF_PROG_TYPE_KPROBE, 0, false },
-	[ATTACH_KRETPROBE] = { BPF_PROG_TYPE_KPROBE, 0, false },
-	[ATTACH_FENTRY] = { BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY, true },
-	[ATTACH_FEXIT] = { BPF_PROG_TYPE_TRACING, BPF_TRACE_FEXIT, true },
-	[ATTACH_SOFTWARE] = { BPF_PROG_TYPE_PERF_EVENT, 0, false },
-	[ATTACH_HARDWARE] = { BPF_PROG_TYPE_PERF_EVENT, 0, false },
-	[ATTACH_INTERVAL] = { BPF_PROG_TYPE_PERF_EVENT, 0, false },
-	[ATTACH_PROFILE] = { BPF_PROG_TYPE_PERF_EVENT, 0, false },
-	[ATTACH_WATCHPOINT] = { BPF_PROG_TYPE_PERF_EVENT, 0, false },
-	[ATTACH_ITER] = { BPF_PROG_TYPE_TRACING, BPF_TRACE_ITER, true },
-	[ATTACH_SELF] = { BPF_PROG_TYPE_RAW_TRACEPOINT, 0, false },
-	[ATTACH_TEST] = { BPF_PROG_TYPE_RAW_TRACEPOINT, 0, false },
+#define K(id, name, section, place, program, type, ...)                                            \
+	[ATTACH_##id] = { BPF_PROG_TYPE_##program, type },
+	PROBE_KINDS(K)
+#undef K
 };
 
 bool kern_prog_uprobe_multi(const struct live *l, const struct uprog *p)
@@ -247,7 +230,7 @@ static bool open_owner(struct load *ld, const struct usite *s, struct err *e)
 static int load_site(struct load *ld, u32 site, const struct live_options *o, struct err *e)
 {
 	const struct usite *s = &ld->prog->sites[site];
-	bool own = prog_kinds[ld->prog->kind].per_site;
+	bool own = attach_kind_has(ld->prog->kind, KIND_PER_SITE);
 	int fd;
 
 	ld->btf_id = own ? s->btf_id : 0;
@@ -268,7 +251,7 @@ static int load_site(struct load *ld, u32 site, const struct live_options *o, st
  * script names together it may be missing, and the reason is told where it would be attached. */
 static bool may_miss(const struct live *l, const struct uprog *p, u32 site, const struct err *e)
 {
-	return prog_kinds[p->kind].per_site && e->code != EPERM &&
+	return attach_kind_has(p->kind, KIND_PER_SITE) && e->code != EPERM &&
 	       (p->sites[site].optional || l->unit->lenient_probes);
 }
 
@@ -276,7 +259,7 @@ bool kern_prog_load(struct live *l, u32 i, const struct live_options *o, struct 
 {
 	const struct uprog *p = &l->unit->progs.v[i];
 	struct loaded *loaded = &l->progs[i];
-	u32 n = prog_kinds[p->kind].per_site ? p->n_sites : 1;
+	u32 n = attach_kind_has(p->kind, KIND_PER_SITE) ? p->n_sites : 1;
 	struct load ld = { .live = l, .prog = p };
 	struct bpf_insn *insns;
 	bool ok = true;

@@ -35,7 +35,7 @@ static void ask_features(struct live *l)
 			continue;
 		if (p->kind == ATTACH_KPROBE || p->kind == ATTACH_KRETPROBE)
 			wanted |= FEATURE_KPROBE_MULTI;
-		if (p->kind == ATTACH_RAWTP || p->kind == ATTACH_TPBTF)
+		if (attach_kind_args(p->kind) == KIND_ARGS_RAW)
 			wanted |= FEATURE_RAWTP_COOKIE;
 	}
 	features_probe(&l->features, wanted);

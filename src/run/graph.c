@@ -144,7 +144,7 @@ void graph_take(struct graph *g, const struct out *o, const struct table *t)
 static const char *first_probe(const struct unit *u)
 {
 	for (u32 i = 0; i < u->progs.n; i++)
-		if (u->progs.v[i].kind > ATTACH_END)
+		if (!attach_kind_has(u->progs.v[i].kind, KIND_AROUND))
 			return u->progs.v[i].name;
 	return "memtap";
 }

@@ -591,7 +591,8 @@ static u32 count_own(const struct unit *u)
 	u32 n = 0;
 
 	for (u32 i = 0; i < u->progs.n; i++)
-		n += u->progs.v[i].kind <= ATTACH_END || u->progs.v[i].kind == ATTACH_TEST;
+		n += attach_kind_has(u->progs.v[i].kind, KIND_AROUND) ||
+		     u->progs.v[i].kind == ATTACH_TEST;
 	return n;
 }
 
@@ -599,7 +600,8 @@ static u32 count_own(const struct unit *u)
 static bool has_events(const struct unit *u)
 {
 	for (u32 i = 0; i < u->progs.n; i++)
-		if (u->progs.v[i].kind > ATTACH_END && u->progs.v[i].kind != ATTACH_ITER)
+		if (!attach_kind_has(u->progs.v[i].kind, KIND_AROUND) &&
+		    u->progs.v[i].kind != ATTACH_ITER)
 			return true;
 	return false;
 }

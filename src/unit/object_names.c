@@ -79,26 +79,9 @@ struct section {
 
 /* Programs without a place are run by hand; libbpf loads such a "raw_tracepoint". */
 static const struct section sections[] = {
-	[ATTACH_BEGIN] = { "raw_tracepoint", NULL },
-	[ATTACH_END] = { "raw_tracepoint", NULL },
-	[ATTACH_SELF] = { "raw_tracepoint", NULL },
-	[ATTACH_TEST] = { "raw_tracepoint", NULL },
-	[ATTACH_UPROBE] = { "uprobe", of_user },
-	[ATTACH_URETPROBE] = { "uretprobe", of_user },
-	[ATTACH_USDT] = { "uprobe", of_file_offset },
-	[ATTACH_TRACEPOINT] = { "tracepoint", of_event },
-	[ATTACH_RAWTP] = { "raw_tracepoint", of_kernel },
-	[ATTACH_TPBTF] = { "raw_tracepoint", of_kernel },
-	[ATTACH_KPROBE] = { "kprobe", of_kernel },
-	[ATTACH_KRETPROBE] = { "kretprobe", of_kernel },
-	[ATTACH_FENTRY] = { "fentry", of_kernel },
-	[ATTACH_FEXIT] = { "fexit", of_kernel },
-	[ATTACH_ITER] = { "iter", of_kernel },
-	[ATTACH_SOFTWARE] = { "perf_event", NULL },
-	[ATTACH_HARDWARE] = { "perf_event", NULL },
-	[ATTACH_INTERVAL] = { "perf_event", NULL },
-	[ATTACH_PROFILE] = { "perf_event", NULL },
-	[ATTACH_WATCHPOINT] = { "perf_event", NULL },
+#define K(id, name, section, place, ...) [ATTACH_##id] = { section, place },
+	PROBE_KINDS(K)
+#undef K
 };
 
 const char *object_names_section(struct arena *a, const struct uprog *p, const struct usite *s)

@@ -47,37 +47,35 @@ s32 unit_map(const struct unit *u, enum umap_role role)
 	return -1;
 }
 
+static const struct {
+	const char *name;
+	enum kind_args args;
+	u32 traits;
+} kinds[] = {
+#define K(id, name, section, place, program, type, attacher, args, traits)                         \
+	[ATTACH_##id] = { name, KIND_ARGS_##args, traits },
+	PROBE_KINDS(K)
+#undef K
+};
+
+bool attach_kind_has(enum attach_kind kind, u32 traits)
+{
+	return kinds[kind].traits & traits;
+}
+
 bool attach_kind_is_user(enum attach_kind kind)
 {
-	return kind == ATTACH_UPROBE || kind == ATTACH_URETPROBE || kind == ATTACH_USDT;
+	return attach_kind_has(kind, KIND_USER);
+}
+
+enum kind_args attach_kind_args(enum attach_kind kind)
+{
+	return kinds[kind].args;
 }
 
 const char *attach_kind_name(enum attach_kind kind)
 {
-	static const char *const names[] = {
-		[ATTACH_BEGIN] = "BEGIN",
-		[ATTACH_END] = "END",
-		[ATTACH_UPROBE] = "uprobe",
-		[ATTACH_URETPROBE] = "uretprobe",
-		[ATTACH_USDT] = "usdt",
-		[ATTACH_TRACEPOINT] = "tracepoint",
-		[ATTACH_RAWTP] = "rawtracepoint",
-		[ATTACH_TPBTF] = "btf tracepoint",
-		[ATTACH_KPROBE] = "kprobe",
-		[ATTACH_KRETPROBE] = "kretprobe",
-		[ATTACH_FENTRY] = "fentry",
-		[ATTACH_FEXIT] = "fexit",
-		[ATTACH_SOFTWARE] = "software",
-		[ATTACH_HARDWARE] = "hardware",
-		[ATTACH_INTERVAL] = "interval",
-		[ATTACH_PROFILE] = "profile",
-		[ATTACH_WATCHPOINT] = "watchpoint",
-		[ATTACH_ITER] = "iter",
-		[ATTACH_SELF] = "self",
-		[ATTACH_TEST] = "test",
-	};
-
-	return (u32)kind < ARRAY_SIZE(names) ? names[kind] : "unknown";
+	return (u32)kind < ARRAY_SIZE(kinds) ? kinds[kind].name : "unknown";
 }
 
 /* The imported file that an offset is in; NULL: the script itself. */

@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "unit/kinds.h"
 #include "unit/type.h"
 
 /* A place in the script, for messages: byte range of the source text. */
@@ -201,29 +202,6 @@ struct urecord {
 
 /* ---- programs -------------------------------------------------------------------------------- */
 
-enum attach_kind {
-	ATTACH_BEGIN, /* run once by BPF_PROG_TEST_RUN before anything is attached */
-	ATTACH_END,   /* run once after all is detached */
-	ATTACH_UPROBE,
-	ATTACH_URETPROBE,
-	ATTACH_USDT, /* a uprobe with a semaphore */
-	ATTACH_TRACEPOINT,
-	ATTACH_RAWTP,
-	ATTACH_TPBTF,
-	ATTACH_KPROBE,
-	ATTACH_KRETPROBE,
-	ATTACH_FENTRY,
-	ATTACH_FEXIT,
-	ATTACH_SOFTWARE,
-	ATTACH_HARDWARE,
-	ATTACH_INTERVAL,   /* one CPU */
-	ATTACH_PROFILE,    /* every CPU */
-	ATTACH_WATCHPOINT, /* a hardware breakpoint on memory */
-	ATTACH_ITER,       /* run for each object of a kind, when its iterator is read */
-	ATTACH_SELF,       /* run when memtap itself gets a signal */
-	ATTACH_TEST,       /* run once when all is attached; returns 0 when it passed */
-};
-
 /* One place a program is attached to. */
 struct usite {
 	const char *name;   /* full probe name as printed by `probe` */
@@ -352,6 +330,9 @@ void unit_print_prog(struct buf *b, const struct unit *u, const struct uprog *p)
 const char *attach_kind_name(enum attach_kind kind); /* "uprobe", "tracepoint", ... */
 /* True of uprobe, uretprobe and usdt: probes in files of programs. */
 bool attach_kind_is_user(enum attach_kind kind);
+/* Has any of these, a sum of enum kind_trait. */
+bool attach_kind_has(enum attach_kind kind, u32 traits);
+enum kind_args attach_kind_args(enum attach_kind kind);
 /* The file that an offset of the source is in. */
 const char *unit_file(const struct unit *u, u32 off);
 /* Line and column (both from 1) of a byte offset in the source. */

@@ -194,11 +194,6 @@ static void print_decimal(struct buf *b, const char *what, u64 value)
 		buf_printf(b, " %s %llu", what, (unsigned long long)value);
 }
 
-static bool is_perf(enum attach_kind kind)
-{
-	return kind == ATTACH_SOFTWARE || kind == ATTACH_HARDWARE || kind == ATTACH_WATCHPOINT;
-}
-
 static void print_site(struct buf *b, enum attach_kind kind, const struct usite *s)
 {
 	buf_printf(b, "  site %s", s->name);
@@ -213,7 +208,7 @@ static void print_site(struct buf *b, enum attach_kind kind, const struct usite 
 	print_decimal(b, "btf", s->btf_id);
 	if (s->module)
 		buf_printf(b, " module %s", s->module);
-	if (is_perf(kind))
+	if (attach_kind_has(kind, KIND_COUNTER))
 		buf_printf(b, " config %u", s->perf_config);
 	print_decimal(b, "period", s->period);
 	print_decimal(b, "pid", (u64)MAX(s->pid, 0));

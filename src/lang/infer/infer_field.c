@@ -322,9 +322,9 @@ const struct type *infer_args_value(struct infer *in, struct node *n)
 	struct node **tail, *args = arena_new(in->arena, struct node);
 	field_names names = { 0 };
 
-	if (in->variant->kind == ATTACH_TRACEPOINT)
+	if (attach_kind_args(in->variant->kind) == KIND_ARGS_RECORD)
 		format_names(in, &names);
-	else if (in->variant->kind == ATTACH_UPROBE)
+	else if (attach_kind_args(in->variant->kind) == KIND_ARGS_ENTRY)
 		uarg_names(in, &names);
 	else
 		proto_names(in, &names);
@@ -352,10 +352,10 @@ const struct type *infer_args_value(struct infer *in, struct node *n)
 
 static const struct type *args_field(struct infer *in, struct node *n)
 {
-	switch (in->variant->kind) {
-	case ATTACH_TRACEPOINT:
+	switch (attach_kind_args(in->variant->kind)) {
+	case KIND_ARGS_RECORD:
 		return format_field(in, n);
-	case ATTACH_UPROBE:
+	case KIND_ARGS_ENTRY:
 		return infer_uarg(in, n);
 	default:
 		return proto_field(in, n);

@@ -72,7 +72,7 @@ static const struct type *rule_ctx(struct infer *in, struct node *n)
 {
 	if (in->variant->kind == ATTACH_ITER)
 		return iter_context(in);
-	if (in->variant->kind == ATTACH_TRACEPOINT)
+	if (attach_kind_args(in->variant->kind) == KIND_ARGS_RECORD)
 		return wrong_probe(in, n, "use args.field");
 	return type_ptr(in->arena, &type_none, SPACE_KERNEL);
 }
@@ -91,13 +91,11 @@ static const struct type *rule_args(struct infer *in, struct node *n)
 
 	if (v->standin || v->as_kprobe)
 		return wrong_probe(in, n, "use arg0, arg1, ...");
-	switch (v->kind) {
-	case ATTACH_TRACEPOINT:
+	switch (attach_kind_args(v->kind)) {
+	case KIND_ARGS_RECORD:
 		break;
-	case ATTACH_RAWTP:
-	case ATTACH_TPBTF:
-	case ATTACH_FENTRY:
-	case ATTACH_FEXIT:
+	case KIND_ARGS_RAW:
+	case KIND_ARGS_TRACED:
 		if (v->proto)
 			break;
 		if (!has_types(in))
@@ -106,12 +104,13 @@ static const struct type *rule_args(struct infer *in, struct node *n)
 			                   "arg0, arg1, ...");
 		return wrong_probe(in, n,
 		                   "the kernel has no types for this one: use arg0, arg1, ...");
-	case ATTACH_UPROBE:
-		if (v->uargs)
+	case KIND_ARGS_ENTRY:
+		if (infer_is_user(in) && v->uargs)
 			break;
-		return infer_uargs_missing(in, n->loc);
-	case ATTACH_USDT:
-	case ATTACH_KPROBE:
+		if (infer_is_user(in))
+			return infer_uargs_missing(in, n->loc);
+		return wrong_probe(in, n, "use arg0, arg1, ...");
+	case KIND_ARGS_NOTE:
 		return wrong_probe(in, n, "use arg0, arg1, ...");
 	default:
 		return wrong_probe(in, n, "tracepoints, fentry and uprobes have it");
@@ -136,7 +135,8 @@ static bool first_short(const struct probe *p, u32 i, u32 arg)
 {
 	const char *name = usdt_short_name(p->variants.v[i]);
 
-	if (p->variants.v[i]->kind != ATTACH_USDT || p->variants.v[i]->n_usdt > arg)
+	if (attach_kind_args(p->variants.v[i]->kind) != KIND_ARGS_NOTE ||
+	    p->variants.v[i]->n_usdt > arg)
 		return false;
 	for (u32 k = 0; k < i; k++)
 		if (p->variants.v[k]->n_usdt <= arg &&
@@ -207,30 +207,32 @@ static const struct type *standin_arg(struct infer *in, struct node *n)
 	                   STR_ARG(n->builtin.name), s->event, s->function);
 }
 
+/* A kretprobe that became an fexit: it has what a kretprobe has. */
+static bool returns_as_kprobe(const struct infer *in)
+{
+	return in->variant->as_kprobe && attach_kind_has(in->variant->kind, KIND_RETURN);
+}
+
 static const struct type *rule_arg(struct infer *in, struct node *n)
 {
 	if (in->variant->standin && !in->variant->standin->on_return)
 		return standin_arg(in, n);
-	if (in->variant->standin || (in->variant->as_kprobe && in->variant->kind == ATTACH_FEXIT))
+	if (in->variant->standin || returns_as_kprobe(in))
 		return wrong_probe(in, n,
 		                   "save it in a map at the function's entry; here is retval");
-	switch (in->variant->kind) {
-	case ATTACH_UPROBE:
-	case ATTACH_KPROBE:
+	switch (attach_kind_args(in->variant->kind)) {
+	case KIND_ARGS_ENTRY:
 		return arg_below(in, n, ARGS_REGISTERS,
 		                 "six arguments are passed in registers, arg0 to arg5");
-	case ATTACH_USDT:
+	case KIND_ARGS_NOTE:
 		return usdt_arg(in, n);
-	case ATTACH_RAWTP:
-	case ATTACH_TPBTF:
-	case ATTACH_FENTRY:
-	case ATTACH_FEXIT:
+	case KIND_ARGS_RAW:
+	case KIND_ARGS_TRACED:
 		return raw_arg(in, n);
-	case ATTACH_URETPROBE:
-	case ATTACH_KRETPROBE:
+	case KIND_ARGS_RESULT:
 		return wrong_probe(in, n,
 		                   "save it in a map at the function's entry; here is retval");
-	case ATTACH_TRACEPOINT:
+	case KIND_ARGS_RECORD:
 		return wrong_probe(in, n, "use args.field");
 	default:
 		return wrong_probe(in, n, "function probes and usdt have arguments");
@@ -241,37 +243,24 @@ static const struct type *rule_retval(struct infer *in, struct node *n)
 {
 	if (in->variant->standin && in->variant->standin->on_return)
 		return &type_u64;
-	if (in->variant->as_kprobe && in->variant->kind == ATTACH_FEXIT)
+	if (returns_as_kprobe(in))
 		return &type_u64;
-	switch (in->variant->kind) {
-	case ATTACH_URETPROBE:
-		return n->builtin.n ? infer_result(in, n) : &type_u64;
-	case ATTACH_KRETPROBE:
-		return &type_u64;
-	case ATTACH_FEXIT:
-		return infer_retval(in, n);
-	default:
+	if (!attach_kind_has(in->variant->kind, KIND_RETURN))
 		return wrong_probe(in, n, "uretprobe, kretprobe and fexit have it");
-	}
+	if (attach_kind_args(in->variant->kind) == KIND_ARGS_TRACED)
+		return infer_retval(in, n);
+	return infer_is_user(in) && n->builtin.n ? infer_result(in, n) : &type_u64;
 }
 
 static const struct type *rule_func(struct infer *in, struct node *n)
 {
 	if (in->variant->standin)
 		return type_plain(in->arena, TYPE_KSYM);
-	switch (in->variant->kind) {
-	case ATTACH_KPROBE:
-	case ATTACH_KRETPROBE:
-	case ATTACH_FENTRY:
-	case ATTACH_FEXIT:
+	if (attach_kind_has(in->variant->kind, KIND_KERNEL))
 		return type_plain(in->arena, TYPE_KSYM);
-	case ATTACH_UPROBE:
-	case ATTACH_URETPROBE:
-	case ATTACH_USDT:
+	if (infer_is_user(in))
 		return type_plain(in->arena, TYPE_USYM);
-	default:
-		return wrong_probe(in, n, "function probes have it");
-	}
+	return wrong_probe(in, n, "function probes have it");
 }
 
 static const struct type *rule_probe(struct infer *in, struct node *n)
@@ -344,20 +333,9 @@ static const struct type *rule_leader_comm(struct infer *in, struct node *n)
 /* From the registers that the event interrupted. */
 static const struct type *rule_usermode(struct infer *in, struct node *n)
 {
-	switch (in->variant->kind) {
-	case ATTACH_KPROBE:
-	case ATTACH_KRETPROBE:
-	case ATTACH_UPROBE:
-	case ATTACH_URETPROBE:
-	case ATTACH_USDT:
-	case ATTACH_PROFILE:
-	case ATTACH_INTERVAL:
-	case ATTACH_SOFTWARE:
-	case ATTACH_HARDWARE:
+	if (attach_kind_has(in->variant->kind, KIND_REGS))
 		return &type_u8;
-	default:
-		return wrong_probe(in, n, "probes of functions, counters and clocks have it");
-	}
+	return wrong_probe(in, n, "probes of functions, counters and clocks have it");
 }
 
 static const struct type *rule_has_cpid(struct infer *in, struct node *n)

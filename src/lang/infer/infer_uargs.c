@@ -57,7 +57,7 @@ const struct type *infer_uarg(struct infer *in, struct node *n)
 void infer_result_use(struct infer *in, struct node *n)
 {
 	if (n->kind == NODE_BUILTIN && n->builtin.b && n->builtin.b->id == BUILTIN_RETVAL &&
-	    in->variant->kind == ATTACH_URETPROBE)
+	    infer_is_user(in) && attach_kind_has(in->variant->kind, KIND_RETURN))
 		n->builtin.n = 1;
 }
 

@@ -373,8 +373,7 @@ bool targets_is_kind(struct str name)
 {
 	const struct provider *p = provider_find(name);
 
-	return p && p->kind > ATTACH_END && p->kind != ATTACH_SELF && p->kind != ATTACH_TEST &&
-	       p->kind != ATTACH_ITER;
+	return p && !attach_kind_has(p->kind, KIND_OWN) && p->kind != ATTACH_ITER;
 }
 
 /* tracepoint:*name* is one of any group. */

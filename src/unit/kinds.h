@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The kinds of probes: one row for each, from which every table about kinds is made. How one is
+ * written, and what expands it, is a row in lang/probe/targets.c.
+ *
+ *   K(id, name, section, place, program, attach type, attacher, arguments, traits)
+ *
+ * The name is what messages and dumps say. Section and place are those of the ELF object; place is
+ * a function of object_names.c, NULL: the section is all. Program and attach type are the kernel's
+ * BPF_PROG_TYPE_... and BPF_TRACE_..., 0 none. The attacher is a function of kern/attach_*.c, NULL
+ * for what is run with BPF_PROG_TEST_RUN. Arguments are one of enum kind_args, traits are a sum of
+ * enum kind_trait, both without their prefix.
+ */
+#ifndef UNIT_KINDS_H
+#define UNIT_KINDS_H
+
+/* clang-format off */
+#define PROBE_KINDS(K)                                                                            \
+	/* run once before anything is attached */                                                \
+	K(BEGIN, "BEGIN", "raw_tracepoint", NULL, RAW_TRACEPOINT, 0, NULL, NONE,                  \
+	  KIND_OWN | KIND_AROUND | KIND_CALM | KIND_ANY_PID)                                      \
+	/* run once after all is detached */                                                      \
+	K(END, "END", "raw_tracepoint", NULL, RAW_TRACEPOINT, 0, NULL, NONE,                      \
+	  KIND_OWN | KIND_AROUND | KIND_CALM | KIND_ANY_PID)                                      \
+	K(UPROBE, "uprobe", "uprobe", of_user, KPROBE, 0, attach_uprobe, ENTRY,                   \
+	  KIND_USER | KIND_REGS | KIND_CALM)                                                      \
+	K(URETPROBE, "uretprobe", "uretprobe", of_user, KPROBE, 0, attach_uprobe, RESULT,         \
+	  KIND_USER | KIND_RETURN | KIND_REGS | KIND_CALM)                                        \
+	/* a uprobe with a semaphore */                                                           \
+	K(USDT, "usdt", "uprobe", of_file_offset, KPROBE, 0, attach_uprobe, NOTE,                 \
+	  KIND_USER | KIND_REGS | KIND_CALM)                                                      \
+	K(TRACEPOINT, "tracepoint", "tracepoint", of_event, TRACEPOINT, 0, attach_tracepoint,     \
+	  RECORD, 0)                                                                              \
+	K(RAWTP, "rawtracepoint", "raw_tracepoint", of_kernel, RAW_TRACEPOINT, 0, attach_raw,     \
+	  RAW, 0)                                                                                 \
+	K(TPBTF, "btf tracepoint", "raw_tracepoint", of_kernel, RAW_TRACEPOINT, 0, attach_raw,    \
+	  RAW, 0)                                                                                 \
+	K(KPROBE, "kprobe", "kprobe", of_kernel, KPROBE, 0, attach_kprobe, ENTRY,                 \
+	  KIND_KERNEL | KIND_REGS)                                                                \
+	K(KRETPROBE, "kretprobe", "kretprobe", of_kernel, KPROBE, 0, attach_kprobe, RESULT,       \
+	  KIND_KERNEL | KIND_RETURN | KIND_REGS)                                                  \
+	K(FENTRY, "fentry", "fentry", of_kernel, TRACING, BPF_TRACE_FENTRY, attach_trampoline,    \
+	  TRACED, KIND_KERNEL | KIND_PER_SITE)                                                    \
+	K(FEXIT, "fexit", "fexit", of_kernel, TRACING, BPF_TRACE_FEXIT, attach_trampoline,        \
+	  TRACED, KIND_KERNEL | KIND_RETURN | KIND_PER_SITE)                                      \
+	K(SOFTWARE, "software", "perf_event", NULL, PERF_EVENT, 0, attach_counter, NONE,          \
+	  KIND_REGS | KIND_ANY_PID | KIND_COUNTER)                                                \
+	K(HARDWARE, "hardware", "perf_event", NULL, PERF_EVENT, 0, attach_counter, NONE,          \
+	  KIND_REGS | KIND_ANY_PID | KIND_COUNTER)                                                \
+	/* one CPU; it reports, and what its loops put in is seen to by many_at_once */           \
+	K(INTERVAL, "interval", "perf_event", NULL, PERF_EVENT, 0, attach_interval, NONE,         \
+	  KIND_REGS | KIND_CALM | KIND_ANY_PID)                                                   \
+	/* every CPU */                                                                           \
+	K(PROFILE, "profile", "perf_event", NULL, PERF_EVENT, 0, attach_profile, NONE, KIND_REGS) \
+	/* a hardware breakpoint on memory */                                                     \
+	K(WATCHPOINT, "watchpoint", "perf_event", NULL, PERF_EVENT, 0, attach_watchpoint, NONE,   \
+	  KIND_ANY_PID | KIND_COUNTER)                                                            \
+	/* run for each object of a kind, whoever reads its iterator */                           \
+	K(ITER, "iter", "iter", of_kernel, TRACING, BPF_TRACE_ITER, attach_iter, NONE,            \
+	  KIND_PER_SITE | KIND_ANY_PID)                                                           \
+	/* run when memtap itself gets a signal */                                                \
+	K(SELF, "self", "raw_tracepoint", NULL, RAW_TRACEPOINT, 0, attach_self, NONE,             \
+	  KIND_OWN | KIND_CALM | KIND_ANY_PID)                                                    \
+	/* run once when all is attached; returns 0 when it passed */                             \
+	K(TEST, "test", "raw_tracepoint", NULL, RAW_TRACEPOINT, 0, NULL, NONE,                    \
+	  KIND_OWN | KIND_CALM | KIND_ANY_PID)
+/* clang-format on */
+
+enum attach_kind {
+#define K(id, ...) ATTACH_##id,
+	PROBE_KINDS(K)
+#undef K
+};
+
+/* Where a program finds the arguments. */
+enum kind_args {
+	KIND_ARGS_NONE,
+	KIND_ARGS_ENTRY,  /* in registers, by the calling convention */
+	KIND_ARGS_RESULT, /* only the result is left, in its register */
+	KIND_ARGS_NOTE,   /* where the USDT note of the site says */
+	KIND_ARGS_RECORD, /* fields of a tracepoint's record */
+	KIND_ARGS_RAW,    /* an array, the context itself */
+	KIND_ARGS_TRACED, /* the kernel's trampoline has kept them: helpers get them */
+};
+
+enum kind_trait {
+	KIND_OWN = 1 << 0,      /* run by memtap itself */
+	KIND_AROUND = 1 << 1,   /* ... before or after everything else */
+	KIND_USER = 1 << 2,     /* at a place in a program */
+	KIND_KERNEL = 1 << 3,   /* at a function of the kernel */
+	KIND_RETURN = 1 << 4,   /* ... when the function returns */
+	KIND_REGS = 1 << 5,     /* the context is the registers that were interrupted */
+	KIND_CALM = 1 << 6,     /* always runs with interrupts on */
+	KIND_ANY_PID = 1 << 7,  /* the kernel sees to the pid, or there is none to ask for */
+	KIND_PER_SITE = 1 << 8, /* bound to a BTF function when loaded: one program a site */
+	KIND_COUNTER = 1 << 9,  /* a perf event with a configuration */
+};
+
+#endif

@@ -11,7 +11,7 @@
  * and a word of the frame is not loaded back while the register it was stored from still has it.
  *
  * Calls, jumps and memory are never moved or dropped (a load may be: it has no effect). The copies
- * tested by conditional jumps stay, because the kernel's checker learns bounds there.
+ * tested by conditional jumps stay, because the kernel's verifier learns bounds there.
  */
 #include "bpf/tidy.h"
 

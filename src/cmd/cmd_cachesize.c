@@ -36,7 +36,7 @@
 static const struct opt rows[] = {
 	{ 0, "size", "EXPR", OPT_TEXT, TO(size), "bytes of the entry, at PROBE: arg2, value.len" },
 	{ 0, "key", "EXPR[,LENGTH]", OPT_TEXT, TO(key),
-	  "the entry's key: a number, or text behind a pointer" },
+	  "the entry's key: a number, or text that a pointer leads to" },
 	{ 0, "get", "PROBE", OPT_TEXT, TO(get), "where an entry is looked up" },
 	{ 0, "get-key", "EXPR[,LENGTH]", OPT_TEXT, TO(get_key), "the key there (as --key)" },
 	{ 0, "evict", "PROBE", OPT_TEXT, TO(evict), "where an entry is taken out" },
@@ -411,7 +411,7 @@ static bool check(struct cachesize_options *o, const struct opt_rest *rest, stru
 	}
 	if ((o->get || o->svg || o->samples) && !o->key) {
 		err_set(e, "--%s needs --key", o->get ? "get" : o->svg ? "svg" : "samples");
-		return err_hint(e, "hits can be told where keys are known: --key arg0,32");
+		return err_hint(e, "hits can be counted where keys are known: --key arg0,32");
 	}
 	return check_bytes(o, e);
 }

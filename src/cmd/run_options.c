@@ -136,7 +136,7 @@ static bool check_process(u32 pid, struct err *e)
 static bool check_missing(const struct run_options *o, struct err *e)
 {
 	if (o->emit_llvm || o->verify_llvm) {
-		err_set(e, "memtap has no LLVM code to print or verify: it compiles by itself");
+		err_set(e, "memtap does not use LLVM: there is no LLVM code to print or verify");
 		return err_hint(e, "-d bpf prints the instructions");
 	}
 	if (o->aot) {

@@ -5,7 +5,7 @@
  * The one idea: libelf decodes the headers and sections over our own read-only mapping, and
  * everything taken from the file (names, offsets, sizes) is checked here when it is used. So the
  * names handed out point into the file and cost nothing, and a damaged file yields fewer symbols
- * instead of a crash. A file whose tables lie behind its end is refused: it was cut short, and
+ * instead of a crash. A file whose tables lie past its end is refused: it was cut short, and
  * "no such symbol" would be the wrong answer about it.
  *
  * It does not read DWARF, follow debug links or handle other byte orders and word sizes.
@@ -87,7 +87,7 @@ static bool holds_symbols(u32 sh_type)
 /* Refuses a file that ends before what its headers speak of. */
 static bool check_length(const struct elf *f, const GElf_Ehdr *eh, size_t n, struct err *e)
 {
-	static const char format[] = "%s is cut short: its %s lie behind its end";
+	static const char format[] = "%s is cut short: its %s lie past its end";
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
 

@@ -105,5 +105,5 @@ bool zip_find(const u8 *p, size_t n, struct str name, size_t *off, size_t *size,
 		if (*off <= n && *size <= n - *off)
 			return true;
 	}
-	return err_set(e, "the archive is damaged: %.*s lies behind its end", STR_ARG(name));
+	return err_set(e, "the archive is damaged: %.*s lies past its end", STR_ARG(name));
 }

@@ -419,7 +419,7 @@ static void step_var(struct gen *g, const struct node *n)
 	gen_narrow(g, e->type, R0); /* it may have wrapped */
 }
 
-/* The address of a variable or of a map's value. It is to be a number for the kernel's checker, which
+/* The address of a variable or of a map's value. It is to be a number for the kernel's verifier, which
  * would follow what is added to a pointer; negated twice it is one. */
 static void address_of(struct gen *g, const struct node *e)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What the kernel's checker says about a program, in words of the script. Its log lists
+ * What the kernel's verifier says about a program, in words of the script. Its log lists
  * the instructions it walked ("12: (79) r1 = *(u64 *)(r6 +8)"), then one line with the reason,
  * then "processed N insns ...". The last instruction listed is the one it stopped at; the
  * compiler kept the source position of every instruction, so that gives the line.
@@ -18,19 +18,19 @@ static const struct {
 	const char *reason; /* part of the checker's line */
 	const char *text, *hint;
 } known[] = {
-	{ "program is too large", "the script is too big for the kernel's checker",
+	{ "program is too large", "the script is too big for the kernel's verifier",
 	  "split it into more probes, or lower the counts of unroll and while loops" },
-	{ "too many states", "the script has too many branches for the kernel's checker",
+	{ "too many states", "the script has too many branches for the kernel's verifier",
 	  "split it into more probes" },
-	{ "jumps is too complex", "the script has too many branches for the kernel's checker",
+	{ "jumps is too complex", "the script has too many branches for the kernel's verifier",
 	  "split it into more probes" },
-	{ "back-edge", "a loop has no end that the kernel's checker can see",
+	{ "back-edge", "a loop has no end that the kernel's verifier can see",
 	  "use unroll(n), or a while loop with a constant bound" },
-	{ "infinite loop", "a loop has no end that the kernel's checker can see",
+	{ "infinite loop", "a loop has no end that the kernel's verifier can see",
 	  "use unroll(n), or a while loop with a constant bound" },
 	{ "invalid bpf_context access", "this probe has no such argument on this kernel",
 	  "memtap -lv shows a probe's arguments" },
-	{ "invalid mem access", "an address is used in a way the kernel's checker does not accept",
+	{ "invalid mem access", "an address is used in a way the kernel's verifier does not accept",
 	  NULL },
 	{ "unknown func", "this kernel does not have a function that the script needs", NULL },
 	{ "cannot use helper", "a function of the script is not allowed in this kind of probe",
@@ -144,6 +144,6 @@ void verifier_explain(const struct unit *u, const struct uprog *p, const char *l
 			err_hint(e, "write_user() takes CAP_SYS_ADMIN, which is missing");
 		return;
 	}
-	say(e, u, p, &c, "its checker says");
-	err_hint(e, "-v shows the checker's whole log");
+	say(e, u, p, &c, "the verifier says");
+	err_hint(e, "-v shows the verifier's whole log");
 }

@@ -460,7 +460,7 @@ static bool load(struct session *s, struct err *e)
 	return true;
 }
 
-/* -v: how big each program is, and how much of it the kernel's checker had to walk. */
+/* -v: how big each program is, and how much of it the kernel's verifier had to walk. */
 static void note_programs(struct session *s)
 {
 	struct buf b = { 0 };
@@ -511,7 +511,7 @@ static void note_sites(struct session *s)
 			buf_reset(&b);
 			if (site->moved)
 				buf_printf(&b,
-				           "%s: %u bytes behind the function's start, where "
+				           "%s: %u bytes after the function's start, where "
 				           "%s",
 				           site->name, site->moved,
 				           site->once ? "each call of Go passes once"
@@ -519,7 +519,7 @@ static void note_sites(struct session *s)
 			else if (site->stays)
 				buf_printf(&b,
 				           "%s: on the function's start, where a probe is "
-				           "dear: %s",
+				           "expensive: %s",
 				           site->name, site->stays);
 			if (b.n)
 				note(s, buf_text(&b));

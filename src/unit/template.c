@@ -53,7 +53,7 @@ static bool read_place(const char **p, struct template_part *part, const char **
 		part->format = width;
 	else if (width.p && !part->folded && !read_width(width, part)) {
 		*problem =
-			"behind the ':' of a place stands 'folded', a directive of printf, or its "
+			"after the ':' of a placeholder comes 'folded', a directive of printf, or its "
 			"width, 1 to 4096 or -1 to -4096";
 		return false;
 	}
@@ -179,7 +179,7 @@ static const char *check_format(struct arena *a, struct str format, const struct
 	if (!format_next(&end, &part, &problem))
 		return problem;
 	if (!part.has_directive || *end)
-		return "behind the ':' of a place stands one directive of printf";
+		return "after the ':' of a placeholder comes one directive of printf";
 	return format_check(a, text, &type, 1, NULL);
 }
 

@@ -142,5 +142,5 @@ bool cachesize_bytes(const char *text, const char *option, u64 *bytes, struct er
 		return true;
 	}
 	err_set(e, "--%s: '%s' is no number of bytes", option, text);
-	return err_hint(e, "digits, and K, M, G or T behind them: 64M");
+	return err_hint(e, "digits, then K, M, G or T: 64M");
 }

@@ -272,8 +272,8 @@ static bool end(void *ctx, const struct view_of *of, struct err *e)
 	            "answers were not seen because bytes were missing");
 	say_missing(of, missed.unconfirmed, "call was left out: no answer confirmed it",
 	            "calls were left out: no answer confirmed them");
-	say_missing(of, missed.from_master, "byte from its master was not looked at",
-	            "bytes from its master were not looked at");
+	say_missing(of, missed.from_master, "byte from its master was not parsed",
+	            "bytes from its master were not parsed");
 	say_missing(of, missed.unknown, "command is not known, nor which keys it has",
 	            "commands are not known, nor which keys they have");
 	return true;

@@ -541,7 +541,7 @@ static bool world_cgroupid(struct world *w, const char *path, u64 *id, struct er
 
 	(void)w;
 	if (statfs(path, &fs) < 0 || stat(path, &st) < 0)
-		return err_sys(e, errno, "can not look at the cgroup %s", path);
+		return err_sys(e, errno, "can not open the cgroup %s", path);
 	if (fs.f_type != CGROUP2_SUPER_MAGIC) {
 		err_set(e, "%s is not a directory of the unified cgroup hierarchy", path);
 		return err_hint(e, "it is usually mounted at /sys/fs/cgroup or "

@@ -151,7 +151,7 @@ static void says_that_a_file_is_cut_short(void **state)
 		assert_non_null(strstr(e.text, "cut is cut short: its "));
 	}
 	assert_null(elf_open_memory(m.p, m.n - 1, "cut", &e));
-	assert_string_equal(e.text, "cut is cut short: its section headers lie behind its end");
+	assert_string_equal(e.text, "cut is cut short: its section headers lie past its end");
 	file_unmap(&m);
 }
 
@@ -181,7 +181,7 @@ static void says_that_the_symbols_are_cut_off(void **state)
 	memcpy(file, &eh, sizeof(eh));
 	memcpy(file + sizeof(eh), headers, sizeof(headers));
 	assert_null(elf_open_memory(file, 280, "cut", &e));
-	assert_string_equal(e.text, "cut is cut short: its symbols lie behind its end");
+	assert_string_equal(e.text, "cut is cut short: its symbols lie past its end");
 	assert_null(elf_open_memory(file, 310, "cut", &e));
 	f = elf_open_memory(file, sizeof(file), "whole", &e);
 	assert_non_null(f);

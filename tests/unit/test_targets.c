@@ -261,7 +261,7 @@ static void test_errors_of_kinds(void **state)
 		  "write it as self:signal:SIGUSR1" },
 		{ "bench:x {}", "memtap has no 'bench' probes", NULL },
 		{ "p:0hz {}", "'0hz' is not a duration", NULL },
-		{ "t:a:b || s:nosuch:1 || i:zz {}", "none of these probes is to be had",
+		{ "t:a:b || s:nosuch:1 || i:zz {}", "none of these probes is available",
 		  "t:a:b: No matches for tracepoint a:b.; s:nosuch:1: Unknown software event: "
 		  "'nosuch'; i:zz: 'zz' is not a duration" },
 	};

@@ -190,7 +190,7 @@ static bool set_above(struct infer *in, struct node *n)
 	if (n->call.f->id != FUNC_HEADING || map->kind != NODE_MAP)
 		return true;
 	if (!map->next) {
-		infer_error(in, map->loc, "heading() needs a format behind the map");
+		infer_error(in, map->loc, "heading() needs a format after the map");
 		return false;
 	}
 	n->call.above = map;

@@ -450,7 +450,7 @@ const struct type *infer_typeinfo(struct infer *in, struct node *n)
 		return infer_set_string(in, n, kind_word(in, t));
 	if (str_is(n->size.path, "btf_id"))
 		return infer_set_int(n, t->btf_id, &type_u32);
-	return infer_error(in, n->loc, "typeinfo() tells btf_id, base_type and full_type");
+	return infer_error(in, n->loc, "typeinfo() has btf_id, base_type and full_type");
 }
 
 static const struct type *no_member(struct infer *in, const struct node *n, const struct type *t,

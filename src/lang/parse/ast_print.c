@@ -106,7 +106,7 @@ static void detail(struct buf *b, const struct node *n)
 		break;
 	case NODE_UNARY:
 		buf_printf(b, " %s%s", op_text(n->unary.op),
-		           n->unary.op >= OP_POSTINC ? " behind" : "");
+		           n->unary.op >= OP_POSTINC ? " after" : "");
 		break;
 	case NODE_BINARY:
 		buf_printf(b, " %s", op_text(n->binary.op));

@@ -589,7 +589,7 @@ static const char *read_print(struct reader *r)
 	format = (struct str){ r->rest.p + 1, end - 1 };
 	r->rest = str_trim((struct str){ r->rest.p + end + 1, r->rest.n - end - 1 }, STR_BLANKS);
 	if (r->rest.n && take(&r->rest, ',', &more).n)
-		return wrong(r, r->rest, "a ',' must stand behind the format");
+		return wrong(r, r->rest, "a ',' must follow the format");
 	for (u32 i = 0; i < format.n; i++) {
 		const char *problem = NULL;
 
@@ -696,9 +696,8 @@ static const char *read_rest(struct reader *r, bool adjacent)
 	}
 	if (r->rest.n && r->rest.p[0] == '"')
 		return read_print(r);
-	return r->rest.n
-	               ? wrong(r, r->rest, "behind the event stand (FILTER), \"FORMAT\" and values")
-	               : NULL;
+	return r->rest.n ? wrong(r, r->rest, "after the event come (FILTER), \"FORMAT\" and values")
+	                 : NULL;
 }
 
 static void set_counted(struct reader *r)

@@ -135,7 +135,7 @@
 	F(KSTACK, "kstack", 0, 2, VALUE, infer_call_stack, AS_STORED(store_stack),                \
 	  "[mode][, frames]", "the stack of the kernel")                                          \
 	F(STACK, "stack", 0, 3, VALUE, infer_call_stack, AS_STORED(store_stack),                  \
-	  "[mode][, frames[, how]]", "the stack of the kernel and, behind it, the program")       \
+	  "[mode][, frames[, how]]", "the stack of the kernel, then that of the program")       \
 	F(NSECS, "nsecs", 0, 1, VALUE, infer_call_nsecs, AS_VALUE(call_nsecs),                    \
 	  "[clock]", "nanoseconds: boot, monotonic, tai, sw_tai")                                 \
 	F(SIGNAL, "signal", 1, 1, UNSAFE_STATEMENT, infer_call_signal, AS_VALUE(call_signal),     \

@@ -333,7 +333,7 @@ static void lex_bad(struct lexer *l, struct token *t)
 		while (end < l->source->n && at(l, end) != '\'' && at(l, end) != '\n')
 			end++;
 		if (at(l, end) == '\'') {
-			t->problem = "text stands in double quotes";
+			t->problem = "text goes in double quotes";
 			l->pos = end + 1;
 			return;
 		}

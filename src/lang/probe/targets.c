@@ -522,7 +522,7 @@ static void expand_choice(struct targets *t, struct attach *first)
 		all->loc.len = a->loc.off + a->loc.len - all->loc.off;
 		t->attach = all;
 		targets_absent(t, UINT32_MAX, buf_text(&reasons),
-		               "none of these probes is to be had");
+		               "none of these probes is available");
 	}
 	buf_free(&reasons);
 }

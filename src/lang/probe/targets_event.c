@@ -288,7 +288,7 @@ static bool make_body(struct event *e, struct probe **made, struct probe **at_en
 		if (!e->text.rest.n)
 			return true;
 		return diag_error(t->diags, loc_of(e, e->text.rest),
-		                  "nothing can stand behind the event here");
+		                  "nothing can follow the event here");
 	}
 	if (!event_body_spec(t->script, &e->text, &spec, t->diags))
 		return false;

@@ -261,7 +261,7 @@ def test_mctop_stopped_ssl(context):
             watched(context, "redis-server", "--via", "ssl", tls=d) as (s, run):
         return stopped(context, run,
                        lambda n: benchmark(context, "-p", s.port, "--tls", "--insecure", "-n", n),
-                       1000, 12000)
+                       1000, 30000)
 
 
 def benchmark(context, *options):

@@ -190,15 +190,22 @@ static void interrupt_stuck(struct stop *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
-static void *listen(void *ctx)
+static sigset_t wishes(void)
 {
-	const struct timespec poke = { .tv_nsec = POKE_MS * MS };
-	struct stop *s = ctx;
 	sigset_t set;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
+	return set;
+}
+
+static void *listen(void *ctx)
+{
+	const struct timespec poke = { .tv_nsec = POKE_MS * MS };
+	struct stop *s = ctx;
+	sigset_t set = wishes();
+
 	sigaddset(&set, POKE);
 	while (!__atomic_load_n(&s->closing, __ATOMIC_ACQUIRE)) {
 		int number = sigtimedwait(&set, NULL, stop_asked(s) ? &poke : NULL);
@@ -232,15 +239,21 @@ static int start_thread(struct stop *s)
 
 static void change_mask(struct stop *s)
 {
-	sigset_t set;
+	sigset_t set = wishes();
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
 	pthread_sigmask(SIG_BLOCK, &set, &s->old_mask);
 	sigemptyset(&set);
 	sigaddset(&set, POKE);
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+/* One that was blocked and is there already counts at once, not when the thread gets a processor. */
+static bool take_pending(void)
+{
+	const struct timespec none = { 0 };
+	sigset_t set = wishes();
+
+	return sigtimedwait(&set, NULL, &none) > 0;
 }
 
 static void free_it(struct stop *s)
@@ -257,6 +270,7 @@ struct stop *stop_open(int target, struct err *e)
 {
 	const struct sigaction poke = { .sa_handler = do_nothing }; /* no SA_RESTART: EINTR */
 	struct stop *s = calloc(1, sizeof(*s));
+	bool is_pending;
 	int r;
 
 	if (!s)
@@ -267,7 +281,10 @@ struct stop *stop_open(int target, struct err *e)
 	s->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	sigaction(POKE, &poke, &s->old_poke);
 	change_mask(s);
+	is_pending = take_pending();
 	r = s->fd < 0 ? errno : start_thread(s);
+	if (!r && is_pending)
+		stop_ask(s);
 	if (!r)
 		return s;
 	free_it(s);
@@ -279,11 +296,8 @@ struct stop *stop_open(int target, struct err *e)
 static void take_echo(const struct stop *s)
 {
 	const struct timespec none = { 0 };
-	sigset_t set;
+	sigset_t set = wishes();
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
 	while (stop_asked(s) && now_ns() - asked_ns(s) < STOP_ECHO_MS * MS)
 		if (sigtimedwait(&set, NULL, &none) < 0 && errno != EINTR)
 			break;

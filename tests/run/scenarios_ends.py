@@ -14,7 +14,7 @@ import termios
 import time
 
 from run.cases import Run
-from run.scenarios import children_of, shown, until
+from run.scenarios import children_of, require, shown, until
 
 
 def commands_that_queue(context, number):
@@ -50,6 +50,21 @@ def test_interrupt_ends_commands_that_queue(context):
 
 def test_sigterm_ends_commands_that_queue(context):
     return commands_that_queue(context, signal.SIGTERM)
+
+
+def test_interrupt_ends_attaching(context):
+    """Some 700 probes: stopped when dozens are attached, it is interrupted and goes on."""
+    require("tracefs")
+    run = Run([context.memtap, "-e", "tracepoint:syscalls:* { @ = count(); }"])
+    descriptors = f"/proc/{run.process.pid}/fd"
+    some = until(lambda: len(os.listdir(descriptors)) > 60, 60 * context.factor)
+    run.process.send_signal(signal.SIGSTOP)
+    run.process.send_signal(signal.SIGINT)
+    run.process.send_signal(signal.SIGCONT)
+    out, err, status = run.finish(60 * context.factor)
+    attached = re.search(r"^Attached (\d+) probes$", err, re.M)
+    ok = some and status == 0 and attached and 20 < int(attached[1]) < 650
+    return None if ok else shown(f"exit status {status}", out, err)
 
 
 def test_interrupt_ends_records_that_queue(context):

@@ -116,8 +116,11 @@ SMALL := $(filter-out src/cmd/btf/cmd_btf_% src/view/cache_feed.c src/view/serve
 # So does attaching, where the kernel takes the time, and finding what a script names.
 SMALL += $(filter src/kern/attach_% src/kern/kern_attach.c src/kern/features.c,$(SRC))
 SMALL += $(filter src/lang/probe/targets_% src/world/% src/elf/dwarf_%,$(SRC))
-# And so do pictures and curves, which are drawn at the end.
+# And so do pictures and curves, which are drawn at the end, reports and warnings, once in a while,
+# and looking for files that were loaded.
 SMALL += $(filter src/cache/sizing% src/run/graph.c src/run/testing.c,$(SRC))
+SMALL += $(filter src/cache/report.c src/cache/missed.c src/out/tree% src/out/csv.c src/out/formats.c \
+	 src/run/trouble.c src/run/file_watch.c,$(SRC))
 $(SMALL:src/%.c=$(BUILD)/obj/%.o): OPT += -Os
 endif
 

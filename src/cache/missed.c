@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-/* What was not seen, as text and as JSON. Text leaves out what rarely happens and did not. */
+/* What was not seen, as text and for formats. Text leaves out what rarely happens and did not. */
 #include "cache/missed.h"
 
 static void put(struct buf *b, u64 n, const char *what)
@@ -23,14 +23,25 @@ void missed_print(struct buf *b, const struct missed *m)
 	put(b, m->unknown, "unknown commands");
 }
 
-void missed_json(struct buf *b, const struct missed *m)
+#define COUNT(name, help)                                                                          \
+	{                                                                                          \
+		name, help, COLUMN_COUNTER, UNIT_NONE, 0                                           \
+	}
+
+void missed_tree(struct tree *t, const struct missed *m)
 {
-	buf_printf(b,
-	           "\"lost_events\":%llu,\"lost_commands\":%llu,\"lost_commands_error\":%llu,"
-	           "\"unseen_replies\":%llu,\"unconfirmed_calls\":%llu,\"master_bytes\":%llu,"
-	           "\"unknown_commands\":%llu",
-	           (unsigned long long)m->events, (unsigned long long)m->commands,
-	           (unsigned long long)m->error, (unsigned long long)m->replies,
-	           (unsigned long long)m->unconfirmed, (unsigned long long)m->from_master,
-	           (unsigned long long)m->unknown);
+	static const struct column columns[] = {
+		COUNT("lost_events", NULL),
+		COUNT("lost_commands", NULL),
+		COUNT("lost_commands_error", "more or less"),
+		COUNT("unseen_replies", NULL),
+		COUNT("unconfirmed_calls", NULL),
+		COUNT("master_bytes", "from its master, not counted"),
+		COUNT("unknown_commands", NULL),
+	};
+	const u64 counts[] = { m->events,      m->commands,    m->error,  m->replies,
+		               m->unconfirmed, m->from_master, m->unknown };
+
+	for (u32 i = 0; i < ARRAY_SIZE(columns); i++)
+		tree_whole(t, &columns[i], counts[i]);
 }

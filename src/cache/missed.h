@@ -4,6 +4,7 @@
 #define CACHE_MISSED_H
 
 #include "base/buf.h"
+#include "out/tree.h"
 
 struct missed {
 	u64 events;      /* system calls that were missed */
@@ -18,7 +19,7 @@ struct missed {
 
 /* As a part of a line: "0 events lost, 0 commands lost". */
 void missed_print(struct buf *b, const struct missed *m);
-/* As members of a JSON object. */
-void missed_json(struct buf *b, const struct missed *m);
+/* As members of the object that is open. */
+void missed_tree(struct tree *t, const struct missed *m);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
- * The hot keys as text, JSON and CSV. All three print the same numbers; text rounds them, and keeps
- * to what fits a line.
+ * The hot keys as text, and in columns for formats and CSV. All print the same numbers; text rounds
+ * them, and keeps to what fits a line.
  */
 #include "cache/report.h"
 
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "out/json.h"
+#include "out/csv.h"
 
 #define KEY_WIDTH 48u /* text: a longer key moves its columns */
 
@@ -170,7 +170,7 @@ static u32 key_width(const struct report_of *r)
 	return width;
 }
 
-static void print_text(struct buf *b, const struct report_of *r)
+void report_text(struct buf *b, const struct report_of *r)
 {
 	u32 width = key_width(r);
 	struct keys_stats s;
@@ -188,195 +188,210 @@ static void print_text(struct buf *b, const struct report_of *r)
 	buf_puts(b, "\n\n");
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------- */
+/* ---- in columns ------------------------------------------------------------------------------- */
 
-static void json_name(struct buf *b, const char *name)
+#define COUNT(name, help)                                                                          \
+	{                                                                                          \
+		name, help, COLUMN_COUNTER, UNIT_NONE, 0                                           \
+	}
+#define BYTES(name, type, help)                                                                    \
+	{                                                                                          \
+		name, help, type, UNIT_BYTES, 0                                                    \
+	}
+#define RATE(name, help)                                                                           \
+	{                                                                                          \
+		name, help, COLUMN_GAUGE, UNIT_PER_SECOND, 1                                       \
+	}
+#define MICROSECONDS(name, help)                                                                   \
+	{                                                                                          \
+		name, help, COLUMN_GAUGE, UNIT_MICROSECONDS, 1                                     \
+	}
+
+/* Of a key. An object has all but the first and the last, which it has elsewhere. */
+enum { KEY_TIME, KEY_KEY, KEY_P99 = 11, KEY_LAST, KEY_CLIENT, KEY_COLUMNS };
+
+static const struct column key_columns[KEY_COLUMNS] = {
+	{ "time", NULL, COLUMN_LABEL, UNIT_SECONDS, 3 },
+	{ "key", NULL, COLUMN_TEXT, UNIT_NONE, 0 },
+	COUNT("calls", NULL),
+	COUNT("error", "so many calls may be too many"),
+	RATE("rate", "calls, of the interval"),
+	RATE("rate_decayed", "calls, of the last ones more"),
+	COUNT("hits", NULL),
+	COUNT("misses", NULL),
+	BYTES("size", COLUMN_GAUGE, "of the value"),
+	BYTES("bytes", COLUMN_COUNTER, "moved"),
+	MICROSECONDS("p50_us", "latency"),
+	MICROSECONDS("p99_us", "latency"),
+	{ "last_s", "since it was last used", COLUMN_GAUGE, UNIT_SECONDS, 3 },
+	{ "client", "that used it most", COLUMN_LABEL, UNIT_NONE, 0 },
+};
+
+static const struct column total_rate_column = RATE("rate", "calls, of the interval");
+static const struct column total_columns[] = {
+	COUNT("calls", NULL),  COUNT("commands", NULL), COUNT("hits", NULL),
+	COUNT("misses", NULL), COUNT("errors", NULL),   BYTES("bytes", COLUMN_COUNTER, "moved"),
+};
+
+static struct figure whole(u64 n)
 {
-	buf_printf(b, ",\"%s\":", name);
+	return (struct figure){ .kind = FIGURE_WHOLE, .whole = n };
 }
 
-static void json_u64(struct buf *b, const char *name, u64 n)
+static struct figure real(double n)
 {
-	json_name(b, name);
-	json_unsigned(b, n);
+	return (struct figure){ .kind = FIGURE_REAL, .real = n };
 }
 
-/* Not known: null. */
-static void json_us(struct buf *b, const char *name, u64 ns)
+static struct figure us(u64 ns)
 {
-	json_name(b, name);
-	if (ns)
-		buf_printf(b, "%.1f", (double)ns / 1000);
-	else
-		buf_puts(b, "null");
+	return ns ? real((double)ns / 1000) : (struct figure){ .kind = FIGURE_UNKNOWN };
 }
 
-static void json_total(struct buf *b, const struct report_of *r)
+static struct figure text_in(const struct buf *b)
 {
-	const struct hot_totals *t = hot_totals(r->hot);
+	return (struct figure){ .kind = FIGURE_TEXT, .text = { b->n ? b->p : "", (u32)b->n } };
+}
+
+/* KEY_COLUMNS of them. `text` is room for the key, `client` for who used it. */
+static void key_figures(const struct report_of *r, const struct hot_row *row, struct buf *text,
+                        struct buf *client, struct figure *f)
+{
+	const struct hot_key *k = row->more;
+
+	buf_reset(text);
+	buf_reset(client);
+	report_key(text, row->key);
+	client_host(client, &k->clients[0].who);
+	*f++ = real(seconds_of(r->time));
+	*f++ = text_in(text);
+	*f++ = whole(row->calls);
+	*f++ = whole(row->error);
+	*f++ = real(row->rate);
+	*f++ = real(row->decayed);
+	*f++ = whole(k->hits);
+	*f++ = whole(k->misses);
+	*f++ = k->sized ? whole(k->size) : (struct figure){ .kind = FIGURE_UNKNOWN };
+	*f++ = whole(k->bytes);
+	*f++ = us(row->p50);
+	*f++ = us(row->p99);
+	*f++ = real(r->clock > k->last ? seconds_of(r->clock - k->last) : 0);
+	*f++ = text_in(client);
+}
+
+static void put_total(struct tree *t, const struct report_of *r)
+{
+	static const struct column more[] = {
+		{ "keys", "different ones", COLUMN_GAUGE, UNIT_NONE, 0 },
+		{ "keys_error", "of their number", COLUMN_GAUGE, UNIT_RATIO, 4 },
+		{ "exact", NULL, COLUMN_LABEL, UNIT_NONE, 0 },
+		{ "covered", "calls of the keys listed", COLUMN_GAUGE, UNIT_RATIO, 4 },
+	};
+	const struct hot_totals *n = hot_totals(r->hot);
+	const u64 counts[] = { n->calls, n->commands, n->hits, n->misses, n->errors, n->bytes };
+	struct figure p50 = us(latency_quantile(&n->latency, 0.5)),
+		      p99 = us(latency_quantile(&n->latency, 0.99));
 	struct keys_stats s;
 
 	hot_stats(r->hot, &s);
-	buf_printf(b, "\"total\":{\"rate\":%.1f", total_rate(t));
-	json_u64(b, "calls", t->calls);
-	json_u64(b, "commands", t->commands);
-	json_u64(b, "hits", t->hits);
-	json_u64(b, "misses", t->misses);
-	json_u64(b, "errors", t->errors);
-	json_u64(b, "bytes", t->bytes);
-	json_us(b, "p50_us", latency_quantile(&t->latency, 0.5));
-	json_us(b, "p99_us", latency_quantile(&t->latency, 0.99));
-	buf_printf(b, ",\"keys\":%.0f,\"keys_error\":%.4f,\"exact\":%s,\"covered\":%.4f",
-	           s.distinct, s.exact ? 0 : s.distinct_error, s.exact ? "true" : "false",
-	           covered_share(r) / 100);
-	buf_putc(b, ',');
-	missed_json(b, &r->missed);
-	buf_putc(b, '}');
+	tree_object(t, "total");
+	tree_real(t, &total_rate_column, total_rate(n));
+	for (u32 i = 0; i < ARRAY_SIZE(counts); i++)
+		tree_whole(t, &total_columns[i], counts[i]);
+	tree_put(t, &key_columns[KEY_P99 - 1], &p50);
+	tree_put(t, &key_columns[KEY_P99], &p99);
+	tree_real(t, &more[0], s.distinct);
+	tree_real(t, &more[1], s.exact ? 0 : s.distinct_error);
+	tree_flag(t, &more[2], s.exact);
+	tree_real(t, &more[3], covered_share(r) / 100);
+	missed_tree(t, &r->missed);
+	tree_end(t);
 }
 
-static void json_commands(struct buf *b, const struct hot_key *k)
+static void put_commands(struct tree *t, const struct hot_key *k)
 {
-	const char *comma = "";
-
-	buf_puts(b, ",\"commands\":{");
-	for (u32 op = 0; op < OPS; op++) {
-		if (!k->ops[op])
-			continue;
-		buf_printf(b, "%s\"%s\":%u", comma, op_name(op), k->ops[op]);
-		comma = ",";
-	}
-	buf_putc(b, '}');
+	tree_object(t, "commands");
+	for (u32 op = 0; op < OPS; op++)
+		if (k->ops[op])
+			tree_whole(t, &(struct column)COUNT(op_name(op), NULL), k->ops[op]);
+	tree_end(t);
 }
 
-static void json_clients(struct buf *b, const struct hot_key *k)
+static void put_clients(struct tree *t, const struct hot_key *k, struct buf *text)
 {
-	const char *comma = "";
-
-	buf_puts(b, ",\"clients\":[");
+	tree_list(t, "clients");
 	for (u32 i = 0; i < HOT_CLIENTS; i++) {
+		struct figure client;
+
 		if (!k->clients[i].calls)
 			continue;
-		buf_printf(b, "%s{\"client\":\"", comma);
-		client_host(b, &k->clients[i].who);
-		buf_putc(b, '"');
-		json_u64(b, "calls", k->clients[i].calls);
-		buf_putc(b, '}');
-		comma = ",";
+		buf_reset(text);
+		client_host(text, &k->clients[i].who);
+		client = text_in(text);
+		tree_object(t, NULL);
+		tree_put(t, &key_columns[KEY_CLIENT], &client);
+		tree_whole(t, &total_columns[0], k->clients[i].calls);
+		tree_end(t);
 	}
-	buf_putc(b, ']');
+	tree_end(t);
 }
 
-static void json_row(struct buf *b, const struct report_of *r, const struct hot_row *row)
+void report_tree(struct tree *t, const struct report_of *r)
 {
-	const struct hot_key *k = row->more;
-	struct buf text = { 0 };
+	static const struct column name = { "name", NULL, COLUMN_LABEL, UNIT_NONE, 0 },
+				   pid = { "pid", NULL, COLUMN_LABEL, UNIT_NONE, 0 };
+	struct buf text = { 0 }, client = { 0 };
+	struct figure f[KEY_COLUMNS];
 
-	report_key(&text, row->key);
-	buf_puts(b, "{\"key\":");
-	json_string(b, (struct str){ text.n ? text.p : "", (u32)text.n });
-	buf_free(&text);
-	json_u64(b, "calls", row->calls);
-	json_u64(b, "error", row->error);
-	buf_printf(b, ",\"rate\":%.1f,\"rate_decayed\":%.1f", row->rate, row->decayed);
-	json_u64(b, "hits", k->hits);
-	json_u64(b, "misses", k->misses);
-	json_name(b, "size");
-	if (k->sized)
-		json_unsigned(b, k->size);
-	else
-		buf_puts(b, "null");
-	json_u64(b, "bytes", k->bytes);
-	json_us(b, "p50_us", row->p50);
-	json_us(b, "p99_us", row->p99);
-	buf_printf(b, ",\"last_s\":%.3f",
-	           r->clock > k->last ? (double)(r->clock - k->last) / 1e9 : 0.0);
-	json_commands(b, k);
-	json_clients(b, k);
-	buf_putc(b, '}');
-}
-
-static void print_json(struct buf *b, const struct report_of *r)
-{
-	buf_printf(b, "{\"time\":%.3f,\"server\":{\"name\":", seconds_of(r->time));
-	json_string(b, str_of(r->server));
-	buf_printf(b, ",\"pid\":%u},", r->pid);
-	json_total(b, r);
-	buf_puts(b, ",\"keys\":[");
+	tree_object(t, NULL);
+	tree_real(t, &key_columns[KEY_TIME], seconds_of(r->time));
+	tree_object(t, "server");
+	tree_text(t, &name, r->server);
+	tree_whole(t, &pid, r->pid);
+	tree_end(t);
+	put_total(t, r);
+	tree_list(t, "keys");
 	for (u32 i = 0; i < r->n; i++) {
-		if (i)
-			buf_putc(b, ',');
-		json_row(b, r, &r->rows[i]);
+		key_figures(r, &r->rows[i], &text, &client, f);
+		tree_object(t, NULL);
+		for (u32 k = KEY_KEY; k <= KEY_LAST; k++)
+			tree_put(t, &key_columns[k], &f[k]);
+		put_commands(t, r->rows[i].more);
+		put_clients(t, r->rows[i].more, &client);
+		tree_end(t);
 	}
-	buf_puts(b, "]}\n");
-}
-
-/* ---- CSV -------------------------------------------------------------------------------------- */
-
-static void csv_us(struct buf *b, u64 ns)
-{
-	if (ns)
-		buf_printf(b, ",%.1f", (double)ns / 1000);
-	else
-		buf_putc(b, ',');
-}
-
-/* RFC 4180: in quotes, which are doubled. A key can not begin a formula: it is text. */
-static void csv_key(struct buf *b, struct str key)
-{
-	struct buf text = { 0 };
-
-	report_key(&text, key);
-	buf_putc(b, '"');
-	for (size_t i = 0; i < text.n; i++) {
-		if (text.p[i] == '"')
-			buf_putc(b, '"');
-		buf_putc(b, text.p[i]);
-	}
-	buf_putc(b, '"');
+	tree_end(t);
+	tree_end(t);
 	buf_free(&text);
+	buf_free(&client);
 }
 
-static void csv_row(struct buf *b, const struct report_of *r, const struct hot_row *row)
+/* Which of them a line of CSV has. */
+static bool in_csv(u32 column)
 {
-	const struct hot_key *k = row->more;
+	return column != KEY_LAST;
+}
 
-	buf_printf(b, "%.3f,", seconds_of(r->time));
-	csv_key(b, row->key);
-	buf_printf(b, ",%llu,%llu,%.1f,%.1f,%llu,%llu,", (unsigned long long)row->calls,
-	           (unsigned long long)row->error, row->rate, row->decayed,
-	           (unsigned long long)k->hits, (unsigned long long)k->misses);
-	if (k->sized)
-		buf_printf(b, "%llu", (unsigned long long)k->size);
-	buf_printf(b, ",%llu", (unsigned long long)k->bytes);
-	csv_us(b, row->p50);
-	csv_us(b, row->p99);
-	buf_putc(b, ',');
-	client_host(b, &k->clients[0].who);
+void report_csv_head(struct buf *b)
+{
+	for (u32 i = 0; i < KEY_COLUMNS; i++)
+		if (in_csv(i))
+			csv_head(b, i, &key_columns[i]);
 	buf_putc(b, '\n');
 }
 
-static void print_csv(struct buf *b, const struct report_of *r)
+void report_csv(struct buf *b, const struct report_of *r)
 {
-	for (u32 i = 0; i < r->n; i++)
-		csv_row(b, r, &r->rows[i]);
-}
+	struct buf text = { 0 }, client = { 0 };
+	struct figure f[KEY_COLUMNS];
 
-/* ---- all of them ------------------------------------------------------------------------------ */
-
-static void (*const forms[])(struct buf *b, const struct report_of *r) = {
-	[REPORT_TEXT] = print_text,
-	[REPORT_JSON] = print_json,
-	[REPORT_CSV] = print_csv,
-};
-
-void report_head(struct buf *b, enum report_form form)
-{
-	if (form == REPORT_CSV)
-		buf_puts(b, "time,key,calls,error,rate,rate_decayed,hits,misses,size,bytes,p50_us,"
-		            "p99_us,client\n");
-}
-
-void report_print(struct buf *b, enum report_form form, const struct report_of *r)
-{
-	forms[form](b, r);
+	for (u32 i = 0; i < r->n; i++) {
+		key_figures(r, &r->rows[i], &text, &client, f);
+		for (u32 k = 0; k < KEY_COLUMNS; k++)
+			if (in_csv(k))
+				csv_figure(b, k, &key_columns[k], &f[k]);
+		buf_putc(b, '\n');
+	}
+	buf_free(&text);
+	buf_free(&client);
 }

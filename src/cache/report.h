@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The hot keys as a block of text, as a JSON object on a line, or as lines of CSV.
+ * The hot keys as a block of text, as an object for a format, or as lines of CSV.
  * Times are microseconds, sizes bytes, rates calls a second.
  */
 #ifndef CACHE_REPORT_H
@@ -8,6 +8,7 @@
 
 #include "cache/hot.h"
 #include "cache/missed.h"
+#include "out/tree.h"
 
 /* One interval, ready to be printed; borrowed. */
 struct report_of {
@@ -21,11 +22,11 @@ struct report_of {
 	struct missed missed;
 };
 
-enum report_form { REPORT_TEXT, REPORT_JSON, REPORT_CSV };
-
-/* Goes before the first: the column titles of CSV. */
-void report_head(struct buf *b, enum report_form form);
-void report_print(struct buf *b, enum report_form form, const struct report_of *r);
+void report_text(struct buf *b, const struct report_of *r);
+void report_tree(struct tree *t, const struct report_of *r);
+/* The titles of the columns, which go before the first. */
+void report_csv_head(struct buf *b);
+void report_csv(struct buf *b, const struct report_of *r);
 /* A key as it is shown: bytes that are not printable ASCII, and backslashes, as \xNN and \\. */
 void report_key(struct buf *b, struct str key);
 /* "812", "81.2k", "8.1M": four places at most. */

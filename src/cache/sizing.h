@@ -11,6 +11,7 @@
 #include "agg/shards.h"
 #include "agg/sizes.h"
 #include "base/buf.h"
+#include "out/tree.h"
 
 struct sizing_options {
 	enum alloc alloc;
@@ -62,8 +63,8 @@ struct sizing_point sizing_share(const struct sizing *s, double share);
 struct sizing_point sizing_knee(const struct sizing *s);
 
 void sizing_text(struct buf *b, const struct sizing *s);
-/* One object, without line end. */
-void sizing_json(struct buf *b, const struct sizing *s);
+/* For a format. */
+void sizing_tree(struct tree *t, const struct sizing *s);
 /* A whole file. */
 void sizing_svg(struct buf *b, const struct sizing *s);
 

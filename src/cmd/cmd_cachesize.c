@@ -220,9 +220,8 @@ static bool on_end(void *ctx, const struct view_of *v, struct err *e)
 	arena_free(&a);
 	if (!ok || !write_svg(w, e))
 		return false;
-	if (w->o->out->objects) {
-		sizing_json(v->out, &w->sizing);
-		buf_putc(v->out, '\n');
+	if (w->o->out->tree) {
+		sizing_tree(&(struct tree){ .b = v->out, .ops = w->o->out->tree }, &w->sizing);
 	} else {
 		buf_putc(v->out, '\n');
 		sizing_text(v->out, &w->sizing);

@@ -9,7 +9,6 @@
 #include "base/opt.h"
 #include "cmd/job.h"
 #include "cmd/say.h"
-#include "out/json.h"
 #include "out/out.h"
 #include "world/world_linux.h"
 
@@ -53,65 +52,80 @@ static const char usage_examples[] =
 	"  memtap check --btf vmlinux-6.1.btf script.bt\n"
 	"      against the types of another kernel\n";
 
-/* ---- JSON ------------------------------------------------------------------------------------- */
+/* ---- for a format ----------------------------------------------------------------------------- */
 
-static void json_place(struct buf *b, const struct source *s, u32 off, const char *line_name,
-                       const char *column_name)
+static const struct column type = { "type", NULL, COLUMN_LABEL, 0, 0 },
+			   file = { "file", NULL, COLUMN_TEXT, 0, 0 },
+			   severity = { "severity", NULL, COLUMN_LABEL, 0, 0 },
+			   message = { "message", NULL, COLUMN_TEXT, 0, 0 },
+			   hint = { "hint", NULL, COLUMN_TEXT, 0, 0 };
+
+static void put_place(struct tree *t, const struct source *s, u32 off, const char *line_name,
+                      const char *column_name)
 {
 	u32 line, column;
 
 	source_line(s, off, &line, &column);
-	buf_printf(b, ", \"%s\": %u, \"%s\": %u", line_name, line, column_name, column);
+	tree_whole(t, &(struct column){ .name = line_name }, line);
+	tree_whole(t, &(struct column){ .name = column_name }, column);
 }
 
-static void json_diag(struct buf *b, const struct source *s, const struct diag *d)
+static void put_head(struct tree *t, const char *path)
 {
-	buf_puts(b, "{\"type\": \"diagnostic\", \"data\": {\"file\": ");
-	json_string(b, str_of(source_name(s, d->loc.off)));
-	json_place(b, s, d->loc.off, "line", "col");
-	json_place(b, s, d->loc.off + d->loc.len, "end_line", "end_col");
-	buf_printf(b, ", \"severity\": \"%s\", \"message\": ",
-	           d->level == DIAG_ERROR ? "error" : "warning");
-	json_string(b, str_of(d->text));
-	if (d->hint) {
-		buf_puts(b, ", \"hint\": ");
-		json_string(b, str_of(d->hint));
-	}
-	buf_puts(b, "}}\n");
+	tree_object(t, NULL);
+	tree_text(t, &type, "diagnostic");
+	tree_object(t, "data");
+	tree_text(t, &file, path);
+}
+
+static void put_diag(struct tree *t, const struct source *s, const struct diag *d)
+{
+	put_head(t, source_name(s, d->loc.off));
+	put_place(t, s, d->loc.off, "line", "col");
+	put_place(t, s, d->loc.off + d->loc.len, "end_line", "end_col");
+	tree_text(t, &severity, d->level == DIAG_ERROR ? "error" : "warning");
+	tree_text(t, &message, d->text);
+	if (d->hint)
+		tree_text(t, &hint, d->hint);
+	tree_end(t);
+	tree_end(t);
 }
 
 /* A script that can not be read has no place. */
-static void json_unread(const char *path, const struct err *e)
+static void put_unread(const struct tree_ops *ops, const char *path, const struct err *e)
 {
 	struct buf b = { 0 };
+	struct tree t = { .b = &b, .ops = ops };
 
-	buf_puts(&b, "{\"type\": \"diagnostic\", \"data\": {\"file\": ");
-	json_string(&b, str_of(path));
-	buf_puts(&b, ", \"severity\": \"error\", \"message\": ");
-	json_string(&b, str_of(e->text));
-	buf_puts(&b, "}}\n");
+	put_head(&t, path);
+	tree_text(&t, &severity, "error");
+	tree_text(&t, &message, e->text);
+	tree_end(&t);
+	tree_end(&t);
 	say_output(&b);
 	buf_free(&b);
 }
 
 /* ---- checking --------------------------------------------------------------------------------- */
 
-static bool as_objects(const struct options *o)
+/* How to print errors; NULL: as text. */
+static const struct tree_ops *tree_ops_of(const struct options *o)
 {
-	return out_format(o->format, false)->objects;
+	return out_format(o->format, false)->tree;
 }
 
 static void report(const struct options *o, const struct job *j)
 {
 	struct buf b = { 0 };
+	struct tree t = { .b = &b, .ops = tree_ops_of(o) };
 
-	if (!as_objects(o)) {
+	if (!t.ops) {
 		say_diags(&j->diags, !o->no_warnings);
 		return;
 	}
 	for (u32 i = 0; i < j->diags.list.n; i++)
 		if (j->diags.list.v[i].level == DIAG_ERROR || !o->no_warnings)
-			json_diag(&b, &j->source, &j->diags.list.v[i]);
+			put_diag(&t, &j->source, &j->diags.list.v[i]);
 	say_output(&b);
 	buf_free(&b);
 }
@@ -146,8 +160,8 @@ static bool check_one(const struct options *o, const char *path)
 		ok = job_compile(&j, STAGE_UNIT, false);
 		if (!o->quiet)
 			report(o, &j);
-	} else if (as_objects(o)) {
-		json_unread(path ? path : "stdin", &e);
+	} else if (tree_ops_of(o)) {
+		put_unread(tree_ops_of(o), path ? path : "stdin", &e);
 	} else if (!o->quiet) {
 		say_error(&e);
 	}

@@ -22,7 +22,6 @@
 #include "view/views.h"
 #include "cmd/workers.h"
 #include "kern/live.h"
-#include "out/json.h"
 #include "out/out.h"
 #include "world/world_linux.h"
 
@@ -238,42 +237,40 @@ static void tell_text(const struct options *o, const char *name, const struct fi
 		tell_more(b, f->job->script.notes.v[i]);
 }
 
-static void json_list(struct buf *b, const char *const *v, u32 n)
+static void put_list(struct tree *t, const char *name, const char *const *v, u32 n)
 {
-	buf_putc(b, '[');
-	for (u32 i = 0; i < n; i++) {
-		buf_puts(b, i ? ", " : "");
-		json_string(b, str_of(v[i]));
-	}
-	buf_putc(b, ']');
+	tree_list(t, name);
+	for (u32 i = 0; i < n; i++)
+		tree_text(t, &(struct column){ .name = name }, v[i]);
+	tree_end(t);
 }
 
-static void json_member(struct buf *b, const char *name, const char *text)
+static void put_text(struct tree *t, const char *name, const char *text)
 {
-	if (!text)
-		return;
-	buf_printf(b, ", \"%s\": ", name);
-	json_string(b, str_of(text));
+	if (text)
+		tree_text(t, &(struct column){ .name = name }, text);
 }
 
-static void tell_json(const char *name, const struct finding *f, struct buf *b)
+static void tell_tree(struct tree *t, const char *name, const struct finding *f)
 {
-	buf_puts(b, "{\"type\": \"tool\", \"data\": {\"name\": ");
-	json_string(b, str_of(name));
-	buf_printf(b, ", \"runs\": %s, \"sources\": ", f->problem ? "false" : "true");
-	json_list(b, f->sources.v, f->sources.n);
-	buf_puts(b, ", \"choices\": ");
-	json_list(b, f->job->script.notes.v, f->job->script.notes.n);
-	json_member(b, "missing", f->problem);
-	json_member(b, "wants", f->wants);
-	json_member(b, "hint", f->hint);
-	buf_puts(b, "}}\n");
+	tree_object(t, NULL);
+	put_text(t, "type", "tool");
+	tree_object(t, "data");
+	put_text(t, "name", name);
+	tree_flag(t, &(struct column){ .name = "runs" }, !f->problem);
+	put_list(t, "sources", f->sources.v, f->sources.n);
+	put_list(t, "choices", f->job->script.notes.v, f->job->script.notes.n);
+	put_text(t, "missing", f->problem);
+	put_text(t, "wants", f->wants);
+	put_text(t, "hint", f->hint);
+	tree_end(t);
+	tree_end(t);
 }
 
 static void tell(const struct options *o, const char *name, const struct finding *f, struct buf *b)
 {
-	if (o->out->objects)
-		tell_json(name, f, b);
+	if (o->out->tree)
+		tell_tree(&(struct tree){ .b = b, .ops = o->out->tree }, name, f);
 	else
 		tell_text(o, name, f, b);
 }
@@ -361,7 +358,7 @@ static int examine_all(const struct options *o, const struct opt_rest *wanted)
 	tools_each(choose, &(struct choice){ &d, wanted });
 	workers_run(d.names.n, MAX(MIN(processors, TRIED_MOST), TRIED_LEAST), examine, examined,
 	            &d);
-	if (!o->out->objects && d.n_bad)
+	if (!o->out->tree && d.n_bad)
 		buf_printf(&b, "\n%u tool%s not run here.\n", d.n_bad,
 		           d.n_bad == 1 ? " does" : "s do");
 	say_output(&b);

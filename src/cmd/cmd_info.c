@@ -4,6 +4,7 @@
  */
 #include "cmd/cmd_info.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -12,11 +13,10 @@
 #include "cmd/cmd.h"
 #include "cmd/say.h"
 #include "kern/offers.h"
-#include "out/json.h"
 
 struct info {
 	struct buf out;
-	bool json;
+	struct tree tree;  /* without functions: lines of text */
 	const char *group; /* being written, NULL none yet */
 };
 
@@ -25,14 +25,14 @@ static void row(struct info *p, const char *group, const char *name)
 {
 	bool same = p->group && strcmp(p->group, group) == 0;
 
-	if (!p->json) {
+	if (!p->tree.ops) {
 		if (!same)
 			buf_printf(&p->out, "%s%s\n", p->group ? "\n" : "", group);
 		buf_printf(&p->out, "  %s: ", name);
-	} else {
-		if (!same)
-			buf_printf(&p->out, "%s\"%s\": {", p->group ? "}, " : "", group);
-		buf_printf(&p->out, "%s\"%s\": ", same ? ", " : "", name);
+	} else if (!same) {
+		if (p->group)
+			tree_end(&p->tree);
+		tree_object(&p->tree, group);
 	}
 	p->group = group;
 }
@@ -40,8 +40,8 @@ static void row(struct info *p, const char *group, const char *name)
 static void row_text(struct info *p, const char *group, const char *name, const char *value)
 {
 	row(p, group, name);
-	if (p->json)
-		json_string(&p->out, str_of(value));
+	if (p->tree.ops)
+		tree_text(&p->tree, &(struct column){ .name = name }, value);
 	else
 		buf_printf(&p->out, "%s\n", value);
 }
@@ -49,16 +49,17 @@ static void row_text(struct info *p, const char *group, const char *name, const 
 static void row_number(struct info *p, const char *group, const char *name, u64 value)
 {
 	row(p, group, name);
-	json_unsigned(&p->out, value);
-	if (!p->json)
-		buf_putc(&p->out, '\n');
+	if (p->tree.ops)
+		tree_whole(&p->tree, &(struct column){ .name = name, .type = COLUMN_GAUGE }, value);
+	else
+		buf_printf(&p->out, "%" PRIu64 "\n", value);
 }
 
 static void row_flag(struct info *p, const char *group, const char *name, bool value)
 {
 	row(p, group, name);
-	if (p->json)
-		buf_puts(&p->out, value ? "true" : "false");
+	if (p->tree.ops)
+		tree_flag(&p->tree, &(struct column){ .name = name }, value);
 	else
 		buf_printf(&p->out, "%s\n", value ? "yes" : "no");
 }
@@ -66,7 +67,10 @@ static void row_flag(struct info *p, const char *group, const char *name, bool v
 static void row_unknown(struct info *p, const char *group, const char *name)
 {
 	row(p, group, name);
-	buf_puts(&p->out, p->json ? "null" : "unknown\n");
+	if (p->tree.ops)
+		tree_unknown(&p->tree, &(struct column){ .name = name });
+	else
+		buf_puts(&p->out, "unknown\n");
 }
 
 static void row_offer(void *ctx, const char *group, const char *name, enum offer offer)
@@ -128,15 +132,19 @@ static void kernel_rows(struct info *p, struct world *w)
 
 int info_print(struct world *w, const struct out_ops *out)
 {
-	struct info p = { .json = out->objects };
+	struct info p = { .tree = { .b = &p.out, .ops = out->tree } };
+	struct tree *t = p.tree.ops ? &p.tree : NULL;
 
-	if (p.json)
-		buf_puts(&p.out, "{\"type\": \"info\", \"data\": {");
+	if (t) {
+		tree_object(t, NULL);
+		tree_text(t, &(struct column){ .name = "type" }, "info");
+		tree_object(t, "data");
+	}
 	row_text(&p, "memtap", "version", MEMTAP_VERSION);
 	kernel_rows(&p, w);
 	offers_each(row_offer, &p);
-	if (p.json)
-		buf_puts(&p.out, "}}}\n");
+	for (u32 i = 0; t && i < 3; i++) /* the last group, data, all */
+		tree_end(t);
 	say_output(&p.out);
 	buf_free(&p.out);
 	return 0;

@@ -102,11 +102,12 @@ static bool print_view(const struct options *o, struct memstat *now, const struc
 		.pss = o->pss,
 	};
 	struct buf b = { 0 };
+	struct tree t = { .b = &b, .ops = o->out->tree };
 	bool ok;
 
 	memstat_top(&v, now, o->top);
-	if (o->out->objects) {
-		memstat_json(&b, &v);
+	if (o->out->tree) {
+		memstat_tree(&t, &v);
 	} else {
 		if (clear)
 			buf_puts(&b, clear); /* a screen that is written anew */
@@ -129,7 +130,7 @@ static void wait_until(u64 ns)
 
 static void run(const struct options *o)
 {
-	const char *clear = o->count == 1 || o->out->objects ? NULL : term_clear();
+	const char *clear = o->count == 1 || o->out->tree ? NULL : term_clear();
 	struct memstat looks[2];
 	u64 next;
 	bool ok = true;

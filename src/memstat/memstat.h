@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "out/tree.h"
 
 /* Of /proc/meminfo, in bytes (HugePages_*: pages). */
 enum memstat_mem {
@@ -142,8 +143,11 @@ struct memstat_advice {
 /* How many there are, the gravest first. */
 u32 memstat_advise(const struct memstat_view *v, struct memstat_advice out[MEMSTAT_ADVICE]);
 
-/* The screen, and one line of JSON. */
+/* The screen. */
 void memstat_text(struct buf *b, const struct memstat_view *v);
-void memstat_json(struct buf *b, const struct memstat_view *v);
+/* All of it, for a format. */
+void memstat_tree(struct tree *t, const struct memstat_view *v);
+/* The local time of this moment, as strftime has it. */
+void memstat_time(struct buf *b, u64 real_ns, const char *format);
 
 #endif

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * The screen of memstat, and the same as one line of JSON. All sizes of the screen are in the unit
- * that leaves them below 1024; JSON has bytes.
- */
+/* The screen of memstat. All sizes are in the unit that leaves them below 1024. */
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
 
 #include "memstat/memstat.h"
-#include "out/json.h"
-
-/* ---- text ---- */
 
 static void add_size(struct buf *b, u64 bytes)
 {
@@ -142,19 +136,6 @@ static void text_group(struct buf *b, const struct memstat_group *g)
 	buf_printf(b, "  OOM kills %" PRIu64 "\n", g->oom_kills);
 }
 
-static void add_time(struct buf *b, u64 real_ns, const char *format)
-{
-	time_t seconds = (time_t)(real_ns / 1000000000);
-	char text[64];
-	struct tm tm;
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral" /* one of two below */
-	if (localtime_r(&seconds, &tm))
-		buf_add(b, text, strftime(text, sizeof(text), format, &tm));
-#pragma GCC diagnostic pop
-}
-
 static void text_oom(struct buf *b, const struct memstat_view *v)
 {
 	const struct memstat *m = v->now;
@@ -169,7 +150,7 @@ static void text_oom(struct buf *b, const struct memstat_view *v)
 		const struct memstat_kill *k = &m->kills[i];
 
 		buf_puts(b, "\n          ");
-		add_time(b, k->usec * 1000 + v->boot_to_real, "%F %T");
+		memstat_time(b, k->usec * 1000 + v->boot_to_real, "%F %T");
 		buf_printf(b, "  %s, pid %u%s", k->comm, k->pid,
 		           k->by_limit ? ", by the limit of its control group" : "");
 	}
@@ -203,7 +184,7 @@ void memstat_text(struct buf *b, const struct memstat_view *v)
 	struct memstat_advice advice[MEMSTAT_ADVICE];
 	u32 n = memstat_advise(v, advice);
 
-	add_time(b, v->now->ns + v->boot_to_real, "%T");
+	memstat_time(b, v->now->ns + v->boot_to_real, "%T");
 	buf_printf(b, "  rates of the last %.1f s\n", v->seconds);
 	text_memory(b, v->now->mem);
 	text_swap(b, v);
@@ -216,201 +197,4 @@ void memstat_text(struct buf *b, const struct memstat_view *v)
 	buf_puts(b, n ? "\nLook next at\n" : "\nNothing here asks for a closer look.\n");
 	for (u32 i = 0; i < n; i++)
 		buf_printf(b, "  %-22s %s\n", advice[i].command, advice[i].text);
-}
-
-/* ---- JSON ---- */
-
-static const char *const mem_keys[] = {
-	[MEM_TOTAL] = "total",
-	[MEM_FREE] = "free",
-	[MEM_AVAILABLE] = "available",
-	[MEM_BUFFERS] = "buffers",
-	[MEM_CACHED] = "cached",
-	[MEM_DIRTY] = "dirty",
-	[MEM_WRITEBACK] = "writeback",
-	[MEM_ANON] = "anonymous",
-	[MEM_MAPPED] = "mapped",
-	[MEM_SHMEM] = "shared",
-	[MEM_SLAB] = "slab",
-	[MEM_SLAB_FIXED] = "slab_unreclaimable",
-	[MEM_PAGE_TABLES] = "page_tables",
-	[MEM_KERNEL_STACK] = "kernel_stacks",
-	[MEM_SWAP_TOTAL] = "swap_total",
-	[MEM_SWAP_FREE] = "swap_free",
-	[MEM_SWAP_CACHED] = "swap_cached",
-	[MEM_ZSWAPPED] = "zswapped",
-	[MEM_COMMITTED] = "committed",
-	[MEM_COMMIT_LIMIT] = "commit_limit",
-	[MEM_THP] = "transparent_huge",
-	[MEM_HUGE_TOTAL] = "huge_pages",
-	[MEM_HUGE_FREE] = "huge_pages_free",
-	[MEM_HUGE_RESERVED] = "huge_pages_reserved",
-	[MEM_HUGE_SIZE] = "huge_page_size",
-};
-
-static const char *const event_keys[] = {
-	[EVENT_FAULT] = "faults",
-	[EVENT_MAJOR] = "major_faults",
-	[EVENT_SWAP_IN] = "swap_in",
-	[EVENT_SWAP_OUT] = "swap_out",
-	[EVENT_SCAN_KSWAPD] = "scan_kswapd",
-	[EVENT_SCAN_DIRECT] = "scan_direct",
-	[EVENT_SCAN_OTHER] = "scan_other",
-	[EVENT_SCAN_ALL] = "scan",
-	[EVENT_STEAL_ALL] = "reclaimed",
-	[EVENT_STALL] = "stalls",
-	[EVENT_REFAULT] = "refaults",
-	[EVENT_COMPACT] = "compaction_stalls",
-	[EVENT_THP] = "huge_faults",
-	[EVENT_THP_FALLBACK] = "huge_fallbacks",
-	[EVENT_OOM_KILL] = "oom_kills",
-};
-
-static void json_text(struct buf *b, const char *key, const char *text)
-{
-	buf_printf(b, "\"%s\": ", key);
-	json_string(b, str_of(text));
-}
-
-static void json_number(struct buf *b, const char *key, u64 n)
-{
-	buf_printf(b, "\"%s\": ", key);
-	json_unsigned(b, n);
-}
-
-static void json_numbers(struct buf *b, const struct memstat_view *v)
-{
-	buf_puts(b, "\"memory\": {");
-	for (u32 i = 0; i < N_MEM; i++) {
-		buf_puts(b, i ? ", " : "");
-		json_number(b, mem_keys[i], v->now->mem[i]);
-	}
-	buf_puts(b, "}, \"since_boot\": {");
-	for (u32 i = 0; i < N_EVENT; i++) {
-		buf_puts(b, i ? ", " : "");
-		json_number(b, event_keys[i], v->now->events[i]);
-	}
-	buf_puts(b, "}, \"per_second\": {");
-	for (u32 i = 0; i < N_EVENT; i++)
-		buf_printf(b, "\"%s\": %.1f, ", event_keys[i], memstat_rate(v, i));
-	buf_printf(b, "\"scan_limits\": %.1f}", memstat_limit_scan(v));
-}
-
-static void json_swaps(struct buf *b, const struct memstat *m)
-{
-	buf_puts(b, ", \"swap_devices\": [");
-	for (u32 i = 0; i < m->swaps.n; i++) {
-		const struct memstat_swap *s = &m->swaps.v[i];
-
-		buf_puts(b, i ? ", {" : "{");
-		json_text(b, "name", s->name);
-		buf_puts(b, ", ");
-		json_text(b, "type", s->kind);
-		buf_puts(b, ", ");
-		json_number(b, "size", s->size);
-		buf_puts(b, ", ");
-		json_number(b, "used", s->used);
-		buf_printf(b, ", \"priority\": %d}", s->priority);
-	}
-	buf_puts(b, "]");
-}
-
-static void json_pressure(struct buf *b, const struct memstat_pressure *p)
-{
-	buf_puts(b, ", \"pressure\": ");
-	if (!p->known) {
-		buf_puts(b, "null");
-		return;
-	}
-	buf_printf(b,
-	           "{\"some\": {\"avg10\": %.2f, \"avg60\": %.2f, \"avg300\": %.2f}, \"full\": "
-	           "{\"avg10\": %.2f, \"avg60\": %.2f, \"avg300\": %.2f}}",
-	           p->some10 / 100.0, p->some60 / 100.0, p->some300 / 100.0, p->full10 / 100.0,
-	           p->full60 / 100.0, p->full300 / 100.0);
-}
-
-static void json_group(struct buf *b, const struct memstat_group *g)
-{
-	buf_puts(b, ", \"limit\": ");
-	if (!g->limit) {
-		buf_puts(b, "null");
-		return;
-	}
-	buf_putc(b, '{');
-	json_text(b, "cgroup", g->path);
-	buf_puts(b, ", ");
-	json_number(b, "used", g->used);
-	buf_puts(b, ", ");
-	json_number(b, "limit", g->limit);
-	buf_puts(b, ", ");
-	json_number(b, "oom_kills", g->oom_kills);
-	buf_putc(b, '}');
-}
-
-static void json_oom(struct buf *b, const struct memstat_view *v)
-{
-	const struct memstat *m = v->now;
-
-	buf_puts(b, ", \"oom_log\": ");
-	if (m->log_error) {
-		buf_puts(b, "null");
-		return;
-	}
-	buf_printf(b, "{\"kills\": %" PRIu64 ", \"last\": [", m->log_kills);
-	for (u32 i = 0; i < m->n_kills; i++) {
-		buf_puts(b, i ? ", {\"time\": \"" : "{\"time\": \"");
-		add_time(b, m->kills[i].usec * 1000 + v->boot_to_real, "%FT%T%z");
-		buf_printf(b, "\", \"pid\": %u, \"cgroup_limit\": %s, ", m->kills[i].pid,
-		           m->kills[i].by_limit ? "true" : "false");
-		json_text(b, "comm", m->kills[i].comm);
-		buf_putc(b, '}');
-	}
-	buf_puts(b, "]}");
-}
-
-static void json_top(struct buf *b, const struct memstat_view *v)
-{
-	buf_puts(b, ", \"processes\": [");
-	for (u32 i = 0; i < v->n_top; i++) {
-		const struct memstat_process *p = &v->top[i];
-
-		buf_printf(b, "%s{\"pid\": %u, ", i ? ", " : "", p->pid);
-		json_text(b, "comm", p->comm);
-		buf_puts(b, ", ");
-		json_number(b, "rss", p->rss);
-		buf_puts(b, ", ");
-		json_number(b, "swap", p->swap);
-		if (p->has_pss) {
-			buf_puts(b, ", ");
-			json_number(b, "pss", p->pss);
-		}
-		buf_printf(b, ", \"faults_per_second\": %.1f, \"major_faults_per_second\": %.1f}",
-		           (double)p->minor / v->seconds, (double)p->major / v->seconds);
-	}
-	buf_puts(b, "]");
-}
-
-void memstat_json(struct buf *b, const struct memstat_view *v)
-{
-	struct memstat_advice advice[MEMSTAT_ADVICE];
-	u32 n = memstat_advise(v, advice);
-
-	buf_puts(b, "{\"type\": \"memstat\", \"time\": \"");
-	add_time(b, v->now->ns + v->boot_to_real, "%FT%T%z");
-	buf_printf(b, "\", \"seconds\": %.3f, ", v->seconds);
-	json_numbers(b, v);
-	json_swaps(b, v->now);
-	json_pressure(b, &v->now->pressure);
-	json_group(b, &v->now->group);
-	json_oom(b, v);
-	json_top(b, v);
-	buf_puts(b, ", \"next\": [");
-	for (u32 i = 0; i < n; i++) {
-		buf_puts(b, i ? ", {" : "{");
-		json_text(b, "command", advice[i].command);
-		buf_puts(b, ", ");
-		json_text(b, "why", advice[i].text);
-		buf_putc(b, '}');
-	}
-	buf_puts(b, "]}\n");
 }

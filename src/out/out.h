@@ -8,6 +8,7 @@
 
 #include "agg/table.h"
 #include "base/buf.h"
+#include "out/tree.h"
 #include "sym/frames.h"
 #include "unit/unit.h"
 
@@ -96,8 +97,8 @@ struct out_maps {
 
 /* Of a function that is NULL the format prints nothing: call them with OUT. */
 struct out_ops {
-	/* Reports are objects, one a line, that programs read; else laid out for people. */
-	bool objects;
+	/* Prints reports; NULL: they are laid out for people, by who makes them. */
+	const struct tree_ops *tree;
 	/* Rows of a map with keys may come in several calls of `map`, too. */
 	bool map_in_parts;
 	void (*attached)(struct buf *b, const struct out *o, u32 n_probes);

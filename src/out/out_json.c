@@ -520,7 +520,7 @@ static void json_test(struct buf *b, const struct out *o, const struct out_test 
 }
 
 const struct out_ops out_json = {
-	.objects = true,
+	.tree = &tree_json,
 	.attached = json_attached,
 	.printf_ = json_printf,
 	.time_ = json_time,

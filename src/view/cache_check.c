@@ -16,7 +16,6 @@
 #include <string.h>
 
 #include "view/cache_ask.h"
-#include "out/json.h"
 
 #define HIT  (1u << COUNTED_HIT)
 #define MISS (1u << COUNTED_MISS)
@@ -211,18 +210,20 @@ static void print_text(struct buf *b, const char *name, const struct seen *s)
 	buf_puts(b, is_equal(s) ? "\n" : ", a difference\n");
 }
 
-static void print_json(struct buf *b, bool first, const char *name, const struct seen *s)
+static void put_check(struct tree *t, const char *name, const struct seen *s)
 {
-	buf_printf(b, "%s\"%s\":{\"server\":", first ? "" : ",", name);
-	json_unsigned(b, s->server);
-	buf_puts(b, ",\"seen\":");
-	json_unsigned(b, s->least);
-	buf_puts(b, ",\"at_most\":");
+	static const struct column server = { "server", "as it says", COLUMN_COUNTER, 0, 0 },
+				   seen = { "seen", "at least", COLUMN_COUNTER, 0, 0 },
+				   at_most = { "at_most", NULL, COLUMN_COUNTER, 0, 0 };
+
+	tree_object(t, name);
+	tree_whole(t, &server, s->server);
+	tree_whole(t, &seen, s->least);
 	if (s->open)
-		buf_puts(b, "null");
+		tree_unknown(t, &at_most);
 	else
-		json_unsigned(b, s->most);
-	buf_putc(b, '}');
+		tree_whole(t, &at_most, s->most);
+	tree_end(t);
 }
 
 #define REASONS 5
@@ -248,42 +249,64 @@ static void find_reasons(const struct cache_check *c, const struct hot_totals *t
 	reasons[n] = NULL;
 }
 
-static void print_reasons(const char *const *reasons, bool json, struct buf *b)
+/* Returns whether all of them are equal. Into `t`, or when that is NULL as text. */
+static bool print_checks(const struct cache_check *c, const u64 *after, const struct hot_totals *n,
+                         struct tree *t, struct buf *b)
 {
-	for (u32 i = 0; reasons[i]; i++) {
-		if (!json) {
-			buf_printf(b, "check: %s\n", reasons[i]);
-			continue;
-		}
-		if (i)
-			buf_putc(b, ',');
-		json_string(b, str_of(reasons[i]));
-	}
-}
-
-/* Returns whether all of them are equal. */
-static bool print_checks(const struct cache_check *c, const u64 *after, const struct hot_totals *t,
-                         bool json, struct buf *b)
-{
-	bool equal = true, first = true;
+	bool equal = true;
 	const struct check *of;
-	u32 n;
+	u32 n_of;
 
-	of = checks_of(c, &n);
-	for (u32 i = 0; i < n; i++) {
+	of = checks_of(c, &n_of);
+	for (u32 i = 0; i < n_of; i++) {
 		struct seen s;
 
 		if (after[i] == ABSENT || c->before[i] == ABSENT)
 			continue;
-		s = compare(&of[i], t, after[i] - (t->resets ? 0 : c->before[i]));
+		s = compare(&of[i], n, after[i] - (n->resets ? 0 : c->before[i]));
 		equal &= is_equal(&s);
-		if (json)
-			print_json(b, first, of[i].name, &s);
+		if (t)
+			put_check(t, of[i].name, &s);
 		else
 			print_text(b, of[i].name, &s);
-		first = false;
 	}
 	return equal;
+}
+
+static void print_reasons(const char *const *reasons, struct buf *b)
+{
+	for (u32 i = 0; reasons[i]; i++)
+		buf_printf(b, "check: %s\n", reasons[i]);
+}
+
+/* What ends both kinds of report. */
+static void put_end(struct tree *t, bool equal, const char *const *reasons,
+                    const struct missed *missed)
+{
+	static const struct column is_equal = { "equal", NULL, COLUMN_LABEL, 0, 0 },
+				   reason = { "reason", NULL, COLUMN_TEXT, 0, 0 };
+
+	tree_end(t);
+	tree_flag(t, &is_equal, equal);
+	tree_list(t, "reasons");
+	for (u32 i = 0; reasons[i]; i++)
+		tree_text(t, &reason, reasons[i]);
+	tree_end(t);
+	if (missed)
+		missed_tree(t, missed);
+	tree_end(t);
+}
+
+/* It could not be compared: `reasons` say why. */
+static void print_failure(struct tree *t, const char *const *reasons, struct buf *b)
+{
+	if (!t) {
+		print_reasons(reasons, b);
+		return;
+	}
+	tree_object(t, NULL);
+	tree_object(t, "check");
+	put_end(t, false, reasons, NULL);
 }
 
 static void check_text(const struct cache_check *c, const u64 *after, const struct report_of *r,
@@ -291,48 +314,43 @@ static void check_text(const struct cache_check *c, const u64 *after, const stru
 {
 	const struct hot_totals *t = hot_totals(r->hot);
 	const char *reasons[REASONS];
-	bool equal = print_checks(c, after, t, false, b);
+	bool equal = print_checks(c, after, t, NULL, b);
 
 	find_reasons(c, t, reasons);
-	print_reasons(reasons, false, b);
+	print_reasons(reasons, b);
 	buf_printf(b, "check: %s, ", equal ? "equal" : "not equal");
 	missed_print(b, &r->missed);
 	buf_putc(b, '\n');
 }
 
-static void check_json(const struct cache_check *c, const u64 *after, const struct report_of *r,
-                       struct buf *b)
+static void check_tree(const struct cache_check *c, const u64 *after, const struct report_of *r,
+                       struct tree *t)
 {
-	const struct hot_totals *t = hot_totals(r->hot);
+	const struct hot_totals *n = hot_totals(r->hot);
 	const char *reasons[REASONS];
 	bool equal;
 
-	buf_puts(b, "{\"check\":{");
-	equal = print_checks(c, after, t, true, b);
-	buf_printf(b, "},\"equal\":%s,\"reasons\":[", equal ? "true" : "false");
-	find_reasons(c, t, reasons);
-	print_reasons(reasons, true, b);
-	buf_puts(b, "],");
-	missed_json(b, &r->missed);
-	buf_puts(b, "}\n");
+	tree_object(t, NULL);
+	tree_object(t, "check");
+	equal = print_checks(c, after, n, t, NULL);
+	find_reasons(c, n, reasons);
+	put_end(t, equal, reasons, &r->missed);
 }
 
 void cache_check_end(struct cache_check *c, const struct server *s, const struct report_of *r,
-                     bool json, struct buf *b)
+                     const struct tree_ops *ops, struct buf *b)
 {
+	struct tree tree = { .b = b, .ops = ops, .tight = true }, *t = ops ? &tree : NULL;
 	u64 after[CACHE_CHECKS] = { 0 };
 	struct err e = { 0 };
 
-	if (s->pid != c->pid || !read_counters(c, s, after, &e)) {
-		const char *const reasons[] = { e.text[0] ? e.text : "the server was started again",
-			                        NULL };
-
-		buf_puts(b, json ? "{\"check\":{},\"equal\":false,\"reasons\":[" : "");
-		print_reasons(reasons, json, b);
-		buf_puts(b, json ? "]}\n" : "");
-	} else if (json) {
-		check_json(c, after, r, b);
-	} else {
+	if (s->pid != c->pid || !read_counters(c, s, after, &e))
+		print_failure(t,
+		              (const char *const[]){
+				      e.text[0] ? e.text : "the server was started again", NULL },
+		              b);
+	else if (t)
+		check_tree(c, after, r, t);
+	else
 		check_text(c, after, r, b);
-	}
 }

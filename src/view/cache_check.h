@@ -22,6 +22,6 @@ bool cache_check_begin(struct cache_check *c, const struct server *s, struct err
 /* Asks again, and adds a line for what differs, or one that says that nothing does. `r` has what was
  * counted, and what was missed, which explains a difference. */
 void cache_check_end(struct cache_check *c, const struct server *s, const struct report_of *r,
-                     bool json, struct buf *b);
+                     const struct tree_ops *ops, struct buf *b);
 
 #endif

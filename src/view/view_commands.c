@@ -16,7 +16,6 @@
 #include "cache/report.h"
 #include "base/clock.h"
 #include "view/cache_view.h"
-#include "out/json.h"
 #include "view/cache_feed.h"
 
 struct commands_view {
@@ -27,8 +26,9 @@ struct commands_view {
 	bool has_regex;
 	u64 pid, count, printed, min_latency; /* ns */
 	const char *via, *key, *command, *client;
-	bool misses, json;
-	u64 offset; /* from CLOCK_MONOTONIC to the time of day */
+	bool misses;
+	const struct tree_ops *tree; /* of the format; NULL: lines of text */
+	u64 offset;                  /* from CLOCK_MONOTONIC to the time of day */
 };
 
 /* ---- filters ---------------------------------------------------------------------------------- */
@@ -131,38 +131,49 @@ static void print_line(struct commands_view *v, const struct command *c, const s
 	buf_free(&client);
 }
 
-static void json_text(struct buf *b, const char *name, const struct buf *text)
+static void put_buf(struct tree *t, const struct column *c, struct buf *text)
 {
-	buf_printf(b, ",\"%s\":", name);
-	json_string(b, (struct str){ buf_text(text), (u32)text->n });
+	tree_str(t, c, (struct str){ buf_text(text), (u32)text->n });
+	buf_reset(text);
 }
 
-static void print_json(struct commands_view *v, const struct command *c, const struct client *from)
+static void print_object(struct commands_view *v, const struct command *c,
+                         const struct client *from)
 {
-	struct buf *b = v->feed.of.out, text = { 0 };
+	enum { TIME, CLIENT, COMMAND, OP, KEY, OUTCOME, SIZE, US };
+	static const struct column columns[] = {
+		[TIME] = { "time", NULL, COLUMN_LABEL, UNIT_SECONDS, 6 },
+		[CLIENT] = { "client", NULL, COLUMN_LABEL, 0, 0 },
+		[COMMAND] = { "command", NULL, COLUMN_LABEL, 0, 0 },
+		[OP] = { "op", "what it is for", COLUMN_LABEL, 0, 0 },
+		[KEY] = { "key", NULL, COLUMN_TEXT, 0, 0 },
+		[OUTCOME] = { "outcome", NULL, COLUMN_LABEL, 0, 0 },
+		[SIZE] = { "size", "of the value", COLUMN_GAUGE, UNIT_BYTES, 0 },
+		[US] = { "us", "latency", COLUMN_GAUGE, UNIT_MICROSECONDS, 1 },
+	};
+	struct tree t = { .b = v->feed.of.out, .ops = v->tree, .tight = true };
 	u64 time = v->offset + (c->answered ? c->ended : c->started);
+	struct buf text = { 0 };
 
-	buf_printf(b, "{\"time\":%" PRIu64 ".%06u", time / 1000000000,
-	           (unsigned)(time % 1000000000 / 1000));
+	tree_object(&t, NULL);
+	tree_real(&t, &columns[TIME], (double)(time / 1000) / 1e6);
 	client_print(&text, from);
-	json_text(b, "client", &text);
-	buf_printf(b, ",\"command\":\"%s\",\"op\":\"%s\"", c->verb, op_name(c->op));
-	buf_reset(&text);
+	put_buf(&t, &columns[CLIENT], &text);
+	tree_text(&t, &columns[COMMAND], c->verb);
+	tree_text(&t, &columns[OP], op_name(c->op));
 	report_key(&text, c->key);
-	json_text(b, "key", &text);
-	if (c->outcome == OUTCOME_UNKNOWN)
-		buf_puts(b, ",\"outcome\":null");
-	else
-		buf_printf(b, ",\"outcome\":\"%s\"", outcomes[c->outcome]);
-	buf_puts(b, ",\"size\":");
+	put_buf(&t, &columns[KEY], &text);
+	tree_text(&t, &columns[OUTCOME],
+	          c->outcome == OUTCOME_UNKNOWN ? NULL : outcomes[c->outcome]);
 	if (c->sized)
-		json_unsigned(b, c->size);
+		tree_whole(&t, &columns[SIZE], c->size);
 	else
-		buf_puts(b, "null");
+		tree_unknown(&t, &columns[SIZE]);
 	if (c->answered)
-		buf_printf(b, ",\"us\":%.1f}\n", (double)(c->ended - c->started) / 1000);
+		tree_real(&t, &columns[US], (double)(c->ended - c->started) / 1000);
 	else
-		buf_puts(b, ",\"us\":null}\n");
+		tree_unknown(&t, &columns[US]);
+	tree_end(&t);
 	buf_free(&text);
 }
 
@@ -172,7 +183,7 @@ static void on_command(void *ctx, const struct command *c, const struct client *
 
 	if ((v->count && v->printed == v->count) || !fits(v, c, from))
 		return;
-	(v->json ? print_json : print_line)(v, c, from);
+	(v->tree ? print_object : print_line)(v, c, from);
 	if (v->count && ++v->printed == v->count)
 		view_exit(&v->feed.of, 0);
 }
@@ -212,7 +223,7 @@ static bool start(void *ctx, const struct view_of *of, struct err *e)
 		return false;
 	v->view.fd = v->feed.fd;
 	v->offset = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
-	if (!v->json)
+	if (!v->tree)
 		buf_printf(of->out, "%-15s %-21s %-8s %-5s %8s %9s %s\n", "TIME", "CLIENT",
 		           "COMMAND", "FOUND", "SIZE", "US", "KEY");
 	return true;
@@ -285,7 +296,7 @@ static struct view *open_view(const struct out_ops *format)
 
 	if (!v)
 		abort();
-	v->json = format->objects;
+	v->tree = format->tree;
 	v->via = v->key = v->command = v->client = "";
 	v->feed.fd = -1;
 	v->feed.look = UINT64_MAX;

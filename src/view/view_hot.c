@@ -37,7 +37,7 @@ struct hot_view {
 	struct cache_check check;
 	struct hot *hot;
 	struct hot_row *rows;
-	enum report_form form;
+	const struct tree_ops *tree; /* of the format; NULL: text */
 	enum hot_sort sort;
 	double alert; /* share of the calls, 0: none */
 	u64 next;     /* end of the interval */
@@ -146,8 +146,6 @@ static bool start(void *ctx, const struct view_of *of, struct err *e)
 {
 	struct hot_view *v = ctx;
 
-	if (v->o.csv)
-		v->form = REPORT_CSV;
 	v->o.interval = MAX(v->o.interval, 1);
 	v->rows = calloc(MAX(v->o.rows, 1), sizeof(*v->rows));
 	if (!v->rows || !cache_view_via(v->o.via, of, e) || !read_alert(v, e) || !read_sort(v, e) ||
@@ -155,11 +153,12 @@ static bool start(void *ctx, const struct view_of *of, struct err *e)
 	    !open_dump(v, e))
 		return false;
 	v->view.fd = v->feed.fd;
-	v->on_screen = v->form == REPORT_TEXT && !v->o.stream && !v->alert && !v->o.count &&
+	v->on_screen = !v->o.csv && !v->tree && !v->o.stream && !v->alert && !v->o.count &&
 	               isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	if (v->o.check && !begin_check(v, of, e))
 		return false;
-	report_head(of->out, v->form);
+	if (v->o.csv)
+		report_csv_head(of->out);
 	v->next = clock_ns(CLOCK_MONOTONIC) + (v->on_screen ? 0 : v->o.interval * 1000000000);
 	return true;
 }
@@ -247,13 +246,25 @@ static void show_interval(struct hot_view *v)
 		view_exit(&v->feed.of, 0);
 }
 
+static void print_report(struct hot_view *v, const struct report_of *r)
+{
+	struct buf *b = v->feed.of.out;
+
+	if (v->o.csv)
+		report_csv(b, r);
+	else if (v->tree)
+		report_tree(&(struct tree){ .b = b, .ops = v->tree, .tight = true }, r);
+	else
+		report_text(b, r);
+}
+
 static void print_interval(struct hot_view *v)
 {
 	struct report_of r;
 
 	hot_tick(v->hot, clock_ns(CLOCK_MONOTONIC));
 	r = make_report(v, v->rows, (u32)v->o.rows);
-	report_print(v->feed.of.out, v->form, &r);
+	print_report(v, &r);
 	v->printed++;
 	look_for_alert(v);
 	if (v->o.count && v->printed == v->o.count && !v->alerted)
@@ -352,7 +363,7 @@ static bool write_dump(struct hot_view *v, struct err *e)
 	if (!rows)
 		abort();
 	r = make_report(v, rows, MIN(s.used, KEYS_LISTED));
-	report_print(&b, REPORT_JSON, &r);
+	report_tree(&(struct tree){ .b = &b, .ops = &tree_json, .tight = true }, &r);
 	ok = file_write_all(v->dump, b.p, b.n);
 	buf_free(&b);
 	free(rows);
@@ -374,7 +385,7 @@ static bool end(void *ctx, const struct view_of *of, struct err *e)
 		struct report_of r = make_report(v, NULL, 0);
 
 		view_wait(of);
-		cache_check_end(&v->check, &v->feed.server, &r, v->form == REPORT_JSON, of->out);
+		cache_check_end(&v->check, &v->feed.server, &r, v->o.csv ? NULL : v->tree, of->out);
 		view_waited(of);
 	}
 	return v->dump < 0 || write_dump(v, e);
@@ -389,7 +400,7 @@ static struct view *open_view(const struct out_ops *format)
 	v->dump = -1;
 	v->feed.fd = v->top.fd = -1;
 	v->feed.look = UINT64_MAX;
-	v->form = format->objects ? REPORT_JSON : REPORT_TEXT;
+	v->tree = format->tree;
 	v->view = (struct view){ .start = start,
 		                 .record = record,
 		                 .when = when,

@@ -143,7 +143,7 @@ static void test_nothing_there(void **state)
 	assert_non_null(strstr(b.p, "no device"));
 	assert_non_null(strstr(b.p, "pressure  not measured"));
 	assert_non_null(strstr(b.p, "log can not be read: No such file"));
-	memstat_json(&b, &v);
+	memstat_tree(&(struct tree){ .b = &b, .ops = &tree_json }, &v);
 	assert_non_null(strstr(b.p, "\"oom_log\": null"));
 	buf_free(&b);
 	memstat_free(&m);

@@ -246,6 +246,51 @@ static void test_messages(void **state)
 	           "\"retcode\": -7, \"msg\": \"d\", \"count\": 2}\n");
 }
 
+static const struct column name = { .name = "name", .type = COLUMN_TEXT },
+			   share = { .name = "share", .digits = 2 },
+			   rate = { .name = "rate", .digits = COLUMN_SIGNIFICANT + 3 },
+			   count = { .name = "count", .type = COLUMN_COUNTER };
+
+/* Members have names, elements of lists none; what is behind a list or an object is told apart. */
+static void put_report(struct tree *t)
+{
+	tree_object(t, NULL);
+	tree_list(t, "rows");
+	tree_object(t, NULL);
+	tree_text(t, &name, "a\"");
+	tree_real(t, &share, 1.005);
+	tree_end(t);
+	tree_whole(t, &count, 1ull << 60);
+	tree_whole(t, &count, (1ull << 60) + 1);
+	tree_list(t, NULL);
+	tree_end(t);
+	tree_end(t);
+	tree_signed(t, &count, -1);
+	tree_object(t, "none");
+	tree_end(t);
+	tree_flag(t, &name, true);
+	tree_text(t, &name, NULL);
+	tree_real(t, &rate, 0.00012345);
+	tree_end(t);
+}
+
+static void test_tree(void **state)
+{
+	struct tree t = { .b = fixture_start(), .ops = &tree_json };
+
+	(void)state;
+	put_report(&t);
+	fixture_is("{\"rows\": [{\"name\": \"a\\\"\", \"share\": 1.00}, 1152921504606846976, "
+	           "\"1152921504606846977\", []], \"count\": -1, \"none\": {}, \"name\": true, "
+	           "\"name\": null, \"rate\": 0.000123}\n");
+	t = (struct tree){ .b = fixture_start(), .ops = out_json.tree, .tight = true };
+	tree_object(&t, NULL);
+	tree_whole(&t, &count, 1);
+	tree_whole(&t, &count, 2);
+	tree_end(&t);
+	fixture_is("{\"count\":1,\"count\":2}\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -254,7 +299,7 @@ int main(void)
 		cmocka_unit_test(test_lhist),        cmocka_unit_test(test_stats),
 		cmocka_unit_test(test_keys),         cmocka_unit_test(test_stack_key),
 		cmocka_unit_test(test_empty_scalar), cmocka_unit_test(test_records),
-		cmocka_unit_test(test_messages),
+		cmocka_unit_test(test_messages),     cmocka_unit_test(test_tree),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

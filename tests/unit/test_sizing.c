@@ -87,7 +87,7 @@ static void test_little(void **state)
 	s->shards = shards_new(&o, &e);
 	for (u32 i = 0; i < 4; i++) {
 		sizing_text(&b, s);
-		sizing_json(&b, s);
+		sizing_tree(&(struct tree){ .b = &b, .ops = &tree_json }, s);
 		sizing_svg(&b, s);
 		assert_int_equal(sizing_curve(s, points), 0);
 		shards_use(s->shards, hash_mix(i + 1), 10, SHARDS_GET);

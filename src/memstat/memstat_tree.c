@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* What memstat has seen as figures in columns. Sizes are bytes. */
+#include <time.h>
+
+#include "memstat/memstat.h"
+
+#define BYTES(name, help)                                                                          \
+	{                                                                                          \
+		name, help, COLUMN_GAUGE, UNIT_BYTES, 0                                            \
+	}
+#define PAGES(name, help)                                                                          \
+	{                                                                                          \
+		name, help, COLUMN_GAUGE, UNIT_PAGES, 0                                            \
+	}
+#define LABEL(name, help)                                                                          \
+	{                                                                                          \
+		name, help, COLUMN_LABEL, UNIT_NONE, 0                                             \
+	}
+#define COUNT(name, help)                                                                          \
+	{                                                                                          \
+		name, help, COLUMN_COUNTER, UNIT_NONE, 0                                           \
+	}
+#define RATE(name, help)                                                                           \
+	{                                                                                          \
+		name, help, COLUMN_GAUGE, UNIT_PER_SECOND, 1                                       \
+	}
+#define SHARE(name, help)                                                                          \
+	{                                                                                          \
+		name, help, COLUMN_GAUGE, UNIT_PERCENT, 2                                          \
+	}
+
+static const struct column mem_columns[] = {
+	[MEM_TOTAL] = BYTES("total", "memory"),
+	[MEM_FREE] = BYTES("free", "used by nobody"),
+	[MEM_AVAILABLE] = BYTES("available", "to be had without swapping"),
+	[MEM_BUFFERS] = BYTES("buffers", "of block devices"),
+	[MEM_CACHED] = BYTES("cached", "of files"),
+	[MEM_DIRTY] = BYTES("dirty", "to be written"),
+	[MEM_WRITEBACK] = BYTES("writeback", "being written"),
+	[MEM_ANON] = BYTES("anonymous", "of processes, in no file"),
+	[MEM_MAPPED] = BYTES("mapped", "of files, in processes"),
+	[MEM_SHMEM] = BYTES("shared", "shared memory and tmpfs"),
+	[MEM_SLAB] = BYTES("slab", "objects of the kernel"),
+	[MEM_SLAB_FIXED] = BYTES("slab_unreclaimable", "those it can not drop"),
+	[MEM_PAGE_TABLES] = BYTES("page_tables", NULL),
+	[MEM_KERNEL_STACK] = BYTES("kernel_stacks", NULL),
+	[MEM_SWAP_TOTAL] = BYTES("swap_total", NULL),
+	[MEM_SWAP_FREE] = BYTES("swap_free", NULL),
+	[MEM_SWAP_CACHED] = BYTES("swap_cached", "in memory and in swap"),
+	[MEM_ZSWAPPED] = BYTES("zswapped", "compressed by zswap, before"),
+	[MEM_COMMITTED] = BYTES("committed", "promised to processes"),
+	[MEM_COMMIT_LIMIT] = BYTES("commit_limit", NULL),
+	[MEM_THP] = BYTES("transparent_huge", "anonymous, in huge pages"),
+	[MEM_HUGE_TOTAL] = PAGES("huge_pages", "of the pool"),
+	[MEM_HUGE_FREE] = PAGES("huge_pages_free", NULL),
+	[MEM_HUGE_RESERVED] = PAGES("huge_pages_reserved", NULL),
+	[MEM_HUGE_SIZE] = BYTES("huge_page_size", NULL),
+};
+
+static const struct column event_columns[] = {
+	[EVENT_FAULT] = COUNT("faults", "page faults"),
+	[EVENT_MAJOR] = COUNT("major_faults", "those that read a device"),
+	[EVENT_SWAP_IN] = COUNT("swap_in", "pages"),
+	[EVENT_SWAP_OUT] = COUNT("swap_out", "pages"),
+	[EVENT_SCAN_KSWAPD] = COUNT("scan_kswapd", "pages, by kswapd"),
+	[EVENT_SCAN_DIRECT] = COUNT("scan_direct", "pages, by processes"),
+	[EVENT_SCAN_OTHER] = COUNT("scan_other", "pages, by khugepaged and on request"),
+	[EVENT_SCAN_ALL] = COUNT("scan", "pages, by all"),
+	[EVENT_STEAL_ALL] = COUNT("reclaimed", "pages"),
+	[EVENT_STALL] = COUNT("stalls", "processes that had to reclaim"),
+	[EVENT_REFAULT] = COUNT("refaults", "pages that were just reclaimed"),
+	[EVENT_COMPACT] = COUNT("compaction_stalls", NULL),
+	[EVENT_THP] = COUNT("huge_faults", "got a huge page"),
+	[EVENT_THP_FALLBACK] = COUNT("huge_fallbacks", "got none"),
+	[EVENT_OOM_KILL] = COUNT("oom_kills", NULL),
+};
+
+static const struct column scan_limits = RATE("scan_limits", "pages, for control groups");
+
+static const struct column pid = LABEL("pid", NULL), comm = LABEL("comm", NULL),
+			   used = BYTES("used", NULL), when = LABEL("time", NULL);
+
+void memstat_time(struct buf *b, u64 real_ns, const char *format)
+{
+	time_t seconds = (time_t)(real_ns / 1000000000);
+	char text[64];
+	struct tm tm;
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral" /* of callers, constant */
+	if (localtime_r(&seconds, &tm))
+		buf_add(b, text, strftime(text, sizeof(text), format, &tm));
+#pragma GCC diagnostic pop
+}
+
+static void put_time(struct tree *t, u64 real_ns)
+{
+	struct buf text = { 0 };
+
+	memstat_time(&text, real_ns, "%FT%T%z");
+	tree_text(t, &when, buf_text(&text));
+	buf_free(&text);
+}
+
+/* Of what is counted, how much in a second. */
+static void put_rate(struct tree *t, const struct column *counted, double rate)
+{
+	struct column c = RATE(counted->name, counted->help);
+
+	tree_real(t, &c, rate);
+}
+
+static void put_numbers(struct tree *t, const struct memstat_view *v)
+{
+	tree_object(t, "memory");
+	for (u32 i = 0; i < N_MEM; i++)
+		tree_whole(t, &mem_columns[i], v->now->mem[i]);
+	tree_end(t);
+	tree_object(t, "since_boot");
+	for (u32 i = 0; i < N_EVENT; i++)
+		tree_whole(t, &event_columns[i], v->now->events[i]);
+	tree_end(t);
+	tree_object(t, "per_second");
+	for (u32 i = 0; i < N_EVENT; i++)
+		put_rate(t, &event_columns[i], memstat_rate(v, i));
+	tree_real(t, &scan_limits, memstat_limit_scan(v));
+	tree_end(t);
+}
+
+static void put_swaps(struct tree *t, const struct memstat *m)
+{
+	static const struct column name = LABEL("name", NULL), type = LABEL("type", NULL),
+				   size = BYTES("size", NULL), priority = LABEL("priority", NULL);
+
+	tree_list(t, "swap_devices");
+	for (u32 i = 0; i < m->swaps.n; i++) {
+		const struct memstat_swap *s = &m->swaps.v[i];
+
+		tree_object(t, NULL);
+		tree_text(t, &name, s->name);
+		tree_text(t, &type, s->kind);
+		tree_whole(t, &size, s->size);
+		tree_whole(t, &used, s->used);
+		tree_signed(t, &priority, s->priority);
+		tree_end(t);
+	}
+	tree_end(t);
+}
+
+static void put_shares(struct tree *t, const char *name, const u32 shares[3])
+{
+	static const struct column columns[] = { SHARE("avg10", "of 10 s"),
+		                                 SHARE("avg60", "of 60 s"),
+		                                 SHARE("avg300", "of 300 s") };
+
+	tree_object(t, name);
+	for (u32 i = 0; i < ARRAY_SIZE(columns); i++)
+		tree_real(t, &columns[i], shares[i] / 100.0);
+	tree_end(t);
+}
+
+static void put_pressure(struct tree *t, const struct memstat_pressure *p)
+{
+	static const struct column pressure = LABEL("pressure", NULL);
+
+	if (!p->known) {
+		tree_unknown(t, &pressure);
+		return;
+	}
+	tree_object(t, pressure.name);
+	put_shares(t, "some", (u32[]){ p->some10, p->some60, p->some300 });
+	put_shares(t, "full", (u32[]){ p->full10, p->full60, p->full300 });
+	tree_end(t);
+}
+
+static void put_group(struct tree *t, const struct memstat_group *g)
+{
+	static const struct column cgroup = LABEL("cgroup", NULL), limit = BYTES("limit", NULL);
+
+	if (!g->limit) {
+		tree_unknown(t, &limit);
+		return;
+	}
+	tree_object(t, limit.name);
+	tree_text(t, &cgroup, g->path);
+	tree_whole(t, &used, g->used);
+	tree_whole(t, &limit, g->limit);
+	tree_whole(t, &event_columns[EVENT_OOM_KILL], g->oom_kills);
+	tree_end(t);
+}
+
+static void put_oom(struct tree *t, const struct memstat_view *v)
+{
+	static const struct column log = LABEL("oom_log", NULL), kills = COUNT("kills", NULL),
+				   by_limit = LABEL("cgroup_limit", "of its control group");
+	const struct memstat *m = v->now;
+
+	if (m->log_error) {
+		tree_unknown(t, &log);
+		return;
+	}
+	tree_object(t, log.name);
+	tree_whole(t, &kills, m->log_kills);
+	tree_list(t, "last");
+	for (u32 i = 0; i < m->n_kills; i++) {
+		tree_object(t, NULL);
+		put_time(t, m->kills[i].usec * 1000 + v->boot_to_real);
+		tree_whole(t, &pid, m->kills[i].pid);
+		tree_flag(t, &by_limit, m->kills[i].by_limit);
+		tree_text(t, &comm, m->kills[i].comm);
+		tree_end(t);
+	}
+	tree_end(t);
+	tree_end(t);
+}
+
+static void put_top(struct tree *t, const struct memstat_view *v)
+{
+	static const struct column rss = BYTES("rss", "resident"), swap = BYTES("swap", NULL),
+				   pss = BYTES("pss", "proportional share"),
+				   minor = RATE("faults_per_second", NULL),
+				   major = RATE("major_faults_per_second", NULL);
+
+	tree_list(t, "processes");
+	for (u32 i = 0; i < v->n_top; i++) {
+		const struct memstat_process *p = &v->top[i];
+
+		tree_object(t, NULL);
+		tree_whole(t, &pid, p->pid);
+		tree_text(t, &comm, p->comm);
+		tree_whole(t, &rss, p->rss);
+		tree_whole(t, &swap, p->swap);
+		if (p->has_pss)
+			tree_whole(t, &pss, p->pss);
+		tree_real(t, &minor, (double)p->minor / v->seconds);
+		tree_real(t, &major, (double)p->major / v->seconds);
+		tree_end(t);
+	}
+	tree_end(t);
+}
+
+static void put_advice(struct tree *t, const struct memstat_view *v)
+{
+	static const struct column command = LABEL("command", NULL), why = LABEL("why", NULL);
+	struct memstat_advice advice[MEMSTAT_ADVICE];
+	u32 n = memstat_advise(v, advice);
+
+	tree_list(t, "next");
+	for (u32 i = 0; i < n; i++) {
+		tree_object(t, NULL);
+		tree_text(t, &command, advice[i].command);
+		tree_text(t, &why, advice[i].text);
+		tree_end(t);
+	}
+	tree_end(t);
+}
+
+void memstat_tree(struct tree *t, const struct memstat_view *v)
+{
+	static const struct column type = LABEL("type", NULL),
+				   seconds = { "seconds", NULL, COLUMN_GAUGE, UNIT_SECONDS, 3 };
+
+	tree_object(t, NULL);
+	tree_text(t, &type, "memstat");
+	put_time(t, v->now->ns + v->boot_to_real);
+	tree_real(t, &seconds, v->seconds);
+	put_numbers(t, v);
+	put_swaps(t, v->now);
+	put_pressure(t, &v->now->pressure);
+	put_group(t, &v->now->group);
+	put_oom(t, v);
+	put_top(t, v);
+	put_advice(t, v);
+	tree_end(t);
+}

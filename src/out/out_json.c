@@ -76,38 +76,28 @@ static void json_any(struct buf *b, const struct out *o, const struct value *v)
 {
 	struct buf text = { 0 };
 
-	switch (v->type->kind) {
-	case TYPE_BOOL:
+	switch (value_kind_of(v->type)->object) {
+	case AS_WORD:
 		value_text(b, o, v);
 		break;
-	case TYPE_INT:
+	case AS_INT:
 		json_int(b, v->type, value_word(v));
 		break;
-	case TYPE_PTR:
-	case TYPE_KSYM:
-	case TYPE_USYM:
+	case AS_UNSIGNED:
+	case AS_ADDRESS:
 		json_unsigned(b, value_word(v));
 		break;
-	case TYPE_ARRAY:
-	case TYPE_STRUCT:
-	case TYPE_TUPLE:
+	case AS_PARTS:
 		json_parts(b, o, v);
 		break;
-	case TYPE_BUF:
+	case AS_BYTES:
 		json_bytes(b, value_bytes(v));
 		break;
-	default:
+	case AS_STRING:
 		value_text(&text, o, v);
 		json_buf(b, &text);
 		break;
 	}
-}
-
-/* Blanks in text are part of it; others stand between parts, and go. */
-static bool is_text(enum type_kind kind)
-{
-	return kind == TYPE_STR || kind == TYPE_BUF || kind == TYPE_STRERROR ||
-	       kind == TYPE_TIMESTAMP || kind == TYPE_CGROUP_PATH || kind == TYPE_PROBE;
 }
 
 static void key_text(struct buf *b, const struct out *o, const struct value *v)
@@ -116,7 +106,7 @@ static void key_text(struct buf *b, const struct out *o, const struct value *v)
 
 	value_text(&text, o, v);
 	for (size_t i = 0; i < text.n; i++)
-		if (text.p[i] != ' ' || is_text(v->type->kind))
+		if (text.p[i] != ' ' || value_kind_of(v->type)->blanks)
 			buf_putc(b, text.p[i]);
 	buf_free(&text);
 }
@@ -286,7 +276,7 @@ static void json_field(struct buf *b, const struct out *o, const struct value *v
 {
 	struct buf text = { 0 };
 
-	if (v->type->kind != TYPE_KSYM && v->type->kind != TYPE_USYM && !v->type->n_enums) {
+	if (value_kind_of(v->type)->object != AS_ADDRESS && !v->type->n_enums) {
 		json_any(b, o, v);
 		return;
 	}

@@ -190,12 +190,13 @@ static void text_parts(struct buf *b, const struct out *o, const struct value *v
 	}
 }
 
-static void text_inet(struct buf *b, const struct value *v)
+static void text_inet(struct buf *b, const struct out *o, const struct value *v)
 {
 	char text[INET6_ADDRSTRLEN];
 	u64 family = value_word(v);
 	u8 address[16] = { 0 };
 
+	(void)o;
 	if (v->room > 8)
 		memcpy(address, v->p + 8, MIN(v->room - 8, (u32)sizeof(address)));
 	if (inet_ntop(family == AF_INET6 ? AF_INET6 : AF_INET, address, text, sizeof(text)))
@@ -219,55 +220,80 @@ static const char *errno_name(u64 n)
 	return code < -4095 || code > 4095 ? NULL : strerrorname_np((int)(code < 0 ? -code : code));
 }
 
-static void text_mac(struct buf *b, const struct value *v)
+static void text_mac(struct buf *b, const struct out *o, const struct value *v)
 {
 	u64 word = value_word(v);
 
+	(void)o;
 	for (u32 i = 0; i < 6; i++)
 		buf_printf(b, i ? ":%02X" : "%02X", (u8)(word >> (8 * i)));
 }
 
-static void text_probe(struct buf *b, const struct out *o, u64 index)
+static void text_probe(struct buf *b, const struct out *o, const struct value *v)
 {
+	u64 index = value_word(v);
+
 	if (index < o->unit->probe_names.n)
 		buf_puts(b, o->unit->probe_names.v[index]);
 	else
 		buf_printf(b, "probe %" PRIu64, index);
 }
 
-/* Types whose text comes from the world outside. */
-static void text_named(struct buf *b, const struct out *o, const struct value *v)
-{
-	const struct namer *n = o->namer;
-	u64 words[3] = { 0 };
+/* ---- from the world outside ---- */
 
-	memcpy(words, v->p, MIN(v->room, (u32)sizeof(words)));
-	switch (v->type->kind) {
-	case TYPE_KSTACK:
-	case TYPE_USTACK:
-	case TYPE_STACK:
-		n->stack(n->ctx, b, v->type, words);
-		break;
-	case TYPE_KSYM:
-		n->ksym(n->ctx, b, words[0]);
-		break;
-	case TYPE_USYM:
-		n->usym(n->ctx, b, words[0], (u32)words[1]);
-		break;
-	case TYPE_USERNAME:
-		n->username(n->ctx, b, words[0]);
-		break;
-	case TYPE_CGROUP_PATH:
-		n->cgroup_path(n->ctx, b, words[0], v->type->text);
-		break;
-	case TYPE_LOADAVG:
-		n->loadavg(n->ctx, b);
-		break;
-	default:
-		value_time(b, v->type->text, words[0] + n->boot_to_real);
-		break;
-	}
+struct words {
+	u64 w[3];
+};
+
+static struct words words_of(const struct value *v)
+{
+	struct words words = { 0 };
+
+	memcpy(words.w, v->p, MIN(v->room, (u32)sizeof(words)));
+	return words;
 }
+
+static void text_stack(struct buf *b, const struct out *o, const struct value *v)
+{
+	struct words words = words_of(v);
+
+	o->namer->stack(o->namer->ctx, b, v->type, words.w);
+}
+
+static void text_ksym(struct buf *b, const struct out *o, const struct value *v)
+{
+	o->namer->ksym(o->namer->ctx, b, value_word(v));
+}
+
+static void text_usym(struct buf *b, const struct out *o, const struct value *v)
+{
+	struct words words = words_of(v);
+
+	o->namer->usym(o->namer->ctx, b, words.w[0], (u32)words.w[1]);
+}
+
+static void text_username(struct buf *b, const struct out *o, const struct value *v)
+{
+	o->namer->username(o->namer->ctx, b, value_word(v));
+}
+
+static void text_cgroup(struct buf *b, const struct out *o, const struct value *v)
+{
+	o->namer->cgroup_path(o->namer->ctx, b, value_word(v), v->type->text);
+}
+
+static void text_loadavg(struct buf *b, const struct out *o, const struct value *v)
+{
+	(void)v;
+	o->namer->loadavg(o->namer->ctx, b);
+}
+
+static void text_timestamp(struct buf *b, const struct out *o, const struct value *v)
+{
+	value_time(b, v->type->text, value_word(v) + o->namer->boot_to_real);
+}
+
+/* ---- of several parts ---- */
 
 static void text_group(struct buf *b, const struct out *o, const struct value *v)
 {
@@ -290,60 +316,101 @@ static void text_group(struct buf *b, const struct out *o, const struct value *v
 	}
 }
 
+/* ---- words ---- */
+
+static void text_bool(struct buf *b, const struct out *o, const struct value *v)
+{
+	(void)o;
+	buf_puts(b, value_word(v) ? "true" : "false");
+}
+
+static void text_number(struct buf *b, const struct out *o, const struct value *v)
+{
+	(void)o;
+	text_int(b, v->type, value_word(v));
+}
+
+static void text_pointer(struct buf *b, const struct out *o, const struct value *v)
+{
+	(void)o;
+	buf_printf(b, "0x%" PRIx64, value_word(v));
+}
+
+static void text_bytes(struct buf *b, const struct out *o, const struct value *v)
+{
+	(void)o;
+	value_hex(b, value_bytes(v), HEX_MIXED);
+}
+
+static void text_strerror(struct buf *b, const struct out *o, const struct value *v)
+{
+	(void)o;
+	buf_puts(b, strerror((int)value_word(v)));
+}
+
+static void text_signal(struct buf *b, const struct out *o, const struct value *v)
+{
+	(void)o;
+	text_number_name(b, "SIG", call_names_signal(value_word(v)), value_word(v));
+}
+
+static void text_syscall(struct buf *b, const struct out *o, const struct value *v)
+{
+	(void)o;
+	text_number_name(b, "", call_names_syscall(value_word(v)), value_word(v));
+}
+
+static void text_errno(struct buf *b, const struct out *o, const struct value *v)
+{
+	(void)o;
+	text_number_name(b, "", errno_name(value_word(v)), value_word(v));
+}
+
+static void text_flags(struct buf *b, const struct out *o, const struct value *v)
+{
+	(void)o;
+	flags_print(b, v->type->text, value_word(v));
+}
+
+/* What is not here has no text: no value, or one of aggregations, which are cells. */
+static const struct value_kind kinds[] = {
+	[TYPE_BOOL] = { text_bool, AS_WORD, false },
+	[TYPE_INT] = { text_number, AS_INT, false },
+	[TYPE_PTR] = { text_pointer, AS_UNSIGNED, false },
+	[TYPE_STR] = { text_str, AS_STRING, true },
+	[TYPE_BUF] = { text_bytes, AS_BYTES, true },
+	[TYPE_ARRAY] = { text_group, AS_PARTS, false },
+	[TYPE_STRUCT] = { text_group, AS_PARTS, false },
+	[TYPE_TUPLE] = { text_group, AS_PARTS, false },
+	[TYPE_KSTACK] = { text_stack, AS_STRING, false },
+	[TYPE_USTACK] = { text_stack, AS_STRING, false },
+	[TYPE_STACK] = { text_stack, AS_STRING, false },
+	[TYPE_KSYM] = { text_ksym, AS_ADDRESS, false },
+	[TYPE_USYM] = { text_usym, AS_ADDRESS, false },
+	[TYPE_PROBE] = { text_probe, AS_STRING, true },
+	[TYPE_USERNAME] = { text_username, AS_STRING, false },
+	[TYPE_CGROUP_PATH] = { text_cgroup, AS_STRING, true },
+	[TYPE_STRERROR] = { text_strerror, AS_STRING, true },
+	[TYPE_SIGNAL] = { text_signal, AS_STRING, false },
+	[TYPE_SYSCALL] = { text_syscall, AS_STRING, false },
+	[TYPE_ERRNO] = { text_errno, AS_STRING, false },
+	[TYPE_FLAGS] = { text_flags, AS_STRING, false },
+	[TYPE_LOADAVG] = { text_loadavg, AS_STRING, false },
+	[TYPE_TIMESTAMP] = { text_timestamp, AS_STRING, true },
+	[TYPE_INET] = { text_inet, AS_STRING, false },
+	[TYPE_MAC] = { text_mac, AS_STRING, false },
+	[TYPE_AGGS] = { NULL, AS_STRING, false },
+};
+
+const struct value_kind *value_kind_of(const struct type *t)
+{
+	return &kinds[t->kind];
+}
+
 void value_text(struct buf *b, const struct out *o, const struct value *v)
 {
-	switch (v->type->kind) {
-	case TYPE_BOOL:
-		buf_puts(b, value_word(v) ? "true" : "false");
-		break;
-	case TYPE_INT:
-		text_int(b, v->type, value_word(v));
-		break;
-	case TYPE_PTR:
-		buf_printf(b, "0x%" PRIx64, value_word(v));
-		break;
-	case TYPE_STR:
-		text_str(b, o, v);
-		break;
-	case TYPE_BUF:
-		value_hex(b, value_bytes(v), HEX_MIXED);
-		break;
-	case TYPE_ARRAY:
-	case TYPE_STRUCT:
-	case TYPE_TUPLE:
-		text_group(b, o, v);
-		break;
-	case TYPE_PROBE:
-		text_probe(b, o, value_word(v));
-		break;
-	case TYPE_STRERROR:
-		buf_puts(b, strerror((int)value_word(v)));
-		break;
-	case TYPE_SIGNAL:
-		text_number_name(b, "SIG", call_names_signal(value_word(v)), value_word(v));
-		break;
-	case TYPE_SYSCALL:
-		text_number_name(b, "", call_names_syscall(value_word(v)), value_word(v));
-		break;
-	case TYPE_ERRNO:
-		text_number_name(b, "", errno_name(value_word(v)), value_word(v));
-		break;
-	case TYPE_FLAGS:
-		flags_print(b, v->type->text, value_word(v));
-		break;
-	case TYPE_INET:
-		text_inet(b, v);
-		break;
-	case TYPE_MAC:
-		text_mac(b, v);
-		break;
-	case TYPE_NONE:
-	case TYPE_ARGS:
-		break;
-	default:
-		text_named(b, o, v);
-		break;
-	}
+	if (kinds[v->type->kind].text)
+		kinds[v->type->kind].text(b, o, v);
 }
 
 void value_print(struct buf *b, const struct out *o, const struct type *t, const void *bytes)

@@ -31,6 +31,22 @@ struct str value_bytes(const struct value *v);
 
 void value_text(struct buf *b, const struct out *o, const struct value *v);
 
+/* How values of a kind are printed. */
+struct value_kind {
+	void (*text)(struct buf *b, const struct out *o, const struct value *v);
+	enum {
+		AS_STRING,
+		AS_WORD, /* the text, but no string: true */
+		AS_INT,
+		AS_UNSIGNED,
+		AS_ADDRESS, /* a number, and in a row, where it is named, its text */
+		AS_PARTS,
+		AS_BYTES,
+	} object;    /* in a format of objects */
+	bool blanks; /* in its text are part of it; else they stand between parts */
+};
+const struct value_kind *value_kind_of(const struct type *t);
+
 /* How the content of a buffer is written. */
 enum hex_style {
 	HEX_MIXED,   /* printable ASCII as it is, the rest as \xNN: %r */

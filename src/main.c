@@ -2,7 +2,7 @@
 /*
  * The subcommands. A first word that is none of them belongs to `run`: memtap -e '...' and
  * memtap script.bt are short for memtap run ... Options before a subcommand are its own as if they
- * stood behind it.
+ * stood after it.
  */
 #include <string.h>
 

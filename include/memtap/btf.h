@@ -126,7 +126,7 @@ struct btf *btf_base(const struct btf *b);
 /* The first id of this file's own types: 1, or the base's btf_count. */
 uint32_t btf_first(const struct btf *b);
 /* One more than the last usable id, base included, as in `for (id = 1; id < btf_count(b); id++)`.
- * The first call walks over all types. Types behind a damaged one are not counted. */
+ * The first call walks over all types. Types after a damaged one are not counted. */
 uint32_t btf_count(const struct btf *b);
 /* Bytes of a pointer: 4 or 8, after the ELF file's class, the running kernel, or the file's `long`. */
 uint32_t btf_pointer_size(const struct btf *b);
@@ -147,7 +147,7 @@ bool btf_check(const struct btf *b, struct btf_error *e);
 struct btf_info {
 	uint32_t id;
 	uint32_t kind;     /* BTF_KIND_..., or a newer one that the file's layout describes */
-	uint32_t vlen;     /* entries behind the record; the linkage of a FUNC */
+	uint32_t vlen;     /* entries after the record; the linkage of a FUNC */
 	bool kind_flag;    /* bit-fields in STRUCT and UNION; a union's FWD; a signed ENUM; ... */
 	uint32_t size;     /* bytes: INT, ENUM, ENUM64, STRUCT, UNION, FLOAT, DATASEC; else 0 */
 	uint32_t type;     /* the id referred to, for the other kinds, 0 for ARRAY and FWD */
@@ -177,7 +177,7 @@ uint32_t btf_size(const struct btf *b, uint32_t id);
 /* Alignment in bytes as far as sizes and members tell; 0 as above. Packing is not looked for. */
 uint32_t btf_align(const struct btf *b, uint32_t id);
 
-/* What lies behind the record of one kind. All return false when t is of another kind. */
+/* What lies after the record of one kind. All return false when t is of another kind. */
 struct btf_int {
 	bool is_signed, is_char, is_bool;
 	uint32_t bit_off, bits; /* in its bytes; bits is 8 * size but for old bit-fields */
@@ -190,7 +190,7 @@ bool btf_linkage(const struct btf *b, const struct btf_info *t, uint32_t *linkag
 /* DECL_TAG: the parameter or member it marks, -1 the type itself. t->type is what is marked. */
 bool btf_component(const struct btf *b, const struct btf_info *t, int32_t *component);
 
-/* Entry i (from 0) of those behind the record; false when i is too high or t of another kind. */
+/* Entry i (from 0) of those after the record; false when i is too high or t of another kind. */
 struct btf_field { /* STRUCT, UNION */
 	const char *name;
 	uint32_t type;

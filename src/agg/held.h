@@ -11,7 +11,7 @@
 struct held {
 	const struct umap *map;
 	struct arena arena;
-	u8 **rows;  /* each a cell, raw, and its key behind; NULL: free */
+	u8 **rows;  /* each a cell, raw, and its key after; NULL: free */
 	u32 n, cap; /* cap is 0 or a power of two */
 	u64 bytes;  /* about what all of it takes */
 };

@@ -167,7 +167,7 @@ void keys_clear(struct keys *k)
 
 /* ---- levels ---- */
 
-/* The level of `count`, which stands behind level `below` (0: in front of all) if there is one. */
+/* The level of `count`, which stands after level `below` (0: in front of all) if there is one. */
 static u32 level_after(struct keys *k, u32 below, u64 count)
 {
 	u32 above = below ? k->levels[below].higher : k->lowest, i;

@@ -6,9 +6,9 @@
  *
  *   by hash    chains, to find a key, and a heap with the largest hash on top, which goes first when
  *              there are too many
- *   by use     `order`, an array of places: a use takes the next place, and what stands behind a
+ *   by use     `order`, an array of places: a use takes the next place, and what stands after a
  *              key's place was used since. Two trees of sums (Fenwick, 1994) over the places count
- *              keys and bytes behind a place in log time. When the places are used up, they are
+ *              keys and bytes after a place in log time. When the places are used up, they are
  *              closed up
  *
  * A use counts as many uses as one watched key stands for, at the distance scaled up likewise: k

@@ -78,7 +78,7 @@ double shards_error(const struct shards *s, double entries);
 double shards_entries(const struct shards *s, double share);
 double shards_bytes(const struct shards *s, double share);
 /*
- * The knee of the curve: the number of entries behind which one more brings the least for what
+ * The knee of the curve: the number of entries after which one more brings the least for what
  * the first ones brought - the point farthest above the straight line from no entries to as many
  * as 99.9 % of the hits need, or the end of that line where nothing is above it, as in a loop over
  * all keys. 0 without hits.

@@ -37,7 +37,7 @@ extern const struct arch arch;
 
 /* Where struct pt_regs keeps the register of that name for reg(); -1 when there is none. */
 s32 arch_reg(struct str name);
-/* Name number i, NULL behind the last. */
+/* Name number i, NULL after the last. */
 const char *arch_reg_name(u32 i);
 /* True of registers that hold the same from a function's entry to the first cheap place for a probe
  * (elf/site.h): arguments and the stack pointer. */

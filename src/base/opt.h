@@ -23,7 +23,7 @@ enum opt_kind {
 struct opt {
 	char short_name;       /* 0 none */
 	const char *long_name; /* without "--", NULL none */
-	const char *arg;       /* what stands behind it, for the usage; NULL for flags */
+	const char *arg;       /* what stands after it, for the usage; NULL for flags */
 	enum opt_kind kind;
 	size_t off;       /* where in the caller's struct the value goes */
 	const char *help; /* NULL: works, and is not in the usage */

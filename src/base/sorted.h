@@ -7,7 +7,7 @@
 
 /*
  * How many of the first `n` elements of `v` have a `member` that is not above `key`: the last of
- * these, if any, is the one that `key` lies in or behind. `v` is sorted by `member` and may be NULL
+ * these, if any, is the one that `key` lies in or after. `v` is sorted by `member` and may be NULL
  * when n is 0.
  */
 #define SORTED_NOT_ABOVE(v, n, member, key)                                                        \

@@ -92,7 +92,7 @@ void flow_targets(struct flow *f)
 		f->target[c->funcs.v[i]] = true;
 }
 
-/* Instruction i is a jump, a call or exit: what is needed behind it, when the next one needs that. */
+/* Instruction i is a jump, a call or exit: what is needed after it, when the next one needs that. */
 static u16 live_behind(const struct flow *f, u32 i, u16 next)
 {
 	const struct bpf_insn *in = &f->c->insns.v[i];
@@ -103,7 +103,7 @@ static u16 live_behind(const struct flow *f, u32 i, u16 next)
 	return flow_is_jump(in) ? next | f->needs[jump_target(i, in)] : next;
 }
 
-/* What instruction i needs of the registers that are needed behind it. */
+/* What instruction i needs of the registers that are needed after it. */
 static inline u16 needs_before(const struct bpf_insn *in, u8 shape, u16 live)
 {
 	u32 dst = 1u << in->dst_reg, src = 1u << in->src_reg;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * What instructions read and write, where jumps lead, and which registers are still needed
- * behind each instruction. For passes over finished code (after code_finish).
+ * after each instruction. For passes over finished code (after code_finish).
  */
 #ifndef BPF_FLOW_H
 #define BPF_FLOW_H
@@ -16,7 +16,7 @@ struct flow {
 	struct code *c;
 	bool *target; /* control may come from elsewhere than the instruction before; n + 1 */
 	bool loops;   /* a jump goes back */
-	u16 *live;    /* registers (bit 0 is r0) needed behind the instruction */
+	u16 *live;    /* registers (bit 0 is r0) needed after the instruction */
 	u16 *needs;   /* and before it, at the last update; n + 1 */
 };
 

@@ -2,7 +2,7 @@
 /*
  * Addresses made once. A map's descriptor, a place of the stack frame and a place in a map that
  * holds one value take two instructions each time; kept in one of r6 to r9 that the program has no
- * other use for, they take one, or none where memory behind them is read or written directly:
+ * other use for, they take one, or none where memory after them is read or written directly:
  *
  *     r1 = map_value[1]+40             r8 = map_value[1]+0     (at the start)
  *     r2 = 1                           r2 = 1
@@ -41,7 +41,7 @@ struct hoist {
 
 /* ---- finding ---------------------------------------------------------------------------------- */
 
-/* The address that instruction i, with the slot behind it, puts into its dst. */
+/* The address that instruction i, with the slot after it, puts into its dst. */
 static struct address address_at(const struct hoist *h, u32 i)
 {
 	const struct bpf_insn *in = &h->flow.c->insns.v[i];
@@ -77,8 +77,8 @@ static bool is_access(const struct bpf_insn *in, u32 reg)
 	}
 }
 
-/* Behind instruction i, wide, whose dst is only used to access memory until it is needed no more:
- * the index behind the last use; 0 when that is not so. */
+/* After instruction i, wide, whose dst is only used to access memory until it is needed no more:
+ * the index after the last use; 0 when that is not so. */
 static u32 accesses_end(const struct hoist *h, u32 i)
 {
 	u32 reg = h->flow.c->insns.v[i].dst_reg;
@@ -164,7 +164,7 @@ static bool far(s32 off)
 	return off != (s16)off;
 }
 
-/* Accesses behind instruction i go through `reg`, which holds the address at `base`. */
+/* Accesses after instruction i go through `reg`, which holds the address at `base`. */
 static void access_through(struct hoist *h, u32 i, s32 shift, u32 reg)
 {
 	u32 old = h->flow.c->insns.v[i].dst_reg, end = accesses_end(h, i);
@@ -183,7 +183,7 @@ static void access_through(struct hoist *h, u32 i, s32 shift, u32 reg)
 	flow_remove(&h->flow, i);
 }
 
-/* Can all accesses behind instruction i be reached from the base? */
+/* Can all accesses after instruction i be reached from the base? */
 static bool in_reach(const struct hoist *h, u32 i, s32 shift)
 {
 	u32 old = h->flow.c->insns.v[i].dst_reg, end = accesses_end(h, i);

@@ -40,7 +40,7 @@ static bool drop_unneeded(struct flow *f)
 		const struct bpf_insn *in = &f->c->insns.v[i];
 		bool wide = flow_is_wide(in);
 
-		/* The second half of a wide instruction passes on what is live behind it. */
+		/* The second half of a wide instruction passes on what is live after it. */
 		if (flow_is_pure(in) && !(flow_writes(in) & f->live[i])) {
 			flow_remove(f, i);
 			changed = true;

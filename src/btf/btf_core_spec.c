@@ -119,7 +119,7 @@ static bool is_open(const struct btf *b, const struct btf_step *in, u32 count)
 	return in->name && !count && btf_info(b, in->type, &t) && in->index == t.vlen - 1;
 }
 
-/* One number behind the first, from the plain type t. */
+/* One number after the first, from the plain type t. */
 static bool parse_step(struct btf_spec *s, u32 *id, const struct btf_info *t, u32 index)
 {
 	struct btf_slot m;

@@ -52,7 +52,7 @@ static bool sections_check(const struct btf_ext *x, struct btf_error *e)
 	return true;
 }
 
-/* What lies at byte `off` behind the header, `len` bytes. */
+/* What lies at byte `off` after the header, `len` bytes. */
 static bool relos_read(struct btf_ext *x, const u8 *p, size_t n, u64 off, u64 len,
                        struct btf_error *e)
 {

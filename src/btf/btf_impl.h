@@ -45,7 +45,7 @@ struct btf_mark {
 struct btf_marks {
 	u32 stride;
 	atomic_uint n, known;
-	atomic_bool whole; /* no type lies behind `known` */
+	atomic_bool whole; /* no type lies after `known` */
 	u32 known_off, last_id;
 	_Atomic u64 recent[BTF_RECENT]; /* hash of kind and name << 32 | id */
 	_Atomic u64 places[BTF_RECENT]; /* id << 32 | offset of types asked about */
@@ -227,7 +227,7 @@ typedef bool btf_hit_fn(void *ctx, const struct btf_found *h);
 /* Calls back for each type of this very file that passes, in order; false from `cb` stops, and is
  * returned. */
 bool btf_pass(const struct btf *b, const struct btf_filter *f, btf_hit_fn *cb, void *ctx);
-/* Where the walk over this very file ended: the id behind the last type, and its offset. */
+/* Where the walk over this very file ended: the id after the last type, and its offset. */
 void btf_walk_end(const struct btf *b, u32 *id, u32 *off);
 
 /* btf_names.c: the string offsets that spell one of some names. */

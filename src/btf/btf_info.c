@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * One type: its record and the entries behind it, and what follows from those of the types it
+ * One type: its record and the entries after it, and what follows from those of the types it
  * refers to. Numbers come out in the machine's byte order; ids are not checked before they are
  * followed, chains of them are bounded.
  */
@@ -131,9 +131,9 @@ u32 btf_align(const struct btf *b, u32 id)
 	return align_of(b, id, 0, &work);
 }
 
-/* ---- what lies behind a record -------------------------------------------------------------- */
+/* ---- what lies after a record -------------------------------------------------------------- */
 
-/* The entry i of `size` bytes behind a record with `vlen` of them, or NULL. */
+/* The entry i of `size` bytes after a record with `vlen` of them, or NULL. */
 static const u8 *entry(const struct btf_info *t, u32 i, u32 size)
 {
 	if (i >= t->vlen || t->raw_len < BTF_RECORD + (u64)t->vlen * size)

@@ -112,7 +112,7 @@ static inline __attribute__((always_inline)) void walk(const struct btf_block *k
 			kind = btf_kind_of(word);
 			next = tail[kind];
 			next = (u64)off + (u32)next + (next >> 32) * btf_vlen_of(word);
-			/* What lies behind the section lies behind the lane. */
+			/* What lies after the section lies after the lane. */
 			if (next >= w->end[i]) {
 				if (next <= k->end) {
 					note(w->lane[i], k->p + off, off, nth, kind, swap, filter,

@@ -69,7 +69,7 @@ static void fail_in(struct btf_error *e, const char *path)
 
 /* ---- header and sections -------------------------------------------------------------------- */
 
-/* Bytes behind the record: `fixed` once and `each` for every entry. */
+/* Bytes after the record: `fixed` once and `each` for every entry. */
 static const struct tail {
 	u8 fixed, each;
 } tails[] = {

@@ -236,7 +236,7 @@ static bool move_name(const struct relocation *r, u8 *at)
 	return true;
 }
 
-/* Words of an entry behind a record, and which of them are a name and an id (from 1). */
+/* Words of an entry after a record, and which of them are a name and an id (from 1). */
 static const struct entry {
 	u8 words, name, id;
 } entries[] = {

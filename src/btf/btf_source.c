@@ -22,7 +22,7 @@ void btf_source_borrow(struct btf_source *s, const void *p, u64 n)
 	pthread_mutex_init(&s->lock, NULL);
 }
 
-/* Takes fd over on success. The bits that note pages lie behind the room for the bytes. */
+/* Takes fd over on success. The bits that note pages lie after the room for the bytes. */
 static bool open_window(struct btf_source *s, int fd, u64 n)
 {
 	size_t room = (size_t)ROUND_UP(n, (u64)BTF_PAGE), words = room / BTF_PAGE / 64 + 1;

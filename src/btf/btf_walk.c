@@ -4,7 +4,7 @@
  *
  * The one idea: nothing is numbered in advance. A pass goes block by block (btf_lanes.c), may stop
  * early, and leaves marks behind: the offset of about every 32nd type. An id is then found by a
- * binary search among the marks and a short walk from there; an id behind the last mark makes the
+ * binary search among the marks and a short walk from there; an id after the last mark makes the
  * pass go on. Blocks always start at the same places, so passes of several threads, begun at
  * different times, agree on what they add.
  *
@@ -90,7 +90,7 @@ static void block_init(struct btf_block *k, const struct btf *b, const struct bt
 	k->filter = f;
 }
 
-/* Walks the block at *at, and moves *at behind it. False when no type is here. */
+/* Walks the block at *at, and moves *at past it. False when no type is here. */
 static bool block_next(struct btf_block *k, struct place *at, u8 *scratch)
 {
 	const struct btf *b = k->btf;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NEARLY_ALL 0.999 /* the end of the curve: what comes behind it are single hits */
+#define NEARLY_ALL 0.999 /* the end of the curve: what comes after it are single hits */
 
 u64 sizing_taken(const struct sizing *s, u64 size)
 {

@@ -117,7 +117,7 @@ static void draw_curve(struct buf *b, const struct scale *c, const struct shards
 	buf_puts(b, "\"/>\n");
 }
 
-/* Text on white, so that lines behind it do not matter. */
+/* Text on white, so that lines after it do not matter. */
 static void note(struct buf *b, double x, double y, bool left, const char *color, const char *what)
 {
 	buf_printf(b,

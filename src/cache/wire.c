@@ -203,7 +203,7 @@ static void feed_pieces(struct link *l, const struct wire_event *e)
 		(e->asked ? proto_request : proto_reply)(l->proto, e->bytes, 0, left, e->time);
 }
 
-/* False when it is not the event that comes next: those behind a lost one are no use. */
+/* False when it is not the event that comes next: those after a lost one are no use. */
 static bool check_chunk(struct link *l, const struct wire_event *e)
 {
 	bool next = e->chunk == l->chunk;
@@ -249,7 +249,7 @@ static void set_heads_only(struct wire *w, struct link *l, bool yes)
 	w->o.heads_only(w->o.ctx, l->conn, yes);
 }
 
-/* Are the captured bytes worth it? With more keys than system calls, heads would lose those behind
+/* Are the captured bytes worth it? With more keys than system calls, heads would lose those after
  * the first; and of an answer of many small parts, which has no size, none can be left out. Once a
  * cut did harm, all is wanted for good. */
 static void judge(struct wire *w, struct link *l, bool lost)

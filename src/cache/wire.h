@@ -27,7 +27,7 @@ struct wire_event {
 	u32 chunk;
 	bool more;   /* another one follows */
 	bool placed; /* `at` is known */
-	u32 at;      /* place in the stream behind the last byte, modulo 2^32 */
+	u32 at;      /* place in the stream after the last byte, modulo 2^32 */
 	u32 start;   /* placed, read by the server: where its stream began; `at`: long ago */
 	u64 time;    /* nanoseconds */
 	u64 total;   /* bytes moved; read by the server, 0 is the end of the connection */

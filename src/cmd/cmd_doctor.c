@@ -180,7 +180,7 @@ static bool takes_events(const struct job *j)
 	return false;
 }
 
-/* How many of the sources fit into a line behind `at` columns; one at least. */
+/* How many of the sources fit into a line after `at` columns; one at least. */
 static u32 count_fitting(const struct finding *f, size_t at)
 {
 	u32 n = 0;

@@ -8,7 +8,7 @@
 /* The words of -d in the usage text and in messages. */
 #define DUMP_WORDS "ast, types, unit, bpf, time, verifier, libbpf, all"
 
-/* What the list behind -d asks for. */
+/* What the list after -d asks for. */
 struct dump_request {
 	u32 rows;        /* bits: rows of the table in cmd_dump.c */
 	enum stage last; /* how far the script must be compiled */

@@ -397,7 +397,7 @@ static bool check_params(struct job *j, const struct script_args *args, struct e
 	return usage ? err_hint(e, "%s", usage) : false;
 }
 
-/* A script that is parsed, so that what stands behind it can be read by its options. */
+/* A script that is parsed, so that what stands after it can be read by its options. */
 static int run_parsed(struct job *j, struct run_options *o, const struct opt_rest *behind)
 {
 	struct script_args args = { 0 };
@@ -457,14 +457,14 @@ static int run_query(const struct run_options *o, const struct opt_rest *rest)
 
 /* ---- the command line ------------------------------------------------------------------------- */
 
-/* Behind -l the name of a tool is a pattern like others, and a program is one too. */
+/* After -l the name of a tool is a pattern like others, and a program is one too. */
 static bool is_script(const struct run_options *o, const char *word)
 {
 	return o->list ? is_file(word) && !list_is_program(word) : is_file(word) || tools_has(word);
 }
 
 /*
- * What stands behind a script is read when its options are known. False: there is no script in the
+ * What stands after a script is read when its options are known. False: there is no script in the
  * place for one, or only its text is looked at, and all options are memtap's.
  */
 static bool is_script_line(const struct run_options *o, const struct opt_rest *rest)
@@ -486,7 +486,7 @@ static int fail_line(struct run_options *o, struct opt_rest *rest, const struct 
 	return named ? run_script(o, rest) : fail(e);
 }
 
-/* Without a script behind which more could be said, or with one that is looked for in vain. */
+/* Without a script after which more could be said, or with one that is looked for in vain. */
 static int run_whole_line(struct run_options *o, struct opt_rest *rest)
 {
 	struct err e = { 0 };

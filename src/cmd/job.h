@@ -27,7 +27,7 @@ struct job {
 	struct world *world; /* borrowed; not needed before STAGE_SITES */
 	struct unit *unit;   /* after STAGE_UNIT */
 	u64 ns[N_STAGES];    /* what each stage took */
-	u32 n_done;          /* stages behind us */
+	u32 n_done;          /* stages after us */
 };
 
 void job_init(struct job *j, struct world *w);

@@ -25,7 +25,7 @@ void say_at(const struct source *s, enum diag_level level, struct loc loc, const
             const char *hint);
 /* Writes a whole buffer to stdout. False when that failed now or before: there is no use in more. */
 bool say_output(const struct buf *b);
-/* --help of a command, on stdout: a text before its options and one behind, NULL none. Returns 0. */
+/* --help of a command, on stdout: a text before its options and one after, NULL none. Returns 0. */
 int say_usage(const char *head, const struct opt *rows, u32 n, const char *tail);
 
 /* Around everything: stands in for a standard descriptor that is closed, lest a file of ours takes its

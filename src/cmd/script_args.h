@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What stands behind a script: options of its own, memtap's, and parameters.
+ * What stands after a script: options of its own, memtap's, and parameters.
  */
 #ifndef CMD_SCRIPT_ARGS_H
 #define CMD_SCRIPT_ARGS_H
@@ -18,7 +18,7 @@ struct script_args {
 
 /*
  * Splits what is `behind` a script that is parsed. memtap's options go to *o, where they add to what
- * is there; an option of the script with the same name or letter comes first. Behind "--" there are
+ * is there; an option of the script with the same name or letter comes first. After "--" there are
  * the script's only, and what begins with '-' and a letter that is none of them is a parameter.
  * False and *e. Everything lives in the job's arena or is borrowed from `behind`.
  */

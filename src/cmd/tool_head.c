@@ -33,7 +33,7 @@ static struct str without_marks(struct str line)
 	return trim(line);
 }
 
-/* Behind lines of `//`, or a text without a beginning. */
+/* After lines of `//`, or a text without a beginning. */
 static struct str find_comment(struct str text)
 {
 	struct str none = { NULL, 0 };

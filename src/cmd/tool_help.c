@@ -13,7 +13,7 @@
 
 /* ---- text ------------------------------------------------------------------------------------- */
 
-/* memtap's own options that matter behind a tool, in one line; the tool may have taken letters. */
+/* memtap's own options that matter after a tool, in one line; the tool may have taken letters. */
 static void print_own(struct buf *b, const struct script *s)
 {
 	static const char wanted[] = "pcfoqv";
@@ -72,7 +72,7 @@ static void print_section(struct buf *b, const struct head_section *s)
 		buf_printf(b, "%.*s\n", STR_ARG(s->lines.v[i]));
 }
 
-/* The options stand behind the first paragraphs. */
+/* The options stand after the first paragraphs. */
 void tool_head_help(struct buf *b, const struct tool_head *h, const struct script *s)
 {
 	bool options = false;
@@ -163,7 +163,7 @@ static void man_paragraphs(struct buf *b, const struct head_section *s)
 		buf_puts(b, ".EE\n");
 }
 
-/* "PID    the process": the tag, and what stands behind two blanks or more. */
+/* "PID    the process": the tag, and what stands after two blanks or more. */
 static struct str cut_tag(struct str line, struct str *text)
 {
 	const char *gap = memmem(line.p, line.n, "  ", 2);
@@ -184,7 +184,7 @@ static u32 least_indent(const struct head_section *s)
 	return least;
 }
 
-/* Tags at the least indentation, their texts behind or, indented more, below. */
+/* Tags at the least indentation, their texts after or, indented more, below. */
 static void man_list(struct buf *b, const struct head_section *s)
 {
 	u32 least = least_indent(s);

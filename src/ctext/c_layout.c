@@ -197,7 +197,7 @@ static void place(struct layout *l, const struct level *v, const struct btf_fiel
 		           (unsigned long long)size);
 }
 
-/* Bytes behind the last member of a struct that is a member. */
+/* Bytes after the last member of a struct that is a member. */
 static u32 padding_of(const struct btf *btf, u32 id)
 {
 	struct btf_info t;

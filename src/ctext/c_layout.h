@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 
-/* "struct x {...};" with offset and size behind each member, and a summary. */
+/* "struct x {...};" with offset and size after each member, and a summary. */
 void c_layout_print(struct buf *b, const struct btf *btf, const struct btf_info *t);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Two hash tables, one for each of C's two name spaces that matter here. They count how often each
- * name is there; the second and later owners get a number behind their name that makes one nobody
+ * name is there; the second and later owners get a number after their name that makes one nobody
  * has. Typedefs come before enumerators, since types are referred to and enumerators are not.
  * Names are compared by text: BTF's strings may hold one text twice.
  */

@@ -35,7 +35,7 @@ u32 c_shape_size(struct c_shapes *s, u32 id);
 /* True for a member that C can not have: no name, and nothing to open. It becomes padding. */
 bool c_shape_omits(const struct btf *btf, const struct btf_field *f);
 /*
- * Places the next member behind bit *pos, which moves to its end. *pad says that padding from the
+ * Places the next member after bit *pos, which moves to its end. *pad says that padding from the
  * old *pos to f->bit_off has to be written first. False when the mode can not place it.
  */
 bool c_shape_step(struct c_shapes *s, enum c_mode mode, const struct btf_field *f, u64 *pos,

@@ -104,7 +104,7 @@ struct dwarf_line {
 };
 
 /* Statements that start on that line (and column, if not 0) of files whose path is `file` or ends
- * in "/file". cb false stops. *near is the next line behind that has code, 0 none. */
+ * in "/file". cb false stops. *near is the next line after that has code, 0 none. */
 void dwarf_line_each(struct dwarf_file *d, const char *file, u32 line, u32 column,
                      bool (*cb)(void *ctx, const struct dwarf_line *l), void *ctx, u32 *near);
 /* True when any source file is called that. */

@@ -26,7 +26,7 @@ bool dwarf_die(const struct dwarf_file *d, u32 number, Dwarf_Die *die);
 u32 dwarf_target(struct dwarf_file *d, Dwarf_Die *die);
 bool dwarf_flag(const struct dwarf_file *d, Dwarf_Die *die, u32 attr);
 bool dwarf_value(const struct dwarf_file *d, Dwarf_Die *die, u32 attr, u64 *value);
-/* The units of the file one by one: their root, behind a skeleton the split one. */
+/* The units of the file one by one: their root, after a skeleton the split one. */
 struct dwarf_units {
 	struct dwarf_file *d;
 	Dwarf_CU *cu;

@@ -283,7 +283,7 @@ struct reader {
 	struct cie cies[CIE_CACHE];
 };
 
-/* One entry: its contents behind the length, at the id. False at the end of the section. */
+/* One entry: its contents after the length, at the id. False at the end of the section. */
 static bool next_entry(struct reader *rd, struct cursor *c, struct cursor *entry, bool *wide)
 {
 	u64 n;
@@ -349,7 +349,7 @@ static u64 encoded(struct reader *rd, struct cursor *c, u8 encoding)
 	}
 }
 
-/* "zPLRS": what the entries behind it carry. */
+/* "zPLRS": what the entries after it carry. */
 static void augmentation(struct reader *rd, struct cursor *c, const char *text, struct cie *cie)
 {
 	struct cursor data;

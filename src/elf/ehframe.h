@@ -29,7 +29,7 @@ struct ehframe_rows {
 /*
  * Reads a whole section. Addresses are kept as distances from `base`; functions that are not in
  * [base, base + 4 GiB) are left out. Damaged parts are left out and counted. The last row
- * is a gap that starts behind the last function; no rows at all for an empty section.
+ * is a gap that starts after the last function; no rows at all for an empty section.
  */
 void ehframe_read(const struct ehframe_section *s, u64 base, struct ehframe_rows *out);
 void ehframe_free(struct ehframe_rows *rows);

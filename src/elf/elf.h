@@ -44,12 +44,12 @@ bool elf_find(struct elf *f, const char *name, struct elf_sym *out);
 /* Virtual address <-> file offset by the program headers. */
 bool elf_offset(struct elf *f, u64 vaddr, u64 *offset);
 bool elf_vaddr(struct elf *f, u64 offset, u64 *vaddr);
-/* Loadable segment i with bytes in the file; false behind the last. */
+/* Loadable segment i with bytes in the file; false after the last. */
 struct elf_segment {
 	u64 vaddr, offset, size;
 };
 bool elf_segment(const struct elf *f, u32 i, struct elf_segment *s);
-/* The i-th segment of code, as far as the file holds it; false behind the last. */
+/* The i-th segment of code, as far as the file holds it; false after the last. */
 bool elf_code(struct elf *f, u32 i, const u8 **p, size_t *n, u64 *vaddr);
 /* True for a position-independent executable or shared library. */
 bool elf_is_pie(const struct elf *f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * One x86-64 instruction at a time, as whoever looks for a place for a probe has to know it: how
- * long it is, where control goes behind it, and whether a probe behind it would see anything else
+ * long it is, where control goes after it, and whether a probe after it would see anything else
  * than one in front of it.
  */
 #ifndef ELF_INSN_H

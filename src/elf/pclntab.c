@@ -5,7 +5,7 @@
  * numbers are, so a header of any form is read into one struct and the rest has no versions.
  *
  *     header    magic, 0, 0, quantum, pointer size, number of functions, ... offsets
- *     functab   (entry, offset of the function's record) ..., entry behind the last
+ *     functab   (entry, offset of the function's record) ..., entry after the last
  *     record    entry, offset of the name, ...
  *
  * Before 1.18 entries are addresses and as wide as a pointer; from then on 32 bits and relative to

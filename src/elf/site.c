@@ -5,7 +5,7 @@
  * A breakpoint on an instruction that the kernel can carry out itself costs about a tenth of one
  * on an instruction that has to be single-stepped (elf/insn.h). free() of glibc starts
  *
- *      test %rdi,%rdi      dear
+ *      test %rdi,%rdi      expensive
  *      je   ...            cheap: every call comes by, and nothing has changed yet
  *      push %rbp           cheap too, but free(NULL) does not come by
  *
@@ -134,7 +134,7 @@ void sites_sort(struct site *v, u32 n)
 		qsort(v, n, sizeof(*v), by_entry);
 }
 
-/* The first site whose entry is at `addr` or behind. */
+/* The first site whose entry is at `addr` or after. */
 static u32 first_from(const struct site *v, u32 n, u64 addr)
 {
 	u32 low = 0, high = n;
@@ -258,7 +258,7 @@ static bool is_head(const u8 *p, size_t before)
 	return (p[-2] == 0x0f && (p[-1] & 0xf0) == 0x80) || (p[-2] == 0x8d && (p[-1] & 0xc7) == 5);
 }
 
-/* The four bytes at p + at as a distance from behind them. */
+/* The four bytes at p + at as a distance from after them. */
 static void strike_near(struct site *v, u32 n, const struct steps *t, const struct site_code *c,
                         size_t at)
 {

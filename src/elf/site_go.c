@@ -4,7 +4,7 @@
  *
  * Go's functions look first whether the stack is large enough; if not, or if the goroutine is to be
  * stopped, they call the runtime and jump back to their entry. A probe there counts such a call
- * twice. The one idea: behind the look, on the instruction that makes the frame, every call comes by
+ * twice. The one idea: after the look, on the instruction that makes the frame, every call comes by
  * once, with the same stack pointer and arguments. Only r12 and the flags have changed.
  *
  * The compiler writes these few instructions in four ways and no other; the bytes are compared, so
@@ -17,7 +17,7 @@
 
 struct bytes {
 	const char *p;
-	u32 n, skip; /* bytes that are compared, and bytes behind them that are not */
+	u32 n, skip; /* bytes that are compared, and bytes after them that are not */
 };
 
 #define BYTES(text, skip)                                                                          \

@@ -23,7 +23,7 @@
 #define CTX            R6
 #define STACK_BYTES    512u
 #define SCRATCH_HOME   (-8) /* r10 offset of the scratch slot's address */
-#define SCRATCH_COUNTS 8    /* enum ucount, behind the slot's busy flag */
+#define SCRATCH_COUNTS 8    /* enum ucount, after the slot's busy flag */
 #define SCRATCH_FIRST  (SCRATCH_COUNTS + 8u * N_UCOUNT)
 #define SCRATCH_LIMIT  32000u /* per-CPU allocations of the kernel end at 32 KiB */
 
@@ -151,7 +151,7 @@ s32 frame_pointer(struct gen *g);
 /* A word of the function's own stack for the rounds of a loop: in other memory, before Linux 6.7 also
  * in the program's frame seen from a callback, the kernel does not follow a number and sees no end. */
 struct mem frame_counter(struct gen *g);
-/* Memory behind the pointer now in `src`; the pointer is kept until the mark is released. */
+/* Memory after the pointer now in `src`; the pointer is kept until the mark is released. */
 struct mem mem_behind(struct gen *g, enum reg src);
 
 /* ---- gen.c ---- */
@@ -194,12 +194,12 @@ void gen_store_in(struct gen *g, const struct node *n, const struct type *t, str
                   bool pad, const void *sym);
 /* Kinds that rest in one word and are computed in r0. */
 bool gen_is_word(const struct type *t);
-/* True when a variable of that type is zero behind the NUL of its strings, so that it can be copied
+/* True when a variable of that type is zero after the NUL of its strings, so that it can be copied
  * into a key as it is. A long string alone is not: clearing it costs more than reading it. */
 bool gen_is_padded(const struct type *t);
 /* Memory holding the value of n as type n->type (n's own place when it has one). */
 struct mem gen_place(struct gen *g, const struct node *n);
-/* Where a part of a value of ours lies: at any offset, maybe not padded behind. */
+/* Where a part of a value of ours lies: at any offset, maybe not padded after. */
 struct mem gen_part(struct gen *g, const struct node *n);
 /* Copies a value at rest from one type's form to another's. */
 void gen_convert(struct gen *g, struct mem dst, const struct type *dt, struct mem src,
@@ -373,7 +373,7 @@ bool gen_unwind_maps(struct gen *g);
 bool gen_unwind_member(const struct gen *g, const char *type, const char *name, s32 *off);
 
 /* ---- gen_unwind_step.c ---- */
-/* The callback that makes a step, behind the program. */
+/* The callback that makes a step, after the program. */
 void gen_unwind_step(struct gen *g);
 
 /* ---- gen_seen.c ---- */
@@ -405,7 +405,7 @@ void gen_text_decimal(struct gen *g, const struct node *n, const struct type *t,
 void gen_call(struct gen *g, const struct node *n);
 void gen_call_store(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
                     bool pad);
-/* buf(p, n) into dst; bytes behind its end are cleared when `pad` or when dst is on the stack. */
+/* buf(p, n) into dst; bytes after its end are cleared when `pad` or when dst is on the stack. */
 void gen_buf(struct gen *g, const struct node *n, const struct type *t, struct mem dst, bool pad);
 /* True when storing n leaves the bytes of a string that was read, its NUL included, in r0; negative
  * when that failed, and the string is empty then. */
@@ -413,7 +413,7 @@ bool gen_leaves_length(const struct node *n);
 bool gen_record(struct gen *g, const struct node *n);
 
 /* ---- gen_iter.c ---- */
-/* At the start: jumps to `out` in an iterator's call behind its last object. */
+/* At the start: jumps to `out` in an iterator's call after its last object. */
 void gen_iter_skip_end(struct gen *g, u32 out);
 /* At the end: lets the reader see the records sent, see the file. Nothing for other kinds. */
 void gen_iter_poke(struct gen *g);
@@ -429,7 +429,7 @@ bool gen_each_takes(const struct gen *g, const struct node *n);
 /* r0 = number of a map's elements. */
 void gen_each_count(struct gen *g, const struct node *map);
 /* Label of a function that the kernel calls with the frame's address in register `frame`; its code,
- * made by `emit` behind the program, ends by itself and uses r0-r5. */
+ * made by `emit` after the program, ends by itself and uses r0-r5. */
 u32 gen_callback(struct gen *g, void (*emit)(struct gen *g, const void *what), const void *what,
                  enum reg frame);
 /* Whether the kernel has bpf_loop(), Linux 5.17. */
@@ -439,7 +439,7 @@ void gen_call_loop(struct gen *g, u32 callback);
 /* A callback's end: the loop goes on, or ends. */
 void gen_go_on(struct gen *g);
 void gen_stop(struct gen *g);
-/* The callbacks of all loops, behind the program. */
+/* The callbacks of all loops, after the program. */
 void gen_each_callbacks(struct gen *g);
 
 /* ---- gen_stmt.c ---- */

@@ -574,7 +574,7 @@ static void keep_late(struct gen *g, const struct probe *p)
 	}
 }
 
-/* Only the finished program is worth its memory, and pages are dear to get. */
+/* Only the finished program is worth its memory, and pages are expensive to get. */
 static void keep_code(struct uprog *prog, struct arena *a, const struct code *c)
 {
 	struct bpf_insn *insns = arena_array(a, struct bpf_insn, c->insns.n);

@@ -7,7 +7,7 @@
  * Cells: count, sum {n}. min, max {encoded, set}: the value mapped so that "larger, unsigned" is
  * always what is kept and 0 is the start (for min all bits are inverted, for signed values the
  * sign bit is). avg, stats {count, total}. hist, lhist: one word a bucket (unit/bucket.h). Several
- * aggregations of one key: their cells, one behind the other.
+ * aggregations of one key: their cells, one after the other.
  */
 #include "gen/emit.h"
 

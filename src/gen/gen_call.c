@@ -263,7 +263,7 @@ static void store_str(struct gen *g, const struct node *n, const struct type *t,
 	                   !n->type->bounded, n->loc);
 }
 
-/* Bytes there are: behind a value of ours lies something else. */
+/* Bytes there are: after a value of ours lies something else. */
 static u32 source_bytes(const struct node *a)
 {
 	if (type_is_scalar(a->type) || gen_is_foreign(a))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * for ($kv : @map): the kernel walks the map and calls a function of ours for each element. The
- * body is compiled as that function, behind the program, with the program's own frame:
+ * body is compiled as that function, after the program, with the program's own frame:
  *
  *      program                               callback(map, key, value, frame)
  *        r10 ---> [ variables, $kv ... ] <--- r9
@@ -11,7 +11,7 @@
  * It returns 1 to end the loop; when the whole program is to end, a word in the frame says so.
  *
  * What the verifier knows of variables that the body changes is taken from it before the loop and
- * behind it (mem_forget()).
+ * after it (mem_forget()).
  *
  * for ($i : 0..100) is made in the same way (bpf_loop, Linux 5.17): the verifier walks a loop of the
  * program round by round, but a callback only until it knows nothing new.

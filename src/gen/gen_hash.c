@@ -2,7 +2,7 @@
 /*
  * hash(value): 64 bits that are the same for the same value, evenly spread, to choose some of many
  * keys or to name one in a small record. Word by word a multiplication and a shift; words that are
- * zero are passed over, so that what stands behind the end of a string does not matter. Who wants to
+ * zero are passed over, so that what stands after the end of a string does not matter. Who wants to
  * find two values with one hash will find them.
  */
 #include "gen/emit.h"

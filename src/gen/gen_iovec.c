@@ -68,7 +68,7 @@ static void next_place(struct gen *g, const struct pieces *p, u32 full)
 	code_alu(&g->c, BPF_ADD, R1, R4);
 }
 
-/* The head of the piece (length r2) goes to r1; r1 moves behind it, r2 = bytes to keep. */
+/* The head of the piece (length r2) goes to r1; r1 moves past it, r2 = bytes to keep. */
 static void write_head(struct gen *g, const struct pieces *p)
 {
 	u32 ok = code_label(&g->c);

@@ -3,7 +3,7 @@
  * Iterators: programs that run once for each object of a kind when somebody reads their file.
  *
  * The context is a struct bpf_iter__NAME: word 0 points to the read at work (its first word to
- * the file), word 1 to the object, NULL in a last call behind the end, which scripts do not see.
+ * the file), word 1 to the object, NULL in a last call after the end, which scripts do not see.
  *
  * Two readers there are. memtap itself takes records from the ring as everywhere; the program
  * puts one byte into the file for each object that sent some, so that a short read returns

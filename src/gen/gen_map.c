@@ -138,7 +138,7 @@ static void if_refused(struct gen *g, const struct map_sym *sym, u32 label)
  * r0 = address of the element, made zero when it is absent; jumps to `have` with it. Falls through
  * when there is no room. Someone else may insert it at the same moment: then our insertion fails,
  * and the second lookup finds theirs. One lookup in a loop of two rounds is shorter than two; the
- * round is counted in a register, which has to be free. Returns that: behind the second round it
+ * round is counted in a register, which has to be free. Returns that: after the second round it
  * holds 1.
  */
 static struct temp find_or_insert(struct gen *g, const struct node *map, struct mem key, u32 have)
@@ -357,7 +357,7 @@ static void assign_plain(struct gen *g, const struct node *map, const struct nod
 	gen_turn_leave(g, map->map.sym, at);
 }
 
-/* r0 = address of the element to change; jumps to `full` when it can not be made. At `full` or behind
+/* r0 = address of the element to change; jumps to `full` when it can not be made. At `full` or after
  * it gen_turn_leave() is due. */
 static struct mem reach(struct gen *g, const struct node *map, u32 full)
 {

@@ -190,7 +190,7 @@ static bool has_place(const struct node *n)
 	return n->kind == NODE_VAR || n->kind == NODE_TUPLE_AT || is_part(n);
 }
 
-/* (uint8[4])n: the bytes of the integer, zeros behind them. */
+/* (uint8[4])n: the bytes of the integer, zeros after them. */
 static void store_bytes(struct gen *g, const struct node *n, const struct type *t, struct mem dst)
 {
 	s32 unused = 64 - (s32)MIN(t->size, 8u) * 8;

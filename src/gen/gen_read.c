@@ -95,7 +95,7 @@ void gen_probe_read(struct gen *g, enum space space, u32 size, struct mem dst, s
 	gen_probe_read_part(g, space, size, NULL, dst, loc);
 }
 
-/* Brings in the page at address + (next page: the one behind it). */
+/* Brings in the page at address + (next page: the one after it). */
 static void touch(struct gen *g, struct temp address, bool next_page)
 {
 	struct mark m = frame_mark(g);

@@ -337,7 +337,7 @@ static void print_(struct gen *g, const struct node *n, struct urecord *r)
 	record_of(g, r, &value, NULL);
 }
 
-/* One word of join(): the pointer at argv + i, then the string behind it; no pointer, no word. */
+/* One word of join(): the pointer at argv + i, then the string after it; no pointer, no word. */
 static void join_word(struct gen *g, const struct node *n, struct temp argv, enum space space,
                       u32 i, struct mem word, u32 end)
 {

@@ -182,7 +182,7 @@ static void keep(struct gen *g, const struct walk *k, struct mem key, struct mem
 	code_bind(&g->c, have);
 }
 
-/* Behind a user stack's number goes the pid; a stack of places in files is the same in all processes. */
+/* After a user stack's number goes the pid; a stack of places in files is the same in all processes. */
 static void add_pid(struct gen *g, const struct walk *k, struct mem dst)
 {
 	u32 shared = code_label(&g->c);
@@ -197,7 +197,7 @@ static void add_pid(struct gen *g, const struct walk *k, struct mem dst)
 		gen_seen(g);
 }
 
-/* The stack's number at dst, and behind a user stack's the pid. */
+/* The stack's number at dst, and after a user stack's the pid. */
 static void one_stack(struct gen *g, const struct walk *k, struct mem dst)
 {
 	struct mark m = frame_mark(g);

@@ -3,7 +3,7 @@
  * Comparing strings. With a literal the words of the literal are compared; two strings of
  * unknown content are walked word by word in a bounded loop. Other values are compared word by
  * word, which is right because equal values have equal bytes; tuples part by part, because the
- * strings in them may be of different sizes and hold anything behind their NUL.
+ * strings in them may be of different sizes and hold anything after their NUL.
  */
 #include "gen/emit.h"
 
@@ -32,7 +32,7 @@ static void match_literal(struct gen *g, struct mem m, const char *text, u32 n, 
 
 /* r4 and r5, words of both strings: jumps when they differ before a NUL or there is one; goes on when
  * all their bytes are the same and none is 0. r0 gets 0x80 in the place of the first NUL of r4: others
- * behind it may be wrong. */
+ * after it may be wrong. */
 static void match_word(struct gen *g, u32 equal, u32 differ)
 {
 	struct code *c = &g->c;

@@ -21,7 +21,7 @@ static u32 room_of(const struct type *t)
 #define STARTS_FEW  64u /* tried in a loop of the program, whatever else there is */
 
 /* To `found` when `part` is at r1, to `ended` when it is not and the text ends there; else it goes on
- * behind. Changes r3 only. */
+ * after. Changes r3 only. */
 static void try_literal(struct gen *g, struct str part, u32 found, u32 ended)
 {
 	struct code *c = &g->c;

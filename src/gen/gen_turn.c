@@ -104,7 +104,7 @@ static void cell(struct gen *g, u32 turns)
 	code_alu(c, BPF_ADD, R0, R1);
 }
 
-/* A fetching addition is a full barrier on every machine: the word is read behind it. */
+/* A fetching addition is a full barrier on every machine: the word is read after it. */
 static void add(struct gen *g, struct mem at, s32 n)
 {
 	mem_addr(g, at, R1);

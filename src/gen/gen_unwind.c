@@ -124,7 +124,7 @@ static void add_process(struct gen *g, u32 none)
 	code_if_imm(c, BPF_JEQ, R0, 0, none);
 }
 
-/* From the user's registers to three words of ours, in the order of `regs`; jumps when there is no 64-bit user code behind the event. */
+/* From the user's registers to three words of ours, in the order of `regs`; jumps when there is no 64-bit user code after the event. */
 static void user_registers(struct gen *g, struct mem to, u32 none)
 {
 	static const s32 regs[] = { PT_IP, PT_SP, PT_BP };

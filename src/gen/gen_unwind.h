@@ -81,7 +81,7 @@ void gen_unwind_flag(struct step *s, s32 flag);
 /* ---- gen_unwind_map.c ---- */
 /* The span of the address in r7 into the state; jumps to have_span or unknown. */
 void gen_unwind_mapping(struct step *s);
-/* The callback that goes down a node of the tree, behind the program. */
+/* The callback that goes down a node of the tree, after the program. */
 void gen_unwind_map_step(struct gen *g);
 
 #endif

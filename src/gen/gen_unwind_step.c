@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * User stacks by unwind tables (base/unwind.h). One callback, behind the program, makes one step
+ * User stacks by unwind tables (base/unwind.h). One callback, after the program, makes one step
  * from a frame to its caller; the kernel calls it as often as there are frames (bpf_loop). What it
  * knows lies in scratch memory, where the verifier does not follow it: kept in registers or on
  * the stack, each of 127 rounds would be a state of its own to check.
@@ -10,7 +10,7 @@
  *
  * Both searches are unrolled: halve the distance, look at one entry, move on or not. An address
  * without a row (JIT code, a gap, a rule that did not fit) is left by its frame pointer, and
- * tables are tried again behind it. A return address that a uretprobe has replaced is in no span;
+ * tables are tried again after it. A return address that a uretprobe has replaced is in no span;
  * the kernel's list of such replacements is searched for the place it was read from.
  *
  * Memory is read without faults: what is not resident ends the stack, which is counted.
@@ -459,7 +459,7 @@ static void replaced_return(struct step *s)
 	code_load(c, 8, R1, ST, ST_INSTANCE + r.stack);
 	code_alu_imm(c, BPF_ADD, R1, 8);
 	code_load(c, 8, R2, ST, ST_SP);
-	code_if(c, BPF_JGT, R1, R2, s->by_fp); /* it and those behind it are further up */
+	code_if(c, BPF_JGT, R1, R2, s->by_fp); /* it and those after it are further up */
 	code_if(c, BPF_JNE, R1, R2, passed);
 	code_load(c, 8, R1, ST, ST_INSTANCE + r.original);
 	code_store(c, 8, ST, ST_PC, R1);
@@ -475,7 +475,7 @@ static void replaced_return(struct step *s)
 	code_goto(c, s->again);
 }
 
-/* A frame pointer points to the caller's, the return address is behind it; 0 is the outermost. */
+/* A frame pointer points to the caller's, the return address is after it; 0 is the outermost. */
 static void frame_pointer_step(struct step *s)
 {
 	struct code *c = s->c;

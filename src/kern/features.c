@@ -123,7 +123,7 @@ static bool features_rawtp_cookie(void)
 }
 
 /*
- * The system call behind probes on 5-byte nops; called from anywhere but the kernel's own trampoline
+ * The system call after probes on 5-byte nops; called from anywhere but the kernel's own trampoline
  * it does nothing and says ENXIO.
  */
 static bool features_uprobe_nop5(void)

@@ -179,7 +179,7 @@ static bool refused(const struct load *ld, int code, struct buf *log, struct err
 		         "the kernel does not let this user load a program for "
 		         "%s",
 		         ld->prog->name);
-		/* EACCES is also the checker's answer; then there is a log. */
+		/* EACCES is also the verifier's answer; then there is a log. */
 		if (code == EPERM)
 			return sys_refused(e, code, what);
 	}

@@ -88,7 +88,7 @@ int live_ring_fd(const struct live *l);
 bool live_ring_read(struct live *l, bool (*cb)(void *ctx, const void *record, u32 size), void *ctx,
                     struct err *e);
 
-/* One word of the data map (enum udata and the error counters behind it). */
+/* One word of the data map (enum udata and the error counters after it). */
 u64 live_data(const struct live *l, u32 word);
 void live_data_set(struct live *l, u32 word, u64 value);
 

@@ -5,7 +5,7 @@
  * to learn whether to raise a limit and whether names are known, and the answer is yes on every
  * kernel since 5.11.
  *
- * bpf(2) takes a union whose size grows with the kernel; fields behind those a kernel knows must
+ * bpf(2) takes a union whose size grows with the kernel; fields after those a kernel knows must
  * be zero. So a call that uses newer fields has its own struct here, laid out as in the
  * kernel's include/uapi/linux/bpf.h (union bpf_attr, link_create.uprobe_multi and
  * raw_tracepoint).

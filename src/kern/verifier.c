@@ -15,7 +15,7 @@
 #include "base/caps.h"
 
 static const struct {
-	const char *reason; /* part of the checker's line */
+	const char *reason; /* part of the verifier's line */
 	const char *text, *hint;
 } known[] = {
 	{ "program is too large", "the script is too big for the kernel's verifier",

@@ -2,7 +2,7 @@
 /*
  * The picture of a flame graph: an SVG with its style and script inside.
  *
- * The one idea: the edges of a frame are the running sums of values before and behind it, mapped to
+ * The one idea: the edges of a frame are the running sums of values before and after it, mapped to
  * integers (parts in a million of the width). Neighbours share their edge, so kids are exactly as
  * wide as what they are of their parent, whatever is rounded. The picture is whole without its
  * script, at 1200 pixels; the script only moves what is there.
@@ -145,7 +145,7 @@ static void add_amount(struct buf *b, u64 n, const char *unit)
 
 /* ---- frames ---- */
 
-/* Where the edge behind `value` of the total is. */
+/* Where the edge after `value` of the total is. */
 static u32 edge(const struct drawing *d, u64 value)
 {
 	return (u32)((unsigned __int128)value * WHOLE / d->flame->root.value);

@@ -180,7 +180,7 @@ static enum outcome outcome_of(struct pending *p, u32 status, const char *value)
 	}
 }
 
-/* The answer to the oldest command; `body` is behind its head. */
+/* The answer to the oldest command; `body` is after its head. */
 static void take_answer(struct proto *c, const struct header *h, const char *body)
 {
 	struct pending *p = conn_head(c);

@@ -97,7 +97,7 @@ static bool *flag_alone(struct flags *f, char letter)
 	}
 }
 
-/* The same letters stand in requests and answers, with what they return behind them. */
+/* The same letters stand in requests and answers, with what they return after them. */
 static struct flags flags_parse(struct str line)
 {
 	struct flags f = { 0 };

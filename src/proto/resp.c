@@ -201,7 +201,7 @@ static bool argument(struct proto *c, struct str p, u64 size)
 	}
 	k = resp_keys_at(r, i);
 	if (!k ||
-	    (!size && r->row == &resp_rows[RESP_MIGRATE])) { /* "": the keys are behind KEYS */
+	    (!size && r->row == &resp_rows[RESP_MIGRATE])) { /* "": the keys are after KEYS */
 		take_other(c, i, p, size);
 		return true;
 	}
@@ -596,7 +596,7 @@ static bool nothing_was_asked(const struct proto *c, const struct resp_value *v)
 	return answers && !current(c);
 }
 
-/* A value whose line is read, with what is wanted of it behind the line. */
+/* A value whose line is read, with what is wanted of it after the line. */
 static void take_value(struct proto *c, const struct resp_value *v)
 {
 	if (nothing_was_asked(c, v)) {

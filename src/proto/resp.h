@@ -13,7 +13,7 @@
 enum resp_access { KEY_READ, KEY_WRITE, KEY_DELETE };
 
 /* One of the server's own key specifications (the page "Command key specifications" of Redis' manual):
- * from argument `at` on, or behind the first `keyword` from there on. `counted`: a number of keys
+ * from argument `at` on, or after the first `keyword` from there on. `counted`: a number of keys
  * stands there, then they. Else up to `last`, relative to the first key, or to the end if negative; of
  * what is left then, one part of `limit`. */
 struct resp_keys {
@@ -101,7 +101,7 @@ struct resp_value {
 	bool null, many, sized, number;
 	s64 n;           /* of a number */
 	u64 size;        /* of a string; elements of an array, pairs of a map */
-	struct str text; /* of a line behind its type; the bytes of a string */
+	struct str text; /* of a line after its type; the bytes of a string */
 };
 
 enum resp_looked resp_looked(const struct pending *p);

@@ -37,7 +37,7 @@ static u32 word_escape(struct word *w, struct str s)
 	return 2;
 }
 
-/* Behind an opening quote; returns the bytes up to and with the closing one. */
+/* After an opening quote; returns the bytes up to and with the closing one. */
 static u32 word_quoted(struct word *w, struct str s, char quote)
 {
 	u32 i = 0;

@@ -9,7 +9,7 @@ struct word {
 	char p[PROTO_KEY_MAX];
 	u32 n;      /* bytes in p */
 	u64 size;   /* all of them */
-	bool wrong; /* ends in the middle of a quote, or has something behind it */
+	bool wrong; /* ends in the middle of a quote, or has something after it */
 };
 
 /* Cuts the next word off the line, as Redis does it. False at its end. */

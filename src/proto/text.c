@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * memcached's text protocol, classic and meta commands in one stream (doc/protocol.txt of
- * memcached 1.6). A request is a line, for stores with a value of given length behind it; answers
+ * memcached 1.6). A request is a line, for stores with a value of given length after it; answers
  * come in the order of the requests.
  *
  * What takes care: a get of many keys is answered by a VALUE for each that was found, in order,
@@ -135,7 +135,7 @@ static void push_wrong(struct proto *c)
 	conn_push(c, &p, (struct str){ 0 });
 }
 
-/* One key, for classic stores with its value behind the line. */
+/* One key, for classic stores with its value after the line. */
 static void push_key(struct proto *c, struct pending p, struct str line)
 {
 	struct str key = conn_word(&line);

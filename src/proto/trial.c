@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * Finding the place in requests where it is not known: on a connection that was open before it was
- * looked at, and behind bytes that are missing.
+ * looked at, and after bytes that are missing.
  *
  * The idea: what is read next is taken for the start of a request, on trial. It may as well be the
  * middle of a value, which may look like requests. So what it asks is kept, and told only when the

@@ -29,7 +29,7 @@ struct ksym {
 };
 
 struct kallsyms {
-	char *text; /* n bytes, and a NUL behind them */
+	char *text; /* n bytes, and a NUL after them */
 	u32 n;
 	struct ksym *v; /* text symbols by address, then by place in the file */
 	u32 n_syms;
@@ -210,7 +210,7 @@ static const char *line_before(const struct kallsyms *k, const char *line)
 
 	if (line == k->text)
 		return NULL;
-	if (p > k->text && !p[-1]) /* a module's line: to the NUL behind its name */
+	if (p > k->text && !p[-1]) /* a module's line: to the NUL after its name */
 		p = memrchr(k->text, 0, (size_t)(p - 1 - k->text));
 	start = p ? memrchr(k->text, 0, (size_t)(p - k->text)) : NULL;
 	return start ? start + 1 : k->text;

@@ -19,7 +19,7 @@ static int digit_of(char c)
 	return -1;
 }
 
-/* Cuts a number and the blank behind it off *s. */
+/* Cuts a number and the blank after it off *s. */
 static bool number(struct str *s, u64 *v)
 {
 	u32 i = 0;

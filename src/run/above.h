@@ -14,7 +14,7 @@ struct above {
 	u32 n;
 };
 
-/* Where the text above the next table of a map goes, behind what is there. */
+/* Where the text above the next table of a map goes, after what is there. */
 struct buf *above_add(struct above *a, u32 map);
 /* Adds a map's table, which is the next one: its text and it, or nothing when the table is empty. */
 void above_print(struct above *a, u32 map, const struct buf *table, struct buf *to);

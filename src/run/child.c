@@ -3,7 +3,7 @@
  * The process of -c. It is forked before the script is compiled and then waits in a read()
  * until we write one byte; if we die instead, the read ends and so does the child. The same
  * socket tells us about exec: it closes on success, on failure the errno comes back.
- * It is held behind exec, when its program is mapped and nothing of it has run, and on request at
+ * It is held after exec, when its program is mapped and nothing of it has run, and on request at
  * its end: there its maps can be read for sure, however short it lives (tracee.c).
  * No shell is involved: blanks, quotes and backslashes split the command, nothing else is
  * special.
@@ -45,7 +45,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\n';
 }
 
-/* Adds what stands between quotes; *p is behind the opening one. False without a closing one. */
+/* Adds what stands between quotes; *p is after the opening one. False without a closing one. */
 static bool quoted(struct buf *word, const char **p, char quote)
 {
 	for (; **p && **p != quote; ++*p) {

@@ -6,7 +6,7 @@
  *   loop: read records, write what they say, until something ends it;
  *   detach, read what is left, run END, read again, print the maps, warn.
  *
- * exit() ends it at once: records behind it are dropped, as they would not exist had the script
+ * exit() ends it at once: records after it are dropped, as they would not exist had the script
  * ended there; what END sends is printed again. The loop sleeps in one poll().
  */
 #include "run/session.h"
@@ -386,7 +386,7 @@ static bool loop_once(struct session *s, struct err *e)
 	return true;
 }
 
-/* The first look at a child is while it is held behind exec. */
+/* The first look at a child is while it is held after exec. */
 static bool release(struct session *s, struct err *e)
 {
 	if (s->child && !child_release(s->child, s->user_names, s->unwind, e))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * ptrace(2), used for two moments only. Behind exec a program is mapped and nothing of it has
+ * ptrace(2), used for two moments only. After exec a program is mapped and nothing of it has
  * run; at its end (PTRACE_EVENT_EXIT) all it ever mapped is still mapped, however short it lived.
  * In between the kernel reports each signal to us before it is delivered; we pass it on.
  *
@@ -103,7 +103,7 @@ static u64 loader_base(pid_t pid)
 	return base;
 }
 
-/* Behind exec: from now on the loader runs, if there is one. */
+/* After exec: from now on the loader runs, if there is one. */
 static void find_loader(struct tracee *t)
 {
 	u64 base = t->loader ? loader_base(t->pid) : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Holding a process of ours where its memory maps are worth reading: behind exec and, when asked
+ * Holding a process of ours where its memory maps are worth reading: after exec and, when asked
  * for, at its end.
  */
 #ifndef RUN_TRACEE_H
@@ -28,10 +28,10 @@ struct tracee {
 
 /* Attaches to a child. False when that is refused, for example by another debugger. */
 bool tracee_attach(struct tracee *t, pid_t pid, bool to_end, bool loader);
-/* Waits until it stands still behind exec. False when it ended instead, or is not attached. */
+/* Waits until it stands still after exec. False when it ended instead, or is not attached. */
 bool tracee_wait_exec(struct tracee *t);
 /* Deals with what happened to it (signals are passed on, stops obeyed). True when it stands still
- * behind another exec or at its end, its maps still there, or when the loader has mapped code. */
+ * after another exec or at its end, its maps still there, or when the loader has mapped code. */
 bool tracee_next(struct tracee *t);
 /* Lets it run on; detaches where nothing more is waited for. */
 void tracee_continue(struct tracee *t);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Code of ours behind a script: it takes the script's records as they come and its maps at the
+ * Code of ours after a script: it takes the script's records as they come and its maps at the
  * end, and prints what it makes of them. The script decides what is measured, the view what is
  * shown.
  */
@@ -63,7 +63,7 @@ u64 view_lost(const struct view_of *v);
  * after the user wants an end (EINTR). */
 void view_wait(const struct view_of *v);
 void view_waited(const struct view_of *v);
-/* Says something to the user, behind the output so far. */
+/* Says something to the user, after the output so far. */
 void view_say(const struct view_of *v, const char *text);
 
 #endif

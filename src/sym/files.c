@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Two bounded caches, one behind the other. A slot is a mapped file: known by device, inode and
+ * Two bounded caches, one after the other. A slot is a mapped file: known by device, inode and
  * time of change, held by a descriptor (O_PATH: nothing is read before it must be). A table is a
  * set of names: known by build id, so that the same library in ten containers is read once; a file
  * without a build id has its table to itself.

@@ -39,7 +39,7 @@ struct stack_frames {
 	const u64 *ips; /* innermost first */
 	u32 n;
 	const char
-		*end; /* a mark in place of what is missing behind them: "[unknown]"; NULL none */
+		*end; /* a mark in place of what is missing after them: "[unknown]"; NULL none */
 };
 
 /* The frames up to the first address 0. pid is FRAMES_KERNEL for kernel stacks. */

@@ -26,7 +26,7 @@
 
 #define FILE_LIMIT    (128u << 20) /* bytes read of a map */
 #define ENTRIES_LIMIT (1u << 20)
-#define TAIL          64u /* bytes that must still be there to read on behind them */
+#define TAIL          64u /* bytes that must still be there to read on after them */
 #define SECOND        1000000000ull
 #define NESTING_MAX   64u /* entries below an address that may reach over it */
 

@@ -13,7 +13,7 @@
  *      ret
  *   1:                     CFA = rsp + 48
  *
- * What a jump says is kept for its target, and calls and symbols say where functions begin. A block behind a
+ * What a jump says is kept for its target, and calls and symbols say where functions begin. A block after a
  * jump or a return may be reached from further down only, so there are several passes from low to high; what
  * is reached from nowhere is taken for a function by the later ones, of which the last writes the rows. Where the stack pointer becomes what nobody can tell
  * (alloca, alignment) the frame pointer counts if there is one, else there is no rule. A function that was
@@ -83,7 +83,7 @@ static void move_sp(struct state *s, s32 by)
 		s->sp = UNKNOWN;
 }
 
-/* One byte of opcode, perhaps behind a prefix for r8 to r15. */
+/* One byte of opcode, perhaps after a prefix for r8 to r15. */
 static bool push_or_pop(struct state *s, const u8 *p, u32 n)
 {
 	u32 at = n == 2 && (p[0] & 0xfe) == 0x40;
@@ -150,7 +150,7 @@ static void step(struct state *s, const u8 *p, u32 n)
 }
 
 /* Return, undefined instruction. A halt does not: musl has it in assertions that the compiler goes on
- * behind. */
+ * after. */
 static bool ends(const u8 *p, u32 n)
 {
 	u32 at = n > 1 && (p[0] == 0xf3 || p[0] == 0xf2);
@@ -198,7 +198,7 @@ static void note_start(struct code *c, u64 at)
 		c->marks[at - c->from] = 1;
 }
 
-/* The state at `at`, in *s that behind the instruction before, which goes on to it or (flows = false) does
+/* The state at `at`, in *s that after the instruction before, which goes on to it or (flows = false) does
  * not. A call may not return, so what a jump says counts more. */
 static void arrive(struct code *c, u64 at, bool flows, struct state *s)
 {

@@ -88,7 +88,7 @@ static void add_function(struct object *o, struct function f)
 	vec_add(&o->arena, &o->functions, f);
 }
 
-/* The program first, its callbacks behind it, as references to them expect. */
+/* The program first, its callbacks after it, as references to them expect. */
 static void add_site(struct object *o, const struct uprog *p, const struct usite *s)
 {
 	struct function f = { .prog = p, .site = s };
@@ -295,7 +295,7 @@ static void add_relocation(struct section *s, size_t off, u32 symbol)
 }
 
 /* Byte of .text where the callback is that begins at instruction `at` of the same program. The
- * functions of a site are behind one another. */
+ * functions of a site are after one another. */
 static bool find_callback(const struct object *o, u32 function, u32 at, s32 *off)
 {
 	const struct function *f = &o->functions.v[function];

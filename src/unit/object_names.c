@@ -44,7 +44,7 @@ static bool is_symbol(const char *z)
 	return true;
 }
 
-/* What stands behind the path in "uprobe:PATH:FUNCTION". */
+/* What stands after the path in "uprobe:PATH:FUNCTION". */
 static const char *user_function(const struct usite *s)
 {
 	const char *at = strstr(s->name, s->path);

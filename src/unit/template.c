@@ -12,7 +12,7 @@
 
 #define WIDTH_MAX 4096
 
-/* "-12" behind the colon; false when it is no width. */
+/* "-12" after the colon; false when it is no width. */
 static bool read_width(struct str s, struct template_part *part)
 {
 	u32 i = 0;
@@ -32,7 +32,7 @@ static bool read_width(struct str s, struct template_part *part)
 	return true;
 }
 
-/* What stands between the braces; *p is behind the opening one. */
+/* What stands between the braces; *p is after the opening one. */
 static bool read_place(const char **p, struct template_part *part, const char **problem)
 {
 	const char *end = strchr(*p, '}');

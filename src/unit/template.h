@@ -12,7 +12,7 @@
 #include "unit/type.h"
 
 struct template_part {
-	struct str literal; /* text before the place (or to the end); with {{ ends behind one { */
+	struct str literal; /* text before the place (or to the end); with {{ ends after one { */
 	bool has_place;
 	struct str name;
 	u32 width;         /* 0 none; at most 4096 */

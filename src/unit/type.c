@@ -12,7 +12,7 @@
  *   LHIST  one count for each bucket of bucket_lhist_count(min, max, step)
  *   TSERIES  for each interval modulo their number: 1 + its number since boot (0: none), the
  *          value or total, how many values (of the last one: its time)
- *   AGGS   the cells of its fields, one behind the other
+ *   AGGS   the cells of its fields, one after the other
  *
  * Nothing here knows where types come from (BTF, the script, a note).
  */

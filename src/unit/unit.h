@@ -40,7 +40,7 @@ enum umap_role {
 #define UNIT_SCRATCH_SLOTS 4u
 #define UNIT_SHELVES       32u
 
-/* Counters of each scratch slot, behind its busy flag: of user stacks walked by unwind tables. */
+/* Counters of each scratch slot, after its busy flag: of user stacks walked by unwind tables. */
 enum ucount {
 	UCOUNT_WHOLE,  /* up to the outermost frame */
 	UCOUNT_CUT,    /* not so far */
@@ -210,9 +210,9 @@ struct usite {
 	u64 offset;         /* ... file offset of the instruction; KPROBE: offset in the function,
 			      without event: the address; WATCHPOINT: address */
 	u64 size;           /* UPROBE on a function by its name: its bytes, else 0 */
-	u32 moved;          /* ... bytes that offset lies behind the function's start */
+	u32 moved;          /* ... bytes that offset lies after the function's start */
 	bool once;          /* ... because a call may pass the start twice, as Go's do */
-	const char *stays;  /* ... why a probe on a dear instruction was not moved, or NULL */
+	const char *stays;  /* ... why a probe on a expensive instruction was not moved, or NULL */
 	u64 ref_ctr;        /* USDT: file offset of the semaphore, 0 none */
 	const char *event;  /* TRACEPOINT "group:name"; RAWTP name; KPROBE, FENTRY... function;
 			      ITER kind of object */
@@ -287,7 +287,7 @@ struct unit {
 	struct arena arena;
 	const char *source_name; /* "stdin" for -e, as printed in messages */
 	const char *source;      /* text of the script, NUL-terminated */
-	/* In their order behind the script's own text. */
+	/* In their order after the script's own text. */
 	VEC(struct usource) imports;
 	VEC(struct umap) maps;
 	VEC(struct uprog) progs;

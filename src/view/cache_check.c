@@ -228,7 +228,7 @@ static void put_check(struct tree *t, const char *name, const struct seen *s)
 
 #define REASONS 5
 
-/* Why there may be a difference, or why there may be none: NULL behind the last. */
+/* Why there may be a difference, or why there may be none: NULL after the last. */
 static void find_reasons(const struct cache_check *c, const struct hot_totals *t,
                          const char *reasons[REASONS])
 {

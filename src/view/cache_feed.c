@@ -191,7 +191,7 @@ static void take_bytes(struct cache_feed *f, const struct feed_record *k, const 
 	tell_taken(f, word(k, SENT, bytes));
 }
 
-/* The item that a probe of memcached tells the size of: with a line's end behind the value, -1 for
+/* The item that a probe of memcached tells the size of: with a line's end after the value, -1 for
  * none. Probes that tell none are passed when the key was found; that of cas does not say. */
 static void read_item(const struct feed_record *k, const u8 *bytes, struct command *c)
 {

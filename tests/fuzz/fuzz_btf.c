@@ -185,7 +185,7 @@ static void put(struct mutation *m, size_t at, u32 v)
 		memcpy(m->p + at, &v, 4);
 }
 
-/* A word of a record: its name, its kind, its entries, what it refers to; or one behind it. */
+/* A word of a record: its name, its kind, its entries, what it refers to; or one after it. */
 static void edit_type(struct mutation *m)
 {
 	size_t at = m->types + roll(m, m->types_n / 4) * 4;

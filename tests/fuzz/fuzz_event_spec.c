@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Any bytes as an event with what trace and argdist let stand behind it. */
+/* Any bytes as an event with what trace and argdist let stand after it. */
 #include "lang/parse/event_spec.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);

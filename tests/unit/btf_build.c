@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* BTF written by hand: types and strings are gathered apart and joined behind a header. */
+/* BTF written by hand: types and strings are gathered apart and joined after a header. */
 #include "btf_build.h"
 
 #include <string.h>

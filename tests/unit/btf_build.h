@@ -16,7 +16,7 @@ void btf_build_word(struct btf_build *w, u32 v);
 /* Offset of a new string; 0 for "". */
 u32 btf_build_name(struct btf_build *w, const char *z);
 #define KIND_FLAG 0x80u /* or-ed to a kind */
-/* The record; what belongs behind it is written with the others. */
+/* The record; what belongs after it is written with the others. */
 void btf_build_type(struct btf_build *w, const char *z, u32 kind, u32 vlen, u32 size_or_type);
 /* A member, an enumerator of 64 bits, an entry of a section, an array. */
 void btf_build_three(struct btf_build *w, u32 a, u32 b, u32 c);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Tables of scripts and what they print, for tests of the compiler. Included behind cmocka.h.
+ * Tables of scripts and what they print, for tests of the compiler. Included after cmocka.h.
  */
 #ifndef TESTS_GEN_ROWS_H
 #define TESTS_GEN_ROWS_H

@@ -120,7 +120,7 @@ static void names(void **state)
 	assert_non_null(strstr(text, "typedef struct a *p;\n"));
 }
 
-/* A number behind a name is never one that somebody has. */
+/* A number after a name is never one that somebody has. */
 static void names_that_look_made_up(void **state)
 {
 	struct btf_build w = { 0 };

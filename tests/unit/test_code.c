@@ -153,7 +153,7 @@ static void test_locations(void **state)
 	arena_free(&a);
 }
 
-/* What is run at a return is behind what is run at the entry, and reached by the one jump. */
+/* What is run at a return is after what is run at the entry, and reached by the one jump. */
 static void test_session(void **state)
 {
 	const struct bpf_insn entry[] = {

@@ -72,7 +72,7 @@ static void test_frame_pointer(void **state)
 
 	(void)state;
 	plain_cie(&b);
-	/* push %rbp; mov %rsp,%rbp; ... pop: remembered before, recalled behind */
+	/* push %rbp; mov %rsp,%rbp; ... pop: remembered before, recalled after */
 	fde(&b, 0, TEXT, 64,
 	    BYTES(0x41, 0x0e, 16, 0x86, 2, 0x43, 0x0d, 6, 0x44, 0x0a, 0x0c, 7, 8, 0xc6, 0x41,
 	          0x0b));

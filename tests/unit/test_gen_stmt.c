@@ -29,7 +29,7 @@ static const struct script_row blocks[] = {
 RUN_ROWS(blocks)
 
 static const struct script_row branches[] = {
-	/* what stands behind an unconditional jump is gone, its callbacks too */
+	/* what stands after an unconditional jump is gone, its callbacks too */
 	{ "BEGIN { @a[1] = 1; while (1) { if (!(2 == 0)) { break; } print(len(@a)); } }",
 	  "@a[1]: 1\n" },
 	{ "BEGIN { $a = if (1) { 5 } else { 6 }; print($a); }", "5\n" },

@@ -164,7 +164,7 @@ static void test_without_key(void **state)
 	held_free(&h);
 }
 
-/* A bucket that the histogram does not have is no reason to write behind it. */
+/* A bucket that the histogram does not have is no reason to write after it. */
 static void test_wrong_bucket(void **state)
 {
 	struct umap m = count_map(&type_u64);

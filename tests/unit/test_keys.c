@@ -254,7 +254,7 @@ static void test_long_keys(void **state)
 	(void)state;
 	keys_hit(k, STR("12345678"), 8);
 	keys_hit(k, STR("123456789"), 9);
-	keys_hit(k, STR("12345678a"), 9);  /* differs behind what is kept */
+	keys_hit(k, STR("12345678a"), 9);  /* differs after what is kept */
 	keys_hit(k, STR("12345678"), 300); /* cut by the caller */
 	keys_hit(k, STR(""), 0);
 	keys_hit(k, (struct str){ "\0\0", 2 }, 2);

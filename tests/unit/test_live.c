@@ -38,7 +38,7 @@ __attribute__((noinline, noclone)) void test_target(int n)
 	sink += n;
 }
 
-/* 300 one-byte nops with a ret behind each: places for many probes. */
+/* 300 one-byte nops with a ret after each: places for many probes. */
 __asm__(".text\n.globl test_many\ntest_many:\n.rept 300\nnop\nret\n.endr\n");
 extern const char test_many[];
 

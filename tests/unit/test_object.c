@@ -259,7 +259,7 @@ static u64 first_word(struct opened *o, const char *map)
 	return value;
 }
 
-/* Record 0 is the printf, its argument is behind the number. */
+/* Record 0 is the printf, its argument is after the number. */
 static int take_record(void *ctx, void *data, size_t size)
 {
 	const u64 *words = data;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Scripts and their trees. Each tests/lang/parse_*.bt holds a script and behind the line
+ * Scripts and their trees. Each tests/lang/parse_*.bt holds a script and after the line
  * "=== tree" what parsing it must give: the printed tree, then the diagnostics. Beside them,
  * properties that do not fit a file: nesting, size, copying, walking.
  */

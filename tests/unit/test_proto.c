@@ -394,7 +394,7 @@ static void test_resp(void **state)
 	     "other ?\nget a miss\nother ?\nget b hit 1\n");
 }
 
-/* Where the keys are: behind a number, behind a word, before what is last, of subcommands. */
+/* Where the keys are: after a number, after a word, before what is last, of subcommands. */
 static void test_resp_keys(void **state)
 {
 	(void)state;
@@ -603,7 +603,7 @@ static void test_protocol_not_known(void **state)
 	begun(PROTOCOL_AUTO, "\r\nget a\r\n", "ERROR\r\nEND\r\n", "other error\nget a miss\n");
 }
 
-/* What no server takes ends the connection: what is sent behind it is not asked. */
+/* What no server takes ends the connection: what is sent after it is not asked. */
 static void test_refused(void **state)
 {
 	struct buf got = { 0 };
@@ -766,7 +766,7 @@ static void test_open_before(void **state)
 	ask(c, "t b\r\n");
 	proto_lose_replies(c);
 	assert_string_equal(buf_text(&got), "get b ?!\n");
-	/* Behind a gap it is not: what follows may be the rest of something. */
+	/* After a gap it is not: what follows may be the rest of something. */
 	buf_reset(&got);
 	proto_lose(c);
 	ask(c, "get c\r\nx\r\n");

@@ -577,7 +577,7 @@ static void fill_pipe(int ends[2])
 	assert_int_equal(write(ends[1], filler, PIPE_BYTES), PIPE_BYTES);
 }
 
-/* Both signals are the session's: the first ends it, the second is no longer there behind it. */
+/* Both signals are the session's: the first ends it, the second is no longer there after it. */
 static void check_signal(int signal)
 {
 	static const char wanted[] = "hello\n\n\n@x: 0\n";

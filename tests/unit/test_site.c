@@ -104,7 +104,7 @@ static void test_moves(void **state)
 	assert_int_equal(MOVED("\x48\x8b\x44\x24\x08\x90\xc3"), 5);
 	/* mov %fs:0x28,%rax; nop; ret */
 	assert_int_equal(MOVED("\x64\x48\x8b\x04\x25\x28\0\0\0\x90\xc3"), 9);
-	/* nopw; push: a nop that may be dear is passed over */
+	/* nopw; push: a nop that may be expensive is passed over */
 	assert_int_equal(MOVED("\x66\x90\x55\xc3"), 2);
 	/* test %edi,%edi; nop5; push: the nop is one the kernel knows or not */
 	assert_int_equal(MOVED("\x85\xff\x0f\x1f\x44\0\0\x55\xc3"), 7);
@@ -247,7 +247,7 @@ static void test_far_jumps(void **state)
 			continue;
 		assert_int_equal(after_jump(at, head, 4, 2), 0);
 		assert_int_equal(after_jump(at, head, 4, 0), 2); /* to the entry: a call */
-		assert_int_equal(after_jump(at, head, 4, 3), 2); /* behind it: nothing to us */
+		assert_int_equal(after_jump(at, head, 4, 3), 2); /* after it: nothing to us */
 	}
 	assert_int_equal(after_jump(SIZE - 5, "\xe9", 4, 2), 0);
 }

@@ -63,7 +63,7 @@ static const char *records(struct lab *l, const char *text)
 	return done;
 }
 
-/* Behind BEGIN { @a[1] = count(); @b[1] = count(); $x = pid; */
+/* After BEGIN { @a[1] = count(); @b[1] = count(); $x = pid; */
 static const struct {
 	const char *text, *want;
 } rows[] = {

@@ -152,7 +152,7 @@ static void pieces(void **state)
 	assert_told(&s, w, "1:get a+ 1:get b- ");
 }
 
-/* All that `stats` says is one piece; the answers behind it are others. */
+/* All that `stats` says is one piece; the answers after it are others. */
 static void statistics_between_others(void **state)
 {
 	static const u8 bytes[] = "\x05\0\0\0\x05\0\0\0END\r\n\0\0\0"

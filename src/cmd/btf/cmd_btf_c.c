@@ -11,7 +11,7 @@
  *     struct inode { file_op f; };           typedef void (*file_op)(struct file *);
  *                                            struct inode { ... };
  *
- * Names that C would take twice are told apart by c_names, layouts are matched by c_shape.
+ * Names that C would take twice are distinguished by c_names, layouts are matched by c_shape.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -125,7 +125,7 @@ static void write_typedef(struct order *o, const struct btf_info *t)
 	finish(o, t);
 }
 
-/* The struct that a typedef stands for comes behind it, as its members may use the typedef. */
+/* The struct that a typedef stands for comes after it, as its members may use the typedef. */
 static bool need_typedef(struct order *o, const struct btf_info *t, bool whole, u32 depth)
 {
 	u8 *state = &o->dump.state[t->id];

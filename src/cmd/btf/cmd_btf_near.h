@@ -19,7 +19,7 @@ bool cmd_btf_near_member(const struct btf *b, u32 id, const char *text, const st
 u32 cmd_btf_split(const char *what, const char **name);
 
 /* Calls back for each type named by the arguments from number `from` on: "struct page", or "struct"
- * "page", or several names behind one word. Ends with the first false. */
+ * "page", or several names after one word. Ends with the first false. */
 bool cmd_btf_each_name(struct btf_job *j, u32 from,
                        bool (*cb)(void *ctx, struct btf_job *j, const char *what, struct err *e),
                        void *ctx, struct err *e);

@@ -9,7 +9,7 @@
 
 #include "cmd/btf/cmd_btf.h"
 
-#define WORDS(t)        ((const u8 *)(t)->raw + 12) /* behind the record's common part */
+#define WORDS(t)        ((const u8 *)(t)->raw + 12) /* after the record's common part */
 #define NAME_MAX_INLINE 1024u
 
 struct raw {

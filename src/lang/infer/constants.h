@@ -6,7 +6,7 @@
 #include "base/str.h"
 
 bool constants_find(struct str name, s64 *value);
-/* Name i in byte order, NULL behind the last. */
+/* Name i in byte order, NULL after the last. */
 const char *constants_name(u32 i);
 
 #endif

@@ -44,7 +44,7 @@ struct infer {
 	struct variant *variant;
 	VEC(struct binding *) scope;    /* of blocks, innermost last */
 	VEC(struct binding *) left;     /* of blocks that ended: assigned there without `let` */
-	VEC(struct binding *) implicit; /* used behind their block: visible in the whole probe */
+	VEC(struct binding *) implicit; /* used after their block: visible in the whole probe */
 	const struct node *expansion;   /* the use of a macro whose body is walked */
 	struct hmap maps;               /* name -> struct map_info */
 	struct hmap c_types;            /* "struct x", typedef names -> struct type */
@@ -175,7 +175,7 @@ void infer_map_default(struct infer *in);
 
 /* ---- infer_drain.c -------------------------------------------------------------------------- */
 
-/* Finds the maps that are to be emptied as they fill. Behind infer_take(). */
+/* Finds the maps that are to be emptied as they fill. After infer_take(). */
 void infer_drain(struct infer *in);
 
 /* ---- infer_take.c --------------------------------------------------------------------------- */
@@ -224,11 +224,11 @@ const char *infer_cpp_string(struct infer *in, struct str name);
 bool infer_cdef_defined(struct infer *in, struct str name);
 /* A constant by name: of the script, an enumerator of the kernel, a macro of system headers. */
 bool infer_constant(struct infer *in, struct str name, struct number *value);
-/* A constant expression of C that starts at *tok, which moves behind it; nothing at or behind `end`
+/* A constant expression of C that starts at *tok, which moves past it; nothing at or after `end`
  * is read. In #if, unknown names are 0. */
 bool infer_cexpr(struct infer *in, struct lexer *lex, struct token *tok, u32 end, bool in_if,
                  struct number *value);
-/* A #define of `name`; the lexer is behind the name. */
+/* A #define of `name`; the lexer is after the name. */
 void infer_cmacro_define(struct infer *in, struct token name, struct lexer l, u32 end);
 /* The #define of that name that takes parameters or (plain) none, NULL there is none. */
 struct c_macro *infer_cmacro_find(struct infer *in, struct str name, bool is_plain);

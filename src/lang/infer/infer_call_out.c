@@ -26,7 +26,7 @@ static bool is_absent(const struct node *e)
 	return e->type->kind == TYPE_STR && e->type->count == 1;
 }
 
-/* The format without the directives of absent items, each with the blank or point behind it. */
+/* The format without the directives of absent items, each with the blank or point after it. */
 static const char *present_format(struct infer *in, const char *format, const struct node *items)
 {
 	const char *p = format, *problem, *text;

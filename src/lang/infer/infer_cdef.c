@@ -156,7 +156,7 @@ static u32 member_align(const struct member *m, bool packed)
 	return MAX(packed ? 1u : align_of(m->f.type), m->align);
 }
 
-/* Places a member at bit position *bit of a struct; moves *bit behind it. */
+/* Places a member at bit position *bit of a struct; moves *bit past it. */
 static void place(struct member *m, u64 *bit, bool packed)
 {
 	struct field *f = &m->f;
@@ -253,7 +253,7 @@ void infer_cdef_set_const(struct infer *in, struct str name, const struct number
 
 static const struct type *type_spec(struct cdef *c);
 
-/* [ N ]... behind a name, outermost first. One row of characters is a string. */
+/* [ N ]... after a name, outermost first. One row of characters is a string. */
 static const struct type *array_suffix(struct cdef *c, const struct type *t, bool outermost)
 {
 	bool is_char = t == &type_s8;

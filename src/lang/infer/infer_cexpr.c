@@ -126,7 +126,7 @@ static bool body_value(const struct cexpr *c, const struct c_macro *m, const str
 	return expression(&body, value) && tok.kind == TOKEN_END;
 }
 
-/* '(' [expression (',' expression)*] ')' behind the name of a macro */
+/* '(' [expression (',' expression)*] ')' after the name of a macro */
 static bool macro_value(struct cexpr *c, const struct c_macro *m, struct number *value)
 {
 	struct frame frame = { .params = m->m.params };

@@ -20,7 +20,7 @@
 
 #define NESTED_MAX 64u
 
-/* params: '(' [name (',' name)*] ')'; the lexer is behind it then. False: something else. */
+/* params: '(' [name (',' name)*] ')'; the lexer is after it then. False: something else. */
 static bool read_params(struct infer *in, struct lexer *l, struct c_macro *c)
 {
 	struct node **tail = &c->m.params;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * getopt("name|letter", default, "description"): options of the script itself, given behind it. The
+ * getopt("name|letter", default, "description"): options of the script itself, given after it. The
  * default says what is expected; the value is a constant. script_options.c has read them off the
  * tree; here they are checked and get their values.
  */
@@ -57,7 +57,7 @@ static bool check_letter(struct infer *in, const struct node *n, const struct sc
 		const struct script_option *other = &in->script->options.v[i];
 
 		if (strcmp(other->name, o->name) == 0)
-			break; /* those behind it are told */
+			break; /* those after it are told */
 		if (other->letter != o->letter)
 			continue;
 		infer_error(in, n->loc, "-%c is option '%s' already", o->letter, other->name);

@@ -463,7 +463,7 @@ const char *infer_param_text(struct infer *in, struct node *n)
 {
 	if (n->param >= 1 && n->param <= in->world->n_params)
 		return in->world->params[n->param - 1];
-	/* Behind a script with options parameters are optional too, and where it asks how many. */
+	/* After a script with options parameters are optional too, and where it asks how many. */
 	if (!in->script->options.n && !in->script->counts_params)
 		diag_warn(in->diags, n->loc,
 		          "positional parameter $%u is not given: 0 or \"\" is used", n->param);

@@ -3,7 +3,7 @@
  * Statements and the variables they declare.
  *
  * The one idea: a variable belongs to the block it is first assigned or declared in, so two blocks
- * can each have a $x of their own. Older scripts use a variable behind the block in which it was
+ * can each have a $x of their own. Older scripts use a variable after the block in which it was
  * assigned: one that is, and was not declared by `let`, belongs to the whole probe. A variable
  * is known from its first assignment in source order on; every pass finds the same one again.
  */
@@ -362,7 +362,7 @@ void infer_condition(struct infer *in, struct node *n, const char *what)
 
 static void stmt_if(struct infer *in, struct node *n);
 
-/* What is behind `if` or `else`; NULL: nothing. */
+/* What is after `if` or `else`; NULL: nothing. */
 static void branch(struct infer *in, struct node *n, bool dead)
 {
 	in->dead += dead;

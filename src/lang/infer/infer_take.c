@@ -109,7 +109,7 @@ static struct node *inner_block(struct node *s)
 
 /* ---- pairs ---------------------------------------------------------------------------------- */
 
-/* A place in a block: before the statement `at`, behind the last when that is NULL. */
+/* A place in a block: before the statement `at`, after the last when that is NULL. */
 struct place {
 	struct node *block, *at;
 	const struct place *outer; /* of the block itself, when it runs once; NULL of others */

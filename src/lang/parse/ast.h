@@ -140,7 +140,7 @@ struct node {
 			struct node *e;
 			struct str name;
 			/* Set by infer: where the field is. When e is a pointer to struct, at
-			 * f.off behind it; when e is a struct in memory, at f.off from its start;
+			 * f.off after it; when e is a struct in memory, at f.off from its start;
 			 * when e is `args`, see struct variant. */
 			struct field f;
 			u32 arg;                   /* args of TPBTF, FENTRY, FEXIT: word index;
@@ -171,7 +171,7 @@ struct node {
 			struct node *stmts;
 			struct node *result;       /* as an expression: its value; NULL none */
 			const struct macro *macro; /* the use of a macro, else NULL */
-			bool open; /* while parsing: no ';' behind the last statement */
+			bool open; /* while parsing: no ';' after the last statement */
 		};
 	};
 };
@@ -185,7 +185,7 @@ struct attach {
 	VEC(struct str) parts;
 	VEC(struct loc) part_locs;
 	struct attach *next;
-	struct attach *or_else; /* behind '||': taken when this one is not to be had */
+	struct attach *or_else; /* after '||': taken when this one is not to be had */
 };
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The tree as text (`-d ast`, `-d types`): one node a line, two blanks a level, what a node is
- * and its name or value behind it. With types, each expression's type stands after " : " and
+ * and its name or value after it. With types, each expression's type stands after " : " and
  * each probe is shown as the variants it was expanded to.
  */
 #include "lang/parse/ast.h"
@@ -90,7 +90,7 @@ static struct str name_of(const struct node *n)
 	}
 }
 
-/* What stands behind the kind and is not a name: values, operators, written types. */
+/* What stands after the kind and is not a name: values, operators, written types. */
 static void detail(struct buf *b, const struct node *n)
 {
 	switch (n->kind) {

@@ -44,7 +44,7 @@ const struct builtin *builtin_find(struct str name);
 const struct func *func_find(struct str name);
 /* True for functions and variables of the language that are not here. */
 bool func_absent(struct str name);
-/* All of them in the order of their rows; NULL behind the last. */
+/* All of them in the order of their rows; NULL after the last. */
 const struct builtin *builtin_at(u32 i);
 const struct func *func_at(u32 i);
 /* Offers every name to a nearest-name search. */

@@ -9,7 +9,7 @@
  *     v=event_counted(), "{event:counted}"   as event_values() and "{event:rows}", and without values the
  *                                            calls, or what a return returns
  *
- * The one idea: they are replaced in the text, which is then parsed like any other, behind the
+ * The one idea: they are replaced in the text, which is then parsed like any other, after the
  * source's own text; so they can stand wherever the text allows it. Of each piece it is kept where it
  * comes from, so that what is wrong is shown there.
  */
@@ -173,7 +173,7 @@ static void end_piece(struct writer *w)
 	}
 }
 
-/* Takes back what was written behind `size`, which are whole pieces. */
+/* Takes back what was written after `size`, which are whole pieces. */
 static void cut(struct writer *w, size_t size)
 {
 	w->b.n = size;
@@ -214,7 +214,7 @@ static void write_string(struct writer *w, struct str text)
 	buf_add(&w->b, text.p, text.n);
 }
 
-/* A word and the "()" behind it. Values bring their own names; when there are none they take the ','
+/* A word and the "()" after it. Values bring their own names; when there are none they take the ','
  * before them along. */
 static void write_word(struct writer *w, u32 word, struct loc from)
 {

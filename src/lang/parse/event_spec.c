@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What stands behind an event, from BCC's words into this language's:
+ * What stands after an event, from BCC's words into this language's:
  *
  *     rest:      [signature] ( print | count )
- *     signature: '(' [type name (',' type name)*] ')'     right behind the event
+ *     signature: '(' [type name (',' type name)*] ')'     right after the event
  *     print:     ['(' filter ')'] ['"' format '"' (',' value)*]
  *     count:     [':' types [':' values [':' filter]]] ['#' label]
  *
@@ -110,7 +110,7 @@ static void end_mark(const struct reader *r, struct buf *b)
 		buf_putc(b, EVENT_UNMARK);
 }
 
-/* before, text, behind: all of it stands for what was typed at `from`. */
+/* before, text, after: all of it stands for what was typed at `from`. */
 static const char *marked(struct reader *r, struct str from, const char *before, const char *text,
                           const char *behind)
 {
@@ -713,7 +713,7 @@ static void set_counted(struct reader *r)
 	s->value = r->is_return ? "retval" : "1";
 }
 
-/* A tuple of one has a ',' behind it, so all have. */
+/* A tuple of one has a ',' after it, so all have. */
 static void set_entry(struct reader *r)
 {
 	const char *fields = buf_text(&r->entry);

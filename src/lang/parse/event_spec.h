@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What BCC's trace and argdist let stand behind an event, as text of this language:
+ * What BCC's trace and argdist let stand after an event, as text of this language:
  *
  *     c:open (arg2 == 42) "%s %d", arg1, arg2         filter, format and values
  *     p:c:malloc(size_t n):size_t:n:n==16#malloc 16   types, values, filter and label
@@ -24,19 +24,19 @@ struct event_spec {
 	const char *label;  /* the text in quotes */
 	const char *name;   /* an expression: the event's own name in quotes, or `probe` */
 	/* What a return wants to know of its function's entry, statements of both: at the entry it is
-	 * kept, behind the body it is dropped. NULL when nothing is wanted. */
+	 * kept, after the body it is dropped. NULL when nothing is wanted. */
 	const char *keep, *drop;
 	u32 number;         /* of the event, for maps of its own */
-	bool given;         /* something stands behind the event */
+	bool given;         /* something stands after the event */
 };
 
-/* In these texts pieces that the user typed stand between two marks: behind the first are the offset and
+/* In these texts pieces that the user typed stand between two marks: after the first are the offset and
  * the length of their place in the source, in 8 hex digits each. */
 #define EVENT_MARK   '\1'
 #define EVENT_UNMARK '\2'
 #define EVENT_MARK_N 16u
 
-/* Reads what stands behind the event of `text`, for a script whose source it may be a part of. NULL, or
+/* Reads what stands after the event of `text`, for a script whose source it may be a part of. NULL, or
  * a sentence that says what is wrong; *at is then where. */
 const char *event_spec_read(struct event_spec *s, struct arena *a, const struct event_text *text,
 			    const struct source *source, struct str *at);

@@ -17,7 +17,7 @@ struct event_text {
 	struct str head; /* all of the probe */
 	struct str part[EVENT_PARTS_MAX]; /* of it, between ':' */
 	u32 n_parts;
-	struct str rest; /* what stands behind the probe, without blanks at its ends */
+	struct str rest; /* what stands after the probe, without blanks at its ends */
 };
 
 /* Cuts `text`. NULL, or a sentence that says what is wrong. */

@@ -23,7 +23,7 @@
 
 struct fmt {
 	struct buf *out;
-	struct lexer lex;       /* behind tok */
+	struct lexer lex;       /* after tok */
 	struct token prev, tok; /* prev.kind TOKEN_END: tok is the first of its element */
 	u32 indent;
 	u32 open;             /* brackets open since the innermost '{' */
@@ -116,7 +116,7 @@ static struct loc trimmed(const struct fmt *f, struct loc loc)
 	return loc;
 }
 
-/* Writes the comments between two places. Returns the line ends behind the last one; *any says
+/* Writes the comments between two places. Returns the line ends after the last one; *any says
  * whether there was one. `first`: a blank line before the first is dropped. */
 static u32 fmt_comments(struct fmt *f, u32 from, u32 to, bool first, bool *any)
 {

@@ -2,7 +2,7 @@
 /*
  * import "file.bt", "file.h" or a directory of them.
  *
- * The one idea: an imported text is put behind the script's own and parsed as if it stood there,
+ * The one idea: an imported text is put after the script's own and parsed as if it stood there,
  * so a place stays one number; the source remembers where each file begins. A file is taken in
  * when all before it was parsed, so that nothing open in one file ends in the next.
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * import "file.bt": the texts of other files behind the script's own.
+ * import "file.bt": the texts of other files after the script's own.
  */
 #ifndef LANG_PARSE_IMPORT_H
 #define LANG_PARSE_IMPORT_H
@@ -26,7 +26,7 @@ bool import_add(import_list *list, const struct script *s, struct str path, stru
  * beside the file that it is written in, or in the working directory, before those of
  * script.headers. */
 const char *import_header(const struct script *s, struct str name, bool quoted, u32 off);
-/* Puts the text of a file behind the source's. False after an error. */
+/* Puts the text of a file after the source's. False after an error. */
 bool import_take(struct script *s, const struct import *file, struct diags *d);
 
 #endif

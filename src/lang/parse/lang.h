@@ -65,7 +65,7 @@ bool targets_expand(struct script *s, const struct config *c, struct world *w, s
  * those of `in`. */
 bool targets_has(struct script *in, const struct config *c, struct world *w, const char *text,
 		 const char **problem);
-/* The i-th event of SOFTWARE or HARDWARE, for listings; NULL behind the last. */
+/* The i-th event of SOFTWARE or HARDWARE, for listings; NULL after the last. */
 const char *targets_counter_name(enum attach_kind kind, u32 i);
 /* script_options.c: the options of a parsed script, from its getopt() calls. What is wrong with
  * them is found by infer. */

@@ -135,7 +135,7 @@ static void scale(u64 *value, u64 by, const char **problem)
 		*problem = out_of_range;
 }
 
-/* "e6" behind the digits. */
+/* "e6" after the digits. */
 static u32 read_exponent(struct str s, u64 *value, const char **problem)
 {
 	u64 exponent;
@@ -224,7 +224,7 @@ static void lex_number(struct lexer *l, struct token *t)
 
 /* ---- strings ---------------------------------------------------------------------------------- */
 
-/* The escape behind a backslash at pos - 1; returns the number of characters read, 0 when bad. */
+/* The escape after a backslash at pos - 1; returns the number of characters read, 0 when bad. */
 static u32 read_escape(const struct lexer *l, u32 pos, char *out)
 {
 	static const char letters[] = "ntr\"\\", values[] = "\n\t\r\"\\";

@@ -59,7 +59,7 @@ struct lexer {
 struct token lex_next(struct lexer *l);
 /* Moves over blanks and comments. False at a comment without end (*at = where it starts). */
 bool lex_skip_blanks(struct lexer *l, bool *saw_line_end, u32 *at);
-/* Moves over "__attribute__((packed))" and the ';' behind a C definition, where they follow. */
+/* Moves over "__attribute__((packed))" and the ';' after a C definition, where they follow. */
 void lex_skip_definition_end(struct lexer *l);
 /* "';'", "a name", ... for messages. */
 const char *token_name(enum token_kind kind);

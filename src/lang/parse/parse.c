@@ -71,7 +71,7 @@ bool parse_failed(const struct parser *p)
 	return p->d->n_errors > p->errors_before;
 }
 
-/* The place behind the last character that is not blank. */
+/* The place after the last character that is not blank. */
 static struct loc text_end(const struct parser *p)
 {
 	u32 end = p->lex.source->n;
@@ -146,7 +146,7 @@ static char char_at(const struct parser *p, u32 pos)
 	return pos < p->lex.source->n ? p->lex.source->text[pos] : 0;
 }
 
-/* A '#' line, continued over line ends behind a backslash. */
+/* A '#' line, continued over line ends after a backslash. */
 static void skip_hash_line(struct parser *p)
 {
 	while (char_at(p, p->lex.pos) && char_at(p, p->lex.pos) != '\n')
@@ -291,7 +291,7 @@ static bool parse_map_decl(struct parser *p, struct map_decl ***tail)
 
 /* ---- the script ------------------------------------------------------------------------------- */
 
-/* Moves behind the next '{ ... }', or to the end. */
+/* Moves past the next '{ ... }', or to the end. */
 static void skip_probe(struct parser *p)
 {
 	u32 open = 0;

@@ -21,7 +21,7 @@
 struct parser {
 	struct script *script;
 	struct diags *d;
-	struct lexer lex; /* behind tok */
+	struct lexer lex; /* after tok */
 	struct token tok; /* the next token; not valid between probes */
 	struct loc last;  /* of the token consumed last */
 	struct token peeked; /* the token from peeked_at to peeked_end, looked at before its time */
@@ -50,7 +50,7 @@ bool parse_failed(const struct parser *p);
 /* "syntax: WHAT before 'TOKEN'"; false. Silent when the token itself was reported as bad, and at
  * the end of the script when that follows from an error before. */
 bool parse_error(struct parser *p, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* Puts the reading position behind what was consumed, for reading characters. */
+/* Puts the reading position after what was consumed, for reading characters. */
 void parse_rewind(struct parser *p);
 /* One level deeper; false with an error when too deep. Undo with p->depth--. */
 bool parse_enter(struct parser *p);
@@ -63,7 +63,7 @@ void parse_append(struct node ***tail, struct node *n);
 bool parse_at_definition(const struct parser *p);
 bool parse_definition(struct parser *p, struct c_def ***tail);
 
-/* parse_include.c. Puts the definitions of the file that an #include line names behind the line, or
+/* parse_include.c. Puts the definitions of the file that an #include line names after the line, or
  * says why it can not be read. False when there is no such file, or the line names none. */
 bool parse_include(struct script *s, struct c_def *line, struct diags *d);
 /* Puts lines that include the files of script.headers before all others. */
@@ -82,15 +82,15 @@ struct node *parse_body(struct parser *p);
 struct node *parse_block_value(struct parser *p);
 /* if ... else ... as an expression: a TERNARY of such blocks. */
 struct node *parse_if_value(struct parser *p);
-/* Makes the last statement of a block its value when no ';' stands behind it. */
+/* Makes the last statement of a block its value when no ';' stands after it. */
 void parse_set_result(struct parser *p, struct node *block);
-/* After an error: moves behind the next ';' or to the '}' that closes this block. */
+/* After an error: moves past the next ';' or to the '}' that closes this block. */
 void parse_skip_statement(struct parser *p);
 
-/* parse_macro.c. At the word `macro`; the position is behind the '}' then. */
+/* parse_macro.c. At the word `macro`; the position is after the '}' then. */
 bool parse_macro(struct parser *p, struct macro **out);
 
-/* parse_probe.c. False after an error; the position is then behind the probe. */
+/* parse_probe.c. False after an error; the position is then after the probe. */
 bool parse_probe(struct parser *p, struct probe **out);
 
 #endif

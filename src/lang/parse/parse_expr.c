@@ -107,7 +107,7 @@ static bool parse_type_words(struct parser *p, struct type_name *t)
 	return parse_error(p, "expected the name of a type");
 }
 
-/* Behind '[': [number] ']' */
+/* After '[': [number] ']' */
 static bool parse_type_array(struct parser *p, struct type_name *t)
 {
 	t->array = 0;
@@ -165,7 +165,7 @@ static bool starts_operand(const struct token *t)
 /*
  * Does a type follow, up to the token `closer`? For a name that is not known to be one: with '*'
  * before the closer it is; else only where a bare name is taken for a type (sizeof) or an
- * operand stands behind the closer (a cast).
+ * operand stands after the closer (a cast).
  */
 static bool type_follows(struct lexer ahead, enum token_kind closer, bool take_bare)
 {

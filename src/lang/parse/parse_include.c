@@ -2,8 +2,8 @@
 /*
  * #include "file.h": the definitions of headers of the user's own.
  *
- * The one idea: a header's text is put behind the script's, as an imported file's is, and its
- * definitions into the script's list behind the line that includes it, when the walk over the
+ * The one idea: a header's text is put after the script's, as an imported file's is, and its
+ * definitions into the script's list after the line that includes it, when the walk over the
  * list comes there (infer_cpp.c) and no condition leaves the line out. So conditions and names
  * mean what they mean to a C preprocessor. Each file is taken once.
  *

@@ -8,7 +8,7 @@
  *     tracepoint:vmscan:*{ ... }
  *     btftracepoint:mark_victim || tracepoint:oom:mark_victim { ... }   (the first there is)
  *
- * A '/' begins a predicate only where an attach point has ended: behind a blank, or behind a
+ * A '/' begins a predicate only where an attach point has ended: after a blank, or after a
  * name without ':'. What the parts mean is targets.c's affair.
  */
 #include "lang/parse/parse.h"
@@ -30,7 +30,7 @@ static bool skip_blanks(struct parser *p)
 	return diag_error(p->d, (struct loc){ comment, 2 }, "syntax: unterminated comment");
 }
 
-/* The offset behind the quoted text that starts at pos; 0 when it has no end on this line. */
+/* The offset after the quoted text that starts at pos; 0 when it has no end on this line. */
 static u32 quote_end(const struct parser *p, u32 pos)
 {
 	for (pos++; char_at(p, pos) && char_at(p, pos) != '\n'; pos++)
@@ -127,7 +127,7 @@ static struct attach *parse_attach(struct parser *p)
 	return NULL;
 }
 
-/* choice: attach ('||' attach)*; *end is behind the last. */
+/* choice: attach ('||' attach)*; *end is after the last. */
 static struct attach *parse_choice(struct parser *p, u32 *end)
 {
 	struct attach *first = parse_attach(p), *a = first;
@@ -200,7 +200,7 @@ static bool parse_predicate(struct parser *p, struct probe *probe)
 	return skip_blanks(p);
 }
 
-/* Moves to the body's '{' and behind its '}', so that the next probe can be read. */
+/* Moves to the body's '{' and after its '}', so that the next probe can be read. */
 static void skip_body(struct parser *p)
 {
 	u32 open = 0;

@@ -144,7 +144,7 @@ static void print_head(struct buf *b, const struct script_option *o)
 		buf_printf(b, "      --%s%s", o->name, forms[o->kind]);
 }
 
-/* Behind the description: what holds without the option. That a switch is off goes without saying. */
+/* After the description: what holds without the option. That a switch is off goes without saying. */
 static void print_default(struct buf *b, const struct script_option *o)
 {
 	const char *gap = o->help ? " " : "";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Getting the text of a script: from a file, from standard input, or from the command line; other
- * texts are put behind it. Does not look into the text.
+ * texts are put after it. Does not look into the text.
  */
 #include "lang/parse/source.h"
 

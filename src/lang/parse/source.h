@@ -23,7 +23,7 @@ struct source {
 	const char *name; /* "stdin" for -e and '-', else the path */
 	const char *text; /* NUL-terminated copy in the arena */
 	u32 n;            /* at most SOURCE_MAX */
-	VEC(struct usource) imports; /* files whose text is behind the script's own */
+	VEC(struct usource) imports; /* files whose text is after the script's own */
 	VEC(struct piece) pieces;  /* of texts that were made */
 	u32 headers;                 /* from here on it is text of #include; 0 there is none */
 	/* It is a part of the program: what is wrong is said without the place in it, but for what stood
@@ -39,7 +39,7 @@ bool source_set(struct source *s, struct arena *a, const char *name, struct str 
 /* Reads a file, or standard input when path is "-". */
 bool source_read(struct source *s, struct arena *a, const char *path, struct err *e);
 
-/* Puts a text behind all there is, as a file of that name; both are copied. Returns its offset. */
+/* Puts a text after all there is, as a file of that name; both are copied. Returns its offset. */
 u32 source_append(struct source *s, struct arena *a, const char *name, struct str text);
 /* The same with a text of the command line. */
 u32 source_append_typed(struct source *s, struct arena *a, const char *name, struct str text);
@@ -73,7 +73,7 @@ struct diags {
 /* Adds an error and returns false. */
 bool diag_error(struct diags *d, struct loc loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void diag_warn(struct diags *d, struct loc loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
-/* Takes back the warnings about what lies at `from` or behind. */
+/* Takes back the warnings about what lies at `from` or after. */
 void diag_drop_warnings(struct diags *d, u32 from);
 /* Hint for the diagnostic added last. */
 void diag_hint(struct diags *d, const char *fmt, ...) PRINTF_LIKE(2, 3);

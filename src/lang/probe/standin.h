@@ -22,7 +22,7 @@ struct standin {
 };
 
 /* The first row for a function or a glob of functions, NULL when there is none; `after` continues
- * behind a row. */
+ * after a row. */
 const struct standin *standin_find(const char *function, bool on_return,
                                    const struct standin *after);
 

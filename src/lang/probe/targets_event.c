@@ -10,7 +10,7 @@
  *     uprobe:/bin/bash:main    software:...    any probe type by its long name
  *     /^tcp_/    /t:vmscan:^mm_/               regular expressions
  *
- * The one idea: a given text becomes ordinary attach points, tried in an order; it is put behind
+ * The one idea: a given text becomes ordinary attach points, tried in an order; it is put after
  * the script's own text, so that what is wrong with it is shown at its place in it.
  */
 #include "lang/probe/targets.h"

@@ -123,7 +123,7 @@ static void function_missing(struct found *f, u32 part, const char *name)
 	targets_missing(t, part, best, "No matches for %s %s.", t->provider->full, name);
 }
 
-/* Where a function begins, and what comes behind it. */
+/* Where a function begins, and what comes after it. */
 struct extent {
 	const char *name;
 	u64 start, next;

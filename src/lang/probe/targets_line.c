@@ -31,7 +31,7 @@ bool targets_is_line(const struct targets *t)
 {
 	const char *at = strrchr(t->parts[0], '@'), *dot = strrchr(t->parts[0], '.');
 
-	/* An '@' may be part of a path; behind the one that is meant is the name of a source file:
+	/* An '@' may be part of a path; after the one that is meant is the name of a source file:
 	 * "x.c", but neither "1.2" nor "x.so". */
 	return at && at > t->parts[0] && t->n_parts >= 2 && dot > at &&
 	       isalpha((unsigned char)dot[1]) && strcmp(dot, ".so") != 0 &&

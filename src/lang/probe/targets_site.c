@@ -6,8 +6,8 @@
  * the entry, and so does a function that has a uretprobe, whose trap on the entry both then share.
  *
  * All sites of one file are looked at together, for what may jump into them takes a pass over all of
- * the file's code. Only sites whose first instruction is dear are looked at, so usually nothing is.
- * Go's functions may run their first instructions twice; their probes go behind these (elf/site_go.c).
+ * the file's code. Only sites whose first instruction is expensive are looked at, so usually nothing is.
+ * Go's functions may run their first instructions twice; their probes go after these (elf/site_go.c).
  */
 #include "lang/probe/targets.h"
 

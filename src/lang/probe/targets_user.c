@@ -228,7 +228,7 @@ static size_t name_length(const char *text)
 	return strlen(text);
 }
 
-/* Behind the type that instances of templates return: "void ns::f<int>". */
+/* After the type that instances of templates return: "void ns::f<int>". */
 static struct str plain_name(struct str name)
 {
 	u32 open = 0;

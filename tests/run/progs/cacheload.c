@@ -27,7 +27,7 @@
 enum { TEXT, META, BINARY, RESP };
 
 struct asked {
-	int key; /* -1: behind the last key of a command */
+	int key; /* -1: after the last key of a command */
 	bool set;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Memory to watch, at an address that scripts can name: writes the eight bytes at 0x600000000 five
- * times and reads them twice, in a second thread the eight behind them three times. With an
+ * times and reads them twice, in a second thread the eight after them three times. With an
  * argument it does so only after a line on standard input, and says "ready" before.
  */
 #include <pthread.h>

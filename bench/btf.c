@@ -6,8 +6,8 @@
  *     build/bench/btf [FILE]      default: the running kernel's
  *
  * Each run is in a child of its own, as a tracer opens BTF once in its life: no heap that was grown
- * before, nothing cached but the file and the code. Of 31 runs the medians are shown; those of both libraries
- * alternate. "unmapped" reads pages, as for modules and kernels before 6.16.
+ * before, nothing cached but the file and the code. Of 31 runs the medians are shown; those of both
+ * libraries alternate. "unmapped" reads pages, as for modules and kernels before 6.16.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,9 +2,10 @@
 /*
  * libmemtap-btf: BTF, the kernel's type information, read in place.
  *
- * The format is that of Documentation/bpf/btf.rst in the kernel tree. The kinds are the constants of
- * <linux/btf.h>, which is included where there is one. <bpf/btf.h> may be included too, before or after;
- * but a struct btf and a struct btf_ext of libbpf's are other things than those of this library.
+ * The format is that of Documentation/bpf/btf.rst in the kernel tree. The kinds are the constants
+ * of <linux/btf.h>, which is included where there is one. <bpf/btf.h> may be included too, before
+ * or after; but a struct btf and a struct btf_ext of libbpf's are other things than those of this
+ * library.
  *
  *     struct btf_error e;
  *     struct btf *b = btf_open_kernel(&e);
@@ -128,7 +129,8 @@ uint32_t btf_first(const struct btf *b);
 /* One more than the last usable id, base included, as in `for (id = 1; id < btf_count(b); id++)`.
  * The first call walks over all types. Types after a damaged one are not counted. */
 uint32_t btf_count(const struct btf *b);
-/* Bytes of a pointer: 4 or 8, after the ELF file's class, the running kernel, or the file's `long`. */
+/* Bytes of a pointer: 4 or 8, after the ELF file's class, the running kernel, or the file's
+ * `long`. */
 uint32_t btf_pointer_size(const struct btf *b);
 /* The text at an offset into the strings, base included; NULL when it lies outside. */
 const char *btf_string(const struct btf *b, uint32_t off);
@@ -223,7 +225,8 @@ bool btf_place(const struct btf *b, const struct btf_info *t, uint32_t i, struct
 /* The first type of that kind (0: any) and name, the base's before this file's own; 0 when there is
  * none. An early answer ends the search early; the same question again takes no search. */
 uint32_t btf_find(const struct btf *b, uint32_t kind, const char *name);
-/* A type as written in C without "*": "struct x", "union x", "enum x", a typedef, "unsigned int". */
+/* A type as written in C without "*": "struct x", "union x", "enum x", a typedef, "unsigned
+ * int". */
 uint32_t btf_find_c(const struct btf *b, const char *name);
 
 /* Several names in one search. */
@@ -371,7 +374,8 @@ struct btf_core_result {
 	uint64_t local; /* what the compiler has put there */
 	bool check; /* whether it must be there still (shifts of bit-fields may differ, ids too) */
 	/* BTF_CORE_FIELD_OFFSET of no bit-field: bytes that are loaded or stored there. When they
-	 * differ, `resize` tells if the instruction's width may be changed; else it is poison too. */
+	 * differ, `resize` tells if the instruction's width may be changed; else it is poison
+	 * too. */
 	uint32_t size, local_size;
 	bool resize;
 	const struct btf *in; /* where the type was found; NULL when it was not */

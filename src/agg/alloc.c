@@ -4,7 +4,8 @@
  *
  * glibc (malloc/malloc.c, "chunk"): a block is what was asked for and 8 bytes of header, in
  * multiples of 16, at least 32. From 128 KiB on - the threshold before any mapping was freed -
- * it is a mapping of its own, with another 8 bytes, in pages, unless the heap's end has room for it.
+ * it is a mapping of its own, with another 8 bytes, in pages, unless the heap's end has room for
+ * it.
  *
  * jemalloc (its manual, "size classes"): 8, then multiples of 16 up to 128, then four classes for
  * each power of two. No header. Blocks above 14 KiB are whole pages, which the classes are

@@ -11,7 +11,8 @@
 
 enum alloc {
 	ALLOC_NONE, /* the bytes themselves */
-	ALLOC_GLIBC, /* chunks of 16 bytes with a header of 8; from 128 KiB on a mapping of its own */
+	/* chunks of 16 bytes with a header of 8; from 128 KiB on a mapping of its own */
+	ALLOC_GLIBC,
 	ALLOC_JEMALLOC, /* size classes, four for each power of two */
 	ALLOCS,
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Rows in an arena, which goes as a whole when they do, and a table of their addresses: open addressing,
- * by the key after each row's cell. There may be hundreds of thousands, so the table holds nothing else. A
- * map without key has one row, under the key of no bytes.
+ * Rows in an arena, which goes as a whole when they do, and a table of their addresses: open
+ * addressing, by the key after each row's cell. There may be hundreds of thousands, so the table
+ * holds nothing else. A map without key has one row, under the key of no bytes.
  */
 #include "agg/held.h"
 

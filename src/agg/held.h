@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Rows of a map that are not in the kernel any more, or never were: by key, the cells of all CPUs in
- * one. What is added to a key that is there is merged with it as one more CPU's cell would be.
+ * Rows of a map that are not in the kernel any more, or never were: by key, the cells of all CPUs
+ * in one. What is added to a key that is there is merged with it as one more CPU's cell would be.
  */
 #ifndef AGG_HELD_H
 #define AGG_HELD_H
@@ -20,8 +20,8 @@ struct held {
 void held_init(struct held *h, const struct umap *m);
 void held_free(struct held *h);
 bool held_is_empty(const struct held *h);
-/* `n_cells` cells of ROUND_UP(value_size, 8) bytes each; copied. Of values that are no aggregations the
- * newer one stays. */
+/* `n_cells` cells of ROUND_UP(value_size, 8) bytes each; copied. Of values that are no aggregations
+ * the newer one stays. */
 void held_add(struct held *h, const void *key, const void *cells, u32 n_cells);
 /* What one event that found no room in the map adds. */
 void held_spill(struct held *h, const struct unit_spill *spill);

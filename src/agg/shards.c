@@ -4,24 +4,25 @@
  *
  * Watched keys stand in three orders at once:
  *
- *   by hash    chains, to find a key, and a heap with the largest hash on top, which goes first when
- *              there are too many
+ *   by hash    chains, to find a key, and a heap with the largest hash on top, which goes first
+ *              when there are too many
  *   by use     `order`, an array of places: a use takes the next place, and what stands after a
  *              key's place was used since. Two trees of sums (Fenwick, 1994) over the places count
  *              keys and bytes after a place in log time. When the places are used up, they are
  *              closed up
  *
  * A use counts as many uses as one watched key stands for, at the distance scaled up likewise: k
- * watched keys since the last use stand for k to k + 1 times as many keys as one of them stands for.
+ * watched keys since the last use stand for k to k + 1 times as many keys as one of them stands
+ * for.
  *
- * Hot keys are few, and whether one is watched or not moves the whole curve: the uses that were watched
- * too few or too many for their share are put to, or taken from, the short distances. The paper
- * (section 3.4) takes the shortest of all, so a cache of one entry seems to hit whatever was missed.
- * Here they have the distances of keys that are used about as often as all of them: of such
+ * Hot keys are few, and whether one is watched or not moves the whole curve: the uses that were
+ * watched too few or too many for their share are put to, or taken from, the short distances. The
+ * paper (section 3.4) takes the shortest of all, so a cache of one entry seems to hit whatever was
+ * missed. Here they have the distances of keys that are used about as often as all of them: of such
  * uses, 1 - 1 / (1 + n * their share of all uses) come before n other keys do.
  *
- * The error is estimated from the sample itself: the watched keys fall into groups, and the curve is
- * computed again without each of them (the jackknife of Quenouille and Tukey).
+ * The error is estimated from the sample itself: the watched keys fall into groups, and the curve
+ * is computed again without each of them (the jackknife of Quenouille and Tukey).
  */
 #include "agg/shards.h"
 
@@ -65,7 +66,8 @@ struct shards {
 	u64 uses, watched;
 	double expected; /* uses that those watched stand for */
 	struct distances by_keys, by_bytes;
-	/* Of by_keys and expected: what was counted while not all keys were watched, by groups of keys. */
+	/* Of by_keys and expected: what was counted while not all keys were watched, by groups of
+	 * keys. */
 	struct distances *groups;
 	double group_expected[GROUPS];
 };
@@ -329,8 +331,8 @@ static u32 group_of(u64 hash)
 
 /*
  * Distance of a key's last use: it needs its own place too, so that one entry makes a hit of a
- * key used twice in a row. Where a distance stands for a range of them, one use after the other takes
- * another part of the range: multiples of the golden ratio fill it evenly.
+ * key used twice in a row. Where a distance stands for a range of them, one use after the other
+ * takes another part of the range: multiples of the golden ratio fill it evenly.
  */
 static void use_again(struct shards *s, u32 i, double weight)
 {
@@ -400,7 +402,8 @@ void shards_stats(const struct shards *s, struct shards_stats *st)
 
 /* ---- the curve ---- */
 
-/* Of `uses`, those of distances below the one asked for, and what all that were watched stand for. */
+/* Of `uses`, those of distances below the one asked for, and what all that were watched stand
+ * for. */
 struct reading {
 	double uses, below, expected, rate;
 };

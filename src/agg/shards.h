@@ -6,10 +6,10 @@
  *
  * Of all keys those are watched whose hash is below a threshold. For each of their uses the number
  * of different watched keys since the last use, divided by the share that is watched, is how
- * many entries a cache needs for this use to be a hit. When more keys than `samples` are watched the
- * threshold sinks; as long as they fit, the curve is exact. After that it is an estimate: sizes are off
- * by about 1 / sqrt(samples), and few entries hold the hottest keys, of which few are watched:
- * shards_error() says how far the hits may be off.
+ * many entries a cache needs for this use to be a hit. When more keys than `samples` are watched
+ * the threshold sinks; as long as they fit, the curve is exact. After that it is an estimate: sizes
+ * are off by about 1 / sqrt(samples), and few entries hold the hottest keys, of which few are
+ * watched: shards_error() says how far the hits may be off.
  *
  * Pure: no clock, no system call but for memory.
  */
@@ -42,9 +42,9 @@ void shards_free(struct shards *s);
 /* Keys whose hash is not below this are not watched; it never rises. */
 u64 shards_threshold(const struct shards *s);
 /*
- * One use of a key with this hash (64 evenly spread bits), whose entry takes `size` bytes of memory;
- * 0 keeps what is known, or the mean. Uses that are not passed because shards_threshold() told so
- * are to be passed to shards_skip.
+ * One use of a key with this hash (64 evenly spread bits), whose entry takes `size` bytes of
+ * memory; 0 keeps what is known, or the mean. Uses that are not passed because shards_threshold()
+ * told so are to be passed to shards_skip.
  */
 void shards_use(struct shards *s, u64 hash, u64 size, enum shards_use use);
 /* SHARDS_DROP of all keys. */
@@ -69,8 +69,8 @@ double shards_hits_most(const struct shards *s);
 /*
  * How far shards_hits() may be off, as a share of all uses: half the width of a 95 % confidence
  * interval, estimated from the sample; 0 where all keys are watched. Of few entries, and many keys
- * that are used as often, it is an underestimate (tests/unit/test_shards.c measures how often the true
- * value lies within).
+ * that are used as often, it is an underestimate (tests/unit/test_shards.c measures how often the
+ * true value lies within).
  */
 double shards_error(const struct shards *s, double entries);
 /* Entries, or bytes, of the smallest cache with that share of the hits of one that is never

@@ -55,8 +55,8 @@ u32 table_first(const struct table *t, u32 top);
  */
 void cell_merge(struct cell *c, struct arena *a, const struct type *t, const void *cells,
                 u32 n_cells, u32 stride);
-/* Merges one raw cell of type t into another: zeros are a cell in which nothing was counted. Of a plain
- * type the second is taken. */
+/* Merges one raw cell of type t into another: zeros are a cell in which nothing was counted. Of a
+ * plain type the second is taken. */
 void cell_fold(const struct type *t, void *to, const void *from);
 /* Below, at or above 0 as a sorts before, with or after b, by value (see table_sort); 0 for types
  * that are not sorted by value. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The machine that programs run on: registers and where the kernel keeps them, calling conventions,
- * numbers of relocations and system calls. A file of this folder for each machine defines all of it.
+ * numbers of relocations and system calls. A file of this folder for each machine defines all of
+ * it.
  */
 #ifndef ARCH_ARCH_H
 #define ARCH_ARCH_H
@@ -17,7 +18,8 @@ struct arch_calls {
 	u32 n_ints, n_floats;    /* registers for each */
 	const char *const *results;
 	u32 n_results;
-	u32 stack_at; /* bytes above the stack pointer, at the entry, where arguments in memory start */
+	/* bytes above the stack pointer, at the entry, where arguments in memory start */
+	u32 stack_at;
 };
 
 struct arch {

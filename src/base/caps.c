@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Capabilities by name. A refused call does not say which one it wanted; the caller knows, and here it is
- * compared with what there is.
+ * Capabilities by name. A refused call does not say which one it wanted; the caller knows, and here
+ * it is compared with what there is.
  */
 #include "base/caps.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Which capabilities this process has, and how to say that one is missing; see capabilities(7). What
- * each is needed for is in the manual, under PRIVILEGES.
+ * Which capabilities this process has, and how to say that one is missing; see capabilities(7).
+ * What each is needed for is in the manual, under PRIVILEGES.
  */
 #ifndef BASE_CAPS_H
 #define BASE_CAPS_H
@@ -20,12 +20,12 @@
 u64 caps_missing(u64 wanted);
 /* "CAP_BPF is missing", "CAP_BPF and CAP_PERFMON are missing". */
 const char *caps_text(char *text, size_t n, u64 missing);
-/* A call was refused with errno `code`: "WHAT: CAP_BPF is missing: Operation not permitted", and where to
- * get it. When none of `wanted` is missing it names what is: CAP_SYS_ADMIN, or the reason that
- * capabilities do not help. Returns false. */
+/* A call was refused with errno `code`: "WHAT: CAP_BPF is missing: Operation not permitted", and
+ * where to get it. When none of `wanted` is missing it names what is: CAP_SYS_ADMIN, or the reason
+ * that capabilities do not help. Returns false. */
 bool caps_refused(struct err *e, int code, u64 wanted, const char *what);
-/* Where a file could not be opened, and e says so: the hint, when a capability would have helped. Nothing for
- * other failures. Returns false. */
+/* Where a file could not be opened, and e says so: the hint, when a capability would have helped.
+ * Nothing for other failures. Returns false. */
 bool caps_file(struct err *e, const char *path);
 
 #endif

@@ -18,9 +18,9 @@
  *                                        |
  *                                        +--> [ row row row ... ]   (a chunk)
  *
- * A file has such a list too, by offsets in the file: programs find the mapping of an address in the
- * kernel's own tree and its file by struct unwind_key, so the first stack of a new process needs
- * nobody to look at it, when its files are known from others.
+ * A file has such a list too, by offsets in the file: programs find the mapping of an address in
+ * the kernel's own tree and its file by struct unwind_key, so the first stack of a new process
+ * needs nobody to look at it, when its files are known from others.
  *
  *      mapping --> struct unwind_key --> struct unwind_file --> [ span span ... ]
  */

@@ -69,7 +69,8 @@ void code_goto(struct code *c, u32 label);
 void code_if(struct code *c, u8 op, enum reg dst, enum reg src, u32 label);
 void code_if_imm(struct code *c, u8 op, enum reg dst, s32 imm, u32 label);
 
-/* Patches all jumps and references to callbacks. False when a jump is longer than 32767 instructions. */
+/* Patches all jumps and references to callbacks. False when a jump is longer than 32767
+ * instructions. */
 bool code_finish(struct code *c, struct err *e);
 
 #endif

@@ -11,7 +11,8 @@
 
 #define ARGS 0x3eu /* r1 to r5 */
 
-/* ---- registers of an instruction -------------------------------------------------------------- */
+/* ---- registers of an instruction
+ * -------------------------------------------------------------- */
 
 /* Passes ask this of every instruction many times, so it is worked out for all opcodes at once. */
 #define SRC(code) (BPF_SRC(code) == BPF_X ? FLOW_READS_SRC : 0)
@@ -66,7 +67,8 @@ u16 flow_writes_other(const struct bpf_insn *in)
 	return BPF_OP(in->code) == BPF_CALL ? ARGS | 1u << R0 : 0;
 }
 
-/* ---- jumps and liveness ----------------------------------------------------------------------- */
+/* ---- jumps and liveness
+ * ----------------------------------------------------------------------- */
 
 static u32 jump_target(u32 i, const struct bpf_insn *in)
 {
@@ -92,7 +94,8 @@ void flow_targets(struct flow *f)
 		f->target[c->funcs.v[i]] = true;
 }
 
-/* Instruction i is a jump, a call or exit: what is needed after it, when the next one needs that. */
+/* Instruction i is a jump, a call or exit: what is needed after it, when the next one needs
+ * that. */
 static u16 live_behind(const struct flow *f, u32 i, u16 next)
 {
 	const struct bpf_insn *in = &f->c->insns.v[i];

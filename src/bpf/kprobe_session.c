@@ -3,7 +3,8 @@
  * Two programs as one: a session runs the same program when a function is entered and when it
  * returns, and asks which of the two it is.
  *
- *     r6 = r1; call bpf_session_is_return; r1 = r6; if (r0 & 1) goto at_return; entry...; at_return...
+ *     r6 = r1; call bpf_session_is_return; r1 = r6; if (r0 & 1) goto at_return; entry...;
+ *     at_return...
  *
  * Both are whole programs without callbacks, so that what is in them is only moved. Does not know
  * where the function's number comes from.

@@ -5,8 +5,8 @@
 
 #include "bpf/code.h"
 
-/* After code_finish: fewer copies, fewer jumps, nothing computed that nobody reads, and nothing that
- * can not run. */
+/* After code_finish: fewer copies, fewer jumps, nothing computed that nobody reads, and nothing
+ * that can not run. */
 void tidy_code(struct code *c);
 
 /* hoist.c, after tidy_code: addresses that a program makes several times are

@@ -170,8 +170,8 @@ static inline bool btf_need(const struct btf *b, const void *p, u64 n)
 struct btf_filter {
 	u8 kinds[BTF_KINDS];
 	const u8 *names; /* a bit for each hash of an offset, see btf_name_hash */
-	const char
-		*texts; /* of the strings, fetched ahead for a callback that reads them; or NULL */
+	/* of the strings, fetched ahead for a callback that reads them; or NULL */
+	const char *texts;
 };
 
 #define BTF_NAME_BITS 16u
@@ -262,7 +262,8 @@ void btf_wanted_prefix(struct btf_wanted *w, const struct btf *b, const char *pr
 /* Whether a type of that name and kind is an answer to query i. */
 bool btf_wanted_fits(const struct btf_wanted *w, u32 i, const char *text, u32 kind);
 
-/* btf_open.c: files below in split BTF, at most BTF_LEVELS_MAX, and the one `level` from the root. */
+/* btf_open.c: files below in split BTF, at most BTF_LEVELS_MAX, and the one `level` from the
+ * root. */
 #define BTF_LEVELS_MAX 8u
 u32 btf_depth(const struct btf *b);
 const struct btf *btf_at_level(const struct btf *b, u32 level);

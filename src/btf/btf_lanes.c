@@ -34,7 +34,8 @@ static bool sane(const struct btf_block *k, u32 off, u64 *next)
 	       (k->btf->layout_n || (word & 0x60ff0000) == 0);
 }
 
-/* The first place from `off` on, below `to`, where records seem to start; `to` when there is none. */
+/* The first place from `off` on, below `to`, where records seem to start; `to` when there is
+ * none. */
 static u32 guess(const struct btf_block *k, u32 off, u32 to)
 {
 	u32 last = MIN(to, off + GUESS_TRIES * 4);

@@ -3,9 +3,9 @@
  * How many commands come with a read of so many bytes; and from that, how many came with reads that
  * were lost, of which only number and bytes are known.
  *
- * Reads are kept apart by size, for what is lost is not what is common: a full ring has room for small
- * ones still. In each class commands are taken as so many a read, or so many a byte, whichever the
- * reads that were seen kept to more closely. Pure.
+ * Reads are kept apart by size, for what is lost is not what is common: a full ring has room for
+ * small ones still. In each class commands are taken as so many a read, or so many a byte,
+ * whichever the reads that were seen kept to more closely. Pure.
  */
 #ifndef CACHE_ASKED_H
 #define CACHE_ASKED_H
@@ -29,7 +29,8 @@ struct asked_lost {
 
 struct asked_guess {
 	double commands;
-	double error; /* two times out of three it is off by less; as large as itself: nothing is known */
+	/* two times out of three it is off by less; as large as itself: nothing is known */
+	double error;
 };
 
 u32 asked_class(u64 bytes);

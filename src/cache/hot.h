@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The hot keys of a cache: for each key what it was asked for, how often, how large, how fast and by
- * whom, and the same of all keys together.
+ * The hot keys of a cache: for each key what it was asked for, how often, how large, how fast and
+ * by whom, and the same of all keys together.
  *
  * Bounded by agg/keys.h: with more keys than slots, the count of a key is too high by at most its
  * error, and what else is known of it is since it got its slot. Pure: the time comes with the

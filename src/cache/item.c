@@ -4,14 +4,14 @@
  * with; see item.h.
  *
  * memcached 1.4 to 1.6: 48 bytes of head, 8 of the CAS number, the key and a NUL, the value and its
- * line end, in a chunk of a slab class: 96 bytes, then a quarter more each, in multiples of 8, up to
- * half a page of 1 MiB; what is longer takes such chunks and one for the rest. Client flags that
+ * line end, in a chunk of a slab class: 96 bytes, then a quarter more each, in multiples of 8, up
+ * to half a page of 1 MiB; what is longer takes such chunks and one for the rest. Client flags that
  * are not 0 (4 bytes), the hash table and the free ends of pages are not in it.
  *
  * Redis and Valkey 4 to 7, with jemalloc: an entry of the table (24 bytes) and its slot (8 to 16
  * bytes, 11 on average, since tables double), the key as a string of its own, the value as a
- * string in one block with its object up to 44 bytes, in two above. Values that are numbers take less,
- * keys that expire 40 bytes and more besides; lists, hashes and sets are not told at all.
+ * string in one block with its object up to 44 bytes, in two above. Values that are numbers take
+ * less, keys that expire 40 bytes and more besides; lists, hashes and sets are not told at all.
  */
 #include "cache/item.h"
 

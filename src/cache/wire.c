@@ -4,8 +4,8 @@
  *
  * The idea: a TCP socket counts the bytes it moves, so each piece says where it ends; one that does
  * not start where the last one ended tells at once, and for that connection only, that an event was
- * lost. Where the requests' stream began is known too, so a connection's first bytes are known to be
- * such. What does not count starts anew when events were lost somewhere.
+ * lost. Where the requests' stream began is known too, so a connection's first bytes are known to
+ * be such. What does not count starts anew when events were lost somewhere.
  *
  * Pieces come as iovec() leaves them: u32 length, u32 kept, the bytes kept, up to a multiple of 8.
  *
@@ -61,7 +61,8 @@ struct wire *wire_new(const struct wire_options *o)
 	return w;
 }
 
-/* ---- the table -------------------------------------------------------------------------------- */
+/* ---- the table
+ * -------------------------------------------------------------------------------- */
 
 static struct link **bucket(struct wire *w, u64 conn)
 {
@@ -169,7 +170,8 @@ void wire_free(struct wire *w)
 	free(w);
 }
 
-/* ---- events ----------------------------------------------------------------------------------- */
+/* ---- events
+ * ----------------------------------------------------------------------------------- */
 
 static void feed(struct link *l, const struct wire_event *e, const u8 *p, size_t n, u64 total)
 {
@@ -215,8 +217,8 @@ static bool check_chunk(struct link *l, const struct wire_event *e)
 	return next || !e->chunk;
 }
 
-/* Did this piece start where the last one ended? The end of what a client sends takes a number, too,
- * and may have come with its last piece. */
+/* Did this piece start where the last one ended? The end of what a client sends takes a number,
+ * too, and may have come with its last piece. */
 static void check_place(struct wire *w, struct link *l, const struct wire_event *e)
 {
 	u32 missing = e->at - (u32)e->total - l->at[e->asked];

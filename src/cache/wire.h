@@ -22,8 +22,8 @@ struct wire_event {
 	u64 conn;    /* which connection: never that of another that is open */
 	bool asked;  /* read by the server; else written */
 	bool pieces; /* `bytes` is a list of pieces, see wire.c */
-	/* Pieces only: their list came in several events, of which this is number `chunk`; all have the
-	 * `at` and `total` of the whole. */
+	/* Pieces only: their list came in several events, of which this is number `chunk`; all have
+	 * the `at` and `total` of the whole. */
 	u32 chunk;
 	bool more;   /* another one follows */
 	bool placed; /* `at` is known */
@@ -51,10 +51,12 @@ struct wire_stats {
 	u64 open;          /* of these, known now */
 	u64 gaps;          /* places where bytes of a connection are missing */
 	u64 gap_bytes;     /* ... of requests: so many, of connections that went on */
-	u64 lost; /* at least so many requests were not told, for want of bytes, but for those in gaps */
+	/* at least so many requests were not told, for want of bytes, but for those in gaps */
+	u64 lost;
 	u64 unseen;      /* keys that were told without an answer, for want of bytes */
 	u64 unconfirmed; /* keys that were not told: proto_unconfirmed */
-	u64 from_master; /* bytes that a replica's master sent; what commands they are is not looked at */
+	/* bytes that a replica's master sent; what commands they are is not looked at */
+	u64 from_master;
 };
 
 struct wire;

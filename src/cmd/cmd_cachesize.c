@@ -5,8 +5,8 @@
  * captures (cachesize_server.c), and run with a view behind it; what comes out of that is computed
  * and shown in cache/.
  *
- * The kernel's side counts sizes in a map, so an insert costs the program no more than that. Where keys
- * are known it sends a record for each use of a watched key; when there are more keys than are
+ * The kernel's side counts sizes in a map, so an insert costs the program no more than that. Where
+ * keys are known it sends a record for each use of a watched key; when there are more keys than are
  * watched the view tells it, by the map @threshold, to leave more of them out.
  */
 #include "cmd/cmd.h"

@@ -2,11 +2,11 @@
 /*
  * `memtap doctor`: which tools run on this machine, from which events, and what the others lack.
  *
- * Nothing here knows a tool or an event: each tool's script is compiled, its programs are loaded, its
- * BEGIN is run and its probes are attached for a moment, as running it would, and what is said of that
- * is the answer. A tool's command line is not there, so its options have their defaults. Most of the
- * time is the kernel's, which checks programs and waits for detached ones to end, so that several
- * tools are tried at a time, each in a process of its own.
+ * Nothing here knows a tool or an event: each tool's script is compiled, its programs are loaded,
+ * its BEGIN is run and its probes are attached for a moment, as running it would, and what is said
+ * of that is the answer. A tool's command line is not there, so its options have their defaults.
+ * Most of the time is the kernel's, which checks programs and waits for detached ones to end, so
+ * that several tools are tried at a time, each in a process of its own.
  */
 #include "cmd/cmd.h"
 
@@ -72,7 +72,8 @@ struct finding {
 	VEC(const char *) sources; /* names of the probes that events come from */
 };
 
-/* ---- trying ----------------------------------------------------------------------------------- */
+/* ---- trying
+ * ----------------------------------------------------------------------------------- */
 
 /* Those that memtap runs by itself, and timers, are there on any machine. */
 static bool is_event(const struct uprog *p)
@@ -169,7 +170,8 @@ static void try_tool(struct finding *f, const char *name)
 	f->hint = e.hint[0] ? arena_strdup(&j->arena, e.hint) : NULL;
 }
 
-/* ---- telling ---------------------------------------------------------------------------------- */
+/* ---- telling
+ * ---------------------------------------------------------------------------------- */
 
 /* Its probes are events that its user names. */
 static bool takes_events(const struct job *j)
@@ -275,7 +277,8 @@ static void tell(const struct options *o, const char *name, const struct finding
 		tell_text(o, name, f, b);
 }
 
-/* ---- one tool in a process of its own --------------------------------------------------------- */
+/* ---- one tool in a process of its own
+ * --------------------------------------------------------- */
 
 static bool examine(void *ctx, u32 i, struct buf *out)
 {
@@ -313,7 +316,8 @@ static void examined(void *ctx, u32 i, const struct buf *out, bool good, int sig
 	buf_free(&b);
 }
 
-/* ---- the command ------------------------------------------------------------------------------ */
+/* ---- the command
+ * ------------------------------------------------------------------------------ */
 
 static bool check_names(const struct opt_rest *wanted, struct err *e)
 {

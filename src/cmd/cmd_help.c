@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * `memtap help [NAME]`: the functions and variables of the language, from the rows that the compiler
- * itself is made of.
+ * `memtap help [NAME]`: the functions and variables of the language, from the rows that the
+ * compiler itself is made of.
  */
 #include "cmd/cmd.h"
 

@@ -53,7 +53,8 @@ static int print_version(void)
 	return 0;
 }
 
-/* ---- what to compile -------------------------------------------------------------------------- */
+/* ---- what to compile
+ * -------------------------------------------------------------------------- */
 
 static bool is_file(const char *path)
 {
@@ -88,7 +89,8 @@ static bool read_tool(struct job *j, const char *name, struct err *e)
 	return job_packed(j, file, tools_text(&j->arena, name), e);
 }
 
-/* The script of -e, or the tool or file of the first argument, which is then taken from the others. */
+/* The script of -e, or the tool or file of the first argument, which is then taken from the
+ * others. */
 static bool read_source(struct job *j, const struct run_options *o, struct opt_rest *rest,
                         struct err *e)
 {
@@ -108,7 +110,8 @@ static bool read_source(struct job *j, const struct run_options *o, struct opt_r
 	return source_read(&j->source, &j->arena, path, e) || no_script(path, e);
 }
 
-/* ---- running ---------------------------------------------------------------------------------- */
+/* ---- running
+ * ---------------------------------------------------------------------------------- */
 
 struct reporter {
 	const struct job *job;
@@ -283,7 +286,8 @@ static bool compile_filter(const struct run_options *o, regex_t *filter, struct 
 	return err_set(e, "--probe-filter '%s': %s", o->probe_filter, why);
 }
 
-/* ---- the machine ------------------------------------------------------------------------------ */
+/* ---- the machine
+ * ------------------------------------------------------------------------------ */
 
 /* The features of --no-feature are known: they are not there. NULL: none is known. */
 static const struct features *fewer_features(const struct run_options *o)
@@ -455,7 +459,8 @@ static int run_query(const struct run_options *o, const struct opt_rest *rest)
 	return code;
 }
 
-/* ---- the command line ------------------------------------------------------------------------- */
+/* ---- the command line
+ * ------------------------------------------------------------------------- */
 
 /* After -l the name of a tool is a pattern like others, and a program is one too. */
 static bool is_script(const struct run_options *o, const char *word)

@@ -37,7 +37,8 @@ void job_headers(struct job *j, const struct opt_rest *dirs, const struct opt_re
 /* The source is a text of the program itself: what it imports is looked for there only, and what is
  * wrong is told without its place in it, unless j->source.hidden is made false. */
 bool job_packed(struct job *j, const char *name, struct str text, struct err *e);
-/* Compiles as far as `last`, from where it was left. False when there are errors in j->diags. `helper_errors` is -k. */
+/* Compiles as far as `last`, from where it was left. False when there are errors in j->diags.
+ * `helper_errors` is -k. */
 bool job_compile(struct job *j, enum stage last, bool helper_errors);
 
 /* The view that the parsed script names. True and *kind NULL: it names none. False and *e: there is

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Speaking to the user: all that memtap writes to stderr, in one form and with one rule about
- * colours (MEMTAP_COLOR or BPFTRACE_COLOR: auto, always, never; NO_COLOR), and what commands print to
- * stdout. That this could not be written is said here, once, and main() makes a status of it.
+ * colours (MEMTAP_COLOR or BPFTRACE_COLOR: auto, always, never; NO_COLOR), and what commands print
+ * to stdout. That this could not be written is said here, once, and main() makes a status of it.
  */
 #ifndef CMD_SAY_H
 #define CMD_SAY_H
@@ -23,13 +23,14 @@ void say_diags(const struct diags *d, bool warnings);
 /* One message about a place of a script's text; hint may be NULL. */
 void say_at(const struct source *s, enum diag_level level, struct loc loc, const char *text,
             const char *hint);
-/* Writes a whole buffer to stdout. False when that failed now or before: there is no use in more. */
+/* Writes a whole buffer to stdout. False when that failed now or before: there is no use in
+ * more. */
 bool say_output(const struct buf *b);
 /* --help of a command, on stdout: a text before its options and one after, NULL none. Returns 0. */
 int say_usage(const char *head, const struct opt *rows, u32 n, const char *tail);
 
-/* Around everything: stands in for a standard descriptor that is closed, lest a file of ours takes its
- * number. */
+/* Around everything: stands in for a standard descriptor that is closed, lest a file of ours takes
+ * its number. */
 void say_begin(void);
 /* Closes stdout. The exit status: `code`, but 1 when not all could be written. */
 int say_end(int code);

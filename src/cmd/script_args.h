@@ -17,9 +17,9 @@ struct script_args {
 };
 
 /*
- * Splits what is `behind` a script that is parsed. memtap's options go to *o, where they add to what
- * is there; an option of the script with the same name or letter comes first. After "--" there are
- * the script's only, and what begins with '-' and a letter that is none of them is a parameter.
+ * Splits what is `behind` a script that is parsed. memtap's options go to *o, where they add to
+ * what is there; an option of the script with the same name or letter comes first. After "--" there
+ * are the script's only, and what begins with '-' and a letter that is none of them is a parameter.
  * False and *e. Everything lives in the job's arena or is borrowed from `behind`.
  */
 bool script_args_parse(struct script_args *args, struct job *j, struct run_options *o,

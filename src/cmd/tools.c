@@ -3,8 +3,8 @@
  * Unpacking the scripts that are part of the program.
  *
  * They are one gzip stream, since together they are much shorter than each alone; it is unpacked
- * from its start until the tool is there, which for all of them takes less than a millisecond. Names
- * are kept outside, so that a word that is no tool costs a comparison with each name.
+ * from its start until the tool is there, which for all of them takes less than a millisecond.
+ * Names are kept outside, so that a word that is no tool costs a comparison with each name.
  */
 #include "cmd/tools.h"
 

@@ -22,7 +22,8 @@ bool tools_has_file(const char *path);
 void tools_offer(struct near *n);
 /* The text of a tool, or of a file below tools/, that is there, NUL-terminated, in the arena. */
 struct str tools_text(struct arena *a, const char *name);
-/* What lang/ asks for imported files: the text of a file below tools/, .p NULL when there is none. */
+/* What lang/ asks for imported files: the text of a file below tools/, .p NULL when there is
+ * none. */
 struct str tools_library(struct arena *a, const char *path);
 /* Each tool by its name, until cb returns false; the text is gone when cb returns. */
 void tools_each(bool (*cb)(void *ctx, const char *name, struct str text), void *ctx);

@@ -474,8 +474,9 @@ static Elf_Scn *section_named(struct elf *f, const char *name, GElf_Shdr *sh)
 }
 
 /*
- * A section packed by zlib (gABI, chapter 4: a header of type, size and alignment, then the stream).
- * Not by elf_compress(), which writes into the section headers: those are our read-only mapping.
+ * A section packed by zlib (gABI, chapter 4: a header of type, size and alignment, then the
+ * stream). Not by elf_compress(), which writes into the section headers: those are our read-only
+ * mapping.
  */
 static bool section_unpacked(struct elf *f, Elf_Scn *scn, const GElf_Shdr *sh, const u8 **p,
                              size_t *n)

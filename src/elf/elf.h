@@ -23,8 +23,8 @@ struct elf_sym {
 	bool is_func;
 };
 
-/* NULL and *e for a missing, truncated or foreign file. "archive!/member" is a file that is stored in a
- * zip archive. */
+/* NULL and *e for a missing, truncated or foreign file. "archive!/member" is a file that is stored
+ * in a zip archive. */
 struct elf *elf_open(const char *path, struct err *e);
 /* Borrows the memory; `path` is only the name used in messages. */
 struct elf *elf_open_memory(const void *p, size_t n, const char *path, struct err *e);

@@ -6,8 +6,8 @@
  * to it; an instruction is harmless when all its operands are, so nothing has to be known about
  * single instructions but for the few that do more than their operands say.
  *
- * The library is big and seldom needed (only for probes on expensive instructions), Debian has it as a
- * shared object only, and so it is loaded when a decoder is opened.
+ * The library is big and seldom needed (only for probes on expensive instructions), Debian has it
+ * as a shared object only, and so it is loaded when a decoder is opened.
  */
 #include "elf/insn.h"
 

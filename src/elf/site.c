@@ -16,9 +16,10 @@
  * Who could enter it further down?
  *   - the function itself: decoded from end to end; an indirect jump in it (the table of a
  *     switch) may go anywhere, so then the probe stays;
- *   - other code: all bytes of the file's code that could be a jump, a call or a lea with a distance
- *     of four bytes are taken for one. Short jumps reach 128 bytes; what is that near is decoded.
- *     Either may see a jump where there is none, seldom, and then the probe only costs more;
+ *   - other code: all bytes of the file's code that could be a jump, a call or a lea with a
+ *     distance of four bytes are taken for one. Short jumps reach 128 bytes; what is that near is
+ *     decoded. Either may see a jump where there is none, seldom, and then the probe only costs
+ *     more;
  *   - a symbol: a function that starts there.
  */
 #include "elf/site.h"
@@ -165,9 +166,9 @@ void sites_strike(struct site *v, u32 n, u64 addr, const char *why)
 }
 
 /*
- * Marks in `seen` where instructions may start in [from, to): decoded from each of the first `tries`
- * bytes on. Of 15 bytes in a row one starts an instruction, and chains that start wrong soon fall in
- * with the right one. What can not be decoded is passed over by a byte.
+ * Marks in `seen` where instructions may start in [from, to): decoded from each of the first
+ * `tries` bytes on. Of 15 bytes in a row one starts an instruction, and chains that start wrong
+ * soon fall in with the right one. What can not be decoded is passed over by a byte.
  */
 static void mark_starts(const struct site_code *c, const struct decoder *d, u64 from, u64 to,
                         u32 tries, bool *seen)
@@ -248,7 +249,8 @@ static bool steps_make(struct steps *t, const struct site *v, u32 n)
 	return true;
 }
 
-/* True when the bytes before p are the head of a jump, a call or a lea with four bytes of distance. */
+/* True when the bytes before p are the head of a jump, a call or a lea with four bytes of
+ * distance. */
 static bool is_head(const u8 *p, size_t before)
 {
 	if (before >= 1 && (p[-1] == 0xe8 || p[-1] == 0xe9))

@@ -4,7 +4,8 @@
  * in, places out. Addresses are virtual addresses of one file.
  *
  * In this order: site_propose() for each site, sites_sort(), then everything that may lead into one
- * of them from outside: sites_strike_code() for all code of the file, sites_strike() for each symbol.
+ * of them from outside: sites_strike_code() for all code of the file, sites_strike() for each
+ * symbol.
  */
 #ifndef ELF_SITE_H
 #define ELF_SITE_H
@@ -24,8 +25,8 @@ struct site {
 	/* In: the function. */
 	u64 entry, size;
 	void *user;
-	/* Out: bytes from the entry to the place, 0 for the entry itself; then `why`, a fixed text, says
-	 * why the probe stays there, or is NULL when the first instruction is cheap. */
+	/* Out: bytes from the entry to the place, 0 for the entry itself; then `why`, a fixed text,
+	 * says why the probe stays there, or is NULL when the first instruction is cheap. */
 	u32 moved;
 	const char *why;
 	/* The starts of the instructions up to and with the place, as bytes from the entry. */
@@ -33,8 +34,8 @@ struct site {
 	u8 steps[SITE_STEPS];
 };
 
-/* Bytes from the entry of a Go function, whose code of n bytes is at p, to where it has its stack and
- * comes by once a call: it may jump back to its entry before. 0 for what is none. */
+/* Bytes from the entry of a Go function, whose code of n bytes is at p, to where it has its stack
+ * and comes by once a call: it may jump back to its entry before. 0 for what is none. */
 u32 site_go_start(const u8 *p, size_t n);
 /* Only looks whether the first instruction is cheap already; needs no decoder. */
 bool site_is_cheap(const struct site *s, const struct site_code *c, bool nop5);

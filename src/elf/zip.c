@@ -3,8 +3,8 @@
  * Members of a zip archive, as far as their place is concerned (PKWARE's APPNOTE.TXT, 4.3).
  *
  * The one idea: an archive is read from its end. The last record says where the directory lies, the
- * directory has a record for each member, and that one says where the member's own header lies, after
- * which are its bytes:
+ * directory has a record for each member, and that one says where the member's own header lies,
+ * after which are its bytes:
  *
  *     header, name, extra, BYTES  header, ...  [directory: record, name, extra, comment] ...  end
  *

@@ -112,7 +112,8 @@ struct gen {
 	u32 searched;     /* branches of the searches so far, see gen_text.c */
 	u32 n_open_loops; /* of the probe, those of which the verifier does not see the end */
 	struct effort
-		repeats; /* beyond what is written down: rounds of loops in the loop being compiled */
+		/* beyond what is written down: rounds of loops in the loop being compiled */
+		repeats;
 };
 
 /* ---- frame.c ---- */
@@ -122,9 +123,9 @@ struct mem frame_alloc(struct gen *g, u32 size);
 /* dst = address of m. */
 void mem_addr(struct gen *g, struct mem m, enum reg dst);
 /* Takes from the verifier what it knows of the value at m. For what a callback changes and reads:
- * before Linux 6.7 the verifier follows a callback once, and leaves out what can not come true in or
- * after exactly one round; later it goes round after round until it finds nothing new, which with a
- * counter is never. Uses r0 to r5. */
+ * before Linux 6.7 the verifier follows a callback once, and leaves out what can not come true in
+ * or after exactly one round; later it goes round after round until it finds nothing new, which
+ * with a counter is never. Uses r0 to r5. */
 void mem_forget(struct gen *g, struct mem m, u32 size);
 struct mem mem_at(struct mem m, s32 off);
 /* Load and store of 1, 2, 4, 8 bytes; the store may use r5 for the base, the load only dst. */
@@ -148,8 +149,9 @@ struct temp temp_of_reg(struct gen *g);
 void temp_load(struct gen *g, struct temp t, enum reg dst);
 /* A word of the stack for a pointer, which would come back from scratch memory as a number. */
 s32 frame_pointer(struct gen *g);
-/* A word of the function's own stack for the rounds of a loop: in other memory, before Linux 6.7 also
- * in the program's frame seen from a callback, the kernel does not follow a number and sees no end. */
+/* A word of the function's own stack for the rounds of a loop: in other memory, before Linux 6.7
+ * also in the program's frame seen from a callback, the kernel does not follow a number and sees no
+ * end. */
 struct mem frame_counter(struct gen *g);
 /* Memory after the pointer now in `src`; the pointer is kept until the mark is released. */
 struct mem mem_behind(struct gen *g, enum reg src);
@@ -278,8 +280,8 @@ void gen_map_has(struct gen *g, const struct node *map, const struct node *key);
 /* r0 = address of the element's value, made zero when absent; counts an error and jumps to `full`
  * when there is no room. */
 void gen_map_reach(struct gen *g, const struct node *map, struct mem key, u32 full);
-/* The same of a map of two generations: jumps to `have` when it has the element, else falls through with
- * the reason in r0 (unit_spill.why). */
+/* The same of a map of two generations: jumps to `have` when it has the element, else falls through
+ * with the reason in r0 (unit_spill.why). */
 void gen_map_try(struct gen *g, const struct node *map, struct mem key, u32 have);
 /* The same for what adds one at r0 next and does not look at the sum: when there is no room, r0 is
  * the counter of that error. */
@@ -328,8 +330,8 @@ bool gen_spills(const struct map_sym *sym);
 /* Room for such a record, and in it for the key, which is to be put there. */
 struct mem gen_spill_alloc(struct gen *g, const struct map_sym *sym);
 struct mem gen_spill_key(const struct map_sym *sym, struct mem record);
-/* Sends it, while records leave half of the ring free for others, else counts it as lost; r0 is what
- * gen_map_try() left, all the operands. */
+/* Sends it, while records leave half of the ring free for others, else counts it as lost; r0 is
+ * what gen_map_try() left, all the operands. */
 void gen_spill(struct gen *g, const struct node *map, struct mem record,
                const struct aggregates *all);
 

@@ -4,8 +4,8 @@
  * frame around a body (context, pid filter, scratch slot, predicate, exit).
  *
  * What a body needs is only known when it has been compiled, and the frame comes first. So a
- * program is compiled with a guess (`assume`: as little as possible) until what was found equals the
- * guess; most need one round, those with big values two or three.
+ * program is compiled with a guess (`assume`: as little as possible) until what was found equals
+ * the guess; most need one round, those with big values two or three.
  */
 #include "gen/emit.h"
 
@@ -182,8 +182,8 @@ u32 gen_map_of(struct gen *g, enum umap_role role)
 	return g->u->maps.n - 1;
 }
 
-/* An interval runs with interrupts off, and of elements as large as a stack the kernel's reserve has
- * few: a second one at the same time could fail. */
+/* An interval runs with interrupts off, and of elements as large as a stack the kernel's reserve
+ * has few: a second one at the same time could fail. */
 u32 gen_stacks_map(struct gen *g)
 {
 	u32 at = gen_map_of(g, UMAP_STACKS);
@@ -221,8 +221,8 @@ static bool has_stack(const struct type *t, bool of_user)
 	return found;
 }
 
-/* Since Linux 6.1 elements come from an allocator that any program may use; it is known by what else
- * came then. To walk a user stack more is looked up, at once. */
+/* Since Linux 6.1 elements come from an allocator that any program may use; it is known by what
+ * else came then. To walk a user stack more is looked up, at once. */
 static bool has_allocator(struct gen *g, const struct type *key)
 {
 	s32 off;
@@ -684,7 +684,8 @@ static void copy_settings(struct unit *u, const struct script *s, const struct c
 	u->view = c->view ? arena_strdup(&u->arena, c->view) : NULL;
 }
 
-/* Entry and return of a function may be one program (kern/kern_session.c), which asks what it is. */
+/* Entry and return of a function may be one program (kern/kern_session.c), which asks what it
+ * is. */
 static u32 session_kfunc(const struct unit *u, const struct world *w)
 {
 	bool entry = false, at_return = false;

@@ -165,8 +165,8 @@ static void operand(struct gen *g, const struct type *t, const struct node *call
 		encode(g, t);
 }
 
-/* *r0 = the larger of it and `value`, unsigned. Another program may interfere between load and store:
- * then the exchange fails and is tried again. Uses r1, r3, r4. */
+/* *r0 = the larger of it and `value`, unsigned. Another program may interfere between load and
+ * store: then the exchange fails and is tried again. Uses r1, r3, r4. */
 static void keep_larger(struct gen *g, enum reg value)
 {
 	struct code *c = &g->c;

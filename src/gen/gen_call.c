@@ -137,7 +137,8 @@ static void call_debugf(struct gen *g, const struct node *n)
 	code_call(&g->c, BPF_FUNC_trace_printk);
 }
 
-/* A record is sent by a helper, whose result is 0 or an error, and nothing follows that changes r0. */
+/* A record is sent by a helper, whose result is 0 or an error, and nothing follows that changes
+ * r0. */
 static void call_sent(struct gen *g, const struct node *n)
 {
 	u32 sent = code_label(&g->c), end = code_label(&g->c);

@@ -13,15 +13,16 @@
  * What the verifier knows of variables that the body changes is taken from it before the loop and
  * after it (mem_forget()).
  *
- * for ($i : 0..100) is made in the same way (bpf_loop, Linux 5.17): the verifier walks a loop of the
- * program round by round, but a callback only until it knows nothing new.
+ * for ($i : 0..100) is made in the same way (bpf_loop, Linux 5.17): the verifier walks a loop of
+ * the program round by round, but a callback only until it knows nothing new.
  */
 #include "gen/emit.h"
 
 #define ROUNDS_FEW 16u        /* fewer are followed one by one */
 #define ROUNDS_MAX (1u << 23) /* of bpf_loop(); more are cut and counted */
 
-/* Callbacks in each other; a search for a string makes two more, which the frame leaves room for. */
+/* Callbacks in each other; a search for a string makes two more, which the frame leaves room
+ * for. */
 #define LOOPS_NESTED 3u
 
 #define LOOPS_SINCE 0x060700u /* Linux 6.7 sees callbacks as the loops they are */
@@ -212,8 +213,8 @@ static bool find_while(void *ctx, struct node *n)
 	return !*found;
 }
 
-/* A `while` in a callback is often not followed to its end by older kernels: there what did without a
- * callback stays as it was. */
+/* A `while` in a callback is often not followed to its end by older kernels: there what did without
+ * a callback stays as it was. */
 static bool has_while(const struct node *body)
 {
 	bool found = false;
@@ -255,8 +256,9 @@ static bool is_word_of_stack(const struct gen *g, u32 var)
 
 /*
  * Takes from the verifier, in each round, what comparisons told it about numbers that the body
- * changes: where $n is 5 in this round it would be 6 in the next one, and so on without end. r1 has,
- * or gets, a number it does not know; with that one twice a number is what it was. Keeps r2 and r3.
+ * changes: where $n is 5 in this round it would be 6 in the next one, and so on without end. r1
+ * has, or gets, a number it does not know; with that one twice a number is what it was. Keeps r2
+ * and r3.
  */
 static void forget_numbers(struct gen *g, const struct each *e, bool range)
 {

@@ -129,8 +129,8 @@ static bool small_const(const struct node *n, s32 *imm)
 	return true;
 }
 
-/* Where two values are: the left one in r0 and the right one in r1, or the left one in one of r7-r9,
- * to be changed at will, and the right one in r0. */
+/* Where two values are: the left one in r0 and the right one in r1, or the left one in one of
+ * r7-r9, to be changed at will, and the right one in r0. */
 struct two {
 	enum reg left, right;
 };
@@ -419,8 +419,8 @@ static void step_var(struct gen *g, const struct node *n)
 	gen_narrow(g, e->type, R0); /* it may have wrapped */
 }
 
-/* The address of a variable or of a map's value. It is to be a number for the kernel's verifier, which
- * would follow what is added to a pointer; negated twice it is one. */
+/* The address of a variable or of a map's value. It is to be a number for the kernel's verifier,
+ * which would follow what is added to a pointer; negated twice it is one. */
 static void address_of(struct gen *g, const struct node *e)
 {
 	if (e->kind == NODE_MAP)

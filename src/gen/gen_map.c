@@ -29,8 +29,8 @@ struct mem gen_key(struct gen *g, const struct node *map)
 		}
 		return key;
 	}
-	/* In a loop a variable's slot must not go to a helper: older verifiers then forget its value,
-	 * which may be what ends the loop. */
+	/* In a loop a variable's slot must not go to a helper: older verifiers then forget its
+	 * value, which may be what ends the loop. */
 	if (map->map.n_keys == 1 && part->kind == NODE_VAR && !g->loop_depth &&
 	    type_eq(part->type, t) && type_is_scalar(t))
 		return g->vars[part->var.sym->index];
@@ -114,8 +114,8 @@ static void insert_zero(struct gen *g, const struct turn *map, struct mem key)
 	code_call(&g->c, BPF_FUNC_map_update_elem);
 }
 
-/* Jumps with unit_spill.why in r0 when an insertion was refused for other reasons than that the key is
- * there already. */
+/* Jumps with unit_spill.why in r0 when an insertion was refused for other reasons than that the key
+ * is there already. */
 static void if_refused(struct gen *g, const struct map_sym *sym, u32 label)
 {
 	struct code *c = &g->c;
@@ -357,8 +357,8 @@ static void assign_plain(struct gen *g, const struct node *map, const struct nod
 	gen_turn_leave(g, map->map.sym, at);
 }
 
-/* r0 = address of the element to change; jumps to `full` when it can not be made. At `full` or after
- * it gen_turn_leave() is due. */
+/* r0 = address of the element to change; jumps to `full` when it can not be made. At `full` or
+ * after it gen_turn_leave() is due. */
 static struct mem reach(struct gen *g, const struct node *map, u32 full)
 {
 	struct mem key, at = { 0 };

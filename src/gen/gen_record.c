@@ -230,8 +230,8 @@ static void values_(struct gen *g, const struct node *n, struct urecord *r)
 	record_of(g, r, n->call.args, NULL);
 }
 
-/* Number and moment. What asks the family map passes from here on; what needs a link of its own, from
- * when user space has read the record. */
+/* Number and moment. What asks the family map passes from here on; what needs a link of its own,
+ * from when user space has read the record. */
 static void follow_(struct gen *g, const struct node *n, struct urecord *r)
 {
 	struct mark m = frame_mark(g);

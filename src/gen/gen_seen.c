@@ -11,8 +11,8 @@
 
 #define KEY_SIZE 24 /* u32 pid, 16 bytes of name, 4 of zero */
 
-/* With -p and -c the session reads the map of the process, and that is the only one unless others are
- * followed. */
+/* With -p and -c the session reads the map of the process, and that is the only one unless others
+ * are followed. */
 static bool is_wanted(const struct gen *g)
 {
 	return (!g->w->pid || g->s->follows) && !attach_kind_has(g->v->kind, KIND_AROUND);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What finds no room in a map that is taken: the map is full, or the kernel has no memory at hand for
- * one more key this moment. It goes to user space by itself (struct unit_spill), which adds it to what
- * it takes out of the map, so nothing is lost and no map needs room for all keys beforehand. The key is
- * made where the record needs it; everything else is stored when it comes to that.
+ * What finds no room in a map that is taken: the map is full, or the kernel has no memory at hand
+ * for one more key this moment. It goes to user space by itself (struct unit_spill), which adds it
+ * to what it takes out of the map, so nothing is lost and no map needs room for all keys
+ * beforehand. The key is made where the record needs it; everything else is stored when it comes to
+ * that.
  */
 #include "gen/emit.h"
 
@@ -51,7 +52,8 @@ static void store_cell(struct gen *g, const struct type *t, struct mem cell, str
 	mem_store(g, 8, average ? mem_at(cell, 8) : cell, R0);
 }
 
-/* Jumps when records take half of the ring: the other half is for those who can not count instead. */
+/* Jumps when records take half of the ring: the other half is for those who can not count
+ * instead. */
 static void if_ring_busy(struct gen *g, u32 label)
 {
 	code_map(&g->c, R1, gen_map_of(g, UMAP_RING));

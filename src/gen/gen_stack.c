@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * ustack and kstack. The frames are read into scratch memory, hashed, and stored once under
- * their hash; the value a script handles is the hash (and the pid, when a user frame is an address that
- * says nothing without it). Unlike the kernel's stack map this loses no stack to a hash-bucket collision.
+ * their hash; the value a script handles is the hash (and the pid, when a user frame is an address
+ * that says nothing without it). Unlike the kernel's stack map this loses no stack to a hash-bucket
+ * collision.
  *
  * User space takes what was stored out again, long before the map is full: a hash always means the
  * same frames, so it does not matter which of the two has them.
@@ -71,8 +72,8 @@ void gen_drain(struct gen *g)
 	frame_release(g, m);
 }
 
-/* One more stack is in the map. After so many user space is to take them; should the ring be full, it
- * is awake and sees their number (UDATA_STACKS). */
+/* One more stack is in the map. After so many user space is to take them; should the ring be full,
+ * it is awake and sees their number (UDATA_STACKS). */
 static void count_kept(struct gen *g, u32 done)
 {
 	struct code *c = &g->c;
@@ -85,8 +86,8 @@ static void count_kept(struct gen *g, u32 done)
 	gen_drain(g);
 }
 
-/* Stores the frames under the hash at `key` unless they are there already; falls through when there is
- * no room, and jumps otherwise. */
+/* Stores the frames under the hash at `key` unless they are there already; falls through when there
+ * is no room, and jumps otherwise. */
 static void keep_frames(struct gen *g, struct mem key, struct mem frames, u32 have)
 {
 	struct code *c = &g->c;
@@ -182,7 +183,8 @@ static void keep(struct gen *g, const struct walk *k, struct mem key, struct mem
 	code_bind(&g->c, have);
 }
 
-/* After a user stack's number goes the pid; a stack of places in files is the same in all processes. */
+/* After a user stack's number goes the pid; a stack of places in files is the same in all
+ * processes. */
 static void add_pid(struct gen *g, const struct walk *k, struct mem dst)
 {
 	u32 shared = code_label(&g->c);

@@ -30,9 +30,9 @@ static void match_literal(struct gen *g, struct mem m, const char *text, u32 n, 
 	}
 }
 
-/* r4 and r5, words of both strings: jumps when they differ before a NUL or there is one; goes on when
- * all their bytes are the same and none is 0. r0 gets 0x80 in the place of the first NUL of r4: others
- * after it may be wrong. */
+/* r4 and r5, words of both strings: jumps when they differ before a NUL or there is one; goes on
+ * when all their bytes are the same and none is 0. r0 gets 0x80 in the place of the first NUL of
+ * r4: others after it may be wrong. */
 static void match_word(struct gen *g, u32 equal, u32 differ)
 {
 	struct code *c = &g->c;

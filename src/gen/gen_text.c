@@ -15,13 +15,14 @@ static u32 room_of(const struct type *t)
 	return t->count ? MIN(t->count, t->size) : t->size;
 }
 
-/* ---- a short literal: its bytes in a row, at one start after the other ------------------------ */
+/* ---- a short literal: its bytes in a row, at one start after the other
+ * ------------------------ */
 
 #define LITERAL_MAX 64u /* bytes: two instructions each */
 #define STARTS_FEW  64u /* tried in a loop of the program, whatever else there is */
 
-/* To `found` when `part` is at r1, to `ended` when it is not and the text ends there; else it goes on
- * after. Changes r3 only. */
+/* To `found` when `part` is at r1, to `ended` when it is not and the text ends there; else it goes
+ * on after. Changes r3 only. */
 static void try_literal(struct gen *g, struct str part, u32 found, u32 ended)
 {
 	struct code *c = &g->c;
@@ -220,7 +221,8 @@ void gen_text_find(struct gen *g, const struct node *text, const struct node *pa
 	frame_release(g, m);
 }
 
-/* ---- bytes ------------------------------------------------------------------------------------ */
+/* ---- bytes
+ * ------------------------------------------------------------------------------------ */
 
 /* The first n bytes of a value in memory of ours: a pointer's target is read. */
 static struct mem bytes_of(struct gen *g, const struct node *a, u32 n)
@@ -281,11 +283,13 @@ void gen_text_write_user(struct gen *g, const struct node *to, const struct node
 	frame_release(g, m);
 }
 
-/* ---- joining ---------------------------------------------------------------------------------- */
+/* ---- joining
+ * ---------------------------------------------------------------------------------- */
 
 /*
  * Both strings are put into memory that has room for both, the second where the first one's NUL
- * was; then what fits goes to dst. The offset is shown to the verifier to be below the first's size.
+ * was; then what fits goes to dst. The offset is shown to the verifier to be below the first's
+ * size.
  */
 void gen_text_concat(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
                      bool pad)
@@ -322,12 +326,14 @@ void gen_text_concat(struct gen *g, const struct node *n, const struct type *t, 
 		gen_count_cut(g, MIN(type_slot(t), first + second), n->loc);
 }
 
-/* ---- numbers ---------------------------------------------------------------------------------- */
+/* ---- numbers
+ * ---------------------------------------------------------------------------------- */
 
 #define DIGITS 20u /* of 2^64 - 1 */
 #define ROOM   24u /* for them, a sign before and a NUL after */
 
-/* Digits of r0 (read as unsigned) into the memory at r1, from its end on; r4 = where the first is. */
+/* Digits of r0 (read as unsigned) into the memory at r1, from its end on; r4 = where the first
+ * is. */
 static void digits(struct gen *g)
 {
 	struct code *c = &g->c;

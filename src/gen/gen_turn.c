@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Maps of two generations, which user space can take (unit/unit.h). At each access a program asks which
- * of the two it is to use, so there is nothing to be kept from one access to the next. A program that
- * may sleep says besides that it is at it. Of other maps this makes nothing.
+ * Maps of two generations, which user space can take (unit/unit.h). At each access a program asks
+ * which of the two it is to use, so there is nothing to be kept from one access to the next. A
+ * program that may sleep says besides that it is at it. Of other maps this makes nothing.
  *
  * The word that chooses is handed to the lookup where it is, in the map of turns: the verifier then
  * sees one map of maps and any element of it, and follows one way, not one for each generation.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * User stacks, the program's side: the process's tables are found, or asked for; the registers that
- * the walk begins with are put down; the kernel calls the step (gen_unwind_step.c) as often as there
- * are frames; what came of it is counted. ustack(copy) copies the top of the stack instead, for user
- * space to walk.
+ * the walk begins with are put down; the kernel calls the step (gen_unwind_step.c) as often as
+ * there are frames; what came of it is counted. ustack(copy) copies the top of the stack instead,
+ * for user space to walk.
  */
 #include "gen/gen_unwind.h"
 
@@ -124,7 +124,8 @@ static void add_process(struct gen *g, u32 none)
 	code_if_imm(c, BPF_JEQ, R0, 0, none);
 }
 
-/* From the user's registers to three words of ours, in the order of `regs`; jumps when there is no 64-bit user code after the event. */
+/* From the user's registers to three words of ours, in the order of `regs`; jumps when there is no
+ * 64-bit user code after the event. */
 static void user_registers(struct gen *g, struct mem to, u32 none)
 {
 	static const s32 regs[] = { PT_IP, PT_SP, PT_BP };
@@ -169,7 +170,8 @@ static void unless_flags(struct gen *g, s32 flags, u32 label)
 	code_if_imm(&g->c, BPF_JEQ, R1, 0, label);
 }
 
-/* The process's spans are missing or out of date: asks for them once, until user space has looked. */
+/* The process's spans are missing or out of date: asks for them once, until user space has
+ * looked. */
 static void ask(struct gen *g, u32 out)
 {
 	struct code *c = &g->c;
@@ -184,8 +186,8 @@ static void ask(struct gen *g, u32 out)
 }
 
 /*
- * The spans are of the address space they were read in. Another one: the process has called exec, or
- * its number has been given to a new one; they are not used.
+ * The spans are of the address space they were read in. Another one: the process has called exec,
+ * or its number has been given to a new one; they are not used.
  */
 static void same_program(struct gen *g, u32 other)
 {
@@ -222,8 +224,8 @@ static bool find_exec_bit(const struct gen *g, s32 *off, s32 *mask)
 	return true;
 }
 
-/* Until execve() ends the registers are the old program's, whose memory is gone by then: what the kernel
- * does for the new one, page faults in its first pages above all, has no stack. */
+/* Until execve() ends the registers are the old program's, whose memory is gone by then: what the
+ * kernel does for the new one, page faults in its first pages above all, has no stack. */
 static void mark_exec(struct gen *g)
 {
 	struct code *c = &g->c;
@@ -285,8 +287,8 @@ static void ask_for_names(struct gen *g, u32 wanted, u32 none)
 	code_goto(c, wanted);
 }
 
-/* Whether user space is to look at the process. Finding mappings in the kernel's tree costs more than a
- * list of them, so a process with many stacks gets one. */
+/* Whether user space is to look at the process. Finding mappings in the kernel's tree costs more
+ * than a list of them, so a process with many stacks gets one. */
 static void ask_if_wanted(struct gen *g)
 {
 	struct code *c = &g->c;

@@ -3,8 +3,8 @@
  * The mapping of an address and what is known of its file, found by the program alone: so the first
  * stack of a process that began a moment ago is as good as its thousandth. The kernel keeps the
  * mappings of a process in a tree (lib/maple_tree.c, since 6.1); it is read with checked reads and
- * without its lock, which the code that is being looked at may hold. An inode and when it changed say
- * which file it is, and the map of files which rows it has:
+ * without its lock, which the code that is being looked at may hold. An inode and when it changed
+ * say which file it is, and the map of files which rows it has:
  *
  *     mm --> node --> node --> mapping --> file --> inode --> struct unwind_file --> its spans
  *
@@ -109,8 +109,8 @@ static bool find_places(const struct gen *g, struct places *p)
 	return p->vma_size <= UNWIND_NODE && p->inode_size <= UNWIND_NODE;
 }
 
-/* Every type of the kernel's that the walk looks into, found in one search: each one takes as long as
- * all of them, and the answers are remembered. */
+/* Every type of the kernel's that the walk looks into, found in one search: each one takes as long
+ * as all of them, and the answers are remembered. */
 static void find_types(const struct gen *g)
 {
 	struct btf_query q[] = {
@@ -252,7 +252,8 @@ void gen_unwind_map_step(struct gen *g)
 	code_exit(c);
 }
 
-/* The mapping of r7 becomes the state's span, without rows; its offset in ST_BASE; r3 = its file. */
+/* The mapping of r7 becomes the state's span, without rows; its offset in ST_BASE; r3 = its
+ * file. */
 static void find_mapping(struct step *s, const struct places *p)
 {
 	struct code *c = s->c;

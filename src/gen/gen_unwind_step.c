@@ -412,7 +412,8 @@ static void special_rules(struct step *s)
 
 /* ---- without a row ---- */
 
-/* r3 = the replacement to look at; leaves when there is none. The latest is the innermost frame's. */
+/* r3 = the replacement to look at; leaves when there is none. The latest is the innermost
+ * frame's. */
 static void next_return(struct step *s, const struct returns *r)
 {
 	struct code *c = s->c;
@@ -518,7 +519,8 @@ void gen_unwind_step(struct gen *g)
 	to_caller(&s);
 	special_rules(&s);
 	frame_pointer_step(&s);
-	/* As many frames as were asked for are a whole stack, as many as there is room for are not. */
+	/* As many frames as were asked for are a whole stack, as many as there is room for are
+	 * not. */
 	code_bind(s.c, s.enough);
 	code_if_imm(s.c, BPF_JEQ, R2, UNIT_STACK_FRAMES, s.cut);
 	code_bind(s.c, s.whole);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Probes that are perf events: tracepoints, software and hardware counters, timers, watched memory. The
- * program is linked to the event with a cookie (Linux 5.15). A tracepoint's event may live on
- * any one CPU, the program runs on all; a counter or timer must be opened on each CPU, or, for
- * one process, on each of its threads, with threads to come inherited.
+ * Probes that are perf events: tracepoints, software and hardware counters, timers, watched memory.
+ * The program is linked to the event with a cookie (Linux 5.15). A tracepoint's event may live on
+ * any one CPU, the program runs on all; a counter or timer must be opened on each CPU, or, for one
+ * process, on each of its threads, with threads to come inherited.
  */
 #include "kern/kern.h"
 

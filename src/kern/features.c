@@ -90,8 +90,8 @@ static bool features_btf(void)
 
 /*
  * A tracing program on BTF type 1, which is no function: a kernel that lets us load tracing
- * programs says EINVAL, one whose policy does not says EPERM before it looks. To a user without the right
- * it says so too: then it is taken to be there, and the loader will name what is missing.
+ * programs says EINVAL, one whose policy does not says EPERM before it looks. To a user without the
+ * right it says so too: then it is taken to be there, and the loader will name what is missing.
  */
 static bool features_fentry(void)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Processes that a script looks at besides the one of -p or -c. The kernel binds a user probe to one
- * process, so each further one gets links (or perf events) of its own to the same programs; other
- * probes ask the family map, where programs put it at once. Between a process's start and its links
- * lie 1 to 20 ms, in which its calls are not seen: the kernel's own waiting. With follow_at_once no probe
- * is bound and all ask the map.
+ * Processes that a script looks at besides the one of -p or -c. The kernel binds a user probe to
+ * one process, so each further one gets links (or perf events) of its own to the same programs;
+ * other probes ask the family map, where programs put it at once. Between a process's start and its
+ * links lie 1 to 20 ms, in which its calls are not seen: the kernel's own waiting. With
+ * follow_at_once no probe is bound and all ask the map.
  */
 #include "kern/kern.h"
 

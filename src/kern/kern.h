@@ -27,8 +27,8 @@ struct handle {
 struct loaded {
 	int *fds; /* one for each site where sites need a program each, else one */
 	u32 n;
-	const char
-		*refused; /* why a site that may be missing has no program (its descriptor is -1) */
+	/* why a site that may be missing has no program (its descriptor is -1) */
+	const char *refused;
 	struct live_attached attached;
 	s32 partner; /* the program at the other end of a session, -1 none */
 };
@@ -81,9 +81,9 @@ struct live {
 /* ---- kern_map.c ---- */
 bool kern_map_create(struct live *l, u32 map, struct err *e);
 bool kern_map_data_open(struct live *l, struct err *e);
-/* How many elements of that size fit, with the table of chains that the kernel makes at the start: a power
- * of two, as many as elements at least. Twice the table takes milliseconds, so it has to bring a quarter
- * more elements. */
+/* How many elements of that size fit, with the table of chains that the kernel makes at the start:
+ * a power of two, as many as elements at least. Twice the table takes milliseconds, so it has to
+ * bring a quarter more elements. */
 u64 kern_map_fits(u64 bytes, u64 element);
 /* The map that programs count in now. */
 int kern_map_fd(const struct live *l, u32 map);

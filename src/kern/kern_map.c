@@ -63,7 +63,8 @@ u32 live_cells(const struct live *l, u32 map)
 	return is_per_cpu(&l->unit->maps.v[map]) ? processors(l) : 1;
 }
 
-/* Bytes of the kernel's an element takes: its list entry and key, and its cells or a pointer to them. */
+/* Bytes of the kernel's an element takes: its list entry and key, and its cells or a pointer to
+ * them. */
 static u64 element_bytes(const struct live *l, const struct umap *m)
 {
 	u64 cells = (u64)ROUND_UP(m->value_size, 8u) * (m->per_cpu ? processors(l) : 1);
@@ -84,9 +85,9 @@ u64 kern_map_fits(u64 bytes, u64 element)
 }
 
 /*
- * What is emptied as it fills has a part of its memory here, the rest is for what was taken out of it.
- * Others have all of it, but where nobody asks for so much no more than the first: a hash has a table of
- * chains for all its keys from the start.
+ * What is emptied as it fills has a part of its memory here, the rest is for what was taken out of
+ * it. Others have all of it, but where nobody asks for so much no more than the first: a hash has a
+ * table of chains for all its keys from the start.
  */
 u32 live_map_room(const struct live *l, u32 map)
 {

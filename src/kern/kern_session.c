@@ -29,8 +29,8 @@ static bool calls(const struct uprog *p, s32 helper)
 	return false;
 }
 
-/* A site has one cookie in a session, but another number in each program. Links of many functions, as
- * a session is, do not let what is returned be changed. */
+/* A site has one cookie in a session, but another number in each program. Links of many functions,
+ * as a session is, do not let what is returned be changed. */
 static bool fits(const struct uprog *p)
 {
 	if (p->n_funcs || calls(p, BPF_FUNC_override_return) ||

@@ -7,12 +7,13 @@
  *       1           B, late ones in A       turn over, wait until nobody is late
  *       1           B                       read A, empty it
  *
- * A program that looked up an element of A before the turn may add to it until it ends. Ordinary ones
- * run in a critical section of RCU, for whose end the kernel waits when an element of a map of maps is
- * replaced; those that may sleep are counted in cells, which we watch. So what is read of A is all that
- * was ever counted in it, and not one event is in neither table or in both.
+ * A program that looked up an element of A before the turn may add to it until it ends. Ordinary
+ * ones run in a critical section of RCU, for whose end the kernel waits when an element of a map of
+ * maps is replaced; those that may sleep are counted in cells, which we watch. So what is read of A
+ * is all that was ever counted in it, and not one event is in neither table or in both.
  *
- * What was turned over and could not be read stays, and is read before the map is turned over again.
+ * What was turned over and could not be read stays, and is read before the map is turned over
+ * again.
  */
 #include "kern/kern.h"
 

@@ -19,8 +19,9 @@ void features_probe(struct features *f, u32 wanted);
 
 struct live_options {
 	const struct features *features; /* what is known already; NULL: nothing */
-	u32 unwind_chunks; /* chunks of memory for unwind tables at the start, if the unit has any */
-	u64 map_memory;    /* bytes for maps that are by_memory, and for what is taken out of them;
+	/* chunks of memory for unwind tables at the start, if the unit has any */
+	u32 unwind_chunks;
+	u64 map_memory;  /* bytes for maps that are by_memory, and for what is taken out of them;
 			      0: as the unit says */
 	struct buf *log; /* gets the verifier's whole log when a program is refused; may be NULL */
 	bool whole_log;  /* `log` gets it for programs that are accepted too */
@@ -61,12 +62,12 @@ bool live_attach(struct live *l, u32 *attached, live_warn_fn *warn, void *ctx, s
 struct live_attached live_attached_by(const struct live *l, u32 prog);
 /*
  * Lets the events of one more process pass, where a script looks at one, and attaches the probes of
- * programs to it too. *is_new when it was not followed before. False and *e when that fails, as it does
- * when it has ended.
+ * programs to it too. *is_new when it was not followed before. False and *e when that fails, as it
+ * does when it has ended.
  */
 bool live_follow(struct live *l, s32 pid, bool *is_new, struct err *e);
-/* Attaches program `prog` at more sites of files that a followed process has; for all processes where
- * the unit's own sites are (follow_at_once). */
+/* Attaches program `prog` at more sites of files that a followed process has; for all processes
+ * where the unit's own sites are (follow_at_once). */
 bool live_follow_sites(struct live *l, s32 pid, u32 prog, const struct usite *sites, u32 n,
                        struct err *e);
 /* Detaches from those that have ended. */
@@ -99,13 +100,13 @@ u32 live_cells(const struct live *l, u32 map);
 /* An element: key_size key bytes and live_cells() cells of ROUND_UP(value_size, 8) bytes, both gone
  * when it returns. False: no more are wanted. */
 typedef bool live_row_fn(void *ctx, const void *key, const void *cells);
-/* All elements of a map; of one with two generations those of the one in use. Uses batches where the
- * map type has them. */
+/* All elements of a map; of one with two generations those of the one in use. Uses batches where
+ * the map type has them. */
 bool live_map_each(struct live *l, u32 map, live_row_fn *cb, void *ctx, struct err *e);
 /* One element into `cells`; false when absent. */
 bool live_map_get(struct live *l, u32 map, const void *key, void *cells);
-/* All elements of a hash, which are removed as they are read: each comes once. cb may be NULL. What a
- * program adds to an element while it is removed is lost: for elements that are written once. */
+/* All elements of a hash, which are removed as they are read: each comes once. cb may be NULL. What
+ * a program adds to an element while it is removed is lost: for elements that are written once. */
 bool live_map_take(struct live *l, u32 map, live_row_fn *cb, void *ctx, struct err *e);
 /* Removes all elements (zeroes them in an array). An update that runs at the same time may
  * survive, but not in a map of two generations. */
@@ -113,30 +114,33 @@ bool live_map_clear(struct live *l, u32 map, struct err *e);
 /* Sets all values to 0 and keeps the keys. */
 bool live_map_zero(struct live *l, u32 map, struct err *e);
 /*
- * Turns a map of two generations (umap.turn) over and takes all that it held, for print() and clear() in
- * one and to make room in a map that fills: cb gets the elements, each as the programs left it when the
- * last one that could change it had ended; what they count from some instant in this call on is in the
- * map, and is handed over next time. Nothing is lost or handed over twice. cb's result is not looked at; it may be NULL.
+ * Turns a map of two generations (umap.turn) over and takes all that it held, for print() and
+ * clear() in one and to make room in a map that fills: cb gets the elements, each as the programs
+ * left it when the last one that could change it had ended; what they count from some instant in
+ * this call on is in the map, and is handed over next time. Nothing is lost or handed over twice.
+ * cb's result is not looked at; it may be NULL.
  *
  * Takes some milliseconds to tens of them: the kernel's grace period. Maps of one group
- * (umap.together) are turned over at the same instant and wait once: what a later call for another of
- * the group hands over is as of then.
+ * (umap.together) are turned over at the same instant and wait once: what a later call for another
+ * of the group hands over is as of then.
  *
  * False: *e says why. What was not handed over is handed over by the next call.
  */
 bool live_map_turn(struct live *l, u32 map, u32 how, live_row_fn *cb, void *ctx, struct err *e);
-/* TURN_KEEPS_KEYS leaves the keys in, with values of 0; TURN_ALONE leaves others of the group alone. */
+/* TURN_KEEPS_KEYS leaves the keys in, with values of 0; TURN_ALONE leaves others of the group
+ * alone. */
 enum { TURN_KEEPS_KEYS = 1, TURN_ALONE = 2 };
 /* Of the memory for such maps one part in so many is the kernel's. */
 #define LIVE_KEPT 4u
-/* True of a map that is to be emptied as it fills: what has no room is sent, and no program reads it. */
+/* True of a map that is to be emptied as it fills: what has no room is sent, and no program reads
+ * it. */
 bool live_map_drains(const struct live *l, u32 map);
 /* True when it is time for that. */
 bool live_map_fills(const struct live *l, u32 map);
 /* How often it was turned over, as unit_spill.turn has it. */
 u64 live_map_turned(const struct live *l, u32 map);
-/* True while there is something to be handed over before what programs count in now: it was turned over
- * for the sake of its group, or could not be taken. live_map_each() does not see it. */
+/* True while there is something to be handed over before what programs count in now: it was turned
+ * over for the sake of its group, or could not be taken. live_map_each() does not see it. */
 bool live_map_unread(const struct live *l, u32 map);
 
 /* ---- unwind tables: memory that programs read (base/unwind.h) ---- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Figures as fields of CSV (RFC 4180). Column 0 is the first of a line, whose end is the caller's. */
+/* Figures as fields of CSV (RFC 4180). Column 0 is the first of a line, whose end is the
+ * caller's. */
 #ifndef OUT_CSV_H
 #define OUT_CSV_H
 

@@ -54,8 +54,8 @@ void flame_free(struct flame *f);
 bool flame_fits(const struct umap *m);
 /*
  * Adds the rows of a map. What is in the key beside the stack comes first, outermost, as one frame.
- * `part` names the part of a record that is the value, or is NULL: then it is the first number in the
- * value.
+ * `part` names the part of a record that is the value, or is NULL: then it is the first number in
+ * the value.
  */
 void flame_add_table(struct flame *f, const struct out *o, const struct table *t, const char *part);
 /* Which part of a map's value that is. False when it has no such number. */
@@ -66,7 +66,8 @@ void flame_sort(struct flame *f);
 /* A line for each stack: "outermost;...;innermost value". */
 void flame_fold(struct buf *b, const struct flame *f);
 
-/* Adds the stacks of such lines. False and *e, which says the line, where the text is something else. */
+/* Adds the stacks of such lines. False and *e, which says the line, where the text is something
+ * else. */
 bool flame_unfold(struct flame *f, const char *text, size_t n, struct err *e);
 /* Sorts both and sets what each frame of f had in `old`. */
 void flame_compare(struct flame *f, struct flame *old);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A flame graph beside an earlier recording: folded stacks become a tree again, and each frame learns
- * what it had before.
+ * A flame graph beside an earlier recording: folded stacks become a tree again, and each frame
+ * learns what it had before.
  *
- * Folded stacks have names alone. Where frames of one place have the same name in several files, what
- * it had before is shared out among them as they share what it has now.
+ * Folded stacks have names alone. Where frames of one place have the same name in several files,
+ * what it had before is shared out among them as they share what it has now.
  */
 #include "out/flame.h"
 

@@ -3,9 +3,9 @@
  * What a flame graph looks like and what makes it answer, as text that goes into the picture.
  *
  * The script reads the frames once. They come in the order of a walk from the root, so a frame's
- * subtree is the run of deeper frames that follow it; zooming and the share of a search need no more.
- * The view from the leaves is made of them when it is asked for: each frame's own value goes to the
- * path from it to the root.
+ * subtree is the run of deeper frames that follow it; zooming and the share of a search need no
+ * more. The view from the leaves is made of them when it is asked for: each frame's own value goes
+ * to the path from it to the root.
  */
 #include "out/flame.h"
 

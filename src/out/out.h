@@ -12,7 +12,8 @@
 #include "sym/frames.h"
 #include "unit/unit.h"
 
-/* Names for values that need the outside world; given by run/, backed by sym/. Each appends to b. */
+/* Names for values that need the outside world; given by run/, backed by sym/. Each appends to
+ * b. */
 struct namer {
 	void *ctx;
 	/* A whole stack of `type` (KSTACK, USTACK, STACK) with the words of its value. */
@@ -40,8 +41,8 @@ struct out {
 	const struct unit *unit;
 	const struct namer *namer;
 	const struct out_ops *ops;
-	/* Says something, `loc` being a place in the unit's source or NULL; on the way it writes what
-	 * is in the buffer. NULL: errors are part of the output, notes are left out. */
+	/* Says something, `loc` being a place in the unit's source or NULL; on the way it writes
+	 * what is in the buffer. NULL: errors are part of the output, notes are left out. */
 	void (*say)(void *ctx, enum report kind, const struct loc *loc, const char *text);
 	void *say_ctx;
 	bool verbose; /* figures of the run are worth saying */

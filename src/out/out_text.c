@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The text output, in the shapes of bpftrace 0.26: one line for each row, histograms drawn below
- * their key and followed by an empty line; of nothing there is no drawing. How a value looks is value.c's business.
+ * their key and followed by an empty line; of nothing there is no drawing. How a value looks is
+ * value.c's business.
  */
 #include "out/bars.h"
 #include "out/rows.h"

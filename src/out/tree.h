@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Figures with names, in objects and lists: how reports that scripts have no part in (memstat, hot keys,
- * sizes) get to the formats. A column says once what its figures are; a format prints any report.
+ * Figures with names, in objects and lists: how reports that scripts have no part in (memstat, hot
+ * keys, sizes) get to the formats. A column says once what its figures are; a format prints any
+ * report.
  */
 #ifndef OUT_TREE_H
 #define OUT_TREE_H

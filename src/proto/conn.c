@@ -5,10 +5,10 @@
  *
  * The idea: a direction is a stream of units (lines, headers) that are looked at, and of values
  * that are only counted down (`skip`). What was not captured does no harm inside a value. Anywhere
- * else the place is lost. In requests, both directions are dropped, and the next piece is tried as a
- * new start (trial.c). In replies, requests go on being told: those that wait are told without an
- * answer, and no reply is listened to before the next request is read: a server has answered what it
- * read before it reads again.
+ * else the place is lost. In requests, both directions are dropped, and the next piece is tried as
+ * a new start (trial.c). In replies, requests go on being told: those that wait are told without an
+ * answer, and no reply is listened to before the next request is read: a server has answered what
+ * it read before it reads again.
  *
  * Does not know any protocol; those are tables of functions (struct parser).
  */
@@ -272,7 +272,8 @@ void conn_drop(struct proto *c, u32 n)
 	c->storing = MIN(c->storing, c->n);
 }
 
-/* ---- losing and finding the place ------------------------------------------------------------- */
+/* ---- losing and finding the place
+ * ------------------------------------------------------------- */
 
 static void feed_reset(struct feed *f)
 {
@@ -380,7 +381,8 @@ void proto_lose_replies(struct proto *c)
 	lose_replies(c);
 }
 
-/* ---- which protocol --------------------------------------------------------------------------- */
+/* ---- which protocol
+ * --------------------------------------------------------------------------- */
 
 /* By the first bytes that are asked. False: they do not tell. */
 static bool choose(struct proto *c, const char *p, size_t n)
@@ -404,7 +406,8 @@ static bool choose(struct proto *c, const char *p, size_t n)
 	return true;
 }
 
-/* ---- the streams ------------------------------------------------------------------------------ */
+/* ---- the streams
+ * ------------------------------------------------------------------------------ */
 
 /* Passes over what is to be skipped; returns how many of the n bytes that took. */
 static size_t feed_skip(struct proto *c, struct feed *f, u64 n)
@@ -504,8 +507,8 @@ void proto_request(struct proto *c, const void *p, size_t n, size_t total, u64 t
 		trial_was_asked(c);
 }
 
-/* What was asked is held, since nobody could tell which protocol it is: the answer does. None of RESP
- * begins with a letter or a digit; memcached's text does. */
+/* What was asked is held, since nobody could tell which protocol it is: the answer does. None of
+ * RESP begins with a letter or a digit; memcached's text does. */
 static void choose_by_reply(struct proto *c, u8 first)
 {
 	struct buf held = c->in.held;
@@ -591,7 +594,8 @@ bool conn_number(struct str s, u64 *v)
 	return true;
 }
 
-/* ---- operations ------------------------------------------------------------------------------- */
+/* ---- operations
+ * ------------------------------------------------------------------------------- */
 
 static const char *const op_names[OPS] = {
 	[OP_GET] = "get",         [OP_SET] = "set",       [OP_ADD] = "add",

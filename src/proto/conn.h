@@ -158,8 +158,8 @@ struct proto {
 #define PENDING_MAX 65536u
 #define HELD_MAX    (128u << 10)
 
-/* Queues a key that starts now; when too many wait, their answers are given up. False, and the stream
- * is lost, when all of them are of one request that is still coming in. */
+/* Queues a key that starts now; when too many wait, their answers are given up. False, and the
+ * stream is lost, when all of them are of one request that is still coming in. */
 bool conn_push(struct proto *c, const struct pending *p, struct str key);
 /* The oldest key that waits, NULL when none does; valid until the next push. */
 struct pending *conn_head(const struct proto *c);
@@ -181,8 +181,8 @@ void conn_answer_all(struct proto *c, enum outcome outcome);
 void conn_unasked(struct proto *c);
 /* From here on the server talks unasked. */
 void conn_stream(struct proto *c);
-/* An answer does not fit what was asked. The place in the replies is lost: what waits is told without
- * an answer. On trial, the requests were none. */
+/* An answer does not fit what was asked. The place in the replies is lost: what waits is told
+ * without an answer. On trial, the requests were none. */
 void conn_deafen(struct proto *c);
 /* No request is like that: the server will end the connection, after an answer to what is in the
  * queue, if any. */

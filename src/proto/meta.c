@@ -6,10 +6,10 @@
  * it that can not (their answer would have been left out, or the key or opaque that came back is
  * another's) are settled. A quiet delete or arithmetic command leaves HD out.
  *
- * An answer does not say that the key was made by the command (flag N). Of mg it does in a way: who made
- * it has won (W), without there having been anything stale (X). A counter was there when it is not
- * what it starts with. What the server counts is something else again: a key that mg made is a hit, mg
- * with T is a touch when it hits, and counters that were made count as nothing.
+ * An answer does not say that the key was made by the command (flag N). Of mg it does in a way: who
+ * made it has won (W), without there having been anything stale (X). A counter was there when it is
+ * not what it starts with. What the server counts is something else again: a key that mg made is a
+ * hit, mg with T is a touch when it hits, and counters that were made count as nothing.
  */
 #include <string.h>
 
@@ -193,8 +193,8 @@ static bool is_meta(const struct pending *p)
 	return p->verb->shape == SHAPE_META || p->verb->shape == SHAPE_META_STORE;
 }
 
-/* Which answers a quiet command leaves out, as bits. A counter that it made is told all the same, but
- * not by every version. */
+/* Which answers a quiet command leaves out, as bits. A counter that it made is told all the same,
+ * but not by every version. */
 static u32 left_out(const struct pending *p)
 {
 	if (p->op == OP_GET)
@@ -204,8 +204,8 @@ static u32 left_out(const struct pending *p)
 	return 1 << HD;
 }
 
-/* Which answers a command can get, as bits. Loose: also those that memcached does not give, but other
- * servers may. */
+/* Which answers a command can get, as bits. Loose: also those that memcached does not give, but
+ * other servers may. */
 static u32 possible(const struct pending *p, bool loose)
 {
 	u32 bits = 1 << HD | (loose || p->flags & FLAG_CAS ? 1 << EX : 0);

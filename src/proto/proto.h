@@ -10,10 +10,10 @@
  *
  * Pure: no system call, no clock, bounded memory for each connection. Bytes may come in pieces of
  * any size, and pieces may be cut short: what was not captured is passed over where it falls inside
- * a value, whose length is known. Where it does not, the place in the stream is lost, and the loss is
- * counted. Where the place is not known, what is read next is taken for requests, and told once the
- * answers confirm it (trial.c). Replies that are lost cost no call of a key: it is told without an
- * answer.
+ * a value, whose length is known. Where it does not, the place in the stream is lost, and the loss
+ * is counted. Where the place is not known, what is read next is taken for requests, and told once
+ * the answers confirm it (trial.c). Replies that are lost cost no call of a key: it is told without
+ * an answer.
  */
 #ifndef PROTO_PROTO_H
 #define PROTO_PROTO_H
@@ -46,7 +46,8 @@ enum outcome {
 	OUTCOME_ERROR,   /* the server refused it */
 };
 
-/* Which of its own counters a server moves for a key: those of memcached's `stats` and Redis' INFO. */
+/* Which of its own counters a server moves for a key: those of memcached's `stats` and Redis'
+ * INFO. */
 enum counter {
 	COUNTER_NONE,
 	COUNTER_GET,
@@ -118,8 +119,8 @@ void proto_free(struct proto *c);
  */
 void proto_request(struct proto *c, const void *p, size_t n, size_t total, u64 time);
 void proto_reply(struct proto *c, const void *p, size_t n, size_t total, u64 time);
-/* The same of one buffer of a list that a call wrote: what the server makes ready in one goes ends with
- * it. */
+/* The same of one buffer of a list that a call wrote: what the server makes ready in one goes ends
+ * with it. */
 void proto_reply_piece(struct proto *c, const void *p, size_t n, size_t total, u64 time);
 
 /* Bytes between two calls are missing, in both directions, or in the replies only. */
@@ -136,8 +137,8 @@ bool proto_asked(struct proto *c, u64 *n);
 /* What the connection is known to speak; PROTOCOL_AUTO as long as nothing told. */
 enum protocol proto_protocol(const struct proto *c);
 /* Times since the last call that requests were lost, one each or more, because bytes of them were
- * missing or made no sense. proto_lose() does not count, nor does the start of a connection that was
- * open already. */
+ * missing or made no sense. proto_lose() does not count, nor does the start of a connection that
+ * was open already. */
 u64 proto_lost(struct proto *c);
 /* Keys since the last call that looked like asked for, at a place that was not known, and were not
  * told because no answer confirmed it: of real requests, or of values that look like some. */

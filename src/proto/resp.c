@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * RESP2 and RESP3, the protocol of Redis and its relatives ("Redis serialization protocol
- * specification"). A request is an array of strings, or a line of words as typed by hand; a reply is
- * one value, which may be an array of values. Replies come in the order of the requests, pushes (>)
- * between them answer nothing, but for those that RESP3 has in place of an answer to SUBSCRIBE.
+ * specification"). A request is an array of strings, or a line of words as typed by hand; a reply
+ * is one value, which may be an array of values. Replies come in the order of the requests, pushes
+ * (>) between them answer nothing, but for those that RESP3 has in place of an answer to SUBSCRIBE.
  *
  * The idea: a request is taken argument by argument, so that a long value is passed over by its
  * length and only keys are looked at (resp_keys.c). A reply is taken value by value; what it means
  * is up to the command (resp_answer.c).
  *
- * Between MULTI and EXEC commands are answered QUEUED and stay in the queue, in front: the array that
- * answers EXEC has an element for each. `queued` is where those begin that wait for an answer of their
- * own.
+ * Between MULTI and EXEC commands are answered QUEUED and stay in the queue, in front: the array
+ * that answers EXEC has an element for each. `queued` is where those begin that wait for an answer
+ * of their own.
  *
  * Streamed strings and arrays, which Redis does not send, are not understood.
  */
@@ -55,7 +55,8 @@ static enum outcome untold(const struct pending *p)
 	return OUTCOME_UNKNOWN;
 }
 
-/* ---- requests --------------------------------------------------------------------------------- */
+/* ---- requests
+ * --------------------------------------------------------------------------------- */
 
 /* A counter is changed by one where the command does not say by what. */
 static void set_step(const struct resp_request *r, struct pending *p)
@@ -120,8 +121,8 @@ static void request_end(struct proto *c)
 	memset(r, 0, sizeof(*r));
 }
 
-/* Options that change what an answer, or a counter, means. Returns whether the bytes of an argument of
- * that size may be one. */
+/* Options that change what an answer, or a counter, means. Returns whether the bytes of an argument
+ * of that size may be one. */
 static bool may_be_option(const struct resp_request *r, u64 i, u64 size)
 {
 	if (r->row == &resp_rows[RESP_SET])
@@ -180,8 +181,8 @@ static bool is_wanted(const struct resp_request *r, u64 i, u64 size)
 	       i == resp_rule_of(r->row)->step;
 }
 
-/* One argument; p holds what is at hand of its `size` bytes: enough, where they are wanted. False when
- * the stream was lost. */
+/* One argument; p holds what is at hand of its `size` bytes: enough, where they are wanted. False
+ * when the stream was lost. */
 static bool argument(struct proto *c, struct str p, u64 size)
 {
 	struct resp_request *r = &c->args;
@@ -200,8 +201,7 @@ static bool argument(struct proto *c, struct str p, u64 size)
 		return true;
 	}
 	k = resp_keys_at(r, i);
-	if (!k ||
-	    (!size && r->row == &resp_rows[RESP_MIGRATE])) { /* "": the keys are after KEYS */
+	if (!k || (!size && r->row == &resp_rows[RESP_MIGRATE])) { /* "": the keys are after KEYS */
 		take_other(c, i, p, size);
 		return true;
 	}
@@ -297,7 +297,8 @@ static size_t request(struct proto *c, const char *p, size_t n)
 	return took;
 }
 
-/* ---- replies ---------------------------------------------------------------------------------- */
+/* ---- replies
+ * ---------------------------------------------------------------------------------- */
 
 /* The oldest command that is answered on its own, NULL when there is none. */
 static struct pending *current(const struct proto *c)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The commands of Redis and its relatives: where their keys are (resp_keys.c, over the table that
- * scripts/resp-commands makes of what servers say), and what an answer says of them (resp_answer.c).
- * Private to proto/.
+ * scripts/resp-commands makes of what servers say), and what an answer says of them
+ * (resp_answer.c). Private to proto/.
  */
 #ifndef PROTO_RESP_H
 #define PROTO_RESP_H
@@ -12,10 +12,10 @@
 
 enum resp_access { KEY_READ, KEY_WRITE, KEY_DELETE };
 
-/* One of the server's own key specifications (the page "Command key specifications" of Redis' manual):
- * from argument `at` on, or after the first `keyword` from there on. `counted`: a number of keys
- * stands there, then they. Else up to `last`, relative to the first key, or to the end if negative; of
- * what is left then, one part of `limit`. */
+/* One of the server's own key specifications (the page "Command key specifications" of Redis'
+ * manual): from argument `at` on, or after the first `keyword` from there on. `counted`: a number
+ * of keys stands there, then they. Else up to `last`, relative to the first key, or to the end if
+ * negative; of what is left then, one part of `limit`. */
 struct resp_keys {
 	char keyword[12]; /* "": none */
 	u8 at;

@@ -2,14 +2,14 @@
 /*
  * What an answer says of the keys of its command.
  *
- * The idea: an answer is looked at as it comes in, and what matters of it (its first value, how many of
- * its elements are something, which keys it names) is kept in struct resp_seen. When it is whole, that
- * becomes one of three: something was found, or done; nothing; or both are possible. The rule of
- * the command then says what that means for each key.
+ * The idea: an answer is looked at as it comes in, and what matters of it (its first value, how
+ * many of its elements are something, which keys it names) is kept in struct resp_seen. When it is
+ * whole, that becomes one of three: something was found, or done; nothing; or both are possible.
+ * The rule of the command then says what that means for each key.
  *
  * A key is found when what was asked of it is there: its value, a field, a member, elements of a
- * range. Where an answer looks the same for a key that is there and one that is not (GETRANGE, STRLEN of
- * an empty string, a bit that is 0), it is not known.
+ * range. Where an answer looks the same for a key that is there and one that is not (GETRANGE,
+ * STRLEN of an empty string, a bit that is 0), it is not known.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,8 @@ static enum resp_says says_of(const struct pending *p)
 	}
 }
 
-/* ---- a key that is asked for -------------------------------------------------------------------- */
+/* ---- a key that is asked for
+ * -------------------------------------------------------------------- */
 
 static bool is_looked_for(const struct resp_keys *k, u8 lookups)
 {
@@ -74,7 +75,8 @@ void resp_pending(const struct resp_request *r, const struct resp_keys *k, struc
 	count_lookups(r, k, p);
 }
 
-/* ---- looking at an answer ------------------------------------------------------------------------ */
+/* ---- looking at an answer
+ * ------------------------------------------------------------------------ */
 
 enum resp_looked resp_looked(const struct pending *p)
 {
@@ -177,7 +179,8 @@ void resp_see(struct proto *c, struct pending *p, u32 depth, u64 index, bool of_
 		name_key(c, p, v->text);
 }
 
-/* ---- what it means -------------------------------------------------------------------------------- */
+/* ---- what it means
+ * -------------------------------------------------------------------------------- */
 
 static enum said something_if(bool yes)
 {

@@ -2,9 +2,9 @@
 /*
  * Which arguments of a command are keys, as they come in: by the server's own specifications.
  *
- * The idea: a specification becomes a span, of the numbers of arguments, as soon as what it depends on
- * has come: nothing, a number of keys, or a keyword. What all of them need is the number of arguments,
- * which RESP says first.
+ * The idea: a specification becomes a span, of the numbers of arguments, as soon as what it depends
+ * on has come: nothing, a number of keys, or a keyword. What all of them need is the number of
+ * arguments, which RESP says first.
  */
 #include <string.h>
 

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
- * What the commands of Redis and its relatives do that no server says of them: what an answer means,
- * with how many keys, where values stand, and how the server counts its look-ups. A command that is not
- * here answers as its flags suggest: what reads finds something or nothing, what writes is done.
+ * What the commands of Redis and its relatives do that no server says of them: what an answer
+ * means, with how many keys, where values stand, and how the server counts its look-ups. A command
+ * that is not here answers as its flags suggest: what reads finds something or nothing, what writes
+ * is done.
  */
 #include "proto/resp_rules.h"
 
 #define OP(what) .op = OP_##what + 1
 
-/* Times that a command looks for its keys to read them, as keyspace_hits and keyspace_misses have it. */
+/* Times that a command looks for its keys to read them, as keyspace_hits and keyspace_misses have
+ * it. */
 #define LOOKS(how) .lookups = LOOKUPS_##how
 
 const struct resp_rule resp_rules[RESP_COMMANDS + 1] = {

@@ -8,8 +8,8 @@
 
 #include "proto/resp.h"
 
-/* What an answer says. An error says that nothing was done, but for "no such key"; null and an empty
- * array say that nothing was found. */
+/* What an answer says. An error says that nothing was done, but for "no such key"; null and an
+ * empty array say that nothing was found. */
 enum resp_says {
 	SAYS_BY_FLAGS,
 	SAYS_FOUND,    /* anything else is what was asked for */
@@ -25,7 +25,8 @@ enum resp_says {
 	SAYS_NOTHING,  /* nothing of the keys */
 };
 
-/* ... of several keys. Those that are written where others are read, are done when there is something. */
+/* ... of several keys. Those that are written where others are read, are done when there is
+ * something. */
 enum resp_spread {
 	SPREAD_SAME,         /* the same of all */
 	SPREAD_EACH,         /* element by element */

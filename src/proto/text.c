@@ -213,7 +213,8 @@ static size_t request(struct proto *c, const char *p, size_t n)
 	return took;
 }
 
-/* ---- replies ---------------------------------------------------------------------------------- */
+/* ---- replies
+ * ---------------------------------------------------------------------------------- */
 
 static bool is_error(struct str word)
 {
@@ -339,8 +340,8 @@ static bool fits(const struct pending *p, struct str reason)
 	return p->wrong;
 }
 
-/* Errors are never left out, so one is that of the oldest command, but for quiet ones that went well:
- * the first that it fits, if there is one. */
+/* Errors are never left out, so one is that of the oldest command, but for quiet ones that went
+ * well: the first that it fits, if there is one. */
 static void find_refused(struct proto *c, struct str reason)
 {
 	u32 i = 0;

@@ -13,10 +13,10 @@
  *        ^                   |
  *        +----refuted--------+
  *
- * Of an answer that was not captured nobody knows how many it answers; but it comes where a value ends.
- * What was read before the first such one is given up, what follows is sure once that was answered,
- * too. Where nothing is ever answered (noreply), reads that begin and end with a request do, a few in a
- * row: a value's commands end at the ends of reads by chance only.
+ * Of an answer that was not captured nobody knows how many it answers; but it comes where a value
+ * ends. What was read before the first such one is given up, what follows is sure once that was
+ * answered, too. Where nothing is ever answered (noreply), reads that begin and end with a request
+ * do, a few in a row: a value's commands end at the ends of reads by chance only.
  */
 #include <string.h>
 

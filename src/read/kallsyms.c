@@ -202,8 +202,8 @@ const char *kallsyms_name(const struct kallsyms *k, u64 addr, u64 *off, const ch
 	return k->text + k->v[n].name;
 }
 
-/* The start of the line before the one that starts at `line`; NULL for the first. Ends of lines are NULs
- * as are the ends of names before a module and of modules: "addr t name\0[module\0\0". */
+/* The start of the line before the one that starts at `line`; NULL for the first. Ends of lines are
+ * NULs as are the ends of names before a module and of modules: "addr t name\0[module\0\0". */
 static const char *line_before(const struct kallsyms *k, const char *line)
 {
 	const char *p = line - 1, *start; /* the NUL that ends the line before */

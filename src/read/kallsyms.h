@@ -24,8 +24,8 @@ u64 kallsyms_addr(const struct kallsyms *k, const char *name);
 struct kallsyms_place {
 	u64 addr;
 	const char *module; /* "" for the kernel itself */
-	const char *
-		before; /* the symbol listed before it, "" none: static ones of a file follow others */
+	/* the symbol listed before it, "" none: static ones of a file follow others */
+	const char *before;
 	bool is_text;
 };
 typedef bool kallsyms_place_cb(void *ctx, const struct kallsyms_place *p);

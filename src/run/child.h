@@ -20,8 +20,8 @@ struct child;
 struct child *child_start(const char *command, struct err *e);
 /* Ends it first, with CHILD_GRACE_MS. NULL is fine. */
 void child_free(struct child *c);
-/* A child that still waits is killed; one that runs gets SIGTERM, and SIGKILL when it is there `ms` later.
- * Reaps it. Nothing happens when it was reaped. */
+/* A child that still waits is killed; one that runs gets SIGTERM, and SIGKILL when it is there `ms`
+ * later. Reaps it. Nothing happens when it was reaped. */
 void child_end(struct child *c, int ms);
 
 s32 child_pid(const struct child *c);

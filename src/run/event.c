@@ -100,8 +100,8 @@ static void print_rows(struct events *ev, const struct table *t, const struct ur
 		OUT(&ev->out, map, to, t, top, r->div);
 }
 
-/* The text of a table may be far larger than the table: it is written while it is made, where it is made
- * row by row. What stands above it is known with the first. */
+/* The text of a table may be far larger than the table: it is written while it is made, where it is
+ * made row by row. What stands above it is known with the first. */
 static void print_table(struct events *ev, struct table *t, const struct urecord *r)
 {
 	bool apart = t->map->key && (r->text || ev->out.ops->map_in_parts);
@@ -124,7 +124,8 @@ static void print_table(struct events *ev, struct table *t, const struct urecord
 	}
 }
 
-/* All rows of a map; r->takes: they are taken out of it. What can not be read has been said then. */
+/* All rows of a map; r->takes: they are taken out of it. What can not be read has been said
+ * then. */
 static void read_table(struct events *ev, struct table *t, struct arena *a, const struct urecord *r)
 {
 	u32 map = (u32)r->map;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The one idea: an attach point with a pattern is expanded once more, by the compiler's own code, in
- * nothing but the new files. Programs are what they were, so only those are served whose sites share
- * one.
+ * The one idea: an attach point with a pattern is expanded once more, by the compiler's own code,
+ * in nothing but the new files. Programs are what they were, so only those are served whose sites
+ * share one.
  *
  * A file is known by device and inode. Those that the unit itself has sites in are attached to each
  * process when it is first followed, those without a site are of no interest in any process; all

@@ -19,20 +19,20 @@ struct file_watch_query {
 
 /* Sites of the probe with that number in the text; they are gone after the call. */
 typedef void file_watch_sites_fn(void *ctx, u32 probe, struct usite *sites, u32 n);
-/* Calls back with all sites there are. That is the compiler's part, which a session does not see: it
- * is given to it (session_options.expand). */
+/* Calls back with all sites there are. That is the compiler's part, which a session does not see:
+ * it is given to it (session_options.expand). */
 typedef void file_watch_expand_fn(const struct file_watch_query *f, const struct features *features,
                                   file_watch_sites_fn *each, void *ctx);
 
 struct file_watch;
 
-/* NULL when the unit has no such attach points, or nobody expands them. All live as long as the result; what is asked of the
- * kernel starts with `features`, which may be NULL. */
+/* NULL when the unit has no such attach points, or nobody expands them. All live as long as the
+ * result; what is asked of the kernel starts with `features`, which may be NULL. */
 struct file_watch *file_watch_new(const struct unit *u, struct live *live,
                                   const struct features *features, file_watch_expand_fn *expand);
 void file_watch_free(struct file_watch *l);
-/* Attaches to the files of a followed process that have not been looked at. Returns in how many of them
- * there was a place to attach to; *failed counts the programs that could not be. */
+/* Attaches to the files of a followed process that have not been looked at. Returns in how many of
+ * them there was a place to attach to; *failed counts the programs that could not be. */
 u32 file_watch_look(struct file_watch *l, s32 pid, u32 *failed);
 /* Forgets processes that have ended, whose numbers may be given out again. */
 void file_watch_forget_gone(struct file_watch *l);

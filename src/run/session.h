@@ -50,10 +50,10 @@ struct session_options {
 /*
  * Runs the unit until exit(), SIGINT, SIGTERM, the end of the child or of process `pid`, or
  * until nobody reads the output any more. `child` may be NULL; it is released after all probes
- * are attached, ended with the session, and stays the caller's to be freed. Takes SIGINT and SIGTERM (stop.h)
- * and ignores SIGPIPE from when BEGIN runs.
- * Returns the exit code: that of exit(n), else that of the child, else 0; 1 when the output could not be
- * written, which is reported then. -1 and *e when the unit could not be loaded, attached or run.
+ * are attached, ended with the session, and stays the caller's to be freed. Takes SIGINT and
+ * SIGTERM (stop.h) and ignores SIGPIPE from when BEGIN runs. Returns the exit code: that of
+ * exit(n), else that of the child, else 0; 1 when the output could not be written, which is
+ * reported then. -1 and *e when the unit could not be loaded, attached or run.
  */
 int session_run(const struct unit *u, const struct session_options *o, struct child *child,
                 struct err *e);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The kernel's map of stacks has few rows of a kilobyte each, and what programs put in stays. So rows
- * are taken out while it is far from full, and kept where they take little (agg/stacks.c). A stack that
- * comes again is put in again: its number is made of its frames, so that is the same one.
+ * The kernel's map of stacks has few rows of a kilobyte each, and what programs put in stays. So
+ * rows are taken out while it is far from full, and kept where they take little (agg/stacks.c). A
+ * stack that comes again is put in again: its number is made of its frames, so that is the same
+ * one.
  *
- * When that is full too, stacks go that no map of the script names any more and that did not come since
- * the time before last (a record on its way may name them).
+ * When that is full too, stacks go that no map of the script names any more and that did not come
+ * since the time before last (a record on its way may name them).
  */
 #include "run/stackmap.h"
 

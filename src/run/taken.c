@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Most maps are only in the kernel, and their rows go straight into the table. A map of two generations
- * (kern/kern_turn.c) has rows here when it has filled, or when the kernel had no memory for a key: then
- * what is here and what is there are merged by key. Keys that are here are counted whatever memory they
- * take; for new ones there is a limit, of all maps together.
+ * Most maps are only in the kernel, and their rows go straight into the table. A map of two
+ * generations (kern/kern_turn.c) has rows here when it has filled, or when the kernel had no memory
+ * for a key: then what is here and what is there are merged by key. Keys that are here are counted
+ * whatever memory they take; for new ones there is a limit, of all maps together.
  */
 #include "run/taken.h"
 
@@ -234,7 +234,8 @@ void taken_held(const struct taken *t, u32 map, live_row_fn *cb, void *ctx)
 	held_each(&t->held[map], show_row, &(struct showing){ cb, ctx });
 }
 
-/* It is full, unless that was said before it was last emptied. What programs read in it has to stay. */
+/* It is full, unless that was said before it was last emptied. What programs read in it has to
+ * stay. */
 static bool may_empty(const struct taken *t, u32 map, const struct unit_spill *spill)
 {
 	return (s32)(u32)spill->why - EEXIST == -E2BIG && live_map_drains(t->live, map) &&

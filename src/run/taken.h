@@ -27,8 +27,8 @@ bool taken_check(struct taken *t, struct err *e);
 /* Adds all rows of a map to a table that is empty, in no order. On failure (*e) those that could be
  * had. */
 bool taken_look(struct taken *t, u32 map, struct table *rows, struct err *e);
-/* The same, and they are gone from the map; with keeps_keys the keys stay, with values of 0. Only of maps of
- * two generations. */
+/* The same, and they are gone from the map; with keeps_keys the keys stay, with values of 0. Only
+ * of maps of two generations. */
 bool taken_take(struct taken *t, u32 map, bool keeps_keys, struct table *rows, struct err *e);
 /* Adds the row of a key, of zeros when it is not there. */
 void taken_look_up(struct taken *t, u32 map, const void *key, struct table *rows);
@@ -36,8 +36,8 @@ void taken_look_up(struct taken *t, u32 map, const void *key, struct table *rows
 void taken_held(const struct taken *t, u32 map, live_row_fn *cb, void *ctx);
 /* Removes all rows, or with keeps_keys sets their values to 0. */
 bool taken_drop(struct taken *t, u32 map, bool keeps_keys, struct err *e);
-/* What one event adds that found no room in the map. When that is full, it is emptied into what is held
- * here. */
+/* What one event adds that found no room in the map. When that is full, it is emptied into what is
+ * held here. */
 bool taken_spill(struct taken *t, u32 map, const struct unit_spill *spill, struct err *e);
 
 #endif

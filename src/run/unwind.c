@@ -6,8 +6,8 @@
  *                                         --> list of spans in a chunk --> map of files
  *     process --> list of spans in a chunk  --> map of processes
  *
- * Programs ask by records (struct unit_meet): about a process whose file they do not know, and for a list
- * of one with many stacks. A file's number stands for it in the stacks that programs keep.
+ * Programs ask by records (struct unit_meet): about a process whose file they do not know, and for
+ * a list of one with many stacks. A file's number stands for it in the stacks that programs keep.
  *
  * A list is written whole to fresh memory and then put in place by one map update, so a program
  * sees the old one or the new one. Freed memory rests for REST_NS before it is used again: a
@@ -336,8 +336,8 @@ static bool make_room(struct unwind *w, u32 units, bool whole, u32 keep)
 
 /* ---- files ---- */
 
-/* NULL when there are too many: its frames stay addresses. A number is never given again, for stacks that
- * are kept name it. */
+/* NULL when there are too many: its frames stay addresses. A number is never given again, for
+ * stacks that are kept name it. */
 static struct file *file_add(struct unwind *w)
 {
 	struct file *f;
@@ -372,8 +372,8 @@ static bool same_id(struct file_id a, struct file_id b)
 	return a.slot == b.slot && a.generation == b.generation;
 }
 
-/* The file mapped at m: known by its inode, or by its build id (the same library in a container). NULL when
- * it can not be held, or there are too many. */
+/* The file mapped at m: known by its inode, or by its build id (the same library in a container).
+ * NULL when it can not be held, or there are too many. */
 static struct file *file_get(struct unwind *w, u32 pid, const struct procmap *m)
 {
 	struct file_id id;
@@ -763,8 +763,8 @@ static void may_ask(struct unwind *w, struct process *p)
 	live_map_put(w->live, w->procs_map, &p->pid, &value, &e);
 }
 
-/* The same code at the same places, perhaps in a new address space. False when programs have forgotten
- * the process: there were too many others. */
+/* The same code at the same places, perhaps in a new address space. False when programs have
+ * forgotten the process: there were too many others. */
 static bool same_again(struct unwind *w, struct process *p, const struct unit_meet *met)
 {
 	u64 mm = met ? met->mm : 0;

@@ -29,10 +29,11 @@ struct view {
 	 * buffer. True: it is taken, and not printed. NULL: none is. */
 	bool (*record)(void *ctx, const struct view_of *v, const struct urecord *r,
 	               const u8 *bytes);
-	/* All is detached and END has run: in place of printing the maps. NULL: they are printed. */
+	/* All is detached and END has run: in place of printing the maps. NULL: they are
+	 * printed. */
 	bool (*end)(void *ctx, const struct view_of *v, struct err *e);
-	/* Called when CLOCK_MONOTONIC, in nanoseconds, has come to what `when` said last. Both NULL:
-	 * never. */
+	/* Called when CLOCK_MONOTONIC, in nanoseconds, has come to what `when` said last. Both
+	 * NULL: never. */
 	u64 (*when)(void *ctx);
 	void (*tick)(void *ctx, const struct view_of *v);
 	/* Called when there is something to be read from `fd`, -1 none; NULL: never. */
@@ -59,8 +60,8 @@ bool view_map_set(const struct view_of *v, const char *name, const void *key, co
 bool view_map_delete(const struct view_of *v, const char *name, const void *key);
 /* Events so far that found no room in the ring, or no memory, or no time at the end. */
 u64 view_lost(const struct view_of *v);
-/* Around what may wait for others, as a server's answer: system calls in between are interrupted soon
- * after the user wants an end (EINTR). */
+/* Around what may wait for others, as a server's answer: system calls in between are interrupted
+ * soon after the user wants an end (EINTR). */
 void view_wait(const struct view_of *v);
 void view_waited(const struct view_of *v);
 /* Says something to the user, after the output so far. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The C library musl is built without call frame information, and so are _init, _fini and the few
- * functions that the compiler adds to every file; a program stopped there had a stack of one frame. What a
- * function does to the stack pointer is in its instructions: from one to the next we follow how far the
- * CFA is above it, and where the frame pointer was saved.
+ * functions that the compiler adds to every file; a program stopped there had a stack of one frame.
+ * What a function does to the stack pointer is in its instructions: from one to the next we follow
+ * how far the CFA is above it, and where the frame pointer was saved.
  *
  *      push %rbx           CFA = rsp + 16
  *      sub  $32,%rsp       CFA = rsp + 48
@@ -13,11 +13,12 @@
  *      ret
  *   1:                     CFA = rsp + 48
  *
- * What a jump says is kept for its target, and calls and symbols say where functions begin. A block after a
- * jump or a return may be reached from further down only, so there are several passes from low to high; what
- * is reached from nowhere is taken for a function by the later ones, of which the last writes the rows. Where the stack pointer becomes what nobody can tell
- * (alloca, alignment) the frame pointer counts if there is one, else there is no rule. A function that was
- * entered with something else on the stack is told wrong, as every debugger without symbols would.
+ * What a jump says is kept for its target, and calls and symbols say where functions begin. A block
+ * after a jump or a return may be reached from further down only, so there are several passes from
+ * low to high; what is reached from nowhere is taken for a function by the later ones, of which the
+ * last writes the rows. Where the stack pointer becomes what nobody can tell (alloca, alignment)
+ * the frame pointer counts if there is one, else there is no rule. A function that was entered with
+ * something else on the stack is told wrong, as every debugger without symbols would.
  */
 #include "sym/unwind_code.h"
 
@@ -34,7 +35,8 @@ struct state {
 	s32 bp;   /* ... from the frame pointer, where it is one, else 0 */
 	s32 save; /* bytes from the CFA down to where the frame pointer was saved, 0: it was not */
 	bool outermost;
-	bool guessed; /* nobody says that a function begins where this one did; padding also looks so */
+	/* nobody says that a function begins where this one did; padding also looks so */
+	bool guessed;
 };
 
 static const struct state entered = { .sp = 8 }, guess = { .sp = 8, .guessed = true },
@@ -55,7 +57,8 @@ struct code {
 	u64 section;        /* where its section begins */
 	u32 pass;           /* from 1 on */
 	struct state table; /* at the last jump by a table of this function */
-	u32 *marks; /* for each byte: 0, 1 a function's start, 2 + i: it is jumped to with states[i] */
+	/* for each byte: 0, 1 a function's start, 2 + i: it is jumped to with states[i] */
+	u32 *marks;
 	struct arena arena;
 	VEC(u64) starts; /* of functions with a name, sorted */
 	VEC(struct state) states;
@@ -103,7 +106,8 @@ static bool push_or_pop(struct state *s, const u8 *p, u32 n)
 	return true;
 }
 
-/* add, sub, lea and mov between stack and frame pointer; anything else that sets the stack pointer. */
+/* add, sub, lea and mov between stack and frame pointer; anything else that sets the stack
+ * pointer. */
 static bool calculates(struct state *s, const u8 *p, u32 n)
 {
 	if (n < 3 || (p[0] & 0xf8) != 0x48)
@@ -149,8 +153,8 @@ static void step(struct state *s, const u8 *p, u32 n)
 	}
 }
 
-/* Return, undefined instruction. A halt does not: musl has it in assertions that the compiler goes on
- * after. */
+/* Return, undefined instruction. A halt does not: musl has it in assertions that the compiler goes
+ * on after. */
 static bool ends(const u8 *p, u32 n)
 {
 	u32 at = n > 1 && (p[0] == 0xf3 || p[0] == 0xf2);
@@ -198,8 +202,8 @@ static void note_start(struct code *c, u64 at)
 		c->marks[at - c->from] = 1;
 }
 
-/* The state at `at`, in *s that after the instruction before, which goes on to it or (flows = false) does
- * not. A call may not return, so what a jump says counts more. */
+/* The state at `at`, in *s that after the instruction before, which goes on to it or (flows =
+ * false) does not. A call may not return, so what a jump says counts more. */
 static void arrive(struct code *c, u64 at, bool flows, struct state *s)
 {
 	u32 mark = c->marks[at - c->from];
@@ -355,7 +359,8 @@ struct filling {
 	u64 vaddr;
 };
 
-/* What lies between two functions so that the second is aligned: there are thousands of such gaps. */
+/* What lies between two functions so that the second is aligned: there are thousands of such
+ * gaps. */
 static bool is_padding(const u8 *p, u64 n)
 {
 	return n < 64 && (p[0] == 0x90 || p[0] == 0xcc || p[0] == 0x66 || p[0] == 0x2e ||

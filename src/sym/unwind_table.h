@@ -30,8 +30,8 @@ struct unwind_reading {
 	const void *ctx;
 };
 
-/* False and *e for a file that can not be read; one without rows is fine. The caller frees. `how` NULL:
- * what is described, to its end. */
+/* False and *e for a file that can not be read; one without rows is fine. The caller frees. `how`
+ * NULL: what is described, to its end. */
 bool unwind_table_read(const char *path, const struct unwind_reading *how, struct unwind_table *t,
                        struct err *e);
 /* The kernel's vdso, which is the same in every process: read from our own memory. */

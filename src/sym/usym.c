@@ -362,7 +362,8 @@ static void find_in_jit(struct usym *u, struct proc *p, u64 addr, struct usym_pl
 		shrink_jits(u, p);
 }
 
-/* ---- places in files by number ---------------------------------------------------------------- */
+/* ---- places in files by number
+ * ---------------------------------------------------------------- */
 
 void usym_set_files(struct usym *u, usym_file_fn *find, void *ctx)
 {
@@ -385,8 +386,8 @@ static struct numbered *numbered_room(struct usym *u, u32 number)
 	return &u->numbered[number];
 }
 
-/* With its file held, if that can be; NULL when the number is nobody's: an address that is none looks
- * like one. */
+/* With its file held, if that can be; NULL when the number is nobody's: an address that is none
+ * looks like one. */
 static struct numbered *numbered_get(struct usym *u, u32 number)
 {
 	struct numbered *n = number < u->n_numbered ? &u->numbered[number] : NULL;
@@ -471,7 +472,8 @@ static const char *numbered_build_id(struct usym *u, u64 addr, u64 *off)
 	return n && n->path[0] == '/' ? files_build_id(u->files, n->file) : "";
 }
 
-/* ---- addresses -------------------------------------------------------------------------------- */
+/* ---- addresses
+ * -------------------------------------------------------------------------------- */
 
 static struct usym_place find_address(struct usym *u, u32 pid, u64 addr)
 {

@@ -12,8 +12,8 @@ struct hot_screen {
 	struct hot *hot;
 	/* Of the server and the moment; rows are not used. To be set before each top_tick(). */
 	struct report_of now;
-	/* D: writes what was counted somewhere, and says so or why not in b. NULL: to nowhere. False:
-	 * nothing was written, and what was counted stays. */
+	/* D: writes what was counted somewhere, and says so or why not in b. NULL: to nowhere.
+	 * False: nothing was written, and what was counted stays. */
 	bool (*dump)(void *ctx, struct buf *b);
 	void *dump_ctx;
 	struct top_model model; /* for top_new(), filled by hot_screen_init() */

@@ -60,8 +60,8 @@ struct term {
 bool term_open(struct term *t, struct err *e);
 void term_close(void);
 
-/* What clears the screen at standard output; NULL when it is no terminal, or one that can not or is not
- * known. */
+/* What clears the screen at standard output; NULL when it is no terminal, or one that can not or is
+ * not known. */
 const char *term_clear(void);
 /* TERM says that control sequences mean nothing: "dumb", or nothing at all. */
 bool term_is_dumb(void);

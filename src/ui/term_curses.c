@@ -4,8 +4,9 @@
  * needs it.
  *
  * A process that dies by a signal can not ask ncurses to clean up, which is not made for signal
- * handlers. What it takes is kept ready: the settings of the terminal as they were, and the bytes that
- * leave the alternate screen and show the cursor again. tcsetattr() and write() are safe there.
+ * handlers. What it takes is kept ready: the settings of the terminal as they were, and the bytes
+ * that leave the alternate screen and show the cursor again. tcsetattr() and write() are safe
+ * there.
  */
 #include "ui/term.h"
 
@@ -101,7 +102,8 @@ static void release_signals(void)
 
 /* ---- messages ---- */
 
-/* What is said on standard error would be written over the screen: it is kept until it is closed. */
+/* What is said on standard error would be written over the screen: it is kept until it is
+ * closed. */
 static void hold_messages(void)
 {
 	int held = isatty(STDERR_FILENO) ? memfd_create("messages", MFD_CLOEXEC) : -1;
@@ -148,7 +150,8 @@ static bool load(struct err *e)
 	return err_hint(e, "its package is libncursesw6 on Debian; -C prints lines instead");
 }
 
-/* What the terminal's description has under that name, NULL nothing; none is known before setupterm(). */
+/* What the terminal's description has under that name, NULL nothing; none is known before
+ * setupterm(). */
 static const char *capability(const char *name)
 {
 	char copy[16];

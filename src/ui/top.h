@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A table that fills the terminal: sorted by any column, scrolled, filtered, paused, and a page about
- * one row. What the rows are is a model: constant columns and a few functions.
+ * A table that fills the terminal: sorted by any column, scrolled, filtered, paused, and a page
+ * about one row. What the rows are is a model: constant columns and a few functions.
  */
 #ifndef UI_TOP_H
 #define UI_TOP_H
@@ -39,8 +39,8 @@ struct top_model {
 	u32 first; /* column sorted by at first */
 	u32 row_size;
 	/*
-	 * The rows now, at most q->n of row_size bytes, in any order; they and what they point to are
-	 * from the arena. Returns how many.
+	 * The rows now, at most q->n of row_size bytes, in any order; they and what they point to
+	 * are from the arena. Returns how many.
 	 */
 	u32 (*fetch)(void *ctx, const struct top_query *q, struct arena *a, void *rows);
 	/* Two lines above the table. */

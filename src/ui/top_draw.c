@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Drawing a table, its help, and the page about a row. Everything is drawn anew each time; the
- * terminal finds out what has changed. Nothing is assumed of its size: what does not fit is left out,
- * columns by their rank.
+ * terminal finds out what has changed. Nothing is assumed of its size: what does not fit is left
+ * out, columns by their rank.
  */
 #include "ui/top_draw.h"
 

@@ -31,8 +31,8 @@ u32 format_directives(const char *format);
 
 /* NULL when the arguments fit the format, else the sentence to show:
  * "not enough arguments for format string (1 supplied, 2 expected)",
- * "unsupported format specifier for type 'string[2]': d". Lives in the arena. *at is the argument that
- * it is about, n when it is about the format; `at` may be NULL. */
+ * "unsupported format specifier for type 'string[2]': d". Lives in the arena. *at is the argument
+ * that it is about, n when it is about the format; `at` may be NULL. */
 const char *format_check(struct arena *a, const char *format, const struct type *const *types,
                          u32 n, u32 *at);
 

@@ -53,8 +53,8 @@ static bool read_place(const char **p, struct template_part *part, const char **
 		part->format = width;
 	else if (width.p && !part->folded && !read_width(width, part)) {
 		*problem =
-			"after the ':' of a placeholder comes 'folded', a directive of printf, or its "
-			"width, 1 to 4096 or -1 to -4096";
+			"after the ':' of a placeholder comes 'folded', a directive of printf, or "
+			"its width, 1 to 4096 or -1 to -4096";
 		return false;
 	}
 	part->has_place = true;

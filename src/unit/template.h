@@ -2,8 +2,8 @@
 /*
  * The text of print(@map, top, "{count} times {key}\n"): parsed here once for the compiler's
  * checks and for the printer. A place is {name}, {name:width}, width as in printf: -8 pads on
- * the right, {name:%08x}, a directive of printf, or {name:folded}, a stack in one line. {{ and }} are
- * braces.
+ * the right, {name:%08x}, a directive of printf, or {name:folded}, a stack in one line. {{ and }}
+ * are braces.
  */
 #ifndef UNIT_TEMPLATE_H
 #define UNIT_TEMPLATE_H

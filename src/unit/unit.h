@@ -55,8 +55,9 @@ enum ucount {
 #define UNIT_ZERO_WORDS   4u
 
 /*
- * Value of the stacks map: as many frames as were found, innermost first. A frame is an address, or in
- * a stack of a process a place in a file (UNWIND_FRAME in base/unwind.h). The low bits of a stack's number (USTACK_ID_N) are its number of frames.
+ * Value of the stacks map: as many frames as were found, innermost first. A frame is an address, or
+ * in a stack of a process a place in a file (UNWIND_FRAME in base/unwind.h). The low bits of a
+ * stack's number (USTACK_ID_N) are its number of frames.
  */
 struct ustack_value {
 	u64 n; /* frames, and above USTACK_FLAGS_SHIFT what there is besides */
@@ -112,14 +113,14 @@ enum udata {
 
 /*
  * A map of two generations can be taken: programs count in one of them, and user space reads and
- * empties the other. Which one is said by a word for each such map, which programs read at each access
- * and user space changes (live_map_turn()). With a key the map is, to programs, an array of two maps;
- * without one, an array of two elements.
+ * empties the other. Which one is said by a word for each such map, which programs read at each
+ * access and user space changes (live_map_turn()). With a key the map is, to programs, an array of
+ * two maps; without one, an array of two elements.
  *
  * Who waits until nobody counts in the old generation any more waits for the kernel's grace period,
- * and that says nothing about programs that may sleep. Those add 1 to a cell before they read the word,
- * and take it away again when they have counted. A cell is of a CPU and of the epoch, whose last bit
- * user space changes, so that a cell which is no longer chosen comes to 0 under any load.
+ * and that says nothing about programs that may sleep. Those add 1 to a cell before they read the
+ * word, and take it away again when they have counted. A cell is of a CPU and of the epoch, whose
+ * last bit user space changes, so that a cell which is no longer chosen comes to 0 under any load.
  */
 enum uturn {
 	UTURN_EPOCH,
@@ -171,13 +172,16 @@ enum action {
 	ACTION_EXIT,        /* args[0] = exit code */
 	ACTION_ERRORF,      /* printf to stderr with the source position */
 	ACTION_WARNF,
-	ACTION_HEADING, /* printf that is not there in JSON; with a map it is held back until that is
-	                 * printed, and nothing when there is nothing to print */
+	/* printf that is not there in JSON; with a map it is held back until that is printed, and
+	 * nothing when there is nothing to print */
+	ACTION_HEADING,
 	ACTION_UNWATCH, /* args[0] = address: watchpoints on it are removed */
-	ACTION_FOLLOW, /* args[0] = pid: looked at from now on, as the process of -p or -c is, with the
-	                 * files it has now; args[1] = when, as bpf_ktime_get_boot_ns() says it */
+	/* args[0] = pid: looked at from now on, as the process of -p or -c is, with the files it
+	 * has now; args[1] = when, as bpf_ktime_get_boot_ns() says it */
+	ACTION_FOLLOW,
 	ACTION_STACK, /* a copied stack: the bytes of struct unit_copy */
-	ACTION_DRAIN, /* the map of stacks has UNIT_STACKS_DRAIN more, or a map fills (UTURN_TELL) */
+	/* the map of stacks has UNIT_STACKS_DRAIN more, or a map fills (UTURN_TELL) */
+	ACTION_DRAIN,
 	ACTION_SPILL, /* map, args[0] = key: the bytes of struct unit_spill and the key */
 	ACTION_MEET,  /* a process or a file without unwind tables: the bytes of struct unit_meet */
 	ACTION_PROCESS, /* first sight of a process whose addresses are printed: args[0] = pid */
@@ -300,11 +304,12 @@ struct unit {
 	const char *cut_mark; /* printed after a string that may be cut: ".." */
 	bool print_maps_on_exit;
 	u32 max_cat_bytes; /* of a file that cat() prints */
-	const char
-		*only_lines; /* records of printf() whose text holds this are printed; NULL all */
-	u32 session_kfunc; /* bpf_session_is_return() in the kernel's BTF; 0: unknown, or not needed */
-	u32 max_lines;     /* of those, then it ends; 0 never */
-	bool mangled;      /* names of C++ and Rust functions as the linker sees them */
+	/* records of printf() whose text holds this are printed; NULL all */
+	const char *only_lines;
+	/* bpf_session_is_return() in the kernel's BTF; 0: unknown, or not needed */
+	u32 session_kfunc;
+	u32 max_lines;       /* of those, then it ends; 0 never */
+	bool mangled;        /* names of C++ and Rust functions as the linker sees them */
 	bool lenient_probes; /* missing_probes = warn or ignore: all may be refused */
 	bool silent_probes;  /* missing_probes = ignore: without a warning */
 	enum stack_mode stack_mode;
@@ -312,8 +317,9 @@ struct unit {
 	u32 map_memory, stack_memory, unwind_memory; /* MiB */
 	bool map_memory_set; /* also for maps whose elements are made at the start */
 	const char *view;    /* the C view behind the script (run/view.h), NULL none */
-	bool follow_at_once; /* user probes are in all processes and ask for the number themselves */
-	u32 poll_ms;         /* records wake nobody: look for them that often; 0: they do */
+	/* user probes are in all processes and ask for the number themselves */
+	bool follow_at_once;
+	u32 poll_ms; /* records wake nobody: look for them that often; 0: they do */
 };
 
 /* Bytes of struct unit_spill with its cells: where the key is. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
- * One question to a cache server, over a connection of its own, wherever it listens: in a container, at
- * an IPv6 address, at a unix socket.
+ * One question to a cache server, over a connection of its own, wherever it listens: in a
+ * container, at an IPv6 address, at a unix socket.
  */
 #include "view/cache_ask.h"
 
@@ -103,7 +103,8 @@ static int connect_to(const struct server *s)
 	return -1;
 }
 
-/* memcached ends with END, or refuses in one line; INFO is a bulk string, whose length comes first. */
+/* memcached ends with END, or refuses in one line; INFO is a bulk string, whose length comes
+ * first. */
 static bool is_whole(const struct buf *b, bool resp)
 {
 	const char *line = resp ? strstr(b->p, "\r\n") : NULL;

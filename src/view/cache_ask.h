@@ -6,7 +6,8 @@
 #include "base/err.h"
 #include "view/servers.h"
 
-/* Adds the answer to b: of Redis and its relatives (`resp`) one string, of memcached lines up to END. */
+/* Adds the answer to b: of Redis and its relatives (`resp`) one string, of memcached lines up to
+ * END. */
 bool cache_ask(const struct server *s, const char *question, bool resp, struct buf *b,
                struct err *e);
 

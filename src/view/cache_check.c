@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What a tool counted, compared with the server's own counters: `stats` of memcached, `INFO stats` of
- * Redis and Valkey. proto/ says of each key which of them it moves, and how; a table here, what they
- * are called. Where no answer says how the server counted a key (noreply), its counter is between two
- * numbers.
+ * What a tool counted, compared with the server's own counters: `stats` of memcached, `INFO stats`
+ * of Redis and Valkey. proto/ says of each key which of them it moves, and how; a table here, what
+ * they are called. Where no answer says how the server counted a key (noreply), its counter is
+ * between two numbers.
  *
  * Commands under way at the start or the end are counted by one side only: a server that was asked
  * nothing at these moments must give the same numbers, when nothing was lost.
@@ -21,7 +21,8 @@
 #define MISS (1u << COUNTED_MISS)
 #define BAD  (1u << COUNTED_BAD)
 
-/* What should be equal: the sum of a few of the server's counters, and what was counted in these ways. */
+/* What should be equal: the sum of a few of the server's counters, and what was counted in these
+ * ways. */
 struct check {
 	const char *name;     /* as the server calls them, with + between */
 	enum counter counter; /* of sets: of those with a CAS number, too */
@@ -97,7 +98,8 @@ static u64 sum_of(const struct buf *b, const char *names, bool resp)
 	return sum;
 }
 
-/* memcached keeps values on disk, too: a hit whose value is not found there is a miss for who asked. */
+/* memcached keeps values on disk, too: a hit whose value is not found there is a miss for who
+ * asked. */
 static u64 moved(const struct check *k, const struct buf *b)
 {
 	u64 n = k->counter == COUNTER_GET ? number_of(b, "miss_from_extstore", false) : ABSENT;
@@ -161,7 +163,8 @@ bool cache_check_begin(struct cache_check *c, const struct server *s, struct err
 	return read_counters(c, s, c->before, e);
 }
 
-/* ---- comparing -------------------------------------------------------------------------------- */
+/* ---- comparing
+ * -------------------------------------------------------------------------------- */
 
 struct seen {
 	u64 server, least, most; /* between: of some it is not known how the server counted them */

@@ -19,8 +19,8 @@ struct cache_check {
 
 /* Asks the server for its counters over loopback. */
 bool cache_check_begin(struct cache_check *c, const struct server *s, struct err *e);
-/* Asks again, and adds a line for what differs, or one that says that nothing does. `r` has what was
- * counted, and what was missed, which explains a difference. */
+/* Asks again, and adds a line for what differs, or one that says that nothing does. `r` has what
+ * was counted, and what was missed, which explains a difference. */
 void cache_check_end(struct cache_check *c, const struct server *s, const struct report_of *r,
                      const struct tree_ops *ops, struct buf *b);
 

@@ -4,8 +4,8 @@
  * they come from.
  *
  * The map @server holds the process that probes look at, so a server that is started again is
- * followed by writing one number. Until it is found (its program and its port, or socket) what it is
- * asked goes unseen, and that is said.
+ * followed by writing one number. Until it is found (its program and its port, or socket) what it
+ * is asked goes unseen, and that is said.
  */
 #include "view/cache_feed.h"
 
@@ -116,7 +116,8 @@ void cache_feed_close(struct cache_feed *f)
 	*f = (struct cache_feed){ .fd = -1 };
 }
 
-/* ---- records ---------------------------------------------------------------------------------- */
+/* ---- records
+ * ---------------------------------------------------------------------------------- */
 
 /* NULL when it is not one of the probes'. */
 static const struct feed_record *known_record(struct cache_feed *f, const struct urecord *r)
@@ -210,7 +211,8 @@ static void read_item(const struct feed_record *k, const u8 *bytes, struct comma
 		c->outcome = OUTCOME_UNKNOWN;
 }
 
-/* Probes fire for what the server counts; the look for a key does not say whether it was to read it. */
+/* Probes fire for what the server counts; the look for a key does not say whether it was to read
+ * it. */
 static void count_item(const struct feed_record *k, struct command *c)
 {
 	static const u8 ways[] = { [OUTCOME_UNKNOWN] = COUNTED_EITHER,
@@ -324,7 +326,8 @@ struct missed cache_feed_missed(struct cache_feed *f, const struct view_of *v)
 		                .unconfirmed = s.unconfirmed };
 }
 
-/* ---- the server ------------------------------------------------------------------------------- */
+/* ---- the server
+ * ------------------------------------------------------------------------------- */
 
 static void watch(const struct view_of *v, u64 pid)
 {

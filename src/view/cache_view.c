@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Which server a tool is about when none is named: the only one there is. And how a script hands its
- * options on to a view: as a record with their names.
+ * Which server a tool is about when none is named: the only one there is. And how a script hands
+ * its options on to a view: as a record with their names.
  */
 #include "view/cache_view.h"
 

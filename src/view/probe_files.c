@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Whether probes in files will hit in a process that was started later. A program that was installed
- * anew has its old path, and no probes: files are compared by what stat says of them.
+ * Whether probes in files will hit in a process that was started later. A program that was
+ * installed anew has its old path, and no probes: files are compared by what stat says of them.
  */
 #include "view/probe_files.h"
 

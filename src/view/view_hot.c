@@ -2,8 +2,8 @@
 /*
  * The view "hot": the keys a cache server is asked for most, an interval after the other.
  *
- * The script hands on its options as a record of BEGIN; everything else it sends is what system calls
- * moved, see view/cache_feed.h. The numbers are cache/hot.c's, the text cache/report.c's.
+ * The script hands on its options as a record of BEGIN; everything else it sends is what system
+ * calls moved, see view/cache_feed.h. The numbers are cache/hot.c's, the text cache/report.c's.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -48,7 +48,8 @@ struct hot_view {
 	struct hot_top top;
 };
 
-/* ---- start ------------------------------------------------------------------------------------ */
+/* ---- start
+ * ------------------------------------------------------------------------------------ */
 
 static void read_options(struct hot_view *v, const struct urecord *r, const u8 *bytes)
 {
@@ -163,7 +164,8 @@ static bool start(void *ctx, const struct view_of *of, struct err *e)
 	return true;
 }
 
-/* ---- an interval ------------------------------------------------------------------------------ */
+/* ---- an interval
+ * ------------------------------------------------------------------------------ */
 
 static struct report_of make_report(struct hot_view *v, struct hot_row *rows, u32 n)
 {
@@ -347,7 +349,8 @@ static void input(void *ctx, const struct view_of *of)
 		v->view.fd = -1;
 }
 
-/* ---- end -------------------------------------------------------------------------------------- */
+/* ---- end
+ * -------------------------------------------------------------------------------------- */
 
 /* All keys that have a slot, as one JSON object. */
 static bool write_dump(struct hot_view *v, struct err *e)

@@ -12,8 +12,8 @@
 
 struct view_kind {
 	const char *name;
-	/* The process that a tool is about when the user named none by its option `pid`. False and *e:
-	 * there is none, or more than one. NULL: the option may be left out. */
+	/* The process that a tool is about when the user named none by its option `pid`. False and
+	 * *e: there is none, or more than one. NULL: the option may be left out. */
 	bool (*find_pid)(struct arena *a, u32 *pid, struct err *e);
 	/* A view for a session that prints in this format. */
 	struct view *(*open)(const struct out_ops *format);

@@ -14,7 +14,8 @@
 
 #define LIST_LIMIT (1u << 20)
 
-/* "	libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f...)", "	/lib64/ld-linux... (0x...)" */
+/* "	libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f...)",
+ * "	/lib64/ld-linux... (0x...)" */
 static struct str listed_path(struct str line)
 {
 	const char *slash = memchr(line.p, '/', line.n), *end = NULL;

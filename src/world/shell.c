@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Runs a command of system(), or a program. Its output is taken through a pipe, so that it lands in its
- * place among the script's own output and in the file of -o. The command gets normal signals
+ * Runs a command of system(), or a program. Its output is taken through a pipe, so that it lands in
+ * its place among the script's own output and in the file of -o. The command gets normal signals
  * again, which the session blocks for itself.
  */
 #include "world/shell.h"

@@ -2,10 +2,10 @@
 /*
  * SIGINT and SIGTERM of a session; see stop.h.
  *
- * The one idea: the session has both signals blocked, and a thread that does nothing else waits for them.
- * It notes the time and makes a descriptor readable, for whatever looks or polls. A system call that
- * does neither is interrupted, by a signal whose handler does nothing; it is sent again and again while
- * the call lasts, so it makes no difference that one may come just before the call.
+ * The one idea: the session has both signals blocked, and a thread that does nothing else waits for
+ * them. It notes the time and makes a descriptor readable, for whatever looks or polls. A system
+ * call that does neither is interrupted, by a signal whose handler does nothing; it is sent again
+ * and again while the call lasts, so it makes no difference that one may come just before the call.
  */
 #include "world/stop.h"
 
@@ -247,7 +247,8 @@ static void change_mask(struct stop *s)
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
-/* One that was blocked and is there already counts at once, not when the thread gets a processor. */
+/* One that was blocked and is there already counts at once, not when the thread gets a
+ * processor. */
 static bool take_pending(void)
 {
 	const struct timespec none = { 0 };

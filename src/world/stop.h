@@ -3,9 +3,9 @@
  * The user's wish that a session ends: SIGINT and SIGTERM, taken by a thread of their own, so that
  * nothing the session is busy with keeps them from being seen.
  *
- * The first one asks: what waits stops waiting, and results are printed. The second ends the process at
- * once, by the signal. One that comes within STOP_ECHO_MS of the first is the same wish: timeout(1) sends
- * each signal twice, to us and to our group.
+ * The first one asks: what waits stops waiting, and results are printed. The second ends the
+ * process at once, by the signal. One that comes within STOP_ECHO_MS of the first is the same wish:
+ * timeout(1) sends each signal twice, to us and to our group.
  *
  * All functions but stop_open() take NULL, which is never asked.
  */
@@ -18,8 +18,8 @@
 
 struct stop;
 
-/* From here on signals come here. The second one also kills the process of the pidfd `target`, -1 none.
- * The caller's thread is the one that stop_wait() is about. */
+/* From here on signals come here. The second one also kills the process of the pidfd `target`, -1
+ * none. The caller's thread is the one that stop_wait() is about. */
 struct stop *stop_open(int target, struct err *e);
 /* From here on signals act as before stop_open(). */
 void stop_close(struct stop *s);
@@ -42,9 +42,9 @@ int stop_left(const struct stop *s);
 bool stop_poll(const struct stop *s, int fd);
 
 /*
- * Around a system call that may block for as long as others like, as write() to a pipe: once asked, it is
- * interrupted (EINTR, or less was done) when it does not return in time. stop_waited() is false when it
- * had to be.
+ * Around a system call that may block for as long as others like, as write() to a pipe: once asked,
+ * it is interrupted (EINTR, or less was done) when it does not return in time. stop_waited() is
+ * false when it had to be.
  */
 void stop_wait(struct stop *s);
 bool stop_waited(struct stop *s);

@@ -21,8 +21,8 @@ struct tracefs {
 bool tracefs_open(struct tracefs *t, const char *dir, struct err *e);
 void tracefs_close(struct tracefs *t);
 
-/* Appends the format of an event, "group/name"; of its print format perhaps nothing. *e has the errno
- * as its code where it can not be read. */
+/* Appends the format of an event, "group/name"; of its print format perhaps nothing. *e has the
+ * errno as its code where it can not be read. */
 bool tracefs_format(struct tracefs *t, const char *event, struct buf *b, struct err *e);
 /* Sorted names of the sub-directories of `path` that match; they live in the arena. */
 bool tracefs_list(struct arena *a, const char *path, struct str glob, const char ***names, u32 *n,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The compiler's world (lang/parse/world.h) over the running machine, or over a directory that looks
- * like one.
+ * The compiler's world (lang/parse/world.h) over the running machine, or over a directory that
+ * looks like one.
  */
 #ifndef WORLD_WORLD_LINUX_H
 #define WORLD_WORLD_LINUX_H
@@ -14,8 +14,8 @@ struct world_linux_options {
 	const char *path;    /* instead of $PATH */
 	const char *tracefs; /* directory that holds events/; NULL: found or mounted privately */
 	const char *btf;     /* NULL: /sys/kernel/btf/vmlinux */
-	const char
-		*modules; /* directory of their BTF; NULL: /sys/kernel/btf, but none with `btf` */
+	/* directory of their BTF; NULL: /sys/kernel/btf, but none with `btf` */
+	const char *modules;
 	const char *functions;           /* what can be traced; NULL: what the kernel lists */
 	const char *kallsyms;            /* NULL: /proc/kallsyms */
 	const struct features *features; /* what is known of the kernel; the rest is asked */

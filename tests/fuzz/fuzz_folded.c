@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Any text as folded stacks: what is read, written and read again is the same; it compares with itself. */
+/* Any text as folded stacks: what is read, written and read again is the same; it compares with
+ * itself. */
 #include <stdlib.h>
 #include <string.h>
 

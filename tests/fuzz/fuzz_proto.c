@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * Any bytes as the two directions of a cache's connection. The first byte chooses the protocol, and
- * with 64 that these are the connection's first bytes; then come pieces: a byte with the direction (bit 7) and how much of the piece was not captured
- * (bits 0 to 6), a byte with its length, its bytes.
+ * with 64 that these are the connection's first bytes; then come pieces: a byte with the direction
+ * (bit 7) and how much of the piece was not captured (bits 0 to 6), a byte with its length, its
+ * bytes.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -94,8 +94,8 @@ bool memory_store(struct interp *in, u64 addr, u32 size, u64 value);
 void map_state_init(struct interp *in, u32 map);
 /* The map after a handle; fails the run when it is none. */
 struct map_state *map_of(struct interp *in, u64 handle);
-/* True of the handle of a map of two generations, which is a map of maps. Nobody turns them over here:
- * one is enough. */
+/* True of the handle of a map of two generations, which is a map of maps. Nobody turns them over
+ * here: one is enough. */
 bool map_is_pair(const struct interp *in, u64 handle);
 /* Slot of the key, -1 when absent. */
 s64 map_slot(const struct map_state *m, const u8 *key);

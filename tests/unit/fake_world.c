@@ -219,7 +219,8 @@ static struct btf *fake_btf(struct world *w, struct err *e)
 	return f->btf;
 }
 
-/* struct mine_state { int level; struct task_struct *owner; }, int mine_start(struct mine_state *) */
+/* struct mine_state { int level; struct task_struct *owner; }, int mine_start(struct mine_state
+ * *) */
 static struct btf *write_module(struct arena *a, struct btf *base)
 {
 	struct btf_build w = { 0 };
@@ -283,7 +284,8 @@ static bool fake_bpf_functions(struct world *w, bool (*cb)(void *ctx, const stru
 	return true;
 }
 
-/* ---- tracepoints ------------------------------------------------------------------------------ */
+/* ---- tracepoints
+ * ------------------------------------------------------------------------------ */
 
 #define COMMON                                                                                     \
 	"format:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"            \
@@ -350,7 +352,8 @@ static bool fake_tracepoints(struct world *w, struct str group, struct str event
 	return true;
 }
 
-/* ---- programs, functions, the rest --------------------------------------------------------------- */
+/* ---- programs, functions, the rest
+ * --------------------------------------------------------------- */
 
 static const char self_path[] = "/proc/self/exe";
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The BTF reader against types written out here by hand and against bpftool's reading of the kernel. */
+/* The BTF reader against types written out here by hand and against bpftool's reading of the
+ * kernel. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

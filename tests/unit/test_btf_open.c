@@ -182,7 +182,8 @@ static void takes_longer_headers(void **state)
 	}
 }
 
-/* Linux 7.1: a header of 32 bytes, a layout, kinds of 7 bits and 24 bits of entries, names sorted. */
+/* Linux 7.1: a header of 32 bytes, a layout, kinds of 7 bits and 24 bits of entries, names
+ * sorted. */
 static void reads_the_wider_format(void **state)
 {
 	static const char strange[] = "\4\10\0\0"; /* 4 bytes, and 8 for each entry */

@@ -69,7 +69,7 @@ static void write_small(struct btf_build *w)
 }
 
 /*
- * The module: 8 far *   9 inner_t   10 inner_t[2]   11 struct own   12 enum here   13 own's function
+ * The module: 8 far *   9 inner_t 10 inner_t[2] 11 struct own 12 enum here 13 own's function
  * 14 its prototype   15 a variable   16 a section   17 a tag
  */
 static void write_module(struct btf_build *w, const struct btf_build *small)

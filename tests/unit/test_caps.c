@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Capabilities: what is missing, how it is said. Children give theirs up; root is needed to have any. */
+/* Capabilities: what is missing, how it is said. Children give theirs up; root is needed to have
+ * any. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -36,7 +36,8 @@ static u32 roll(struct maker *m, u32 n)
 	return (u32)(m->seed >> 33) % n;
 }
 
-/* ---- values, by the language's rules ---------------------------------------------------------- */
+/* ---- values, by the language's rules
+ * ---------------------------------------------------------- */
 
 static u64 divide(struct maker *m, u64 a, u64 b, bool live)
 {
@@ -65,7 +66,8 @@ static bool less(const struct maker *m, u64 a, u64 b)
 	return m->is_unsigned ? a < b : (s64)a < (s64)b;
 }
 
-/* ---- expressions ------------------------------------------------------------------------------ */
+/* ---- expressions
+ * ------------------------------------------------------------------------------ */
 
 static u64 expr(struct maker *m, struct buf *b, u32 depth, bool live);
 
@@ -237,7 +239,8 @@ static u64 expr(struct maker *m, struct buf *b, u32 depth, bool live)
 	}
 }
 
-/* ---- scripts ---------------------------------------------------------------------------------- */
+/* ---- scripts
+ * ---------------------------------------------------------------------------------- */
 
 struct batch {
 	struct buf text[PER_SCRIPT];

@@ -251,7 +251,8 @@ static const struct column name = { .name = "name", .type = COLUMN_TEXT },
 			   rate = { .name = "rate", .digits = COLUMN_SIGNIFICANT + 3 },
 			   count = { .name = "count", .type = COLUMN_COUNTER };
 
-/* Members have names, elements of lists none; what is after a list or an object is distinguished. */
+/* Members have names, elements of lists none; what is after a list or an object is
+ * distinguished. */
 static void put_report(struct tree *t)
 {
 	tree_object(t, NULL);

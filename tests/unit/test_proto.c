@@ -441,7 +441,8 @@ static void test_resp_unknown(void **state)
 	proto_free(c);
 }
 
-/* Found is what was asked for; where the answer is the same for a key that is not there, nobody knows. */
+/* Found is what was asked for; where the answer is the same for a key that is not there, nobody
+ * knows. */
 static void test_resp_found(void **state)
 {
 	(void)state;
@@ -916,7 +917,8 @@ static void test_pipeline(void **state)
 	buf_free(&got);
 }
 
-/* ---- real servers ----------------------------------------------------------------------------- */
+/* ---- real servers
+ * ----------------------------------------------------------------------------- */
 
 static pid_t server_start(const char *const *argv, const char *path)
 {

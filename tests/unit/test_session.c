@@ -636,8 +636,8 @@ static bool has_child(pid_t pid, pid_t other)
 	return has;
 }
 
-/* Of commands that wait in the ring some are run, and the others counted, when it is to end; END is run
- * all the same. */
+/* Of commands that wait in the ring some are run, and the others counted, when it is to end; END is
+ * run all the same. */
 static void test_commands_that_wait(void **state)
 {
 	struct session_options o = { .quiet = true };

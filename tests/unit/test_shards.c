@@ -254,9 +254,9 @@ static void test_loop_one_percent(void **state)
 }
 
 /*
- * Rows of few entries stand for the hottest keys, of which few or none are watched. The estimate is not
- * to take what was missed for hits of the smallest cache, and has to know its error: over samples
- * of other keys, nine of ten rows lie within.
+ * Rows of few entries stand for the hottest keys, of which few or none are watched. The estimate is
+ * not to take what was missed for hits of the smallest cache, and has to know its error: over
+ * samples of other keys, nine of ten rows lie within.
  */
 static void test_few_entries(void **state)
 {

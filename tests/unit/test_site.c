@@ -178,7 +178,8 @@ static void test_stays(void **state)
 	assert_int_equal(MOVED("\x31\xc0\x31\xc0\x31\xc0\x31\xc0\x31\xc0\x31\xc0\x31\xc0\x31\xc0"
 	                       "\x31\xc0\x90\xc3"),
 	                 0);
-	/* Further down: what can not be decoded, a jump through a register, one to the second step. */
+	/* Further down: what can not be decoded, a jump through a register, one to the second
+	 * step. */
 	assert_int_equal(MOVED("\x31\xc0\x90\x06\xc3"), 0);
 	assert_int_equal(MOVED("\x31\xc0\x90\xff\xe0"), 0);
 	assert_int_equal(MOVED("\x31\xc0\x90\xeb\xfd"), 0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Stacks by their numbers: they come out as they were put in, share callers, and can be forgotten. */
+/* Stacks by their numbers: they come out as they were put in, share callers, and can be
+ * forgotten. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

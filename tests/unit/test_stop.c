@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The wish to end: what the first signal does to somebody who waits, and that the second one ends the
- * process whatever it does. The processes that die are children of the test.
+ * The wish to end: what the first signal does to somebody who waits, and that the second one ends
+ * the process whatever it does. The processes that die are children of the test.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Which prints take their map out: print(@m) and clear(@m) in a row, as the unit has it. What that means
- * under load is for the kernel to show (tests/run/scenarios_intervals.py).
+ * Which prints take their map out: print(@m) and clear(@m) in a row, as the unit has it. What that
+ * means under load is for the kernel to show (tests/run/scenarios_intervals.py).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,8 +28,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Of each record about a map a letter for what is done and the map's: p print, t take, k take and keep
- * the keys, c clear, z zero. */
+/* Of each record about a map a letter for what is done and the map's: p print, t take, k take and
+ * keep the keys, c clear, z zero. */
 static char letter(const struct urecord *r)
 {
 	switch (r->action) {

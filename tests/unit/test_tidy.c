@@ -24,7 +24,8 @@ static struct code *lab_open(struct lab *l)
 	return &l->code;
 }
 
-/* Ends the program with "r0 = 0; exit", runs all passes, compares with instructions joined by "; ". */
+/* Ends the program with "r0 = 0; exit", runs all passes, compares with instructions joined by ";
+ * ". */
 static void lab_expect(struct lab *l, const char *want)
 {
 	struct code *c = &l->code;
@@ -160,7 +161,8 @@ static void test_jumps(void **state)
 	               "r0 = 0; exit");
 }
 
-/* A jump that all who came to it now pass by is gone: the kernel refuses what can not be reached. */
+/* A jump that all who came to it now pass by is gone: the kernel refuses what can not be
+ * reached. */
 static void test_jump_passed_by(void **state)
 {
 	struct lab l;

@@ -172,8 +172,8 @@ static void test_given_up(void **state)
 	unwind_table_free(&whole);
 }
 
-/* Of code that is described, what its instructions say is the same. After a pop the description still has
- * the frame pointer where it was saved, and it is there. */
+/* Of code that is described, what its instructions say is the same. After a pop the description
+ * still has the frame pointer where it was saved, and it is there. */
 static void test_code(void **state)
 {
 	struct unwind_row nothing = { 0, UNWIND_GAP };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A name that BTF does not have: damaged bytes are reported first, then another kind of that name, then
- * the name that is spelled nearest.
+ * A name that BTF does not have: damaged bytes are reported first, then another kind of that name,
+ * then the name that is spelled nearest.
  */
 #include "cmd/btf/cmd_btf_near.h"
 

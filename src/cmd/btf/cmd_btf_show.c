@@ -23,7 +23,8 @@ struct shown {
 
 static const struct c_style plain = { .tags = true };
 
-/* ---- kinds ------------------------------------------------------------------------------------ */
+/* ---- kinds
+ * ------------------------------------------------------------------------------------ */
 
 static void show_composite(struct buf *b, const struct btf *btf, const struct btf_info *t)
 {
@@ -150,7 +151,8 @@ static const struct {
 	{ BTF_KIND_FWD, show_forward },
 };
 
-/* ---- finding ---------------------------------------------------------------------------------- */
+/* ---- finding
+ * ---------------------------------------------------------------------------------- */
 
 static bool is_new(const struct shown *s, const struct buf *b)
 {

@@ -89,8 +89,8 @@ void infer_warn(struct infer *in, struct loc loc, const char *fmt, ...) PRINTF_L
 /* Hint for the error just reported, "did you mean 'x'?"; nothing when there is no near name. */
 void infer_hint_near(struct infer *in, const struct near *n);
 void infer_hint(struct infer *in, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* The error just reported is what was typed, or what the script itself refuses: others may follow from
- * it, and are not shown. Returns NULL. */
+/* The error just reported is what was typed, or what the script itself refuses: others may follow
+ * from it, and are not shown. Returns NULL. */
 const struct type *infer_cause(struct infer *in);
 const char *infer_text(struct infer *in, struct str s); /* NUL-terminated copy */
 /* Why the world said no, at a place. */
@@ -198,7 +198,8 @@ const struct type *infer_type_name(struct infer *in, const struct type_name *nam
                                    enum space space);
 /* Kernel BTF, or NULL after the error that says what is missing. */
 struct btf *infer_btf(struct infer *in, struct loc loc);
-/* A struct of a kernel that has no types: it can be pointed to, and a look into it says what is missing. */
+/* A struct of a kernel that has no types: it can be pointed to, and a look into it says what is
+ * missing. */
 const struct type *infer_opaque(struct infer *in, const char *name);
 bool infer_is_opaque(const struct type *t);
 const struct type *infer_cast(struct infer *in, struct node *n);
@@ -208,7 +209,8 @@ const struct type *infer_typeinfo(struct infer *in, struct node *n);
 /* The integer type of a C name ("unsigned long", "u8", "pid_t"), NULL when it is none. */
 const struct type *infer_c_integer(struct str name);
 
-/* ---- infer_cdef.c, infer_cpp.c ---------------------------------------------------------------- */
+/* ---- infer_cdef.c, infer_cpp.c
+ * ---------------------------------------------------------------- */
 
 /* Reads the script's C definitions. */
 void infer_definitions(struct infer *in);
@@ -232,7 +234,8 @@ bool infer_cexpr(struct infer *in, struct lexer *lex, struct token *tok, u32 end
 void infer_cmacro_define(struct infer *in, struct token name, struct lexer l, u32 end);
 /* The #define of that name that takes parameters or (plain) none, NULL there is none. */
 struct c_macro *infer_cmacro_find(struct infer *in, struct str name, bool is_plain);
-/* Puts the body in the place of a call or name that is a #define. False: it is none, or a constant. */
+/* Puts the body in the place of a call or name that is a #define. False: it is none, or a
+ * constant. */
 bool infer_cmacro_take(struct infer *in, struct node *n);
 /* The type of what has just been put there. */
 const struct type *infer_cmacro_value(struct infer *in, struct node *n);
@@ -288,8 +291,8 @@ struct node *infer_arg(const struct node *call, u32 i);
 const char *infer_literal(struct infer *in, struct node *call, u32 i);
 bool infer_literal_int(struct infer *in, struct node *call, u32 i, s64 *value);
 
-/* The rule of a function or family: its value's type; NULL when it has none, or an error was said. In
- * infer_call_*.c, infer_getopt.c. */
+/* The rule of a function or family: its value's type; NULL when it has none, or an error was said.
+ * In infer_call_*.c, infer_getopt.c. */
 typedef const struct type *infer_rule(struct infer *in, struct node *n);
 #define F(id, name, least, most, what, rule, ...) infer_rule rule;
 FUNCTIONS(F)

@@ -15,7 +15,8 @@ const struct type *infer_set_answer(struct node *n, bool value)
 	return n->type;
 }
 
-/* ---- is_...() --------------------------------------------------------------------------------- */
+/* ---- is_...()
+ * --------------------------------------------------------------------------------- */
 
 static bool is_of_kind(enum func_id id, const struct type *t)
 {
@@ -88,7 +89,8 @@ const struct type *infer_call_has_probe(struct infer *in, struct node *n)
 	return infer_set_answer(n, has);
 }
 
-/* ---- comptime --------------------------------------------------------------------------------- */
+/* ---- comptime
+ * --------------------------------------------------------------------------------- */
 
 const struct type *infer_comptime(struct infer *in, struct node *n)
 {
@@ -115,7 +117,8 @@ bool infer_is_comptime(const struct node *cond)
 	return cond->kind == NODE_UNARY && cond->unary.op == OP_COMPTIME;
 }
 
-/* ---- fail() ----------------------------------------------------------------------------------- */
+/* ---- fail()
+ * ----------------------------------------------------------------------------------- */
 
 static void show(struct buf *b, const struct format_part *part, const struct node *a)
 {
@@ -158,8 +161,8 @@ const struct type *infer_call_fail(struct infer *in, struct node *n)
 	for (const struct node *a = n->call.args->next; a; a = a->next)
 		if (a->kind != NODE_INT && a->kind != NODE_STRING)
 			return infer_error(in, a->loc, "fail() shows constants only");
-	/* Without its command line what a script refuses of that is not known; nor is what it refuses
-	 * of the machine where it is only checked. */
+	/* Without its command line what a script refuses of that is not known; nor is what it
+	 * refuses of the machine where it is only checked. */
 	if (in->world->no_args && in->script->options.n && (in->asking || in->world->only_checks))
 		return infer_set_int(n, 0, &type_s64);
 	if (format && !in->dead)

@@ -7,7 +7,8 @@
 #include "unit/format.h"
 #include "unit/template.h"
 
-/* printf of one record and nothing else shows its fields, unless it has one directive for them all. */
+/* printf of one record and nothing else shows its fields, unless it has one directive for them
+ * all. */
 static bool is_row(const struct node *n, const char *format)
 {
 	const struct node *a = n->call.args->next;
@@ -19,7 +20,8 @@ static bool is_row(const struct node *n, const char *format)
 	return a->type->n_fields == 1 || format_directives(format) != 1;
 }
 
-/* ---- columns that are not asked for ------------------------------------------------------------ */
+/* ---- columns that are not asked for
+ * ------------------------------------------------------------ */
 
 static bool is_absent(const struct node *e)
 {
@@ -72,8 +74,8 @@ static void drop_items(struct infer *in, struct node *record)
 	record->type = type_record(in->arena, types, words, n);
 }
 
-/* A field that is the text "" and no other is not there: neither in the line nor in JSON. So an option
- * can make a column come and go. */
+/* A field that is the text "" and no other is not there: neither in the line nor in JSON. So an
+ * option can make a column come and go. */
 static const char *drop_absent(struct infer *in, struct node *n, const char *format)
 {
 	struct node *record = n->call.args->next;

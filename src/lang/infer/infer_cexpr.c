@@ -2,8 +2,8 @@
 /*
  * Constant expressions of C: values of #define and of enumerators, sizes of arrays, #if.
  *
- * One idea: precedence climbing, and what an operator makes of two numbers is what it makes of them in
- * the script (number.h). Names are constants of the script, enumerators of the kernel or integer
+ * One idea: precedence climbing, and what an operator makes of two numbers is what it makes of them
+ * in the script (number.h). Names are constants of the script, enumerators of the kernel or integer
  * macros of the table. In #if an unknown one is 0, and results have the sign that C gives them.
  */
 #include "lang/infer/infer.h"

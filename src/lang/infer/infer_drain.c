@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Maps that a script only counts in, by keys of which there may be any number: a stack, or a text longer
- * than the name of a process. Such a map is emptied as it fills, and its rows are merged outside of the
- * kernel, so that it takes as many keys as there is memory for. That needs two generations (infer_take.c);
- * what reads the map in a program, or takes keys away, would see a part of it only, so then it stays whole.
+ * Maps that a script only counts in, by keys of which there may be any number: a stack, or a text
+ * longer than the name of a process. Such a map is emptied as it fills, and its rows are merged
+ * outside of the kernel, so that it takes as many keys as there is memory for. That needs two
+ * generations (infer_take.c); what reads the map in a program, or takes keys away, would see a part
+ * of it only, so then it stays whole.
  */
 #include "lang/infer/infer.h"
 

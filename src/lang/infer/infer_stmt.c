@@ -190,7 +190,8 @@ static void var_assign(struct infer *in, struct binding *b, struct node *value, 
 		var_set_type(in, b, infer_rest(in, type));
 }
 
-/* ---- assignments ------------------------------------------------------------------------------ */
+/* ---- assignments
+ * ------------------------------------------------------------------------------ */
 
 /* target op= e: the value is what `target op e` would be. */
 static const struct type *compound_type(struct infer *in, struct node *n, const struct type *old)
@@ -344,12 +345,14 @@ static void stmt_let(struct infer *in, struct node *n)
 	if (e)
 		var_assign(in, b, e, n->loc);
 	n->let.var->type = b->sym->type;
-	/* Declared and never assigned: an integer, 0. Of a value that is wrong nothing more is said. */
+	/* Declared and never assigned: an integer, 0. Of a value that is wrong nothing more is
+	 * said. */
 	if (in->final && !b->sym->type && (!e || e->type))
 		n->let.var->type = b->sym->type = &type_s64;
 }
 
-/* ---- the others ------------------------------------------------------------------------------- */
+/* ---- the others
+ * ------------------------------------------------------------------------------- */
 
 void infer_condition(struct infer *in, struct node *n, const char *what)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * print(@m) and clear(@m) in a row mean: take what was counted until now, and count what comes from
- * here on anew, with no event between the two. This finds such pairs in the typed trees and makes one
- * of them: the print takes, and the clear is gone. What counts in the map has to be compiled for that,
- * so its symbol says so. zero() is a clear that keeps the keys.
+ * here on anew, with no event between the two. This finds such pairs in the typed trees and makes
+ * one of them: the print takes, and the clear is gone. What counts in the map has to be compiled
+ * for that, so its symbol says so. zero() is a clear that keeps the keys.
  *
- * Between the two may be what does not name the map and does not leave the block. Where the prints are
- * in branches, the clear moves to their ends:
+ * Between the two may be what does not name the map and does not leave the block. Where the prints
+ * are in branches, the clear moves to their ends:
  *
  *      if (a) { print(@m); } clear(@m);   is   if (a) { print(@m); clear(@m); } else { clear(@m); }
  *
- * Maps that are always taken in the same places are taken at the same instant: it is one wait for all
- * of them, and one event is in the same table of each.
+ * Maps that are always taken in the same places are taken at the same instant: it is one wait for
+ * all of them, and one event is in the same table of each.
  */
 #include "lang/infer/infer.h"
 
@@ -89,8 +89,8 @@ static struct look look(struct node *s, const struct map_sym *map)
 	return l;
 }
 
-/* The statements that a statement is made of, when they run once and one after the other: a block, the
- * use of a macro, the branch of a condition that is known. NULL of others. */
+/* The statements that a statement is made of, when they run once and one after the other: a block,
+ * the use of a macro, the branch of a condition that is known. NULL of others. */
 static struct node *inner_block(struct node *s)
 {
 	struct node *cond = s->kind == NODE_IF ? s->branch.cond : NULL;

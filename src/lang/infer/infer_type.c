@@ -75,7 +75,8 @@ const struct type *infer_c_integer(struct str name)
 	return word_integer(name);
 }
 
-/* ---- names ------------------------------------------------------------------------------------ */
+/* ---- names
+ * ------------------------------------------------------------------------------------ */
 
 struct btf *infer_btf(struct infer *in, struct loc loc)
 {
@@ -236,7 +237,8 @@ static const struct type *string_type(struct infer *in, const struct type_name *
 	return NULL;
 }
 
-/* typeof(e): of integers at rest, the type of their own. What assigns to them may still be ahead. */
+/* typeof(e): of integers at rest, the type of their own. What assigns to them may still be
+ * ahead. */
 static const struct type *type_of(struct infer *in, struct node *e)
 {
 	const struct type *t = infer_value(in, e);
@@ -270,7 +272,8 @@ const struct type *infer_type_name(struct infer *in, const struct type_name *nam
 	return type_array(in->arena, t, (u32)name->array);
 }
 
-/* ---- casts ------------------------------------------------------------------------------------ */
+/* ---- casts
+ * ------------------------------------------------------------------------------------ */
 
 static struct node *zero(struct infer *in, struct loc loc)
 {
@@ -382,7 +385,8 @@ const struct type *infer_cast(struct infer *in, struct node *n)
 	return NULL;
 }
 
-/* ---- sizeof, offsetof --------------------------------------------------------------------------- */
+/* ---- sizeof, offsetof
+ * --------------------------------------------------------------------------- */
 
 /* sizeof(NAME): the parser takes a bare name for a type; it may be one of #define. */
 static bool is_constant(struct infer *in, const struct type_name *of)

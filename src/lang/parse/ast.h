@@ -35,7 +35,7 @@
 	X(CAST)     /* (type)e */                                                                 \
 	X(SIZEOF)   /* folded to INT in infer */                                                  \
 	X(OFFSETOF) /* folded to INT in infer */                                                  \
-	X(TYPEINFO) /* size: one part of it, named by path */                                         \
+	X(TYPEINFO) /* size: one part of it, named by path */                             \
 	X(TUPLE)    /* (a, b) */                                                                  \
 	/* statements */                                                                          \
 	X(EXPR)     /* expression for its effect */                                               \
@@ -86,8 +86,8 @@ struct map_sym {
 	u32 max_entries;          /* from let @m = hash(N), 0 default */
 	u32 bpf_type;             /* from the declaration, 0 default */
 	bool many_at_once;        /* an interval puts elements in in a loop */
-	u32 taken;                /* printed and cleared in a row: 1 + the number of the group of maps
-	                           * that are so together; 0: never */
+	u32 taken;                /* printed and cleared in a row: 1 + the number of the group of
+	                           * maps that are so together; 0: never */
 };
 
 struct node {
@@ -96,8 +96,8 @@ struct node {
 	struct node *next;       /* in argument, statement and key lists */
 	const struct type *type; /* NULL before infer and on statements */
 	union {
-		/* INT; bare: as written, without a suffix; typed: see number.h; answer: rules branches
-		 * out */
+		/* INT; bare: as written, without a suffix; typed: see number.h; answer: rules
+		 * branches out */
 		struct { u64 value; bool is_unsigned, is_bare, is_typed, is_answer; } integer;
 		struct str string;                 /* STRING: value; IDENT: name */
 		struct {                           /* BUILTIN */
@@ -126,7 +126,8 @@ struct node {
 		} map;
 		struct {                           /* VAR */
 			struct str name;           /* with '$' */
-			u32 scope; /* number of the macro's use it belongs to, 0 the script itself */
+			/* number of the macro's use it belongs to, 0 the script itself */
+			u32 scope;
 			struct var_sym *sym;
 		} var;
 		struct { enum op op; struct node *e; } unary;
@@ -161,9 +162,9 @@ struct node {
 			bool is_signed;            /* as in binary */
 		} assign;
 		struct { struct node *var, *e; struct type_name as; bool has_type; } let;
-		struct { struct node *cond, *yes, *no; bool seen, asks; } branch; /* IF; yes, no:
-						      BLOCK (no may be an IF or NULL). Of infer: cond was
-						      looked at, and asks for the command line */
+		/* IF; yes, no: BLOCK (no may be an IF or NULL). Of infer: cond was looked at, and
+		 * asks for the command line. */
+		struct { struct node *cond, *yes, *no; bool seen, asks; } branch;
 		struct { struct node *cond, *body; } loop;   /* WHILE; UNROLL: cond = count */
 		struct { struct node *var, *from, *to, *body; } range;
 		struct { struct node *var, *map, *body; } each;
@@ -197,15 +198,17 @@ struct variant {
 	VEC(struct usite) sites;
 	/* Where arguments are: */
 	const struct tpformat *format; /* TRACEPOINT: fields of `args`, offsets in ctx */
-	u32 proto;                     /* TPBTF, FENTRY, FEXIT, RAWTP: FUNC_PROTO id in kernel BTF, 0 none */
+	/* TPBTF, FENTRY, FEXIT, RAWTP: FUNC_PROTO id in kernel BTF, 0 none */
+	u32 proto;
 	struct btf *proto_btf;         /* the module's that proto is of, NULL the kernel's */
-	bool proto_skip;               /* the first parameter is the tracepoint's own (btf_trace_*) */
+	/* the first parameter is the tracepoint's own (btf_trace_*) */
+	bool proto_skip;
 	const struct usdt_arg *usdt;   /* USDT: how this group of sites passes its arguments */
 	u32 n_usdt;
 	const struct standin *standin; /* TPBTF in place of a kprobe: where argN are; or NULL */
 	bool as_kprobe;                /* FENTRY, FEXIT in place of a kprobe: argN as there */
-	const struct uargs *uargs;     /* UPROBE, URETPROBE: by the debug information, when it is asked
-					  for; NULL: not known, because of ... */
+	const struct uargs *uargs;     /* UPROBE, URETPROBE: by the debug information, when it is
+	                                * asked for; NULL: not known, because of ... */
 	const char *uargs_why, *uargs_hint;
 	const struct uarg *result;     /* URETPROBE: how the value is returned */
 	bool ruled_out;                /* its predicate is false whatever happens: no program */
@@ -292,9 +295,10 @@ struct script {
 	bool is_packed;      /* it is a part of the program, and so is all that it imports */
 	bool counts_params;  /* $# is in it */
 	u32 n_params;        /* the highest N of $N in it; UINT32_MAX: it takes any number, $@ */
-	bool keeps_trees;    /* probes keep their bodies as written beside those of their variants */
-	/* The text of a file that is a part of the program, in the arena, by its path there; .p is NULL
-	 * when there is none. NULL: there are none. */
+	/* probes keep their bodies as written beside those of their variants */
+	bool keeps_trees;
+	/* The text of a file that is a part of the program, in the arena, by its path there; .p is
+	 * NULL when there is none. NULL: there are none. */
 	struct str (*library)(struct arena *a, const char *path);
 	struct headers headers;
 	struct probe *probes;

@@ -267,7 +267,8 @@ static bool is_ignored(const char *name)
 	return false;
 }
 
-/* ---- the environment -------------------------------------------------------------------------- */
+/* ---- the environment
+ * -------------------------------------------------------------------------- */
 
 static struct value value_of_text(const char *text)
 {
@@ -318,7 +319,8 @@ static void read_variable(struct config *c, const char *prefix, const struct set
 		           name, expected, text);
 }
 
-/* ---- the config block ------------------------------------------------------------------------- */
+/* ---- the config block
+ * ------------------------------------------------------------------------- */
 
 /* "BPFTRACE_MAX_STRLEN" and "max_strlen" are the same key. */
 static const char *plain_key(struct arena *a, struct str name)
@@ -444,7 +446,8 @@ bool config_options(struct config *c, const struct script *s, const struct world
 	return d->n_errors == errors;
 }
 
-/* ---- reading them ----------------------------------------------------------------------------- */
+/* ---- reading them
+ * ----------------------------------------------------------------------------- */
 
 /* The settings that are numbers. */
 static const struct {

@@ -90,7 +90,8 @@ const struct diag *diag_first(const struct diags *d)
 	return first;
 }
 
-/* ---- rendering -------------------------------------------------------------------------------- */
+/* ---- rendering
+ * -------------------------------------------------------------------------------- */
 
 static void colored(struct buf *b, bool color, const char *code, const char *word)
 {

@@ -6,12 +6,12 @@
  *     v=event_values() fields of a record: a=arg0, ...   event_label()   its text
  *     event_value()    the first value                   "{event}"       the format of the values
  *     @map_event       a map of its own      "{event:rows}"  the same in print()'s rows
- *     v=event_counted(), "{event:counted}"   as event_values() and "{event:rows}", and without values the
- *                                            calls, or what a return returns
+ *     v=event_counted(), "{event:counted}"   as event_values() and "{event:rows}", and without
+ *                                            values the calls, or what a return returns
  *
  * The one idea: they are replaced in the text, which is then parsed like any other, after the
- * source's own text; so they can stand wherever the text allows it. Of each piece it is kept where it
- * comes from, so that what is wrong is shown there.
+ * source's own text; so they can stand wherever the text allows it. Of each piece it is kept where
+ * it comes from, so that what is wrong is shown there.
  */
 #include "lang/parse/event_body.h"
 
@@ -46,7 +46,8 @@ u32 event_body_end(const struct script *s, u32 off)
 	return l.pos;
 }
 
-/* ---- words --------------------------------------------------------------------------------------- */
+/* ---- words
+ * --------------------------------------------------------------------------------------- */
 
 static const char *const words[N_WORDS] = {
 	[WORD_FILTER] = "event_filter",   [WORD_VALUES] = "event_values",
@@ -138,14 +139,16 @@ bool event_body_wants(const struct script *s, u32 off, u32 end)
 	return false;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------- */
+/* ---- writing
+ * ------------------------------------------------------------------------------------- */
 
 struct writer {
 	const struct script *s;
 	const struct event_spec *e;
 	struct lexer l;
 	struct buf b;
-	/* Where "NAME =" and the ',' before it were written, when they were the last; else the end. */
+	/* Where "NAME =" and the ',' before it were written, when they were the last; else the
+	 * end. */
 	size_t name, comma;
 	enum token_kind last[3];  /* kinds of the last tokens, the last first */
 	VEC(struct piece) pieces; /* of what was written */
@@ -280,7 +283,8 @@ static void write_body(struct writer *w, u32 off, u32 end)
 	}
 }
 
-/* ---- parsing ------------------------------------------------------------------------------------- */
+/* ---- parsing
+ * ------------------------------------------------------------------------------------- */
 
 static struct probe *parse_again(const struct writer *w, struct script *s, struct diags *d)
 {
@@ -350,7 +354,8 @@ bool event_body_spec(struct script *s, const struct event_text *text, struct eve
 	return diag_error(d, loc, "%s", problem);
 }
 
-/* ---- unroll (event) ------------------------------------------------------------------------------ */
+/* ---- unroll (event)
+ * ------------------------------------------------------------------------------ */
 
 struct unroll {
 	struct script *s;

@@ -22,8 +22,8 @@ bool import_is_library(struct str path);
  * packed file of that path; nothing when it is there already. False after an error. */
 bool import_add(import_list *list, const struct script *s, struct str path, struct loc loc,
                 struct diags *d);
-/* The real path of the file that an #include names; NULL when there is none. A name in quotes is one
- * beside the file that it is written in, or in the working directory, before those of
+/* The real path of the file that an #include names; NULL when there is none. A name in quotes is
+ * one beside the file that it is written in, or in the working directory, before those of
  * script.headers. */
 const char *import_header(const struct script *s, struct str name, bool quoted, u32 off);
 /* Puts the text of a file after the source's. False after an error. */

@@ -11,7 +11,8 @@
 enum op {
 	OP_NONE, /* plain '=' in ASSIGN */
 	OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_MOD,
-	OP_AND, OP_OR, OP_XOR, OP_SHL, OP_SHR, /* bitwise; >> is arithmetic when the left is signed */
+	/* bitwise; >> is arithmetic when the left is signed */
+	OP_AND, OP_OR, OP_XOR, OP_SHL, OP_SHR,
 	OP_EQ, OP_NE, OP_LT, OP_LE, OP_GT, OP_GE,
 	OP_LAND, OP_LOR,
 	/* unary */
@@ -22,7 +23,8 @@ enum op {
 
 /* "+", "==", ... */
 const char *op_text(enum op op);
-/* The binary operator that a token is, OP_NONE for none; the higher *precedence (from 1) binds tighter. */
+/* The binary operator that a token is, OP_NONE for none; the higher *precedence (from 1) binds
+ * tighter. */
 enum op op_binary(enum token_kind kind, u32 *precedence);
 /* The operator before its operand that a token is, OP_NONE for none. */
 enum op op_prefix(enum token_kind kind);

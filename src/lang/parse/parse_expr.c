@@ -21,7 +21,8 @@ static bool count_operator(struct parser *p)
 	                  PARSE_OPERATORS_MAX);
 }
 
-/* ---- types ------------------------------------------------------------------------------------ */
+/* ---- types
+ * ------------------------------------------------------------------------------------ */
 
 static bool is_one_of(struct str name, const char *const *words, u32 n)
 {
@@ -196,7 +197,8 @@ static bool type_follows(struct lexer ahead, enum token_kind closer, bool take_b
 	return starts_operand(&t);
 }
 
-/* ---- operands --------------------------------------------------------------------------------- */
+/* ---- operands
+ * --------------------------------------------------------------------------------- */
 
 /* list: [expr (',' expr)* [',']] closer; the closer is consumed. */
 static bool parse_list(struct parser *p, enum token_kind closer, struct node **list, u32 *n)
@@ -480,7 +482,8 @@ static bool is_keyword(struct str name)
 	return is_one_of(name, words, ARRAY_SIZE(words));
 }
 
-/* name: call | sizeof | offsetof | container_of | setting | if | 'true' | 'false' | builtin | identifier */
+/* name: call | sizeof | offsetof | container_of | setting | if | 'true' | 'false' | builtin |
+ * identifier */
 static struct node *parse_name(struct parser *p)
 {
 	struct token name = p->tok, next = parse_peek(p);
@@ -656,7 +659,8 @@ static struct node *parse_primary(struct parser *p)
 	}
 }
 
-/* ---- operators -------------------------------------------------------------------------------- */
+/* ---- operators
+ * -------------------------------------------------------------------------------- */
 
 /* member: ('.' | '->') (name | number) */
 static struct node *parse_member(struct parser *p, struct node *e)
@@ -783,7 +787,8 @@ static struct node *parse_unary(struct parser *p)
 	return n;
 }
 
-/* The binary operator that the current token is; OP_NONE for none and for the end of a predicate. */
+/* The binary operator that the current token is; OP_NONE for none and for the end of a
+ * predicate. */
 static enum op binary_op(struct parser *p, u32 *precedence)
 {
 	if (p->in_predicate && p->tok.kind == TOKEN_DIV) {

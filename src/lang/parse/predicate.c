@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Predicates that the command line decides, before anything is looked up or typed: by the options of
- * the script, and by whether a process is looked at. A probe that is switched off need not exist, and
- * the files of all processes are not searched for it. What else stands in a predicate is for later.
+ * Predicates that the command line decides, before anything is looked up or typed: by the options
+ * of the script, and by whether a process is looked at. A probe that is switched off need not
+ * exist, and the files of all processes are not searched for it. What else stands in a predicate is
+ * for later.
  */
 #include "lang/parse/lang.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The options that a script declares by calling getopt("name|letter", default, "description"), and how
- * many parameters it asks for.
+ * The options that a script declares by calling getopt("name|letter", default, "description"), and
+ * how many parameters it asks for.
  *
  * They are read off the tree before anything is typed: to split a command line one has to know
  * which of them take a value, and --help must answer on a machine that can not run the script. What
@@ -144,7 +144,8 @@ static void print_head(struct buf *b, const struct script_option *o)
 		buf_printf(b, "      --%s%s", o->name, forms[o->kind]);
 }
 
-/* After the description: what holds without the option. That a switch is off goes without saying. */
+/* After the description: what holds without the option. That a switch is off goes without
+ * saying. */
 static void print_default(struct buf *b, const struct script_option *o)
 {
 	const char *gap = o->help ? " " : "";

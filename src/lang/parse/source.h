@@ -26,8 +26,8 @@ struct source {
 	VEC(struct usource) imports; /* files whose text is after the script's own */
 	VEC(struct piece) pieces;  /* of texts that were made */
 	u32 headers;                 /* from here on it is text of #include; 0 there is none */
-	/* It is a part of the program: what is wrong is said without the place in it, but for what stood
-	 * on the command line. */
+	/* It is a part of the program: what is wrong is said without the place in it, but for what
+	 * stood on the command line. */
 	bool hidden;
 };
 
@@ -43,11 +43,12 @@ bool source_read(struct source *s, struct arena *a, const char *path, struct err
 u32 source_append(struct source *s, struct arena *a, const char *name, struct str text);
 /* The same with a text of the command line. */
 u32 source_append_typed(struct source *s, struct arena *a, const char *name, struct str text);
-/* The same with a text that was made of others: its pieces, their offsets from its start, are taken. */
+/* The same with a text that was made of others: its pieces, their offsets from its start, are
+ * taken. */
 u32 source_append_made(struct source *s, struct arena *a, const char *name, struct str text,
                        const struct piece *pieces, u32 n);
-/* Makes *loc, in a text that was made, the place that it comes from. False: the user does not know the
- * text that it is in. */
+/* Makes *loc, in a text that was made, the place that it comes from. False: the user does not know
+ * the text that it is in. */
 bool source_place(const struct source *s, struct loc *loc);
 /* True for a place in a text that was made, where it comes from the command line. */
 bool source_is_typed(const struct source *s, struct loc loc);

@@ -14,11 +14,11 @@
  * is running any more that may look at them.
  *
  * A path is walked up from its entry, over the points where file systems are mounted, to the
- * root of the process: bpf_d_path() would be allowed in a few functions only. What is in no directory
- * has the name that d_path() makes up for it (fs/d_path.c; d_dname of pipefs, sockfs, nsfs, anon_inodefs
- * and pidfs, distinguished by the magic number of the file system; libfs' simple_dname else). file_path()
- * has the bare name such a file was made with, where that says more: "memfd:name", "SYSV00000000",
- * "dev/zero" of shared anonymous memory, "[eventfd]".
+ * root of the process: bpf_d_path() would be allowed in a few functions only. What is in no
+ * directory has the name that d_path() makes up for it (fs/d_path.c; d_dname of pipefs, sockfs,
+ * nsfs, anon_inodefs and pidfs, distinguished by the magic number of the file system; libfs'
+ * simple_dname else). file_path() has the bare name such a file was made with, where that says
+ * more: "memfd:name", "SYSV00000000", "dev/zero" of shared anonymous memory, "[eventfd]".
  */
 #include "lang/parse/stdlib.h"
 

@@ -60,8 +60,8 @@ struct world_ops {
 	/* The program of -c and the libraries it will map when it starts. */
 	bool (*command_files)(struct world *w, bool (*cb)(void *ctx, const char *path), void *ctx,
 			      struct err *e);
-	/* Regular files whose path matches a pattern of the shell, in sorted order; with a process in
-	 * another root (a container), of its files. */
+	/* Regular files whose path matches a pattern of the shell, in sorted order; with a process
+	 * in another root (a container), of its files. */
 	bool (*files)(struct world *w, const char *pattern,
 		      bool (*cb)(void *ctx, const char *path), void *ctx, struct err *e);
 	/* Kernel functions that can be probed, by glob. */
@@ -72,8 +72,8 @@ struct world_ops {
 	 * types by its name alone. */
 	bool (*bpf_functions)(struct world *w, bool (*cb)(void *ctx, const struct bpf_function *f),
 			      void *ctx, struct err *e);
-	/* Text symbols of the kernel and its modules by glob, with their addresses; none when they are
-	 * hidden from this user. The names live as long as the world. */
+	/* Text symbols of the kernel and its modules by glob, with their addresses; none when they
+	 * are hidden from this user. The names live as long as the world. */
 	void (*symbols)(struct world *w, struct str glob,
 			bool (*cb)(void *ctx, const char *name, const char *module, u64 addr),
 			void *ctx);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A name that several symbols of the kernel have. One in a module of its own is named with the module;
- * others have nothing but their address, which is told as a distance from the start of the kernel, since
- * that stays the same from boot to boot, and with the symbol before it, which tells the file.
+ * A name that several symbols of the kernel have. One in a module of its own is named with the
+ * module; others have nothing but their address, which is told as a distance from the start of the
+ * kernel, since that stays the same from boot to boot, and with the symbol before it, which tells
+ * the file.
  */
 #include "lang/probe/ksymbol.h"
 
@@ -55,7 +56,8 @@ static bool is_alone_in_module(const struct ksymbols *s, u32 i)
 	return s->n <= KSYMBOLS_SHOWN;
 }
 
-/* A place in the kernel itself from where its code begins; of a module only the address is known. */
+/* A place in the kernel itself from where its code begins; of a module only the address is
+ * known. */
 static void address_of(struct buf *b, const struct kallsyms_place *p, u64 text, bool in_script)
 {
 	if (in_script && text && !*p->module && p->addr >= text)

@@ -16,8 +16,8 @@ struct ksymbols {
  * NULL for any and "vmlinux" for the kernel itself. */
 void ksymbols_find(struct world *w, const char *name, const char *module, bool functions,
                    struct ksymbols *s);
-/* What to write for each instead, one after the other: in kaddr() or (a provider, "kprobe") in an attach
- * point. */
+/* What to write for each instead, one after the other: in kaddr() or (a provider, "kprobe") in an
+ * attach point. */
 const char *ksymbols_choices(struct world *w, struct arena *a, const struct ksymbols *s,
                              const char *name, const char *provider);
 

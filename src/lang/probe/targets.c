@@ -269,8 +269,8 @@ static const char *attach_text(const struct targets *t, const struct attach *a)
 
 /* ---- parts with positional parameters and options ----------------------------------------- */
 
-/* Appends the parameter at p ("$1..."); returns what follows it, NULL after an error or when it is not
- * given to a script that has options. */
+/* Appends the parameter at p ("$1..."); returns what follows it, NULL after an error or when it is
+ * not given to a script that has options. */
 static const char *put_param(struct targets *t, u32 i, struct buf *b, const char *p)
 {
 	char *end;
@@ -583,8 +583,8 @@ static void all_missing(struct diags *d, u32 from)
 	}
 }
 
-/* Each variant is typed by itself and so needs a body of its own. The first takes the probe's, which
- * nobody asks for any more, but for who prints the tree as it was written. */
+/* Each variant is typed by itself and so needs a body of its own. The first takes the probe's,
+ * which nobody asks for any more, but for who prints the tree as it was written. */
 static void give_bodies(struct targets *t, const struct probe *p)
 {
 	bool taken = t->script->keeps_trees;

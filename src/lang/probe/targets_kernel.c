@@ -17,7 +17,8 @@
 #include "lang/probe/ksymbol.h"
 #include "btf/btf.h"
 
-/* ---- kprobe, kretprobe ------------------------------------------------------------------------ */
+/* ---- kprobe, kretprobe
+ * ------------------------------------------------------------------------ */
 
 /* Linux 6.3: a link for many finds functions of modules by their names. Making the table of all
  * symbols for us takes the kernel longer than looking through it. */
@@ -30,7 +31,8 @@ struct found {
 	/* The same name can be listed more than once, for static functions of several files; the
 	 * kernel places a probe by name, so twice the same name would be twice the same place. */
 	struct hmap seen;
-	/* Name to address, when a pattern may stand for many and the kernel does not find all names. */
+	/* Name to address, when a pattern may stand for many and the kernel does not find all
+	 * names. */
 	struct hmap addresses;
 	u32 listed;  /* of one name: functions that have it, of any module ... */
 	u32 here;    /* ... and of the wanted one */
@@ -188,9 +190,9 @@ static void ambiguous(struct found *f, u32 part, const char *name, const struct 
 	               "'%s' is ambiguous: the kernel has %u functions of this name", name, s->n);
 }
 
-/* One name, which several functions may have. Reading the table of symbols takes long: that is done when
- * the list of functions has more than one, and when the script names the module. The kernel takes a name
- * alone, so one of several is placed by its address. */
+/* One name, which several functions may have. Reading the table of symbols takes long: that is done
+ * when the list of functions has more than one, and when the script names the module. The kernel
+ * takes a name alone, so one of several is placed by its address. */
 static void function_named(struct found *f, u32 part, const char *name)
 {
 	struct usite site = { .offset = f->offset, .event = name };
@@ -265,7 +267,8 @@ void targets_kprobe(struct targets *t)
 	hmap_free(&f.addresses);
 }
 
-/* ---- fentry, fexit ------------------------------------------------------------------------------ */
+/* ---- fentry, fexit
+ * ------------------------------------------------------------------------------ */
 
 bool targets_has_types(struct targets *t)
 {

@@ -5,9 +5,10 @@
  * the script could tell: a script that reads registers other than the arguments keeps its probes on
  * the entry, and so does a function that has a uretprobe, whose trap on the entry both then share.
  *
- * All sites of one file are looked at together, for what may jump into them takes a pass over all of
- * the file's code. Only sites whose first instruction is expensive are looked at, so usually nothing is.
- * Go's functions may run their first instructions twice; their probes go after these (elf/site_go.c).
+ * All sites of one file are looked at together, for what may jump into them takes a pass over all
+ * of the file's code. Only sites whose first instruction is expensive are looked at, so usually
+ * nothing is. Go's functions may run their first instructions twice; their probes go after these
+ * (elf/site_go.c).
  */
 #include "lang/probe/targets.h"
 

@@ -125,7 +125,8 @@ static void usdt_missing(struct usdt *u)
 	                           : " The file has no static probes.");
 }
 
-/* "ns:name" and "name" are allowed when there is a process; a program of that name is tried first. */
+/* "ns:name" and "name" are allowed when there is a process; a program of that name is tried
+ * first. */
 static bool first_is_path(struct targets *t)
 {
 	const char *first = t->parts[0], *path;

@@ -27,8 +27,8 @@ struct files {
 	u32 n;
 };
 
-/* What a process calls "/usr/lib/x" may be "/proc/PID/root/usr/lib/x" here; a pattern without '/' is
- * about the last part. */
+/* What a process calls "/usr/lib/x" may be "/proc/PID/root/usr/lib/x" here; a pattern without '/'
+ * is about the last part. */
 static bool file_matches(const struct files *f, const char *path)
 {
 	const char *own = strncmp(path, "/proc/", 6) == 0 ? strstr(path, "/root/") : NULL;
@@ -114,7 +114,8 @@ bool targets_files(struct targets *t, const char *path,
 	return true;
 }
 
-/* ---- uprobe, uretprobe ------------------------------------------------------------------------ */
+/* ---- uprobe, uretprobe
+ * ------------------------------------------------------------------------ */
 
 struct uprobe {
 	const char *symbol; /* as written, without +offset; may be a glob */
@@ -383,8 +384,8 @@ static const char *uprobe_problem(struct targets *t, struct uprobe *u, u32 *part
 }
 
 /* Files that a followed process loads later are looked at by the attach point's own text
- * (run/file_watch.c), which is why it must stand for the same without this script's options. A site that
- * needs a program of its own can not be had later. */
+ * (run/file_watch.c), which is why it must stand for the same without this script's options. A site
+ * that needs a program of its own can not be had later. */
 static void note_late(struct targets *t, const struct uprobe *u)
 {
 	const char *text = t->diags->source->text + t->attach->loc.off;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Stacks of every sort, in a program built without frame pointers: each ends in leaf(). With "fork",
- * "exec" and "loop" they go on until nothing has the name any more that the program was run by.
+ * Stacks of every sort, in a program built without frame pointers: each ends in leaf(). With
+ * "fork", "exec" and "loop" they go on until nothing has the name any more that the program was run
+ * by.
  */
 #include <alloca.h>
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Makes its heap larger by known amounts from two places, asks for its end, gives some back, asks for
- * more than there can be; then maps, enlarges and unmaps memory.
+ * Makes its heap larger by known amounts from two places, asks for its end, gives some back, asks
+ * for more than there can be; then maps, enlarges and unmaps memory.
  */
 #include <sys/mman.h>
 #include <sys/syscall.h>

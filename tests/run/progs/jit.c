@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A just-in-time compiler of one function, "jit::probe", which asks the kernel for its parent's pid.
- * The function is named in /tmp/perf-PID.map and called until somebody ends the program.
+ * A just-in-time compiler of one function, "jit::probe", which asks the kernel for its parent's
+ * pid. The function is named in /tmp/perf-PID.map and called until somebody ends the program.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
  *
  *   ./lookups USES KEYS CAPACITY SIZE...
  *
- * looks up USES times one of KEYS keys, low numbers more often, in an LRU cache of CAPACITY entries,
- * then prints the hits of that one and of caches of each SIZE: "SIZE HITS" a line.
+ * looks up USES times one of KEYS keys, low numbers more often, in an LRU cache of CAPACITY
+ * entries, then prints the hits of that one and of caches of each SIZE: "SIZE HITS" a line.
  */
 #include <stdint.h>
 #include <stdio.h>

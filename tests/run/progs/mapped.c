@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Maps memory of every sort once somebody looks on: opens the file it is given, says "ready", waits
- * for a line on standard input, maps, moves and unmaps, says what it got, and waits for the end of its
- * input. Lines: the call, the address it returned (-errno of a failure), the size.
+ * for a line on standard input, maps, moves and unmaps, says what it got, and waits for the end of
+ * its input. Lines: the call, the address it returned (-errno of a failure), the size.
  */
 #include <errno.h>
 #include <fcntl.h>

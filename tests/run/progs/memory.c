@@ -3,10 +3,13 @@
  * Uses known amounts of memory.
  *   ./memory touch MIB         writes to each page of so much private memory
  *   ./memory hold KIB          the same, says "ready" and waits to be killed
- *   ./memory thp N             writes to each of N huge pages' worth of advised memory, prints its address
+ *   ./memory thp N             writes to each of N huge pages' worth of advised memory, prints its
+ *                              address
  *   ./memory read N            has read(2) write to it
- *   ./memory populate N        has madvise(2) fill it (MADV_POPULATE_WRITE), after a page it has touched
- *   ./memory between N      writes to N < 32 times 64 KiB of advised memory, too little for a huge page
+ *   ./memory populate N        has madvise(2) fill it (MADV_POPULATE_WRITE), after a page it has
+ *                              touched
+ *   ./memory between N      writes to N < 32 times 64 KiB of advised memory, too little for a huge
+ *                           page
  *   ./memory collapse N     has so many huge pages made of small ones (MADV_COLLAPSE)
  *   ./memory hugetlb N         writes to N huge pages of the pool, prints their address
  *   ./memory noreserve N       the same without having them set aside: SIGBUS when there are fewer

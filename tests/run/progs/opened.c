@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Opens one of each: pipe, sockets, descriptors without a file, namespaces, deleted and other files; says
- * what /proc calls each, as descriptor 200 and following, and closes them.
+ * Opens one of each: pipe, sockets, descriptors without a file, namespaces, deleted and other
+ * files; says what /proc calls each, as descriptor 200 and following, and closes them.
  *   ./opened DIRECTORY
  */
 #include <fcntl.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * One writev() to /dev/null of pieces of known content: a head, a long body, an empty piece, an end,
- * and, with the argument `bad`, one at an address where nothing is mapped, which ends the write.
+ * One writev() to /dev/null of pieces of known content: a head, a long body, an empty piece, an
+ * end, and, with the argument `bad`, one at an address where nothing is mapped, which ends the
+ * write.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Functions whose first instruction is expensive for a probe, by what comes after it. Each is called
- * some times with known arguments; the names say whether a probe moves ("go_") or stays ("stay_").
+ * Functions whose first instruction is expensive for a probe, by what comes after it. Each is
+ * called some times with known arguments; the names say whether a probe moves ("go_") or stays
+ * ("stay_").
  *
  *     sites        call them, print nothing
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * ./swapped PAGES MS [UNREAD [GROUP]]: in the memory control group of that directory, so many pages
- * are filled and written to swap (MADV_PAGEOUT), stay there for MS milliseconds, and are read again,
- * but for the last UNREAD, which are given up; then what /proc/vmstat counted, and between which
- * numbers of milliseconds the pages were there.
+ * are filled and written to swap (MADV_PAGEOUT), stay there for MS milliseconds, and are read
+ * again, but for the last UNREAD, which are given up; then what /proc/vmstat counted, and between
+ * which numbers of milliseconds the pages were there.
  */
 #include <stdio.h>
 #include <stdlib.h>

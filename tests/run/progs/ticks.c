@@ -4,7 +4,8 @@
  *   ./ticks call THREADS N KEYS     tick(key, name) is called N times by each thread
  *   ./ticks system THREADS N KEYS   getpriority(99, key), which fails at once, is called so often
  *   ./ticks ... N KEYS NAP_US       each thread naps after every 100th
- * Keys are 0 to KEYS - 1, each as often as the others when KEYS divides N; name is "key" and the number.
+ * Keys are 0 to KEYS - 1, each as often as the others when KEYS divides N; name is "key" and the
+ * number.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Touches a known number of pages of each sort of memory: says "ready", waits for a line on standard
- * input, touches them, says "done" and waits for the end of its input. Two files are given: pages of the
- * first are written to, those of the second read after they have been thrown out of the page cache.
+ * Touches a known number of pages of each sort of memory: says "ready", waits for a line on
+ * standard input, touches them, says "done" and waits for the end of its input. Two files are
+ * given: pages of the first are written to, those of the second read after they have been thrown
+ * out of the page cache.
  */
 #include <fcntl.h>
 #include <pthread.h>

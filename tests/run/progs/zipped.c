@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Runs code out of an archive: "zipped ARCHIVE BASE" maps the page of zipped_work() from the copy of
- * this program that lies BASE bytes into the archive, as loaders on Android do, and calls that.
+ * Runs code out of an archive: "zipped ARCHIVE BASE" maps the page of zipped_work() from the copy
+ * of this program that lies BASE bytes into the archive, as loaders on Android do, and calls that.
  */
 #include <fcntl.h>
 #include <link.h>

@@ -111,9 +111,8 @@ struct gen {
 	u32 loop_depth;
 	u32 searched;     /* branches of the searches so far, see gen_text.c */
 	u32 n_open_loops; /* of the probe, those of which the verifier does not see the end */
-	struct effort
-		/* beyond what is written down: rounds of loops in the loop being compiled */
-		repeats;
+	/* beyond what is written down: rounds of loops in the loop being compiled */
+	struct effort repeats;
 };
 
 /* ---- frame.c ---- */

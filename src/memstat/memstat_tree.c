@@ -32,7 +32,7 @@
 static const struct column mem_columns[] = {
 	[MEM_TOTAL] = BYTES("total", "memory"),
 	[MEM_FREE] = BYTES("free", "used by nobody"),
-	[MEM_AVAILABLE] = BYTES("available", "to be had without swapping"),
+	[MEM_AVAILABLE] = BYTES("available", "available without swapping"),
 	[MEM_BUFFERS] = BYTES("buffers", "of block devices"),
 	[MEM_CACHED] = BYTES("cached", "of files"),
 	[MEM_DIRTY] = BYTES("dirty", "to be written"),

@@ -38,8 +38,7 @@ typedef void frame_fn(void *ctx, const struct frame_name *frame);
 struct stack_frames {
 	const u64 *ips; /* innermost first */
 	u32 n;
-	const char
-		*end; /* a mark in place of what is missing after them: "[unknown]"; NULL none */
+	const char *end; /* a mark in place of what is missing after them: "[unknown]"; NULL none */
 };
 
 /* The frames up to the first address 0. pid is FRAMES_KERNEL for kernel stacks. */

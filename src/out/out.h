@@ -140,7 +140,7 @@ struct out_ops {
 #define OUT(out, op, b, ...)                                                                       \
 	do {                                                                                       \
 		if ((out)->ops->op)                                                                \
-			(out)->ops->op(b, out __VA_OPT__(, ) __VA_ARGS__);                         \
+			(out)->ops->op(b, out, ##__VA_ARGS__);                                     \
 	} while (0)
 
 /* The formats that -f takes, the usual one first. out_NAME is the table of each. */

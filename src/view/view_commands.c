@@ -154,11 +154,11 @@ static void print_object(struct commands_view *v, const struct command *c,
 		[US] = { "us", "latency", COLUMN_GAUGE, UNIT_MICROSECONDS, 1 },
 	};
 	struct tree t = { .b = v->feed.of.out, .ops = v->tree, .tight = true };
-	u64 time = v->offset + (c->answered ? c->ended : c->started);
+	u64 us = (v->offset + (c->answered ? c->ended : c->started)) / 1000;
 	struct buf text = { 0 };
 
 	tree_object(&t, NULL);
-	tree_real(&t, &columns[TIME], (double)(time / 1000) / 1e6);
+	tree_real(&t, &columns[TIME], (double)us / 1e6);
 	client_print(&text, from);
 	put_buf(&t, &columns[CLIENT], &text);
 	tree_text(&t, &columns[COMMAND], c->verb);

@@ -6,7 +6,7 @@ import subprocess
 
 from lib import machine
 from run.cases import Run
-from run.scenarios import on_host, require, shown
+from run.scenarios import on_host, require, shown, side_by_side
 
 # What tools have to be given; the others run by themselves. mctop has tests of its own.
 NEEDED = {"argdist": ["-C", "t:syscalls:sys_enter_syslog():u64:args->type"],
@@ -48,16 +48,18 @@ def test_titles_fit_into_80_columns(context):
     require("btf", "tracefs")
     listed = subprocess.run([context.memtap, "tools"], capture_output=True, text=True,
                             check=True).stdout
-    problems, seen = [], 0
+    runs = []
     for name in (line.split()[0] for line in listed.split("\n") if line):
         if name in ("mctop", "mcsnoop") or (name == "swaptime" and machine.missing("kprobe")):
             continue
-        for args in [NEEDED.get(name, [])] + ([["1"]] if name in TIMED else []):
-            out, problem = ended(context, name, *args)
-            if problem:
-                return problem
-            seen += len(titles(out))
-            problems += [f"{name}: {line}" for line in titles(out) if len(line) > 80]
+        runs += [(context, name, *NEEDED.get(name, []))]
+        runs += [(context, name, "1")] if name in TIMED else []
+    problems, seen = [], 0
+    for run, (out, problem) in zip(runs, side_by_side(ended, runs)):
+        if problem:
+            return problem
+        seen += len(titles(out))
+        problems += [f"{run[1]}: {line}" for line in titles(out) if len(line) > 80]
     if seen < 8:
         problems.append(f"only {seen} titles were seen")
     return "\n".join(problems) or None
@@ -67,9 +69,10 @@ def test_titles_fit_into_80_columns(context):
 def test_what_is_empty_has_no_title(context):
     """Of an event that nobody causes, and of intervals, whether or not somebody causes some."""
     require("btf", "tracefs")
-    for name, args in (("funccount", NEEDED["funccount"]), ("argdist", NEEDED["argdist"]),
-                       ("hfaults", []), ("hfaults", ["1"]), ("drsnoop", ["1"])):
-        out, problem = ended(context, name, *args)
+    runs = [(context, "funccount", *NEEDED["funccount"]),
+            (context, "argdist", *NEEDED["argdist"]), (context, "hfaults"),
+            (context, "hfaults", "1"), (context, "drsnoop", "1")]
+    for run, (out, problem) in zip(runs, side_by_side(ended, runs)):
         if problem or without_rows(out):
-            return problem or shown(f"{name} {args}: {without_rows(out)}", out, "")
+            return problem or shown(f"{run[1:]}: {without_rows(out)}", out, "")
     return None

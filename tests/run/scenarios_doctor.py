@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tempfile
 
-from run.scenarios import on_host, require, shown
+from run.scenarios import on_host, require, shown, side_by_side
 
 # What tools have to be given that can not do without.
 NEEDED = {"argdist": ["-C", "t:syscalls:sys_enter_brk():u64:args->brk"],
@@ -35,8 +35,8 @@ def disagreements(memtap, rights, factor):
         return shown("not each tool in its turn", p.stdout, p.stderr)
     if (p.returncode == 0) != all(t["runs"] for t in told):
         return shown(f"exit status {p.returncode}", p.stdout, p.stderr)
-    for t in told:
-        runs, err = started(memtap, rights, t["name"], 60 * factor)
+    starts = side_by_side(started, [(memtap, rights, t["name"], 60 * factor) for t in told])
+    for t, (runs, err) in zip(told, starts):
         if runs != t["runs"] or \
                 (not runs and t["name"] not in BY_EVENT and t["missing"] not in err):
             return shown(f"doctor says {t}, the tool does {'' if runs else 'not '}run",

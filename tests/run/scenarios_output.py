@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 
-from run.scenarios import on_host, require, until
+from run.scenarios import on_host, require, side_by_side, until
 
 SCRIPT = "BEGIN { printf(\"x\\n\"); exit(); }"
 WRONG = "BEGIN { printf(\"%d\\n\"); }"
@@ -190,10 +190,12 @@ def test_colours_of_messages(context):
 def test_memstat_on_terminals(context):
     """A known one is cleared, as its description says; others get the text alone."""
     problems = []
-    for kind, wanted in (("xterm-256color", True), ("vt100", None), ("dumb", False), ("", False),
-                         (None, False), ("no-such-terminal", False)):
-        text, status = on_terminal([context.memtap, "memstat", "1", "2"],
-                                   environment(TERM=kind), 60 * context.factor)
+    kinds = (("xterm-256color", True), ("vt100", None), ("dumb", False), ("", False),
+             (None, False), ("no-such-terminal", False))
+    texts = side_by_side(on_terminal, [([context.memtap, "memstat", "1", "2"],
+                                        environment(TERM=kind), 60 * context.factor)
+                                       for kind, _ in kinds])
+    for (kind, wanted), (text, status) in zip(kinds, texts):
         if status or not re.search(r"\bmemory\b", text, re.I):
             problems.append(f"TERM={kind}: status {status}, {text[-300:]!r}")
         elif wanted is not None and ("\x1b" in text) != wanted:

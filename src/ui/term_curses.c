@@ -28,13 +28,16 @@
 
 /* Of <term.h>, which takes words as `lines` and `columns` for itself. */
 int setupterm(const char *kind, int fd, int *error);
+void *set_curterm(void *terminal);
+int del_curterm(void *terminal);
 
 /* What is used of ncurses, by the names it has there. */
 #define NCURSES(f)                                                                                 \
 	f(newterm) f(delscreen) f(endwin) f(cbreak) f(noecho) f(nonl) f(keypad) f(nodelay)         \
 		f(curs_set) f(has_colors) f(start_color) f(use_default_colors) f(init_pair)        \
 			f(wattr_set) f(wmove) f(waddnstr) f(werase) f(wrefresh) f(wgetch)          \
-				f(getmaxx) f(getmaxy) f(set_escdelay) f(tigetstr) f(setupterm)
+				f(getmaxx) f(getmaxy) f(set_escdelay) f(tigetstr) f(setupterm)     \
+					f(set_curterm) f(del_curterm)
 
 #define MEMBER(name) __typeof__(name) *name;
 struct curses {
@@ -165,11 +168,17 @@ static const char *capability(const char *name)
 /* Why the terminal can not have a screen, NULL when it can. */
 static const char *unfit(void)
 {
+	bool moves;
 	int code;
 
-	if (!term_is_dumb() && the.lib.setupterm(NULL, STDOUT_FILENO, &code) != OK)
+	if (term_is_dumb())
+		return "can not move the cursor";
+	if (the.lib.setupterm(NULL, STDOUT_FILENO, &code) != OK)
 		return "is not known";
-	return term_is_dumb() || !capability("cup") ? "can not move the cursor" : NULL;
+	moves = capability("cup") != NULL;
+	/* newterm() looks at the terminal again, and forgets this one. */
+	the.lib.del_curterm(the.lib.set_curterm(NULL));
+	return moves ? NULL : "can not move the cursor";
 }
 
 static void keep(const char *name, size_t *n)

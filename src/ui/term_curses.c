@@ -51,7 +51,8 @@ static struct {
 	WINDOW *window;
 	attr_t attrs[TERM_STYLES];
 	short pairs[TERM_STYLES];
-	int messages; /* standard error as it was; -1: it still is */
+	int messages;   /* standard error as it was; -1: it still is */
+	char clear[32]; /* what term_clear() gave last */
 	/* For signal handlers. */
 	struct termios before;
 	char leave[128];
@@ -165,20 +166,22 @@ static const char *capability(const char *name)
 	return text && text != (const char *)-1 ? text : NULL;
 }
 
-/* Why the terminal can not have a screen, NULL when it can. */
-static const char *unfit(void)
+/* Looks at the terminal: why it can not have a screen, NULL when it can. forget() ends it. */
+static const char *look(void)
 {
-	bool moves;
 	int code;
 
 	if (term_is_dumb())
 		return "can not move the cursor";
 	if (the.lib.setupterm(NULL, STDOUT_FILENO, &code) != OK)
 		return "is not known";
-	moves = capability("cup") != NULL;
-	/* newterm() looks at the terminal again, and forgets this one. */
+	return capability("cup") ? NULL : "can not move the cursor";
+}
+
+/* newterm() looks for itself, and would not release what look() has learned. */
+static void forget(void)
+{
 	the.lib.del_curterm(the.lib.set_curterm(NULL));
-	return moves ? NULL : "can not move the cursor";
 }
 
 static void keep(const char *name, size_t *n)
@@ -238,8 +241,9 @@ static void choose_styles(void)
 
 static bool take(struct err *e)
 {
-	const char *kind = getenv("TERM"), *why = unfit();
+	const char *kind = getenv("TERM"), *why = look();
 
+	forget();
 	setlocale(LC_CTYPE, "");
 	the.screen = why ? NULL : the.lib.newterm(NULL, stdout, stdin);
 	if (!the.screen) {
@@ -349,13 +353,16 @@ bool term_open(struct term *t, struct err *e)
 
 const char *term_clear(void)
 {
+	const char *text = NULL;
 	struct err ignored;
-	const char *text;
 
-	if (!isatty(STDOUT_FILENO) || term_is_dumb() || !load(&ignored) || unfit())
+	if (!isatty(STDOUT_FILENO) || term_is_dumb() || !load(&ignored))
 		return NULL;
-	text = capability("clear");
-	return text && !strstr(text, "$<") ? text : NULL;
+	if (!look())
+		text = capability("clear");
+	snprintf(the.clear, sizeof(the.clear), "%s", text && !strstr(text, "$<") ? text : "");
+	forget();
+	return the.clear[0] ? the.clear : NULL;
 }
 
 bool term_is_dumb(void)

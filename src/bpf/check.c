@@ -82,8 +82,7 @@ static bool is_branch(const struct bpf_insn *i)
 	return is_jump_class(i) && !is_call(i) && !is_exit(i) && !is_goto(i);
 }
 
-/* ---- shape: one instruction by itself
- * --------------------------------------------------------- */
+/* ---- shape: one instruction by itself ------------------------------------------------------- */
 
 /* The operand field that the source bit leaves unused must be zero. */
 static bool operand_ok(const struct bpf_insn *i)
@@ -264,8 +263,7 @@ static bool check_shapes(struct checker *c)
 	return true;
 }
 
-/* ---- flow: where each instruction goes
- * --------------------------------------------------------- */
+/* ---- flow: where each instruction goes ------------------------------------------------------ */
 
 static bool check_jumps(struct checker *c)
 {
@@ -287,8 +285,7 @@ static bool check_jumps(struct checker *c)
 	return true;
 }
 
-/* ---- reads: registers that are surely written
- * -------------------------------------------------- */
+/* ---- reads: registers that are surely written ----------------------------------------------- */
 
 static u16 call_reads(const struct bpf_insn *i)
 {

@@ -11,8 +11,7 @@
 
 #define ARGS 0x3eu /* r1 to r5 */
 
-/* ---- registers of an instruction
- * -------------------------------------------------------------- */
+/* ---- registers of an instruction ------------------------------------------------------------ */
 
 /* Passes ask this of every instruction many times, so it is worked out for all opcodes at once. */
 #define SRC(code) (BPF_SRC(code) == BPF_X ? FLOW_READS_SRC : 0)
@@ -67,8 +66,7 @@ u16 flow_writes_other(const struct bpf_insn *in)
 	return BPF_OP(in->code) == BPF_CALL ? ARGS | 1u << R0 : 0;
 }
 
-/* ---- jumps and liveness
- * ----------------------------------------------------------------------- */
+/* ---- jumps and liveness --------------------------------------------------------------------- */
 
 static u32 jump_target(u32 i, const struct bpf_insn *in)
 {

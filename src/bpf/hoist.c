@@ -39,8 +39,7 @@ struct hoist {
 	u32 n_kinds;
 };
 
-/* ---- finding
- * ---------------------------------------------------------------------------------- */
+/* ---- finding -------------------------------------------------------------------------------- */
 
 /* The address that instruction i, with the slot after it, puts into its dst. */
 static struct address address_at(const struct hoist *h, u32 i)
@@ -158,8 +157,7 @@ static bool is_worth_a_look(struct hoist *h)
 	return worth;
 }
 
-/* ---- changing
- * --------------------------------------------------------------------------------- */
+/* ---- changing ------------------------------------------------------------------------------- */
 
 static bool far(s32 off)
 {

@@ -30,8 +30,7 @@ static bool touches(const struct bpf_insn *in, u32 reg)
 	return (flow_reads(in) | flow_writes(in)) >> reg & 1;
 }
 
-/* ---- unneeded
- * --------------------------------------------------------------------------------- */
+/* ---- unneeded ------------------------------------------------------------------------------- */
 
 static bool drop_unneeded(struct flow *f)
 {
@@ -51,8 +50,7 @@ static bool drop_unneeded(struct flow *f)
 	return changed;
 }
 
-/* ---- forward
- * ---------------------------------------------------------------------------------- */
+/* ---- forward -------------------------------------------------------------------------------- */
 
 static bool is_plain_store(const struct bpf_insn *in)
 {
@@ -114,8 +112,7 @@ static bool go_forward(struct flow *f)
 	return changed;
 }
 
-/* ---- backward
- * --------------------------------------------------------------------------------- */
+/* ---- backward ------------------------------------------------------------------------------- */
 
 /* Where the value of `reg` that instruction i copies to `to` is made from nothing older, with
  * nothing between that would notice if it were made in `to`. -1: there is no such place. */
@@ -187,8 +184,7 @@ static bool go_backward(struct flow *f)
 	return changed;
 }
 
-/* ---- stored words
- * ----------------------------------------------------------------------------- */
+/* ---- stored words --------------------------------------------------------------------------- */
 
 static bool is_word_of_frame(const struct bpf_insn *in, u8 code)
 {
@@ -236,8 +232,7 @@ static bool use_all_stored(struct flow *f)
 	return changed;
 }
 
-/* ---- jumps
- * ------------------------------------------------------------------------------------ */
+/* ---- jumps ---------------------------------------------------------------------------------- */
 
 static u8 inverse(u8 op)
 {
@@ -306,8 +301,7 @@ static bool follow_jumps(struct code *c)
 	return changed;
 }
 
-/* ---- all of it
- * -------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------ */
 
 void tidy_code(struct code *c)
 {

@@ -46,8 +46,7 @@ struct relocation {
 	u8 *out, *at;
 };
 
-/* ---- the small base
- * --------------------------------------------------------------------------- */
+/* ---- the small base ------------------------------------------------------------------------- */
 
 static bool small_type(struct relocation *r, const struct btf_info *t)
 {
@@ -112,8 +111,7 @@ static bool small_read(struct relocation *r)
 	return true;
 }
 
-/* ---- what the kernel has
- * ---------------------------------------------------------------------- */
+/* ---- what the kernel has -------------------------------------------------------------------- */
 
 static bool fits(const struct match *m, const struct btf *in, const struct btf_info *t)
 {
@@ -208,8 +206,7 @@ static bool map_one(struct relocation *r, const struct match *m)
 	return true;
 }
 
-/* ---- the copy
- * --------------------------------------------------------------------------------- */
+/* ---- the copy ------------------------------------------------------------------------------- */
 
 static void put(const struct relocation *r, u8 *at, u32 v)
 {
@@ -304,8 +301,7 @@ static bool copy_write(struct relocation *r)
 	return true;
 }
 
-/* ---- all of it
- * -------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------ */
 
 static bool relocation_init(struct relocation *r)
 {

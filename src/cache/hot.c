@@ -51,8 +51,7 @@ void hot_free(struct hot *h)
 	free(h);
 }
 
-/* ---- one command
- * ------------------------------------------------------------------------------ */
+/* ---- one command ---------------------------------------------------------------------------- */
 
 /* The busiest clients of a key: one without a place takes that of the least busy, and its count. */
 static void count_client(struct hot_key *k, const struct client *from)
@@ -225,8 +224,7 @@ void hot_stats(const struct hot *h, struct keys_stats *s)
 	keys_stats(h->keys, s);
 }
 
-/* ---- rows
- * ------------------------------------------------------------------------------------- */
+/* ---- rows ----------------------------------------------------------------------------------- */
 
 u64 hot_interval_calls(const struct hot *h, const struct hot_key *k)
 {

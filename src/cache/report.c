@@ -74,8 +74,7 @@ static double total_rate(const struct hot_totals *t)
 	return t->seconds > 0 ? (double)t->interval_calls / t->seconds : 0;
 }
 
-/* ---- text
- * ------------------------------------------------------------------------------------- */
+/* ---- text ----------------------------------------------------------------------------------- */
 
 /* A percentage; not known: "-". */
 static void put_share(struct buf *b, u32 width, double share)
@@ -189,8 +188,7 @@ void report_text(struct buf *b, const struct report_of *r)
 	buf_puts(b, "\n\n");
 }
 
-/* ---- in columns
- * ------------------------------------------------------------------------------- */
+/* ---- in columns ----------------------------------------------------------------------------- */
 
 #define COUNT(name, help)                                                                          \
 	{                                                                                          \

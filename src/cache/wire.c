@@ -61,8 +61,7 @@ struct wire *wire_new(const struct wire_options *o)
 	return w;
 }
 
-/* ---- the table
- * -------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------ */
 
 static struct link **bucket(struct wire *w, u64 conn)
 {
@@ -170,8 +169,7 @@ void wire_free(struct wire *w)
 	free(w);
 }
 
-/* ---- events
- * ----------------------------------------------------------------------------------- */
+/* ---- events --------------------------------------------------------------------------------- */
 
 static void feed(struct link *l, const struct wire_event *e, const u8 *p, size_t n, u64 total)
 {

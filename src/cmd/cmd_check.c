@@ -52,8 +52,7 @@ static const char usage_examples[] =
 	"  memtap check --btf vmlinux-6.1.btf script.bt\n"
 	"      against the types of another kernel\n";
 
-/* ---- for a format
- * ----------------------------------------------------------------------------- */
+/* ---- for a format --------------------------------------------------------------------------- */
 
 static const struct column type = { "type", NULL, COLUMN_LABEL, 0, 0 },
 			   file = { "file", NULL, COLUMN_TEXT, 0, 0 },
@@ -107,8 +106,7 @@ static void put_unread(const struct tree_ops *ops, const char *path, const struc
 	buf_free(&b);
 }
 
-/* ---- checking
- * --------------------------------------------------------------------------------- */
+/* ---- checking ------------------------------------------------------------------------------- */
 
 /* How to print errors; NULL: as text. */
 static const struct tree_ops *tree_ops_of(const struct options *o)

@@ -72,8 +72,7 @@ struct finding {
 	VEC(const char *) sources; /* names of the probes that events come from */
 };
 
-/* ---- trying
- * ----------------------------------------------------------------------------------- */
+/* ---- trying --------------------------------------------------------------------------------- */
 
 /* Those that memtap runs by itself, and timers, are there on any machine. */
 static bool is_event(const struct uprog *p)
@@ -170,8 +169,7 @@ static void try_tool(struct finding *f, const char *name)
 	f->hint = e.hint[0] ? arena_strdup(&j->arena, e.hint) : NULL;
 }
 
-/* ---- telling
- * ---------------------------------------------------------------------------------- */
+/* ---- telling -------------------------------------------------------------------------------- */
 
 /* Its probes are events that its user names. */
 static bool takes_events(const struct job *j)
@@ -277,8 +275,7 @@ static void tell(const struct options *o, const char *name, const struct finding
 		tell_text(o, name, f, b);
 }
 
-/* ---- one tool in a process of its own
- * --------------------------------------------------------- */
+/* ---- one tool in a process of its own ------------------------------------------------------- */
 
 static bool examine(void *ctx, u32 i, struct buf *out)
 {
@@ -316,8 +313,7 @@ static void examined(void *ctx, u32 i, const struct buf *out, bool good, int sig
 	buf_free(&b);
 }
 
-/* ---- the command
- * ------------------------------------------------------------------------------ */
+/* ---- the command ---------------------------------------------------------------------------- */
 
 static bool check_names(const struct opt_rest *wanted, struct err *e)
 {

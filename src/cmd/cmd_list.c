@@ -62,8 +62,7 @@ static const struct kind *kind_find(struct str name)
 	return NULL;
 }
 
-/* ---- one probe
- * -------------------------------------------------------------------------------- */
+/* ---- one probe ------------------------------------------------------------------------------ */
 
 static void print_format(struct list *l, const struct tpformat *format)
 {
@@ -185,8 +184,7 @@ static void print_sites(struct list *l, const struct script *s)
 	flush(l);
 }
 
-/* ---- a pattern
- * -------------------------------------------------------------------------------- */
+/* ---- a pattern ------------------------------------------------------------------------------ */
 
 static void list_counters(struct list *l, const struct kind *k, const char *glob)
 {
@@ -358,8 +356,7 @@ static bool list_type(struct list *l, const char *name)
 	return true;
 }
 
-/* ---- a program
- * -------------------------------------------------------------------------------- */
+/* ---- a program ------------------------------------------------------------------------------ */
 
 bool list_is_program(const char *path)
 {

@@ -53,8 +53,7 @@ static int print_version(void)
 	return 0;
 }
 
-/* ---- what to compile
- * -------------------------------------------------------------------------- */
+/* ---- what to compile ------------------------------------------------------------------------ */
 
 static bool is_file(const char *path)
 {
@@ -110,8 +109,7 @@ static bool read_source(struct job *j, const struct run_options *o, struct opt_r
 	return source_read(&j->source, &j->arena, path, e) || no_script(path, e);
 }
 
-/* ---- running
- * ---------------------------------------------------------------------------------- */
+/* ---- running -------------------------------------------------------------------------------- */
 
 struct reporter {
 	const struct job *job;
@@ -286,8 +284,7 @@ static bool compile_filter(const struct run_options *o, regex_t *filter, struct 
 	return err_set(e, "--probe-filter '%s': %s", o->probe_filter, why);
 }
 
-/* ---- the machine
- * ------------------------------------------------------------------------------ */
+/* ---- the machine ---------------------------------------------------------------------------- */
 
 /* The features of --no-feature are known: they are not there. NULL: none is known. */
 static const struct features *fewer_features(const struct run_options *o)
@@ -459,8 +456,7 @@ static int run_query(const struct run_options *o, const struct opt_rest *rest)
 	return code;
 }
 
-/* ---- the command line
- * ------------------------------------------------------------------------- */
+/* ---- the command line ----------------------------------------------------------------------- */
 
 /* After -l the name of a tool is a pattern like others, and a program is one too. */
 static bool is_script(const struct run_options *o, const char *word)

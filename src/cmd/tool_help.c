@@ -11,8 +11,7 @@
 #include "cmd/cmd.h"
 #include "cmd/run_options.h"
 
-/* ---- text
- * ------------------------------------------------------------------------------------- */
+/* ---- text ----------------------------------------------------------------------------------- */
 
 /* memtap's own options that matter after a tool, in one line; the tool may have taken letters. */
 static void print_own(struct buf *b, const struct script *s)
@@ -92,8 +91,7 @@ void tool_head_help(struct buf *b, const struct tool_head *h, const struct scrip
 		print_options(b, s);
 }
 
-/* ---- the manual page
- * -------------------------------------------------------------------------- */
+/* ---- the manual page ------------------------------------------------------------------------ */
 
 /* Text as roff wants it, on a line of its own. */
 static void put_roff(struct buf *b, struct str text)

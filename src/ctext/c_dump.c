@@ -17,8 +17,7 @@ static void indent(const struct c_dump *d, struct buf *b)
 	buf_fill(b, '\t', d->depth);
 }
 
-/* ---- padding
- * ---------------------------------------------------------------------------------- */
+/* ---- padding -------------------------------------------------------------------------------- */
 
 static void unnamed(const struct c_dump *d, struct buf *b, const char *type, u32 bits)
 {
@@ -66,8 +65,7 @@ static void padding(struct c_dump *d, struct buf *b, u64 from, u64 to, u32 align
 		unnamed(d, b, types[0], (u32)(to - from));
 }
 
-/* ---- structs and unions
- * ----------------------------------------------------------------------- */
+/* ---- structs and unions --------------------------------------------------------------------- */
 
 static void braces(struct c_dump *d, struct buf *b, const struct btf_info *t);
 
@@ -146,8 +144,7 @@ static void composite(struct c_dump *d, struct buf *b, const struct btf_info *t)
 	buf_puts(b, mode == C_PACKED ? "} __attribute__((packed))" : "}");
 }
 
-/* ---- enums
- * ------------------------------------------------------------------------------------ */
+/* ---- enums ---------------------------------------------------------------------------------- */
 
 static void value(struct buf *b, s64 n, bool is_signed)
 {
@@ -217,8 +214,7 @@ static void enumeration(struct c_dump *d, struct buf *b, const struct btf_info *
 	d->state[t->id] |= 1;
 }
 
-/* ---- all
- * -------------------------------------------------------------------------------------- */
+/* ---- all ------------------------------------------------------------------------------------ */
 
 static void braces(struct c_dump *d, struct buf *b, const struct btf_info *t)
 {

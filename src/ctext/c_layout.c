@@ -40,8 +40,7 @@ static const struct c_style closed = { .tags = true, .flexible = true };
 
 static void members(struct layout *l, struct level *v, const struct btf_info *t);
 
-/* ---- lines
- * ------------------------------------------------------------------------------------ */
+/* ---- lines ---------------------------------------------------------------------------------- */
 
 static u32 column(const struct buf *b)
 {
@@ -82,8 +81,7 @@ static void remark(struct layout *l, const char *before, u64 n, const char *unit
 	           plural(n), after);
 }
 
-/* ---- holes and cachelines
- * --------------------------------------------------------------------- */
+/* ---- holes and cachelines ------------------------------------------------------------------- */
 
 static void bit_hole(struct layout *l, struct level *v, u64 bits)
 {
@@ -135,8 +133,7 @@ static void cacheline_before(struct layout *l, u64 bit)
 	buf_puts(l->b, " --- */\n");
 }
 
-/* ---- members
- * ---------------------------------------------------------------------------------- */
+/* ---- members -------------------------------------------------------------------------------- */
 
 /* Is it an anonymous struct or union itself, or an array of it? */
 static bool opens(const struct btf *btf, u32 id)
@@ -300,8 +297,7 @@ static void open_body(void *ctx, struct buf *b, const struct btf_info *t)
 	buf_putc(b, '}');
 }
 
-/* ---- the end
- * ---------------------------------------------------------------------------------- */
+/* ---- the end -------------------------------------------------------------------------------- */
 
 static void summary_holes(struct buf *b, const struct level *v)
 {

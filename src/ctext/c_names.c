@@ -105,8 +105,7 @@ static void rename_type(struct c_names *n, const struct c_name_table *t, struct 
 	vec_add(&n->arena, &n->renamed, r);
 }
 
-/* ---- passes over all types
- * -------------------------------------------------------------------- */
+/* ---- passes over all types ------------------------------------------------------------------ */
 
 static bool add_enumerators(struct c_names *n, const struct btf_info *t)
 {
@@ -190,8 +189,7 @@ void c_names_free(struct c_names *n)
 	arena_free(&n->arena);
 }
 
-/* ---- answers
- * ---------------------------------------------------------------------------------- */
+/* ---- answers -------------------------------------------------------------------------------- */
 
 const char *c_names_of(const struct c_names *n, const struct btf_info *t)
 {

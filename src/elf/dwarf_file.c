@@ -19,8 +19,7 @@ bool dwarf_file_in(struct elf *f)
 	return elf_has_section(f, ".debug_info") || elf_has_section(f, ".zdebug_info");
 }
 
-/* ---- opening
- * ---------------------------------------------------------------------------------- */
+/* ---- opening -------------------------------------------------------------------------------- */
 
 static bool begin(struct dwarf_file *d, struct err *e)
 {
@@ -72,8 +71,7 @@ const char *dwarf_file_path(const struct dwarf_file *d)
 	return d->path;
 }
 
-/* ---- entries
- * ---------------------------------------------------------------------------------- */
+/* ---- entries -------------------------------------------------------------------------------- */
 
 u32 dwarf_number(struct dwarf_file *d, const Dwarf_Die *die)
 {

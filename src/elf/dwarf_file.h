@@ -94,8 +94,7 @@ struct dwarf_func {
 /* The function whose code starts at that address of the program; false when none is described. */
 bool dwarf_func_at(struct dwarf_file *d, struct arena *a, u64 vaddr, struct dwarf_func *f);
 
-/* ---- lines of the source
- * ----------------------------------------------------------------------- */
+/* ---- lines of the source -------------------------------------------------------------------- */
 
 /* A place in the code that belongs to a line. */
 struct dwarf_line {

@@ -12,8 +12,7 @@
 
 #define NEST_MAX 16u
 
-/* ---- functions
- * ---------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------ */
 
 static bool root_of(struct dwarf_file *d, u64 vaddr, Dwarf_Die *root)
 {
@@ -128,8 +127,7 @@ bool dwarf_func_at(struct dwarf_file *d, struct arena *a, u64 vaddr, struct dwar
 	return true;
 }
 
-/* ---- lines
- * ---------------------------------------------------------------------------------------- */
+/* ---- lines ---------------------------------------------------------------------------------- */
 
 static bool is_file(const char *path, const char *want)
 {

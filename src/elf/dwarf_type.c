@@ -55,8 +55,7 @@ static bool peel(const struct dwarf_file *d, Dwarf_Die *die, const char **typede
 	return false;
 }
 
-/* ---- one type
- * ----------------------------------------------------------------------------------- */
+/* ---- one type ------------------------------------------------------------------------------- */
 
 static void base_type(const struct dwarf_file *d, Dwarf_Die *die, struct dwarf_type *t)
 {
@@ -209,8 +208,7 @@ bool dwarf_type_read(struct dwarf_file *d, u32 number, struct dwarf_type *t)
 	return true;
 }
 
-/* ---- members
- * ------------------------------------------------------------------------------------- */
+/* ---- members -------------------------------------------------------------------------------- */
 
 /* DWARF 2 and 3 count the bits of a bit-field from the most significant end of a unit. */
 static void old_bits(const struct dwarf_file *d, Dwarf_Die *die, u64 from_top,
@@ -295,8 +293,7 @@ void dwarf_type_enumerators(struct dwarf_file *d, u32 number,
 	}
 }
 
-/* ---- searching
- * --------------------------------------------------------------------------------------- */
+/* ---- searching ------------------------------------------------------------------------------ */
 
 struct search {
 	struct dwarf_file *d;

@@ -58,8 +58,7 @@ void gen_iter_poke(struct gen *g)
 	frame_release(g, m);
 }
 
-/* ---- printf into the file
- * --------------------------------------------------------------------- */
+/* ---- printf into the file ------------------------------------------------------------------- */
 
 /* Our directive as the kernel writes it: integers are words there. NULL when it has no such. */
 static const char *kernel_directive(struct gen *g, const struct format_part *p)

@@ -15,8 +15,7 @@ static u32 room_of(const struct type *t)
 	return t->count ? MIN(t->count, t->size) : t->size;
 }
 
-/* ---- a short literal: its bytes in a row, at one start after the other
- * ------------------------ */
+/* ---- a short literal: its bytes in a row, at one start after the other ---------------------- */
 
 #define LITERAL_MAX 64u /* bytes: two instructions each */
 #define STARTS_FEW  64u /* tried in a loop of the program, whatever else there is */
@@ -221,8 +220,7 @@ void gen_text_find(struct gen *g, const struct node *text, const struct node *pa
 	frame_release(g, m);
 }
 
-/* ---- bytes
- * ------------------------------------------------------------------------------------ */
+/* ---- bytes ---------------------------------------------------------------------------------- */
 
 /* The first n bytes of a value in memory of ours: a pointer's target is read. */
 static struct mem bytes_of(struct gen *g, const struct node *a, u32 n)
@@ -283,8 +281,7 @@ void gen_text_write_user(struct gen *g, const struct node *to, const struct node
 	frame_release(g, m);
 }
 
-/* ---- joining
- * ---------------------------------------------------------------------------------- */
+/* ---- joining -------------------------------------------------------------------------------- */
 
 /*
  * Both strings are put into memory that has room for both, the second where the first one's NUL
@@ -326,8 +323,7 @@ void gen_text_concat(struct gen *g, const struct node *n, const struct type *t, 
 		gen_count_cut(g, MIN(type_slot(t), first + second), n->loc);
 }
 
-/* ---- numbers
- * ---------------------------------------------------------------------------------- */
+/* ---- numbers -------------------------------------------------------------------------------- */
 
 #define DIGITS 20u /* of 2^64 - 1 */
 #define ROOM   24u /* for them, a sign before and a NUL after */

@@ -178,8 +178,8 @@ void detach_all(struct live *l);
 /* Closes what was attached to that process by follow(). */
 void detach_process(struct live *l, s32 pid);
 
-/* ---- sys.c: system calls libbpf 1.1 has no wrapper for or makes more of, and small files of
- * /sys. Descriptors, or -errno. ---- */
+/* ---- sys.c: system calls that libbpf 1.1 lacks or does more in, files of /sys ---- */
+/* Descriptors, or -errno. */
 struct bpf_prog_load_opts;
 int sys_prog_load(enum bpf_prog_type type, const struct bpf_insn *insns, u32 n,
                   const struct bpf_prog_load_opts *o);

@@ -272,8 +272,7 @@ void conn_drop(struct proto *c, u32 n)
 	c->storing = MIN(c->storing, c->n);
 }
 
-/* ---- losing and finding the place
- * ------------------------------------------------------------- */
+/* ---- losing and finding the place ----------------------------------------------------------- */
 
 static void feed_reset(struct feed *f)
 {
@@ -381,8 +380,7 @@ void proto_lose_replies(struct proto *c)
 	lose_replies(c);
 }
 
-/* ---- which protocol
- * --------------------------------------------------------------------------- */
+/* ---- which protocol ------------------------------------------------------------------------- */
 
 /* By the first bytes that are asked. False: they do not tell. */
 static bool choose(struct proto *c, const char *p, size_t n)
@@ -406,8 +404,7 @@ static bool choose(struct proto *c, const char *p, size_t n)
 	return true;
 }
 
-/* ---- the streams
- * ------------------------------------------------------------------------------ */
+/* ---- the streams ---------------------------------------------------------------------------- */
 
 /* Passes over what is to be skipped; returns how many of the n bytes that took. */
 static size_t feed_skip(struct proto *c, struct feed *f, u64 n)
@@ -594,8 +591,7 @@ bool conn_number(struct str s, u64 *v)
 	return true;
 }
 
-/* ---- operations
- * ------------------------------------------------------------------------------- */
+/* ---- operations ----------------------------------------------------------------------------- */
 
 static const char *const op_names[OPS] = {
 	[OP_GET] = "get",         [OP_SET] = "set",       [OP_ADD] = "add",

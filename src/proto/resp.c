@@ -55,8 +55,7 @@ static enum outcome untold(const struct pending *p)
 	return OUTCOME_UNKNOWN;
 }
 
-/* ---- requests
- * --------------------------------------------------------------------------------- */
+/* ---- requests ------------------------------------------------------------------------------- */
 
 /* A counter is changed by one where the command does not say by what. */
 static void set_step(const struct resp_request *r, struct pending *p)
@@ -297,8 +296,7 @@ static size_t request(struct proto *c, const char *p, size_t n)
 	return took;
 }
 
-/* ---- replies
- * ---------------------------------------------------------------------------------- */
+/* ---- replies -------------------------------------------------------------------------------- */
 
 /* The oldest command that is answered on its own, NULL when there is none. */
 static struct pending *current(const struct proto *c)

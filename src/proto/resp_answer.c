@@ -34,8 +34,7 @@ static enum resp_says says_of(const struct pending *p)
 	}
 }
 
-/* ---- a key that is asked for
- * -------------------------------------------------------------------- */
+/* ---- a key that is asked for ---------------------------------------------------------------- */
 
 static bool is_looked_for(const struct resp_keys *k, u8 lookups)
 {
@@ -75,8 +74,7 @@ void resp_pending(const struct resp_request *r, const struct resp_keys *k, struc
 	count_lookups(r, k, p);
 }
 
-/* ---- looking at an answer
- * ------------------------------------------------------------------------ */
+/* ---- looking at an answer ------------------------------------------------------------------- */
 
 enum resp_looked resp_looked(const struct pending *p)
 {
@@ -179,8 +177,7 @@ void resp_see(struct proto *c, struct pending *p, u32 depth, u64 index, bool of_
 		name_key(c, p, v->text);
 }
 
-/* ---- what it means
- * -------------------------------------------------------------------------------- */
+/* ---- what it means -------------------------------------------------------------------------- */
 
 static enum said something_if(bool yes)
 {

@@ -213,8 +213,7 @@ static size_t request(struct proto *c, const char *p, size_t n)
 	return took;
 }
 
-/* ---- replies
- * ---------------------------------------------------------------------------------- */
+/* ---- replies -------------------------------------------------------------------------------- */
 
 static bool is_error(struct str word)
 {

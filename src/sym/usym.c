@@ -362,8 +362,7 @@ static void find_in_jit(struct usym *u, struct proc *p, u64 addr, struct usym_pl
 		shrink_jits(u, p);
 }
 
-/* ---- places in files by number
- * ---------------------------------------------------------------- */
+/* ---- places in files by number -------------------------------------------------------------- */
 
 void usym_set_files(struct usym *u, usym_file_fn *find, void *ctx)
 {
@@ -472,8 +471,7 @@ static const char *numbered_build_id(struct usym *u, u64 addr, u64 *off)
 	return n && n->path[0] == '/' ? files_build_id(u->files, n->file) : "";
 }
 
-/* ---- addresses
- * -------------------------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------------------------ */
 
 static struct usym_place find_address(struct usym *u, u32 pid, u64 addr)
 {

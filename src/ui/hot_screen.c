@@ -17,8 +17,7 @@ struct hot_line {
 	double age; /* seconds since the last call */
 };
 
-/* ---- columns
- * ---------------------------------------------------------------------------------- */
+/* ---- columns -------------------------------------------------------------------------------- */
 
 static const struct hot_line *line(const void *row)
 {
@@ -172,8 +171,7 @@ static const struct {
 	{ 'N', HOT_LAST },  { 'L', HOT_LATENCY }, { 'M', HOT_MISSES },
 };
 
-/* ---- rows
- * ------------------------------------------------------------------------------------- */
+/* ---- rows ----------------------------------------------------------------------------------- */
 
 static void copy_row(const struct hot_screen *s, struct arena *a, struct hot_line *to,
                      const struct hot_row *row)
@@ -239,8 +237,7 @@ static void dump_and_clear(void *ctx, struct buf *b)
 	buf_puts(b, b->n ? "; counting starts anew" : "counting starts anew");
 }
 
-/* ---- above the table
- * -------------------------------------------------------------------------- */
+/* ---- above the table ------------------------------------------------------------------------ */
 
 static void head(void *ctx, struct buf *b)
 {
@@ -276,8 +273,7 @@ static void head(void *ctx, struct buf *b)
 	buf_putc(b, '\n');
 }
 
-/* ---- the page about a key
- * --------------------------------------------------------------------- */
+/* ---- the page about a key ------------------------------------------------------------------- */
 
 static void page_counts(struct buf *b, const struct hot_line *l)
 {

@@ -163,8 +163,7 @@ bool cache_check_begin(struct cache_check *c, const struct server *s, struct err
 	return read_counters(c, s, c->before, e);
 }
 
-/* ---- comparing
- * -------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------ */
 
 struct seen {
 	u64 server, least, most; /* between: of some it is not known how the server counted them */

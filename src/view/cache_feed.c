@@ -116,8 +116,7 @@ void cache_feed_close(struct cache_feed *f)
 	*f = (struct cache_feed){ .fd = -1 };
 }
 
-/* ---- records
- * ---------------------------------------------------------------------------------- */
+/* ---- records -------------------------------------------------------------------------------- */
 
 /* NULL when it is not one of the probes'. */
 static const struct feed_record *known_record(struct cache_feed *f, const struct urecord *r)
@@ -326,8 +325,7 @@ struct missed cache_feed_missed(struct cache_feed *f, const struct view_of *v)
 		                .unconfirmed = s.unconfirmed };
 }
 
-/* ---- the server
- * ------------------------------------------------------------------------------- */
+/* ---- the server ----------------------------------------------------------------------------- */
 
 static void watch(const struct view_of *v, u64 pid)
 {

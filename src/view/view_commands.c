@@ -31,8 +31,7 @@ struct commands_view {
 	u64 offset;                  /* from CLOCK_MONOTONIC to the time of day */
 };
 
-/* ---- filters
- * ---------------------------------------------------------------------------------- */
+/* ---- filters -------------------------------------------------------------------------------- */
 
 /* "/regex/" or a pattern of the shell. */
 static bool prepare_key(struct commands_view *v, struct err *e)
@@ -97,8 +96,7 @@ static bool fits(struct commands_view *v, const struct command *c, const struct 
 	return command_fits(v, c) && client_fits(v, from) && key_fits(v, c->key);
 }
 
-/* ---- a line
- * ----------------------------------------------------------------------------------- */
+/* ---- a line --------------------------------------------------------------------------------- */
 
 static const char *const outcomes[] = { "-", "hit", "miss", "error" };
 
@@ -190,8 +188,7 @@ static void on_command(void *ctx, const struct command *c, const struct client *
 		view_exit(&v->feed.of, 0);
 }
 
-/* ---- the session
- * ------------------------------------------------------------------------------ */
+/* ---- the session ---------------------------------------------------------------------------- */
 
 static void read_options(struct commands_view *v, const struct urecord *r, const u8 *bytes)
 {

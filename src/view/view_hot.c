@@ -48,8 +48,7 @@ struct hot_view {
 	struct hot_top top;
 };
 
-/* ---- start
- * ------------------------------------------------------------------------------------ */
+/* ---- start ---------------------------------------------------------------------------------- */
 
 static void read_options(struct hot_view *v, const struct urecord *r, const u8 *bytes)
 {
@@ -164,8 +163,7 @@ static bool start(void *ctx, const struct view_of *of, struct err *e)
 	return true;
 }
 
-/* ---- an interval
- * ------------------------------------------------------------------------------ */
+/* ---- an interval ---------------------------------------------------------------------------- */
 
 static struct report_of make_report(struct hot_view *v, struct hot_row *rows, u32 n)
 {
@@ -349,8 +347,7 @@ static void input(void *ctx, const struct view_of *of)
 		v->view.fd = -1;
 }
 
-/* ---- end
- * -------------------------------------------------------------------------------------- */
+/* ---- end ------------------------------------------------------------------------------------ */
 
 /* All keys that have a slot, as one JSON object. */
 static bool write_dump(struct hot_view *v, struct err *e)

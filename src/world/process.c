@@ -76,8 +76,7 @@ bool process_files(struct arena *a, s32 pid, process_file_fn *cb, void *ctx, str
 	return true;
 }
 
-/* ---- roots
- * ------------------------------------------------------------------------------------ */
+/* ---- roots ---------------------------------------------------------------------------------- */
 
 static bool same_inode(const char *a, const char *b)
 {
@@ -98,8 +97,7 @@ static bool has_our_root(struct arena *a, s32 pid)
 	return same_inode(root, "/") && same_inode(mounts, "/proc/self/ns/mnt");
 }
 
-/* ---- all processes
- * ---------------------------------------------------------------------------- */
+/* ---- all processes -------------------------------------------------------------------------- */
 
 struct all {
 	struct arena *a;
@@ -152,8 +150,7 @@ bool process_files_all(struct arena *a, process_file_fn *cb, void *ctx, struct e
 	return true;
 }
 
-/* ---- names and patterns
- * ------------------------------------------------------------------------ */
+/* ---- names and patterns --------------------------------------------------------------------- */
 
 /* "libc" and "libc.so.6" both mean ".../libc.so.6". */
 static const char *mapped_file(struct arena *a, s32 pid, bool ours, const char *name)

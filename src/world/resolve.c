@@ -130,8 +130,7 @@ static const char *library(const struct resolver *r, const char *name)
 	return path;
 }
 
-/* ---- a name that there is not
- * ----------------------------------------------------------------- */
+/* ---- a name that there is not --------------------------------------------------------------- */
 
 /* Names of programs as they are, of libraries as a script may write them: "libssl". */
 static void offer_files(const struct resolver *r, const char *dir, bool libraries,

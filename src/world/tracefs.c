@@ -124,8 +124,7 @@ void tracefs_close(struct tracefs *t)
 	*t = (struct tracefs){ 0 };
 }
 
-/* ---- formats
- * ---------------------------------------------------------------------------------- */
+/* ---- formats -------------------------------------------------------------------------------- */
 
 /*
  * Whether more of a format is wanted when a read gave n bytes more, the last of b. The kernel gives
@@ -178,8 +177,7 @@ bool tracefs_format(struct tracefs *t, const char *event, struct buf *b, struct 
 	return ok;
 }
 
-/* ---- lists
- * ------------------------------------------------------------------------------------ */
+/* ---- lists ---------------------------------------------------------------------------------- */
 
 static int by_name(const void *a, const void *b)
 {

@@ -29,8 +29,7 @@ void *machine_fail(struct interp *in, const char *fmt, ...)
 	return NULL;
 }
 
-/* ---- registers
- * -------------------------------------------------------------------------------- */
+/* ---- registers ------------------------------------------------------------------------------ */
 
 static u64 get(struct interp *in, u8 r)
 {
@@ -57,8 +56,7 @@ static u64 operand(struct interp *in, const struct bpf_insn *i)
 	return BPF_SRC(i->code) == BPF_X ? get(in, i->src_reg) : (u64)(s64)i->imm;
 }
 
-/* ---- arithmetic
- * ------------------------------------------------------------------------------- */
+/* ---- arithmetic ----------------------------------------------------------------------------- */
 
 static u64 arsh(u64 a, u64 b, bool wide)
 {
@@ -137,8 +135,7 @@ static void step_alu(struct interp *in, const struct bpf_insn *i)
 	set(in, i->dst_reg, wide || op == BPF_END ? r : (u32)r);
 }
 
-/* ---- memory
- * ----------------------------------------------------------------------------------- */
+/* ---- memory --------------------------------------------------------------------------------- */
 
 static u32 access_size(const struct bpf_insn *i)
 {
@@ -210,8 +207,7 @@ static void step_wide(struct interp *in, const struct bpf_insn *i)
 	in->pc++;
 }
 
-/* ---- jumps
- * ------------------------------------------------------------------------------------ */
+/* ---- jumps ---------------------------------------------------------------------------------- */
 
 static bool compare(struct interp *in, u8 op, u64 a, u64 b, bool wide)
 {
@@ -262,8 +258,7 @@ static void step_jump(struct interp *in, const struct bpf_insn *i)
 		in->pc += (u32)(s32)i->off;
 }
 
-/* ---- a run
- * ------------------------------------------------------------------------------------ */
+/* ---- a run ---------------------------------------------------------------------------------- */
 
 /* False at exit and after a failure. */
 static bool step(struct interp *in)
@@ -355,8 +350,7 @@ bool interp_run(struct interp *in, u32 prog, const void *ctx, u32 ctx_size, stru
 	return !in->failed;
 }
 
-/* ---- what tests see
- * --------------------------------------------------------------------------- */
+/* ---- what tests see ------------------------------------------------------------------------- */
 
 struct interp *interp_new(const struct unit *u)
 {

@@ -74,8 +74,7 @@ void lab_free(struct lab *l)
 	arena_free(&l->arena);
 }
 
-/* ---- compiling
- * -------------------------------------------------------------------------------- */
+/* ---- compiling ------------------------------------------------------------------------------ */
 
 static bool self_check(struct lab *l)
 {
@@ -123,8 +122,7 @@ bool lab_compile(struct lab *l, const char *text)
 	return true;
 }
 
-/* ---- names
- * ------------------------------------------------------------------------------------ */
+/* ---- names ---------------------------------------------------------------------------------- */
 
 static void name_stack(void *ctx, struct buf *b, const struct type *type, const u64 *words)
 {
@@ -180,8 +178,7 @@ static struct namer lab_namer(struct lab *l)
 		               .loadavg = name_loadavg };
 }
 
-/* ---- records and maps
- * ------------------------------------------------------------------------- */
+/* ---- records and maps ----------------------------------------------------------------------- */
 
 static bool hold_row(void *ctx, const void *key, const void *value)
 {

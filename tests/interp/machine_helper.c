@@ -14,8 +14,7 @@ typedef u64 (*helper_fn)(struct interp *in, const u64 *a);
 
 #define ERRNO(code) ((u64) - (s64)(code))
 
-/* ---- maps
- * ------------------------------------------------------------------------------------- */
+/* ---- maps ----------------------------------------------------------------------------------- */
 
 static u64 lookup(struct interp *in, struct map_state *m, u64 key_addr)
 {
@@ -101,8 +100,7 @@ static u64 loop(struct interp *in, const u64 *a)
 	return i;
 }
 
-/* ---- reading memory
- * --------------------------------------------------------------------------- */
+/* ---- reading memory ------------------------------------------------------------------------- */
 
 static u64 read_from(struct interp *in, const u64 *a, bool allowed)
 {
@@ -190,8 +188,7 @@ static u64 strncmp_(struct interp *in, const u64 *a)
 	return 0;
 }
 
-/* ---- the machine
- * ------------------------------------------------------------------------------ */
+/* ---- the machine ---------------------------------------------------------------------------- */
 
 static u64 ktime(struct interp *in, const u64 *a)
 {
@@ -272,8 +269,7 @@ static u64 get_current_task(struct interp *in, const u64 *a)
 	return in->env.task;
 }
 
-/* ---- the event
- * -------------------------------------------------------------------------------- */
+/* ---- the event ------------------------------------------------------------------------------ */
 
 static u64 get_attach_cookie(struct interp *in, const u64 *a)
 {
@@ -382,8 +378,7 @@ static u64 send_signal(struct interp *in, const u64 *a)
 	return a[0] < 64 ? 0 : ERRNO(EINVAL);
 }
 
-/* ---- ring buffer
- * ------------------------------------------------------------------------------ */
+/* ---- ring buffer ---------------------------------------------------------------------------- */
 
 /* Bytes a record takes in the ring: header and rounding as in the kernel. */
 static u64 ring_cost(u64 size)
@@ -457,8 +452,7 @@ static u64 ringbuf_query(struct interp *in, const u64 *a)
 	return is_ring(in, a[0]) && a[1] == BPF_RB_AVAIL_DATA ? in->ring_used : 0;
 }
 
-/* ---- the table
- * -------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------ */
 
 static const helper_fn helpers[] = {
 	[BPF_FUNC_map_lookup_elem] = map_lookup_elem,

@@ -284,8 +284,7 @@ static bool fake_bpf_functions(struct world *w, bool (*cb)(void *ctx, const stru
 	return true;
 }
 
-/* ---- tracepoints
- * ------------------------------------------------------------------------------ */
+/* ---- tracepoints ---------------------------------------------------------------------------- */
 
 #define COMMON                                                                                     \
 	"format:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"            \
@@ -352,8 +351,7 @@ static bool fake_tracepoints(struct world *w, struct str group, struct str event
 	return true;
 }
 
-/* ---- programs, functions, the rest
- * --------------------------------------------------------------- */
+/* ---- programs, functions, the rest ---------------------------------------------------------- */
 
 static const char self_path[] = "/proc/self/exe";
 

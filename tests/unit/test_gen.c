@@ -78,8 +78,7 @@ static void run_exprs(const struct script_row *rows, size_t n)
 		run_exprs(name, ARRAY_SIZE(name));                                                 \
 	}
 
-/* ---- expressions
- * ------------------------------------------------------------------------------ */
+/* ---- expressions ---------------------------------------------------------------------------- */
 
 static const struct script_row arithmetic[] = {
 	{ "1 + 2", "3" },
@@ -209,8 +208,7 @@ static const struct script_row literals[] = {
 };
 RUN_ROWS(literals)
 
-/* ---- variables and statements
- * ----------------------------------------------------------------- */
+/* ---- variables and statements --------------------------------------------------------------- */
 
 static const struct script_row variables[] = {
 	{ "BEGIN { $x = 5; $x++; print($x); }", "6\n" },
@@ -273,8 +271,7 @@ static const struct script_row control[] = {
 };
 RUN_ROWS(control)
 
-/* ---- strings
- * ---------------------------------------------------------------------------------- */
+/* ---- strings -------------------------------------------------------------------------------- */
 
 static const struct script_row strings[] = {
 	{ "BEGIN { print(\"a\" == \"a\"); print(\"a\" == \"b\"); print(\"a\" != \"ab\"); }",
@@ -316,8 +313,7 @@ static const struct script_row strings[] = {
 };
 RUN_ROWS(strings)
 
-/* ---- maps
- * ------------------------------------------------------------------------------------- */
+/* ---- maps ----------------------------------------------------------------------------------- */
 
 #define FIFTY "01234567890123456789012345678901234567890123456789"
 
@@ -362,8 +358,7 @@ static const struct script_row maps[] = {
 };
 RUN_ROWS(maps)
 
-/* ---- aggregations
- * ----------------------------------------------------------------------------- */
+/* ---- aggregations --------------------------------------------------------------------------- */
 
 #define BAR52   "@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@"
 #define BLANK26 "                          "
@@ -445,8 +440,7 @@ static void test_hist_boundaries(void **state)
 	buf_free(&script);
 }
 
-/* ---- output
- * ----------------------------------------------------------------------------------- */
+/* ---- output --------------------------------------------------------------------------------- */
 
 static const struct script_row output[] = {
 	{ "BEGIN { printf(\"hello\\n\"); }", "hello\n" },
@@ -476,8 +470,7 @@ static const struct script_row output[] = {
 };
 RUN_ROWS(output)
 
-/* ---- run-time errors
- * -------------------------------------------------------------------------- */
+/* ---- run-time errors ------------------------------------------------------------------------ */
 
 static const struct {
 	const char *script;
@@ -523,8 +516,7 @@ static void test_errors(void **state)
 		fail_msg("%u scripts are wrong", bad);
 }
 
-/* ---- size: nothing runs out of registers, stack or jumps
- * -------------------------------------- */
+/* ---- size: nothing runs out of registers, stack or jumps ------------------------------------ */
 
 static u32 wrong_buf(struct buf *script, const char *want)
 {

@@ -36,8 +36,7 @@ static u32 roll(struct maker *m, u32 n)
 	return (u32)(m->seed >> 33) % n;
 }
 
-/* ---- values, by the language's rules
- * ---------------------------------------------------------- */
+/* ---- values, by the language's rules -------------------------------------------------------- */
 
 static u64 divide(struct maker *m, u64 a, u64 b, bool live)
 {
@@ -66,8 +65,7 @@ static bool less(const struct maker *m, u64 a, u64 b)
 	return m->is_unsigned ? a < b : (s64)a < (s64)b;
 }
 
-/* ---- expressions
- * ------------------------------------------------------------------------------ */
+/* ---- expressions ---------------------------------------------------------------------------- */
 
 static u64 expr(struct maker *m, struct buf *b, u32 depth, bool live);
 
@@ -239,8 +237,7 @@ static u64 expr(struct maker *m, struct buf *b, u32 depth, bool live)
 	}
 }
 
-/* ---- scripts
- * ---------------------------------------------------------------------------------- */
+/* ---- scripts -------------------------------------------------------------------------------- */
 
 struct batch {
 	struct buf text[PER_SCRIPT];

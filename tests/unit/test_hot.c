@@ -348,8 +348,7 @@ static void quantiles(void **state)
 	assert_int_equal(l.n[0], UINT32_MAX / 2 + 1);
 }
 
-/* ---- what is printed
- * -------------------------------------------------------------------------- */
+/* ---- what is printed ------------------------------------------------------------------------ */
 
 typedef void print_fn(struct buf *b, const struct report_of *r);
 

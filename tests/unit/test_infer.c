@@ -191,8 +191,7 @@ static void check_all_typed(struct run *r)
 		}
 }
 
-/* ---- running cases
- * ---------------------------------------------------------------------------- */
+/* ---- running cases -------------------------------------------------------------------------- */
 
 static void each_line(struct run *r, const char *text, void (*cb)(struct run *r, const char *line))
 {

@@ -917,8 +917,7 @@ static void test_pipeline(void **state)
 	buf_free(&got);
 }
 
-/* ---- real servers
- * ----------------------------------------------------------------------------- */
+/* ---- real servers --------------------------------------------------------------------------- */
 
 static pid_t server_start(const char *const *argv, const char *path)
 {

@@ -84,8 +84,7 @@ static const char examples[] =
 	"  memtap btf diff old.btf /sys/kernel/btf/vmlinux 'struct mm_struct'\n"
 	"      what a tool that reads mm_struct has to know about another kernel\n";
 
-/* ---- shared by the commands
- * ------------------------------------------------------------------- */
+/* ---- shared by the commands ----------------------------------------------------------------- */
 
 static const char *const kinds[] = {
 	"void", "int",     "ptr",      "array",    "struct",   "union",  "enum",
@@ -156,8 +155,7 @@ bool cmd_btf_dump(struct btf_job *j, struct err *e)
 	       err_set(e, "%s: the types end before their section does", j->where);
 }
 
-/* ---- the command line
- * ------------------------------------------------------------------------- */
+/* ---- the command line ----------------------------------------------------------------------- */
 
 static int fail(const struct err *e)
 {

@@ -34,8 +34,7 @@ struct list {
 
 static const struct c_style plain = { .tags = true };
 
-/* ---- lists
- * ------------------------------------------------------------------------------------ */
+/* ---- lists ---------------------------------------------------------------------------------- */
 
 static const char *declaration(struct list *l, u32 id, const char *name)
 {
@@ -94,8 +93,7 @@ static void fill(struct list *l, const struct btf_info *t)
 	}
 }
 
-/* ---- comparing
- * -------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------ */
 
 static void place(struct buf *o, const struct item *i)
 {

@@ -46,8 +46,7 @@ static u32 paired_kind(u32 kind)
 	}
 }
 
-/* ---- pairing
- * ---------------------------------------------------------------------------------- */
+/* ---- pairing -------------------------------------------------------------------------------- */
 
 static int compare(const void *x, const void *y)
 {
@@ -129,8 +128,7 @@ static bool diff_all(struct diff *d, struct err *e)
 	return ok;
 }
 
-/* ---- the types that were named
- * ---------------------------------------------------------------- */
+/* ---- the types that were named -------------------------------------------------------------- */
 
 static u32 find(const struct btf *b, u32 kind, const char *name)
 {

@@ -33,8 +33,7 @@ static u32 word(const struct raw *r, const u8 *p, u32 i)
 	return r->swap ? __builtin_bswap32(v) : v;
 }
 
-/* ---- pieces of a line
- * ------------------------------------------------------------------------- */
+/* ---- pieces of a line ----------------------------------------------------------------------- */
 
 #define PUT(r, literal)                                                                            \
 	do {                                                                                       \
@@ -111,8 +110,7 @@ static void entry(struct raw *r)
 	PUT(r, "\n\t");
 }
 
-/* ---- kinds
- * ------------------------------------------------------------------------------------ */
+/* ---- kinds ---------------------------------------------------------------------------------- */
 
 static void put_size_vlen(struct raw *r, const struct btf_info *t)
 {

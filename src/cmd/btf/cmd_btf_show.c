@@ -23,8 +23,7 @@ struct shown {
 
 static const struct c_style plain = { .tags = true };
 
-/* ---- kinds
- * ------------------------------------------------------------------------------------ */
+/* ---- kinds ---------------------------------------------------------------------------------- */
 
 static void show_composite(struct buf *b, const struct btf *btf, const struct btf_info *t)
 {
@@ -151,8 +150,7 @@ static const struct {
 	{ BTF_KIND_FWD, show_forward },
 };
 
-/* ---- finding
- * ---------------------------------------------------------------------------------- */
+/* ---- finding -------------------------------------------------------------------------------- */
 
 static bool is_new(const struct shown *s, const struct buf *b)
 {

@@ -209,8 +209,7 @@ const struct type *infer_typeinfo(struct infer *in, struct node *n);
 /* The integer type of a C name ("unsigned long", "u8", "pid_t"), NULL when it is none. */
 const struct type *infer_c_integer(struct str name);
 
-/* ---- infer_cdef.c, infer_cpp.c
- * ---------------------------------------------------------------- */
+/* ---- infer_cdef.c, infer_cpp.c -------------------------------------------------------------- */
 
 /* Reads the script's C definitions. */
 void infer_definitions(struct infer *in);

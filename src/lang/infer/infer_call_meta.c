@@ -15,8 +15,7 @@ const struct type *infer_set_answer(struct node *n, bool value)
 	return n->type;
 }
 
-/* ---- is_...()
- * --------------------------------------------------------------------------------- */
+/* ---- is_...() ------------------------------------------------------------------------------- */
 
 static bool is_of_kind(enum func_id id, const struct type *t)
 {
@@ -89,8 +88,7 @@ const struct type *infer_call_has_probe(struct infer *in, struct node *n)
 	return infer_set_answer(n, has);
 }
 
-/* ---- comptime
- * --------------------------------------------------------------------------------- */
+/* ---- comptime ------------------------------------------------------------------------------- */
 
 const struct type *infer_comptime(struct infer *in, struct node *n)
 {
@@ -117,8 +115,7 @@ bool infer_is_comptime(const struct node *cond)
 	return cond->kind == NODE_UNARY && cond->unary.op == OP_COMPTIME;
 }
 
-/* ---- fail()
- * ----------------------------------------------------------------------------------- */
+/* ---- fail() --------------------------------------------------------------------------------- */
 
 static void show(struct buf *b, const struct format_part *part, const struct node *a)
 {

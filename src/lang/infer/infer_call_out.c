@@ -20,8 +20,7 @@ static bool is_row(const struct node *n, const char *format)
 	return a->type->n_fields == 1 || format_directives(format) != 1;
 }
 
-/* ---- columns that are not asked for
- * ------------------------------------------------------------ */
+/* ---- columns that are not asked for --------------------------------------------------------- */
 
 static bool is_absent(const struct node *e)
 {

@@ -235,8 +235,7 @@ const struct type *infer_call_cgroup_path(struct infer *in, struct node *n)
 	return t;
 }
 
-/* ---- stacks
- * ------------------------------------------------------------------------------------- */
+/* ---- stacks --------------------------------------------------------------------------------- */
 
 /* How a stack is printed, or (walk) how a user stack is found. */
 static const struct {
@@ -316,8 +315,7 @@ const struct type *infer_call_stack(struct infer *in, struct node *n)
 	return t;
 }
 
-/* ---- the rest
- * ----------------------------------------------------------------------------------- */
+/* ---- the rest ------------------------------------------------------------------------------- */
 
 const struct type *infer_call_nsecs(struct infer *in, struct node *n)
 {

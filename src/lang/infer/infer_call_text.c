@@ -339,8 +339,7 @@ const struct type *infer_call_signal_name(struct infer *in, struct node *n)
 	return type_plain(in->arena, is_signal ? TYPE_SIGNAL : TYPE_SYSCALL);
 }
 
-/* ---- strings and bytes
- * ------------------------------------------------------------------------ */
+/* ---- strings and bytes ---------------------------------------------------------------------- */
 
 const struct type *infer_call_strstr(struct infer *in, struct node *n)
 {

@@ -218,8 +218,7 @@ static void lay_out(struct cdef *c, struct type *t, members *m, bool is_union,
 	t->n_fields = out.n;
 }
 
-/* ---- names
- * ------------------------------------------------------------------------------------ */
+/* ---- names ---------------------------------------------------------------------------------- */
 
 static void remember(struct infer *in, const char *name, const struct type *t)
 {
@@ -250,8 +249,7 @@ void infer_cdef_set_const(struct infer *in, struct str name, const struct number
 	hmap_put(&in->c_consts, infer_text(in, name), name.n, n);
 }
 
-/* ---- grammar
- * ------------------------------------------------------------------------------------ */
+/* ---- grammar -------------------------------------------------------------------------------- */
 
 static const struct type *type_spec(struct cdef *c);
 
@@ -568,8 +566,7 @@ void infer_cdef_read(struct infer *in, struct loc loc)
 		          "this definition is left out: expected %s", c.problem);
 }
 
-/* ---- use
- * ---------------------------------------------------------------------------------------- */
+/* ---- use ------------------------------------------------------------------------------------ */
 
 /* Pointers and structs inside a struct lie where the struct lies. */
 static const struct type *moved(struct arena *a, const struct type *t, enum space space)

@@ -561,8 +561,7 @@ static const struct type *block_value(struct infer *in, struct node *n)
 	return t;
 }
 
-/* ---- dispatch
- * --------------------------------------------------------------------------------- */
+/* ---- dispatch ------------------------------------------------------------------------------- */
 
 static const struct type *integer(struct node *n)
 {

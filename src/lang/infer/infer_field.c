@@ -26,8 +26,7 @@ static const struct type *unknown_field(struct infer *in, struct node *n, const 
 	return NULL;
 }
 
-/* ---- structs
- * ---------------------------------------------------------------------------------- */
+/* ---- structs -------------------------------------------------------------------------------- */
 
 static const struct type *struct_field(struct infer *in, struct node *n, const struct type *t)
 {
@@ -67,8 +66,7 @@ static const struct type *record_part(struct infer *in, struct node *n, const st
 	return unknown_field(in, n, type_name(in->arena, t), &near);
 }
 
-/* ---- args of tracepoints
- * ------------------------------------------------------------------------- */
+/* ---- args of tracepoints -------------------------------------------------------------------- */
 
 /* "const struct page *" -> "struct page" */
 static struct str bare_c_type(struct str text)
@@ -200,8 +198,7 @@ static const struct type *format_field(struct infer *in, struct node *n)
 	return unknown_field(in, n, format->name, &near);
 }
 
-/* ---- args of prototypes
- * ---------------------------------------------------------------------------- */
+/* ---- args of prototypes --------------------------------------------------------------------- */
 
 /* The types a probe's prototype is of; NULL when there are none. */
 static struct btf *proto_btf(struct infer *in)
@@ -282,8 +279,7 @@ const struct type *infer_retval(struct infer *in, struct node *n)
 	return type_is_scalar(t) ? t : &type_u64;
 }
 
-/* ---- args as a whole
- * ----------------------------------------------------------------------------- */
+/* ---- args as a whole ------------------------------------------------------------------------ */
 
 typedef VEC(struct str) field_names;
 
@@ -352,8 +348,7 @@ const struct type *infer_args_value(struct infer *in, struct node *n)
 	return infer_value(in, n);
 }
 
-/* ---- dispatch
- * -------------------------------------------------------------------------------------- */
+/* ---- dispatch ------------------------------------------------------------------------------- */
 
 static const struct type *args_field(struct infer *in, struct node *n)
 {

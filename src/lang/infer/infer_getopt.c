@@ -18,8 +18,7 @@ static const struct world_option *given(const struct infer *in, const char *name
 	return NULL;
 }
 
-/* ---- what the script offers
- * ------------------------------------------------------------------- */
+/* ---- what the script offers ----------------------------------------------------------------- */
 
 static struct script_option *offered(struct infer *in, const char *name)
 {
@@ -96,8 +95,7 @@ static bool offer(struct infer *in, const struct node *n, struct script_option *
 	return true;
 }
 
-/* ---- values
- * ----------------------------------------------------------------------------------- */
+/* ---- values --------------------------------------------------------------------------------- */
 
 static const struct type *set_bool(struct infer *in, struct node *n, const char *name,
                                    const char *value)

@@ -83,8 +83,7 @@ void infer_map_declare(struct infer *in)
 	}
 }
 
-/* ---- keys
- * ------------------------------------------------------------------------------------- */
+/* ---- keys ----------------------------------------------------------------------------------- */
 
 /* Bytes of the key when no string has more than `cap`. */
 static u32 slot_capped(const struct type *t, u32 cap)
@@ -235,8 +234,7 @@ bool infer_map_key(struct infer *in, struct node *map, struct node *key)
 	return m && t && merge_key(in, m, t, key->loc);
 }
 
-/* ---- values
- * ------------------------------------------------------------------------------------ */
+/* ---- values --------------------------------------------------------------------------------- */
 
 struct map_info *infer_map_whole(struct infer *in, struct node *n)
 {

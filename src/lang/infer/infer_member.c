@@ -42,8 +42,7 @@ void infer_member_offer(struct infer *in, const struct type *t, struct near *n)
 		near_offer(n, t->fields[i].name);
 }
 
-/* ---- all fields
- * ------------------------------------------------------------------------------- */
+/* ---- all fields ----------------------------------------------------------------------------- */
 
 struct gather {
 	struct infer *in;

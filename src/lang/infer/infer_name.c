@@ -407,8 +407,7 @@ const struct type *infer_builtin(struct infer *in, struct node *n)
 	return builtins[id].fixed ? builtins[id].fixed : builtins[id].rule(in, n);
 }
 
-/* ---- identifiers
- * ------------------------------------------------------------------------------ */
+/* ---- identifiers ---------------------------------------------------------------------------- */
 
 static const struct type *unknown_ident(struct infer *in, struct node *n, const char *name)
 {
@@ -458,8 +457,7 @@ const struct type *infer_ident(struct infer *in, struct node *n)
 	return infer_set_int(n, (u64)value, t->kind == TYPE_INT ? t : &type_s64);
 }
 
-/* ---- positional parameters
- * ---------------------------------------------------------------------- */
+/* ---- positional parameters ------------------------------------------------------------------ */
 
 const char *infer_param_text(struct infer *in, struct node *n)
 {

@@ -190,8 +190,7 @@ static void var_assign(struct infer *in, struct binding *b, struct node *value, 
 		var_set_type(in, b, infer_rest(in, type));
 }
 
-/* ---- assignments
- * ------------------------------------------------------------------------------ */
+/* ---- assignments ---------------------------------------------------------------------------- */
 
 /* target op= e: the value is what `target op e` would be. */
 static const struct type *compound_type(struct infer *in, struct node *n, const struct type *old)
@@ -351,8 +350,7 @@ static void stmt_let(struct infer *in, struct node *n)
 		n->let.var->type = b->sym->type = &type_s64;
 }
 
-/* ---- the others
- * ------------------------------------------------------------------------------- */
+/* ---- the others ----------------------------------------------------------------------------- */
 
 void infer_condition(struct infer *in, struct node *n, const char *what)
 {

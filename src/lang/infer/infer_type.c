@@ -75,8 +75,7 @@ const struct type *infer_c_integer(struct str name)
 	return word_integer(name);
 }
 
-/* ---- names
- * ------------------------------------------------------------------------------------ */
+/* ---- names ---------------------------------------------------------------------------------- */
 
 struct btf *infer_btf(struct infer *in, struct loc loc)
 {
@@ -272,8 +271,7 @@ const struct type *infer_type_name(struct infer *in, const struct type_name *nam
 	return type_array(in->arena, t, (u32)name->array);
 }
 
-/* ---- casts
- * ------------------------------------------------------------------------------------ */
+/* ---- casts ---------------------------------------------------------------------------------- */
 
 static struct node *zero(struct infer *in, struct loc loc)
 {
@@ -385,8 +383,7 @@ const struct type *infer_cast(struct infer *in, struct node *n)
 	return NULL;
 }
 
-/* ---- sizeof, offsetof
- * --------------------------------------------------------------------------- */
+/* ---- sizeof, offsetof ----------------------------------------------------------------------- */
 
 /* sizeof(NAME): the parser takes a bare name for a type; it may be one of #define. */
 static bool is_constant(struct infer *in, const struct type_name *of)

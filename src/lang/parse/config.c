@@ -267,8 +267,7 @@ static bool is_ignored(const char *name)
 	return false;
 }
 
-/* ---- the environment
- * -------------------------------------------------------------------------- */
+/* ---- the environment ------------------------------------------------------------------------ */
 
 static struct value value_of_text(const char *text)
 {
@@ -319,8 +318,7 @@ static void read_variable(struct config *c, const char *prefix, const struct set
 		           name, expected, text);
 }
 
-/* ---- the config block
- * ------------------------------------------------------------------------- */
+/* ---- the config block ----------------------------------------------------------------------- */
 
 /* "BPFTRACE_MAX_STRLEN" and "max_strlen" are the same key. */
 static const char *plain_key(struct arena *a, struct str name)
@@ -446,8 +444,7 @@ bool config_options(struct config *c, const struct script *s, const struct world
 	return d->n_errors == errors;
 }
 
-/* ---- reading them
- * ----------------------------------------------------------------------------- */
+/* ---- reading them --------------------------------------------------------------------------- */
 
 /* The settings that are numbers. */
 static const struct {

@@ -90,8 +90,7 @@ const struct diag *diag_first(const struct diags *d)
 	return first;
 }
 
-/* ---- rendering
- * -------------------------------------------------------------------------------- */
+/* ---- rendering ------------------------------------------------------------------------------ */
 
 static void colored(struct buf *b, bool color, const char *code, const char *word)
 {

@@ -46,8 +46,7 @@ u32 event_body_end(const struct script *s, u32 off)
 	return l.pos;
 }
 
-/* ---- words
- * --------------------------------------------------------------------------------------- */
+/* ---- words ---------------------------------------------------------------------------------- */
 
 static const char *const words[N_WORDS] = {
 	[WORD_FILTER] = "event_filter",   [WORD_VALUES] = "event_values",
@@ -139,8 +138,7 @@ bool event_body_wants(const struct script *s, u32 off, u32 end)
 	return false;
 }
 
-/* ---- writing
- * ------------------------------------------------------------------------------------- */
+/* ---- writing -------------------------------------------------------------------------------- */
 
 struct writer {
 	const struct script *s;
@@ -283,8 +281,7 @@ static void write_body(struct writer *w, u32 off, u32 end)
 	}
 }
 
-/* ---- parsing
- * ------------------------------------------------------------------------------------- */
+/* ---- parsing -------------------------------------------------------------------------------- */
 
 static struct probe *parse_again(const struct writer *w, struct script *s, struct diags *d)
 {
@@ -354,8 +351,7 @@ bool event_body_spec(struct script *s, const struct event_text *text, struct eve
 	return diag_error(d, loc, "%s", problem);
 }
 
-/* ---- unroll (event)
- * ------------------------------------------------------------------------------ */
+/* ---- unroll (event) ------------------------------------------------------------------------- */
 
 struct unroll {
 	struct script *s;

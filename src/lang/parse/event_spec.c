@@ -90,8 +90,7 @@ static const char *wrong(struct reader *r, struct str where, const char *text)
 	return text;
 }
 
-/* ---- marks
- * --------------------------------------------------------------------------------------- */
+/* ---- marks ---------------------------------------------------------------------------------- */
 
 /* Of a text that is a part of the source. */
 static u32 offset_of(const struct reader *r, const char *p)
@@ -163,8 +162,7 @@ static const char *quoted(struct arena *a, struct str text)
 	return literal;
 }
 
-/* ---- types and the signature
- * ------------------------------------------------------------------- */
+/* ---- types and the signature ---------------------------------------------------------------- */
 
 /* C's types that are several words, or that kernels' types do not name. */
 static const char *plain_type(struct str words)
@@ -270,8 +268,7 @@ static const char *read_signature(struct reader *r)
 	return NULL;
 }
 
-/* ---- expressions
- * -------------------------------------------------------------------------------- */
+/* ---- expressions ---------------------------------------------------------------------------- */
 
 static const struct {
 	const char *bcc, *ours;
@@ -433,8 +430,7 @@ static const char *read_filter(struct reader *r, struct str text)
 	return problem;
 }
 
-/* ---- values
- * -------------------------------------------------------------------------------------- */
+/* ---- values --------------------------------------------------------------------------------- */
 
 /* "NAME=" in the script: one of its own columns has the name. */
 static bool is_column(const struct reader *r, const char *name)

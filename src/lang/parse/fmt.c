@@ -34,8 +34,7 @@ struct fmt {
 	bool prev_control;    /* prev closes the brackets of an if, for or while */
 };
 
-/* ---- writing
- * ---------------------------------------------------------------------------------- */
+/* ---- writing -------------------------------------------------------------------------------- */
 
 static void fmt_newline(struct fmt *f)
 {
@@ -68,8 +67,7 @@ static void fmt_space(struct fmt *f)
 		buf_putc(f->out, ' ');
 }
 
-/* ---- between tokens
- * --------------------------------------------------------------------------- */
+/* ---- between tokens ------------------------------------------------------------------------- */
 
 /* A comment, and how it stood. */
 struct comment {
@@ -142,8 +140,7 @@ static u32 fmt_comments(struct fmt *f, u32 from, u32 to, bool first, bool *any)
 	return lines;
 }
 
-/* ---- which blanks stand between two tokens
- * ---------------------------------------------------- */
+/* ---- which blanks stand between two tokens -------------------------------------------------- */
 
 static bool is_operand_end(const struct token *t)
 {
@@ -289,8 +286,7 @@ static bool sticks_to_prev(const struct fmt *f)
 	}
 }
 
-/* ---- statements
- * ------------------------------------------------------------------------------- */
+/* ---- statements ----------------------------------------------------------------------------- */
 
 /* A line end before this token closes the statement, as the parser has it. */
 static bool ends_at_line(const struct fmt *f)
@@ -358,8 +354,7 @@ static u32 fmt_between(struct fmt *f)
 	return f->indent + 1;
 }
 
-/* ---- tokens
- * ----------------------------------------------------------------------------------- */
+/* ---- tokens --------------------------------------------------------------------------------- */
 
 /* Brackets and braces: what is open changes. */
 static void count_brackets(struct fmt *f)
@@ -429,8 +424,7 @@ static void fmt_tokens(struct fmt *f, enum token_kind last)
 			return;
 }
 
-/* ---- elements
- * --------------------------------------------------------------------------------- */
+/* ---- elements ------------------------------------------------------------------------------- */
 
 static bool at_word(const struct fmt *f, const char *word)
 {
@@ -638,8 +632,7 @@ static void fmt_elements(struct fmt *f)
 	fmt_newline(f);
 }
 
-/* ---- the check
- * -------------------------------------------------------------------------------- */
+/* ---- the check ------------------------------------------------------------------------------ */
 
 static char next_solid(const char **p)
 {

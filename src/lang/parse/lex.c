@@ -92,8 +92,7 @@ bool lex_skip_blanks(struct lexer *l, bool *saw_line_end, u32 *where)
 	return true;
 }
 
-/* ---- numbers
- * ---------------------------------------------------------------------------------- */
+/* ---- numbers -------------------------------------------------------------------------------- */
 
 static const char out_of_range[] = "integer literal out of range";
 static const char not_a_number[] = "invalid number";
@@ -223,8 +222,7 @@ static void lex_number(struct lexer *l, struct token *t)
 	t->is_unsigned |= t->value > INT64_MAX;
 }
 
-/* ---- strings
- * ---------------------------------------------------------------------------------- */
+/* ---- strings -------------------------------------------------------------------------------- */
 
 /* The escape after a backslash at pos - 1; returns the number of characters read, 0 when bad. */
 static u32 read_escape(const struct lexer *l, u32 pos, char *out)
@@ -284,8 +282,7 @@ static void lex_string(struct lexer *l, struct token *t)
 	l->pos = end;
 }
 
-/* ---- the rest
- * --------------------------------------------------------------------------------- */
+/* ---- the rest ------------------------------------------------------------------------------- */
 
 /* $name, $1, $# */
 static void lex_dollar(struct lexer *l, struct token *t)

@@ -47,8 +47,7 @@ static bool give_up(struct expander *x, struct loc loc, const char *text)
 	return false;
 }
 
-/* ---- which macro
- * ------------------------------------------------------------------------------ */
+/* ---- which macro ---------------------------------------------------------------------------- */
 
 static struct str param_name(const struct node *param)
 {
@@ -132,8 +131,7 @@ static struct macro *find(struct expander *x, const struct node *call)
 	return NULL;
 }
 
-/* ---- expansion
- * -------------------------------------------------------------------------------- */
+/* ---- expansion ------------------------------------------------------------------------------ */
 
 static const struct node *argument(const struct use *u, enum node_kind kind, struct str name)
 {
@@ -318,8 +316,7 @@ static void expand(struct expander *x, struct node *n, u32 depth)
 		expand_below(x, n, depth);
 }
 
-/* ---- definitions
- * ------------------------------------------------------------------------------ */
+/* ---- definitions ---------------------------------------------------------------------------- */
 
 struct check {
 	struct diags *d;

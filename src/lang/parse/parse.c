@@ -13,8 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- tokens
- * ----------------------------------------------------------------------------------- */
+/* ---- tokens --------------------------------------------------------------------------------- */
 
 static void read_token(struct parser *p)
 {
@@ -140,8 +139,7 @@ void parse_append(struct node ***tail, struct node *n)
 	*tail = &n->next;
 }
 
-/* ---- C definitions
- * ---------------------------------------------------------------------------- */
+/* ---- C definitions -------------------------------------------------------------------------- */
 
 static char char_at(const struct parser *p, u32 pos)
 {
@@ -210,8 +208,7 @@ bool parse_definition(struct parser *p, struct c_def ***tail)
 	return ok;
 }
 
-/* ---- config and map declarations
- * -------------------------------------------------------------- */
+/* ---- config and map declarations ------------------------------------------------------------ */
 
 static bool is_getopt(const struct node *n)
 {
@@ -292,8 +289,7 @@ static bool parse_map_decl(struct parser *p, struct map_decl ***tail)
 	return true;
 }
 
-/* ---- the script
- * ------------------------------------------------------------------------------- */
+/* ---- the script ----------------------------------------------------------------------------- */
 
 /* Moves past the next '{ ... }', or to the end. */
 static void skip_probe(struct parser *p)

@@ -21,8 +21,7 @@ static bool count_operator(struct parser *p)
 	                  PARSE_OPERATORS_MAX);
 }
 
-/* ---- types
- * ------------------------------------------------------------------------------------ */
+/* ---- types ---------------------------------------------------------------------------------- */
 
 static bool is_one_of(struct str name, const char *const *words, u32 n)
 {
@@ -197,8 +196,7 @@ static bool type_follows(struct lexer ahead, enum token_kind closer, bool take_b
 	return starts_operand(&t);
 }
 
-/* ---- operands
- * --------------------------------------------------------------------------------- */
+/* ---- operands ------------------------------------------------------------------------------- */
 
 /* list: [expr (',' expr)* [',']] closer; the closer is consumed. */
 static bool parse_list(struct parser *p, enum token_kind closer, struct node **list, u32 *n)
@@ -659,8 +657,7 @@ static struct node *parse_primary(struct parser *p)
 	}
 }
 
-/* ---- operators
- * -------------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------ */
 
 /* member: ('.' | '->') (name | number) */
 static struct node *parse_member(struct parser *p, struct node *e)

@@ -46,8 +46,7 @@ static bool end_statement(struct parser *p)
 	return true;
 }
 
-/* ---- blocks
- * ----------------------------------------------------------------------------------- */
+/* ---- blocks --------------------------------------------------------------------------------- */
 
 /* Statements up to '}', which stays the current token. */
 static struct node *parse_statements(struct parser *p)
@@ -109,8 +108,7 @@ struct node *parse_body(struct parser *p)
 	return block;
 }
 
-/* ---- blocks and branches as values
- * ------------------------------------------------------------ */
+/* ---- blocks and branches as values ---------------------------------------------------------- */
 
 static struct node *if_value(struct parser *p, struct node *n)
 {
@@ -161,8 +159,7 @@ struct node *parse_block_value(struct parser *p)
 	return block;
 }
 
-/* ---- statements with a body
- * ------------------------------------------------------------------- */
+/* ---- statements with a body ----------------------------------------------------------------- */
 
 /* if: 'if' expr block ['else' (if | block)] */
 static struct node *parse_if(struct parser *p)
@@ -264,8 +261,7 @@ static struct node *parse_for(struct parser *p)
 	return n;
 }
 
-/* ---- simple statements
- * ------------------------------------------------------------------------ */
+/* ---- simple statements ---------------------------------------------------------------------- */
 
 static struct node *ended(struct parser *p, struct node *n)
 {

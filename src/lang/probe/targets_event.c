@@ -44,8 +44,7 @@ static struct str last(const struct event *e, u32 i)
 	return e->text.part[e->text.n_parts - 1 - i];
 }
 
-/* ---- attach points of it
- * ---------------------------------------------------------------------- */
+/* ---- attach points of it -------------------------------------------------------------------- */
 
 static struct loc loc_of(const struct event *e, struct str s)
 {
@@ -95,8 +94,7 @@ static struct str name_of(const struct event *e)
 	return e->text.regex ? STR("*") : last(e, 0);
 }
 
-/* ---- functions of the kernel
- * ------------------------------------------------------------------ */
+/* ---- functions of the kernel ---------------------------------------------------------------- */
 
 static bool note_function(void *ctx, const char *name, const char *module)
 {
@@ -134,8 +132,7 @@ static void kernel_function(struct event *e, bool on_return)
 	attach(e, kprobe, &name, 1);
 }
 
-/* ---- programs, tracepoints
- * -------------------------------------------------------------------- */
+/* ---- programs, tracepoints ------------------------------------------------------------------ */
 
 /* "c" is libc, and what has no library of that name is a program or a path. */
 static struct str file_of(const struct event *e, struct str lib)
@@ -190,8 +187,7 @@ static void user_probe(struct event *e)
 	attach(e, "usdt", parts, n);
 }
 
-/* ---- which of them
- * ---------------------------------------------------------------------------- */
+/* ---- which of them -------------------------------------------------------------------------- */
 
 /* Spelled otherwise than in scripts. */
 static const struct form {
@@ -277,8 +273,7 @@ static void expand_regex(struct event *e)
 		diag_hint(diags, "%s", trial.list.v[0].text);
 }
 
-/* ---- where the text comes from
- * ---------------------------------------------------------------- */
+/* ---- where the text comes from -------------------------------------------------------------- */
 
 /* The body compiled for this event, NULL when it is the same for all, and that of a probe at the
  * entry of its function, NULL when none is wanted. False after an error. */

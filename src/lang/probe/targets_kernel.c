@@ -17,8 +17,7 @@
 #include "lang/probe/ksymbol.h"
 #include "btf/btf.h"
 
-/* ---- kprobe, kretprobe
- * ------------------------------------------------------------------------ */
+/* ---- kprobe, kretprobe ---------------------------------------------------------------------- */
 
 /* Linux 6.3: a link for many finds functions of modules by their names. Making the table of all
  * symbols for us takes the kernel longer than looking through it. */
@@ -267,8 +266,7 @@ void targets_kprobe(struct targets *t)
 	hmap_free(&f.addresses);
 }
 
-/* ---- fentry, fexit
- * ------------------------------------------------------------------------------ */
+/* ---- fentry, fexit -------------------------------------------------------------------------- */
 
 bool targets_has_types(struct targets *t)
 {

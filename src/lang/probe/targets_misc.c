@@ -19,8 +19,7 @@
 #define HW_BREAKPOINT_RW 3u
 #define HW_BREAKPOINT_X  4u
 
-/* ---- watchpoint
- * ------------------------------------------------------------------------------- */
+/* ---- watchpoint ----------------------------------------------------------------------------- */
 
 static bool watch_address(struct targets *t, u64 *address)
 {
@@ -109,8 +108,7 @@ void targets_watchpoint(struct targets *t)
 	            arena_printf(t->arena, "%s:%s:%s", t->parts[0], t->parts[1], t->parts[2]));
 }
 
-/* ---- iter
- * ------------------------------------------------------------------------------------- */
+/* ---- iter ----------------------------------------------------------------------------------- */
 
 #define ITER_FUNC "bpf_iter_"
 
@@ -206,8 +204,7 @@ void targets_iter(struct targets *t)
 		iter_missing(&it);
 }
 
-/* ---- self
- * ------------------------------------------------------------------------------------- */
+/* ---- self ----------------------------------------------------------------------------------- */
 
 void targets_self(struct targets *t)
 {
@@ -225,8 +222,7 @@ void targets_self(struct targets *t)
 	targets_add(t, targets_alone(t), (struct usite){ 0 }, "signal:SIGUSR1");
 }
 
-/* ---- test
- * ------------------------------------------------------------------------------------- */
+/* ---- test ----------------------------------------------------------------------------------- */
 
 void targets_test(struct targets *t)
 {

@@ -164,8 +164,7 @@ void targets_tracepoint(struct targets *t)
 		tracepoint_missing(t);
 }
 
-/* ---- rawtracepoint, btftracepoint
- * -------------------------------------------------------------- */
+/* ---- rawtracepoint, btftracepoint ----------------------------------------------------------- */
 
 #define TYPEDEF_PREFIX "btf_trace_"
 

@@ -114,8 +114,7 @@ bool targets_files(struct targets *t, const char *path,
 	return true;
 }
 
-/* ---- uprobe, uretprobe
- * ------------------------------------------------------------------------ */
+/* ---- uprobe, uretprobe ---------------------------------------------------------------------- */
 
 struct uprobe {
 	const char *symbol; /* as written, without +offset; may be a glob */

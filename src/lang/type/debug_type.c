@@ -211,8 +211,7 @@ void debug_type_each(struct arena *a, const struct type *t,
 	dwarf_type_fields(w.d, t->die, visit, &w);
 }
 
-/* ---- names
- * ------------------------------------------------------------------------------------- */
+/* ---- names ---------------------------------------------------------------------------------- */
 
 static void print(struct buf *b, struct dwarf_file *d, u32 die, u32 depth)
 {

@@ -193,8 +193,7 @@ static void c_place(struct places *p, struct uarg *u, const struct dwarf_type *t
 		on_stack(p, u, ROUND_UP(t->size, (u64)8), c_align(t));
 }
 
-/* ---- Go
- * ---------------------------------------------------------------------------------------- */
+/* ---- Go ------------------------------------------------------------------------------------- */
 
 struct go_walk {
 	struct places *p;
@@ -312,8 +311,7 @@ static void go_place(struct places *p, struct uarg *u, const struct dwarf_type *
 	on_stack(p, u, t->size, go_align(p->d, u->die, 0));
 }
 
-/* ---- all of a function
- * --------------------------------------------------------------------------- */
+/* ---- all of a function ---------------------------------------------------------------------- */
 
 /* A scalar in a floating-point register, or of a type without values here. */
 static void check_readable(struct uarg *u, const struct dwarf_type *t)

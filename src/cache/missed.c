@@ -23,21 +23,16 @@ void missed_print(struct buf *b, const struct missed *m)
 	put(b, m->unknown, "unknown commands");
 }
 
-#define COUNT(name, help)                                                                          \
-	{                                                                                          \
-		name, help, COLUMN_COUNTER, UNIT_NONE, 0                                           \
-	}
-
 void missed_tree(struct tree *t, const struct missed *m)
 {
 	static const struct column columns[] = {
-		COUNT("lost_events", NULL),
-		COUNT("lost_commands", NULL),
-		COUNT("lost_commands_error", "more or less"),
-		COUNT("unseen_replies", NULL),
-		COUNT("unconfirmed_calls", NULL),
-		COUNT("master_bytes", "from its master, not counted"),
-		COUNT("unknown_commands", NULL),
+		COL_COUNT("lost_events", NULL),
+		COL_COUNT("lost_commands", NULL),
+		COL_COUNT("lost_commands_error", "more or less"),
+		COL_COUNT("unseen_replies", NULL),
+		COL_COUNT("unconfirmed_calls", NULL),
+		COL_COUNT("master_bytes", "from its master, not counted"),
+		COL_COUNT("unknown_commands", NULL),
 	};
 	const u64 counts[] = { m->events,      m->commands,    m->error,  m->replies,
 		               m->unconfirmed, m->from_master, m->unknown };

@@ -190,47 +190,40 @@ void report_text(struct buf *b, const struct report_of *r)
 
 /* ---- in columns ----------------------------------------------------------------------------- */
 
-#define COUNT(name, help)                                                                          \
-	{                                                                                          \
-		name, help, COLUMN_COUNTER, UNIT_NONE, 0                                           \
-	}
-#define BYTES(name, type, help)                                                                    \
-	{                                                                                          \
-		name, help, type, UNIT_BYTES, 0                                                    \
-	}
-#define RATE(name, help)                                                                           \
-	{                                                                                          \
-		name, help, COLUMN_GAUGE, UNIT_PER_SECOND, 1                                       \
-	}
-#define MICROSECONDS(name, help)                                                                   \
-	{                                                                                          \
-		name, help, COLUMN_GAUGE, UNIT_MICROSECONDS, 1                                     \
-	}
-
 /* Of a key. An object has all but the first and the last, which it has elsewhere. */
-enum { KEY_TIME, KEY_KEY, KEY_P99 = 11, KEY_LAST, KEY_CLIENT, KEY_COLUMNS };
-
-static const struct column key_columns[KEY_COLUMNS] = {
-	{ "time", NULL, COLUMN_LABEL, UNIT_SECONDS, 3 },
-	{ "key", NULL, COLUMN_TEXT, UNIT_NONE, 0 },
-	COUNT("calls", NULL),
-	COUNT("error", "so many calls may be too many"),
-	RATE("rate", "calls, of the interval"),
-	RATE("rate_decayed", "calls, of the last ones more"),
-	COUNT("hits", NULL),
-	COUNT("misses", NULL),
-	BYTES("size", COLUMN_GAUGE, "of the value"),
-	BYTES("bytes", COLUMN_COUNTER, "moved"),
-	MICROSECONDS("p50_us", "latency"),
-	MICROSECONDS("p99_us", "latency"),
-	{ "last_s", "since it was last used", COLUMN_GAUGE, UNIT_SECONDS, 3 },
-	{ "client", "that used it most", COLUMN_LABEL, UNIT_NONE, 0 },
+enum {
+	KEY_TIME,
+	KEY_KEY,
+	KEY_CALLS,
+	KEY_ERROR,
+	KEY_RATE,
+	KEY_DECAYED,
+	KEY_HITS,
+	KEY_MISSES,
+	KEY_SIZE,
+	KEY_BYTES,
+	KEY_P50,
+	KEY_P99,
+	KEY_LAST,
+	KEY_CLIENT,
+	KEY_COLUMNS
 };
 
-static const struct column total_rate_column = RATE("rate", "calls, of the interval");
-static const struct column total_columns[] = {
-	COUNT("calls", NULL),  COUNT("commands", NULL), COUNT("hits", NULL),
-	COUNT("misses", NULL), COUNT("errors", NULL),   BYTES("bytes", COLUMN_COUNTER, "moved"),
+static const struct column key_columns[KEY_COLUMNS] = {
+	[KEY_TIME] = { "time", NULL, COLUMN_LABEL, UNIT_SECONDS, 3 },
+	[KEY_KEY] = COL_TEXT("key", NULL),
+	[KEY_CALLS] = COL_COUNT("calls", NULL),
+	[KEY_ERROR] = COL_COUNT("error", "so many calls may be too many"),
+	[KEY_RATE] = COL_RATE("rate", "calls, of the interval"),
+	[KEY_DECAYED] = COL_RATE("rate_decayed", "calls, of the last ones more"),
+	[KEY_HITS] = COL_COUNT("hits", NULL),
+	[KEY_MISSES] = COL_COUNT("misses", NULL),
+	[KEY_SIZE] = COL_BYTES("size", "of the value"),
+	[KEY_BYTES] = { "bytes", "moved", COLUMN_COUNTER, UNIT_BYTES, 0 },
+	[KEY_P50] = COL_MICROSECONDS("p50_us", "latency"),
+	[KEY_P99] = COL_MICROSECONDS("p99_us", "latency"),
+	[KEY_LAST] = { "last_s", "since it was last used", COLUMN_GAUGE, UNIT_SECONDS, 3 },
+	[KEY_CLIENT] = COL_LABEL("client", "that used it most"),
 };
 
 static struct figure whole(u64 n)
@@ -263,47 +256,50 @@ static void key_figures(const struct report_of *r, const struct hot_row *row, st
 	buf_reset(client);
 	report_key(text, row->key);
 	client_host(client, &k->clients[0].who);
-	*f++ = real(seconds_of(r->time));
-	*f++ = text_in(text);
-	*f++ = whole(row->calls);
-	*f++ = whole(row->error);
-	*f++ = real(row->rate);
-	*f++ = real(row->decayed);
-	*f++ = whole(k->hits);
-	*f++ = whole(k->misses);
-	*f++ = k->sized ? whole(k->size) : (struct figure){ .kind = FIGURE_UNKNOWN };
-	*f++ = whole(k->bytes);
-	*f++ = us(row->p50);
-	*f++ = us(row->p99);
-	*f++ = real(r->clock > k->last ? seconds_of(r->clock - k->last) : 0);
-	*f++ = text_in(client);
+	f[KEY_TIME] = real(seconds_of(r->time));
+	f[KEY_KEY] = text_in(text);
+	f[KEY_CALLS] = whole(row->calls);
+	f[KEY_ERROR] = whole(row->error);
+	f[KEY_RATE] = real(row->rate);
+	f[KEY_DECAYED] = real(row->decayed);
+	f[KEY_HITS] = whole(k->hits);
+	f[KEY_MISSES] = whole(k->misses);
+	f[KEY_SIZE] = k->sized ? whole(k->size) : (struct figure){ .kind = FIGURE_UNKNOWN };
+	f[KEY_BYTES] = whole(k->bytes);
+	f[KEY_P50] = us(row->p50);
+	f[KEY_P99] = us(row->p99);
+	f[KEY_LAST] = real(r->clock > k->last ? seconds_of(r->clock - k->last) : 0);
+	f[KEY_CLIENT] = text_in(client);
 }
 
 static void put_total(struct tree *t, const struct report_of *r)
 {
-	static const struct column more[] = {
-		{ "keys", "different ones", COLUMN_GAUGE, UNIT_NONE, 0 },
-		{ "keys_error", "of their number", COLUMN_GAUGE, UNIT_RATIO, 4 },
-		{ "exact", NULL, COLUMN_LABEL, UNIT_NONE, 0 },
-		{ "covered", "calls of the keys listed", COLUMN_GAUGE, UNIT_RATIO, 4 },
-	};
+	static const struct column commands = COL_COUNT("commands", NULL),
+				   errors = COL_COUNT("errors", NULL),
+				   keys = COL_GAUGE("keys", "different ones"),
+				   keys_error = COL_RATIO("keys_error", "of their number"),
+				   exact = COL_LABEL("exact", NULL),
+				   share = COL_RATIO("covered", "calls of the keys listed");
 	const struct hot_totals *n = hot_totals(r->hot);
-	const u64 counts[] = { n->calls, n->commands, n->hits, n->misses, n->errors, n->bytes };
 	struct figure p50 = us(latency_quantile(&n->latency, 0.5)),
 		      p99 = us(latency_quantile(&n->latency, 0.99));
 	struct keys_stats s;
 
 	hot_stats(r->hot, &s);
 	tree_object(t, "total");
-	tree_real(t, &total_rate_column, total_rate(n));
-	for (u32 i = 0; i < ARRAY_SIZE(counts); i++)
-		tree_whole(t, &total_columns[i], counts[i]);
-	tree_put(t, &key_columns[KEY_P99 - 1], &p50);
+	tree_real(t, &key_columns[KEY_RATE], total_rate(n));
+	tree_whole(t, &key_columns[KEY_CALLS], n->calls);
+	tree_whole(t, &commands, n->commands);
+	tree_whole(t, &key_columns[KEY_HITS], n->hits);
+	tree_whole(t, &key_columns[KEY_MISSES], n->misses);
+	tree_whole(t, &errors, n->errors);
+	tree_whole(t, &key_columns[KEY_BYTES], n->bytes);
+	tree_put(t, &key_columns[KEY_P50], &p50);
 	tree_put(t, &key_columns[KEY_P99], &p99);
-	tree_real(t, &more[0], s.distinct);
-	tree_real(t, &more[1], s.exact ? 0 : s.distinct_error);
-	tree_flag(t, &more[2], s.exact);
-	tree_real(t, &more[3], covered_share(r) / 100);
+	tree_real(t, &keys, s.distinct);
+	tree_real(t, &keys_error, s.exact ? 0 : s.distinct_error);
+	tree_flag(t, &exact, s.exact);
+	tree_real(t, &share, covered_share(r) / 100);
 	missed_tree(t, &r->missed);
 	tree_end(t);
 }
@@ -313,7 +309,7 @@ static void put_commands(struct tree *t, const struct hot_key *k)
 	tree_object(t, "commands");
 	for (u32 op = 0; op < OPS; op++)
 		if (k->ops[op])
-			tree_whole(t, &(struct column)COUNT(op_name(op), NULL), k->ops[op]);
+			tree_whole(t, &(struct column)COL_COUNT(op_name(op), NULL), k->ops[op]);
 	tree_end(t);
 }
 
@@ -330,7 +326,7 @@ static void put_clients(struct tree *t, const struct hot_key *k, struct buf *tex
 		client = text_in(text);
 		tree_object(t, NULL);
 		tree_put(t, &key_columns[KEY_CLIENT], &client);
-		tree_whole(t, &total_columns[0], k->clients[i].calls);
+		tree_whole(t, &key_columns[KEY_CALLS], k->clients[i].calls);
 		tree_end(t);
 	}
 	tree_end(t);
@@ -338,8 +334,7 @@ static void put_clients(struct tree *t, const struct hot_key *k, struct buf *tex
 
 void report_tree(struct tree *t, const struct report_of *r)
 {
-	static const struct column name = { "name", NULL, COLUMN_LABEL, UNIT_NONE, 0 },
-				   pid = { "pid", NULL, COLUMN_LABEL, UNIT_NONE, 0 };
+	static const struct column name = COL_LABEL("name", NULL), pid = COL_LABEL("pid", NULL);
 	struct buf text = { 0 }, client = { 0 };
 	struct figure f[KEY_COLUMNS];
 

@@ -4,26 +4,9 @@
 
 #include "out/tree.h"
 
-#define GAUGE(name, help)                                                                          \
-	{                                                                                          \
-		name, help, COLUMN_GAUGE, UNIT_NONE, 0                                             \
-	}
-#define BYTES(name, help)                                                                          \
-	{                                                                                          \
-		name, help, COLUMN_GAUGE, UNIT_BYTES, 0                                            \
-	}
-#define COUNT(name, help)                                                                          \
-	{                                                                                          \
-		name, help, COLUMN_COUNTER, UNIT_NONE, 0                                           \
-	}
-#define RATIO(name, help)                                                                          \
-	{                                                                                          \
-		name, help, COLUMN_GAUGE, UNIT_RATIO, 4                                            \
-	}
-
-static const struct column entries = GAUGE("entries", NULL), bytes = BYTES("bytes", NULL),
-			   least = BYTES("min", NULL), most = BYTES("max", NULL),
-			   mean = BYTES("mean", NULL);
+static const struct column entries = COL_GAUGE("entries", NULL), bytes = COL_BYTES("bytes", NULL),
+			   least = COL_BYTES("min", NULL), most = COL_BYTES("max", NULL),
+			   mean = COL_BYTES("mean", NULL);
 
 static void put(struct tree *t, const struct column *c, double n)
 {
@@ -33,14 +16,14 @@ static void put(struct tree *t, const struct column *c, double n)
 static void put_sizes(struct tree *t, const struct sizes *s)
 {
 	static const struct column average = { "mean", NULL, COLUMN_GAUGE, UNIT_BYTES, 1 },
-				   count = COUNT("count", NULL);
+				   count = COL_COUNT("count", NULL);
 	static const struct {
 		struct column column;
 		double share;
-	} shares[] = { { BYTES("p50", NULL), 0.5 },
-		       { BYTES("p90", NULL), 0.9 },
-		       { BYTES("p95", NULL), 0.95 },
-		       { BYTES("p99", NULL), 0.99 } };
+	} shares[] = { { COL_BYTES("p50", NULL), 0.5 },
+		       { COL_BYTES("p90", NULL), 0.9 },
+		       { COL_BYTES("p95", NULL), 0.95 },
+		       { COL_BYTES("p99", NULL), 0.99 } };
 	struct sizes_row rows[SIZES_ROWS];
 	u32 n = sizes_rows(s, rows);
 
@@ -66,7 +49,7 @@ static void put_sizes(struct tree *t, const struct sizes *s)
 static void put_memory(struct tree *t, const char *name, const struct column *c, u64 n,
                        const struct sizing_memory *m)
 {
-	static const struct column p95 = BYTES("p95", NULL), p99 = BYTES("p99", NULL);
+	static const struct column p95 = COL_BYTES("p95", NULL), p99 = COL_BYTES("p99", NULL);
 
 	tree_object(t, name);
 	tree_whole(t, c, n);
@@ -78,9 +61,9 @@ static void put_memory(struct tree *t, const char *name, const struct column *c,
 
 static void put_memories(struct tree *t, const struct sizing *s)
 {
-	static const struct column how = { "estimated_by", NULL, COLUMN_LABEL, 0, 0 },
-				   allocator = { "allocator", NULL, COLUMN_LABEL, 0, 0 },
-				   overhead = BYTES("overhead", "of an entry");
+	static const struct column how = COL_LABEL("estimated_by", NULL),
+				   allocator = COL_LABEL("allocator", NULL),
+				   overhead = COL_BYTES("overhead", "of an entry");
 	struct sizing_memory rows[SIZING_ROWS], fits = sizing_fits(s);
 	u32 n = sizing_memory(s, rows);
 
@@ -99,7 +82,8 @@ static void put_memories(struct tree *t, const struct sizing *s)
 
 static void put_point(struct tree *t, const char *name, const struct sizing_point *p)
 {
-	static const struct column hits = RATIO("hit_ratio", NULL), error = RATIO("error", NULL);
+	static const struct column hits = COL_RATIO("hit_ratio", NULL),
+				   error = COL_RATIO("error", NULL);
 
 	tree_object(t, name);
 	put(t, &entries, p->entries);
@@ -111,8 +95,8 @@ static void put_point(struct tree *t, const char *name, const struct sizing_poin
 
 static void put_curve(struct tree *t, const struct sizing *s)
 {
-	static const struct column uses = COUNT("uses", NULL), keys = GAUGE("keys", NULL),
-				   hits = RATIO("most", "hits, however large it is"),
+	static const struct column uses = COL_COUNT("uses", NULL), keys = COL_GAUGE("keys", NULL),
+				   hits = COL_RATIO("most", "hits, however large it is"),
 				   watched = { "watched", "of the keys", COLUMN_GAUGE, UNIT_RATIO,
 		                               COLUMN_SIGNIFICANT + 6 };
 	struct sizing_point points[SIZING_POINTS], p;
@@ -140,16 +124,16 @@ static void put_curve(struct tree *t, const struct sizing *s)
 
 void sizing_tree(struct tree *t, const struct sizing *s)
 {
-	static const struct column type = { "type", NULL, COLUMN_LABEL, 0, 0 };
+	static const struct column type = COL_LABEL("type", NULL);
 	const struct {
 		struct column column;
 		bool there;
 		u64 n;
-	} counts[] = { { COUNT("inserts", NULL), true, s->sizes.n },
-		       { COUNT("evictions", NULL), s->has_evictions, s->evictions },
-		       { COUNT("lookups", NULL), s->has_lookups, s->lookups },
-		       { COUNT("hits", NULL), s->has_hits, s->hits },
-		       { COUNT("lost", NULL), true, s->lost } };
+	} counts[] = { { COL_COUNT("inserts", NULL), true, s->sizes.n },
+		       { COL_COUNT("evictions", NULL), s->has_evictions, s->evictions },
+		       { COL_COUNT("lookups", NULL), s->has_lookups, s->lookups },
+		       { COL_COUNT("hits", NULL), s->has_hits, s->hits },
+		       { COL_COUNT("lost", NULL), true, s->lost } };
 
 	tree_object(t, NULL);
 	tree_text(t, &type, "cachesize");

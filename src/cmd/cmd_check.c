@@ -54,11 +54,9 @@ static const char usage_examples[] =
 
 /* ---- for a format --------------------------------------------------------------------------- */
 
-static const struct column type = { "type", NULL, COLUMN_LABEL, 0, 0 },
-			   file = { "file", NULL, COLUMN_TEXT, 0, 0 },
-			   severity = { "severity", NULL, COLUMN_LABEL, 0, 0 },
-			   message = { "message", NULL, COLUMN_TEXT, 0, 0 },
-			   hint = { "hint", NULL, COLUMN_TEXT, 0, 0 };
+static const struct column type = COL_LABEL("type", NULL), file = COL_TEXT("file", NULL),
+			   severity = COL_LABEL("severity", NULL),
+			   message = COL_TEXT("message", NULL), hint = COL_TEXT("hint", NULL);
 
 static void put_place(struct tree *t, const struct source *s, u32 off, const char *line_name,
                       const char *column_name)

@@ -4,81 +4,56 @@
 
 #include "memstat/memstat.h"
 
-#define BYTES(name, help)                                                                          \
-	{                                                                                          \
-		name, help, COLUMN_GAUGE, UNIT_BYTES, 0                                            \
-	}
-#define PAGES(name, help)                                                                          \
-	{                                                                                          \
-		name, help, COLUMN_GAUGE, UNIT_PAGES, 0                                            \
-	}
-#define LABEL(name, help)                                                                          \
-	{                                                                                          \
-		name, help, COLUMN_LABEL, UNIT_NONE, 0                                             \
-	}
-#define COUNT(name, help)                                                                          \
-	{                                                                                          \
-		name, help, COLUMN_COUNTER, UNIT_NONE, 0                                           \
-	}
-#define RATE(name, help)                                                                           \
-	{                                                                                          \
-		name, help, COLUMN_GAUGE, UNIT_PER_SECOND, 1                                       \
-	}
-#define SHARE(name, help)                                                                          \
-	{                                                                                          \
-		name, help, COLUMN_GAUGE, UNIT_PERCENT, 2                                          \
-	}
-
 static const struct column mem_columns[] = {
-	[MEM_TOTAL] = BYTES("total", "memory"),
-	[MEM_FREE] = BYTES("free", "used by nobody"),
-	[MEM_AVAILABLE] = BYTES("available", "available without swapping"),
-	[MEM_BUFFERS] = BYTES("buffers", "of block devices"),
-	[MEM_CACHED] = BYTES("cached", "of files"),
-	[MEM_DIRTY] = BYTES("dirty", "to be written"),
-	[MEM_WRITEBACK] = BYTES("writeback", "being written"),
-	[MEM_ANON] = BYTES("anonymous", "of processes, in no file"),
-	[MEM_MAPPED] = BYTES("mapped", "of files, in processes"),
-	[MEM_SHMEM] = BYTES("shared", "shared memory and tmpfs"),
-	[MEM_SLAB] = BYTES("slab", "objects of the kernel"),
-	[MEM_SLAB_FIXED] = BYTES("slab_unreclaimable", "those it can not drop"),
-	[MEM_PAGE_TABLES] = BYTES("page_tables", NULL),
-	[MEM_KERNEL_STACK] = BYTES("kernel_stacks", NULL),
-	[MEM_SWAP_TOTAL] = BYTES("swap_total", NULL),
-	[MEM_SWAP_FREE] = BYTES("swap_free", NULL),
-	[MEM_SWAP_CACHED] = BYTES("swap_cached", "in memory and in swap"),
-	[MEM_ZSWAPPED] = BYTES("zswapped", "compressed by zswap, before"),
-	[MEM_COMMITTED] = BYTES("committed", "promised to processes"),
-	[MEM_COMMIT_LIMIT] = BYTES("commit_limit", NULL),
-	[MEM_THP] = BYTES("transparent_huge", "anonymous, in huge pages"),
-	[MEM_HUGE_TOTAL] = PAGES("huge_pages", "of the pool"),
-	[MEM_HUGE_FREE] = PAGES("huge_pages_free", NULL),
-	[MEM_HUGE_RESERVED] = PAGES("huge_pages_reserved", NULL),
-	[MEM_HUGE_SIZE] = BYTES("huge_page_size", NULL),
+	[MEM_TOTAL] = COL_BYTES("total", "memory"),
+	[MEM_FREE] = COL_BYTES("free", "used by nobody"),
+	[MEM_AVAILABLE] = COL_BYTES("available", "available without swapping"),
+	[MEM_BUFFERS] = COL_BYTES("buffers", "of block devices"),
+	[MEM_CACHED] = COL_BYTES("cached", "of files"),
+	[MEM_DIRTY] = COL_BYTES("dirty", "to be written"),
+	[MEM_WRITEBACK] = COL_BYTES("writeback", "being written"),
+	[MEM_ANON] = COL_BYTES("anonymous", "of processes, in no file"),
+	[MEM_MAPPED] = COL_BYTES("mapped", "of files, in processes"),
+	[MEM_SHMEM] = COL_BYTES("shared", "shared memory and tmpfs"),
+	[MEM_SLAB] = COL_BYTES("slab", "objects of the kernel"),
+	[MEM_SLAB_FIXED] = COL_BYTES("slab_unreclaimable", "those it can not drop"),
+	[MEM_PAGE_TABLES] = COL_BYTES("page_tables", NULL),
+	[MEM_KERNEL_STACK] = COL_BYTES("kernel_stacks", NULL),
+	[MEM_SWAP_TOTAL] = COL_BYTES("swap_total", NULL),
+	[MEM_SWAP_FREE] = COL_BYTES("swap_free", NULL),
+	[MEM_SWAP_CACHED] = COL_BYTES("swap_cached", "in memory and in swap"),
+	[MEM_ZSWAPPED] = COL_BYTES("zswapped", "compressed by zswap, before"),
+	[MEM_COMMITTED] = COL_BYTES("committed", "promised to processes"),
+	[MEM_COMMIT_LIMIT] = COL_BYTES("commit_limit", NULL),
+	[MEM_THP] = COL_BYTES("transparent_huge", "anonymous, in huge pages"),
+	[MEM_HUGE_TOTAL] = COL_PAGES("huge_pages", "of the pool"),
+	[MEM_HUGE_FREE] = COL_PAGES("huge_pages_free", NULL),
+	[MEM_HUGE_RESERVED] = COL_PAGES("huge_pages_reserved", NULL),
+	[MEM_HUGE_SIZE] = COL_BYTES("huge_page_size", NULL),
 };
 
 static const struct column event_columns[] = {
-	[EVENT_FAULT] = COUNT("faults", "page faults"),
-	[EVENT_MAJOR] = COUNT("major_faults", "those that read a device"),
-	[EVENT_SWAP_IN] = COUNT("swap_in", "pages"),
-	[EVENT_SWAP_OUT] = COUNT("swap_out", "pages"),
-	[EVENT_SCAN_KSWAPD] = COUNT("scan_kswapd", "pages, by kswapd"),
-	[EVENT_SCAN_DIRECT] = COUNT("scan_direct", "pages, by processes"),
-	[EVENT_SCAN_OTHER] = COUNT("scan_other", "pages, by khugepaged and on request"),
-	[EVENT_SCAN_ALL] = COUNT("scan", "pages, by all"),
-	[EVENT_STEAL_ALL] = COUNT("reclaimed", "pages"),
-	[EVENT_STALL] = COUNT("stalls", "processes that had to reclaim"),
-	[EVENT_REFAULT] = COUNT("refaults", "pages that were just reclaimed"),
-	[EVENT_COMPACT] = COUNT("compaction_stalls", NULL),
-	[EVENT_THP] = COUNT("huge_faults", "got a huge page"),
-	[EVENT_THP_FALLBACK] = COUNT("huge_fallbacks", "got none"),
-	[EVENT_OOM_KILL] = COUNT("oom_kills", NULL),
+	[EVENT_FAULT] = COL_COUNT("faults", "page faults"),
+	[EVENT_MAJOR] = COL_COUNT("major_faults", "those that read a device"),
+	[EVENT_SWAP_IN] = COL_COUNT("swap_in", "pages"),
+	[EVENT_SWAP_OUT] = COL_COUNT("swap_out", "pages"),
+	[EVENT_SCAN_KSWAPD] = COL_COUNT("scan_kswapd", "pages, by kswapd"),
+	[EVENT_SCAN_DIRECT] = COL_COUNT("scan_direct", "pages, by processes"),
+	[EVENT_SCAN_OTHER] = COL_COUNT("scan_other", "pages, by khugepaged and on request"),
+	[EVENT_SCAN_ALL] = COL_COUNT("scan", "pages, by all"),
+	[EVENT_STEAL_ALL] = COL_COUNT("reclaimed", "pages"),
+	[EVENT_STALL] = COL_COUNT("stalls", "processes that had to reclaim"),
+	[EVENT_REFAULT] = COL_COUNT("refaults", "pages that were just reclaimed"),
+	[EVENT_COMPACT] = COL_COUNT("compaction_stalls", NULL),
+	[EVENT_THP] = COL_COUNT("huge_faults", "got a huge page"),
+	[EVENT_THP_FALLBACK] = COL_COUNT("huge_fallbacks", "got none"),
+	[EVENT_OOM_KILL] = COL_COUNT("oom_kills", NULL),
 };
 
-static const struct column scan_limits = RATE("scan_limits", "pages, for control groups");
+static const struct column scan_limits = COL_RATE("scan_limits", "pages, for control groups");
 
-static const struct column pid = LABEL("pid", NULL), comm = LABEL("comm", NULL),
-			   used = BYTES("used", NULL), when = LABEL("time", NULL);
+static const struct column pid = COL_LABEL("pid", NULL), comm = COL_LABEL("comm", NULL),
+			   used = COL_BYTES("used", NULL), when = COL_LABEL("time", NULL);
 
 void memstat_time(struct buf *b, u64 real_ns, const char *format)
 {
@@ -105,7 +80,7 @@ static void put_time(struct tree *t, u64 real_ns)
 /* Of what is counted, how much in a second. */
 static void put_rate(struct tree *t, const struct column *counted, double rate)
 {
-	struct column c = RATE(counted->name, counted->help);
+	struct column c = COL_RATE(counted->name, counted->help);
 
 	tree_real(t, &c, rate);
 }
@@ -129,8 +104,9 @@ static void put_numbers(struct tree *t, const struct memstat_view *v)
 
 static void put_swaps(struct tree *t, const struct memstat *m)
 {
-	static const struct column name = LABEL("name", NULL), type = LABEL("type", NULL),
-				   size = BYTES("size", NULL), priority = LABEL("priority", NULL);
+	static const struct column name = COL_LABEL("name", NULL), type = COL_LABEL("type", NULL),
+				   size = COL_BYTES("size", NULL),
+				   priority = COL_LABEL("priority", NULL);
 
 	tree_list(t, "swap_devices");
 	for (u32 i = 0; i < m->swaps.n; i++) {
@@ -149,9 +125,9 @@ static void put_swaps(struct tree *t, const struct memstat *m)
 
 static void put_shares(struct tree *t, const char *name, const u32 shares[3])
 {
-	static const struct column columns[] = { SHARE("avg10", "of 10 s"),
-		                                 SHARE("avg60", "of 60 s"),
-		                                 SHARE("avg300", "of 300 s") };
+	static const struct column columns[] = { COL_PERCENT("avg10", "of 10 s"),
+		                                 COL_PERCENT("avg60", "of 60 s"),
+		                                 COL_PERCENT("avg300", "of 300 s") };
 
 	tree_object(t, name);
 	for (u32 i = 0; i < ARRAY_SIZE(columns); i++)
@@ -161,7 +137,7 @@ static void put_shares(struct tree *t, const char *name, const u32 shares[3])
 
 static void put_pressure(struct tree *t, const struct memstat_pressure *p)
 {
-	static const struct column pressure = LABEL("pressure", NULL);
+	static const struct column pressure = COL_LABEL("pressure", NULL);
 
 	if (!p->known) {
 		tree_unknown(t, &pressure);
@@ -175,7 +151,8 @@ static void put_pressure(struct tree *t, const struct memstat_pressure *p)
 
 static void put_group(struct tree *t, const struct memstat_group *g)
 {
-	static const struct column cgroup = LABEL("cgroup", NULL), limit = BYTES("limit", NULL);
+	static const struct column cgroup = COL_LABEL("cgroup", NULL),
+				   limit = COL_BYTES("limit", NULL);
 
 	if (!g->limit) {
 		tree_unknown(t, &limit);
@@ -191,8 +168,9 @@ static void put_group(struct tree *t, const struct memstat_group *g)
 
 static void put_oom(struct tree *t, const struct memstat_view *v)
 {
-	static const struct column log = LABEL("oom_log", NULL), kills = COUNT("kills", NULL),
-				   by_limit = LABEL("cgroup_limit", "of its control group");
+	static const struct column log = COL_LABEL("oom_log", NULL),
+				   kills = COL_COUNT("kills", NULL),
+				   by_limit = COL_LABEL("cgroup_limit", "of its control group");
 	const struct memstat *m = v->now;
 
 	if (m->log_error) {
@@ -216,10 +194,11 @@ static void put_oom(struct tree *t, const struct memstat_view *v)
 
 static void put_top(struct tree *t, const struct memstat_view *v)
 {
-	static const struct column rss = BYTES("rss", "resident"), swap = BYTES("swap", NULL),
-				   pss = BYTES("pss", "proportional share"),
-				   minor = RATE("faults_per_second", NULL),
-				   major = RATE("major_faults_per_second", NULL);
+	static const struct column rss = COL_BYTES("rss", "resident"),
+				   swap = COL_BYTES("swap", NULL),
+				   pss = COL_BYTES("pss", "proportional share"),
+				   minor = COL_RATE("faults_per_second", NULL),
+				   major = COL_RATE("major_faults_per_second", NULL);
 
 	tree_list(t, "processes");
 	for (u32 i = 0; i < v->n_top; i++) {
@@ -241,7 +220,8 @@ static void put_top(struct tree *t, const struct memstat_view *v)
 
 static void put_advice(struct tree *t, const struct memstat_view *v)
 {
-	static const struct column command = LABEL("command", NULL), why = LABEL("why", NULL);
+	static const struct column command = COL_LABEL("command", NULL),
+				   why = COL_LABEL("why", NULL);
 	struct memstat_advice advice[MEMSTAT_ADVICE];
 	u32 n = memstat_advise(v, advice);
 
@@ -257,7 +237,7 @@ static void put_advice(struct tree *t, const struct memstat_view *v)
 
 void memstat_tree(struct tree *t, const struct memstat_view *v)
 {
-	static const struct column type = LABEL("type", NULL),
+	static const struct column type = COL_LABEL("type", NULL),
 				   seconds = { "seconds", NULL, COLUMN_GAUGE, UNIT_SECONDS, 3 };
 
 	tree_object(t, NULL);

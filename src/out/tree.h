@@ -37,6 +37,21 @@ struct column {
 	u8 digits;        /* of a fraction; from COLUMN_SIGNIFICANT on, so many that count */
 };
 
+/* The usual columns: initializers of a struct column. */
+/* clang-format off */
+#define COL(name, help, type, unit, digits) { name, help, type, unit, digits }
+/* clang-format on */
+#define COL_LABEL(name, help)        COL(name, help, COLUMN_LABEL, UNIT_NONE, 0)
+#define COL_TEXT(name, help)         COL(name, help, COLUMN_TEXT, UNIT_NONE, 0)
+#define COL_GAUGE(name, help)        COL(name, help, COLUMN_GAUGE, UNIT_NONE, 0)
+#define COL_COUNT(name, help)        COL(name, help, COLUMN_COUNTER, UNIT_NONE, 0)
+#define COL_BYTES(name, help)        COL(name, help, COLUMN_GAUGE, UNIT_BYTES, 0)
+#define COL_PAGES(name, help)        COL(name, help, COLUMN_GAUGE, UNIT_PAGES, 0)
+#define COL_MICROSECONDS(name, help) COL(name, help, COLUMN_GAUGE, UNIT_MICROSECONDS, 1)
+#define COL_RATE(name, help)         COL(name, help, COLUMN_GAUGE, UNIT_PER_SECOND, 1)
+#define COL_PERCENT(name, help)      COL(name, help, COLUMN_GAUGE, UNIT_PERCENT, 2)
+#define COL_RATIO(name, help)        COL(name, help, COLUMN_GAUGE, UNIT_RATIO, 4)
+
 struct figure {
 	enum {
 		FIGURE_UNKNOWN, /* there is such a thing, but nobody knows */

@@ -214,9 +214,9 @@ static void print_text(struct buf *b, const char *name, const struct seen *s)
 
 static void put_check(struct tree *t, const char *name, const struct seen *s)
 {
-	static const struct column server = { "server", "as it says", COLUMN_COUNTER, 0, 0 },
-				   seen = { "seen", "at least", COLUMN_COUNTER, 0, 0 },
-				   at_most = { "at_most", NULL, COLUMN_COUNTER, 0, 0 };
+	static const struct column server = COL_COUNT("server", "as it says"),
+				   seen = COL_COUNT("seen", "at least"),
+				   at_most = COL_COUNT("at_most", NULL);
 
 	tree_object(t, name);
 	tree_whole(t, &server, s->server);
@@ -285,8 +285,8 @@ static void print_reasons(const char *const *reasons, struct buf *b)
 static void put_end(struct tree *t, bool equal, const char *const *reasons,
                     const struct missed *missed)
 {
-	static const struct column is_equal = { "equal", NULL, COLUMN_LABEL, 0, 0 },
-				   reason = { "reason", NULL, COLUMN_TEXT, 0, 0 };
+	static const struct column is_equal = COL_LABEL("equal", NULL),
+				   reason = COL_TEXT("reason", NULL);
 
 	tree_end(t);
 	tree_flag(t, &is_equal, equal);

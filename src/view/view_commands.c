@@ -143,13 +143,13 @@ static void print_object(struct commands_view *v, const struct command *c,
 	enum { TIME, CLIENT, COMMAND, OP, KEY, OUTCOME, SIZE, US };
 	static const struct column columns[] = {
 		[TIME] = { "time", NULL, COLUMN_LABEL, UNIT_SECONDS, 6 },
-		[CLIENT] = { "client", NULL, COLUMN_LABEL, 0, 0 },
-		[COMMAND] = { "command", NULL, COLUMN_LABEL, 0, 0 },
-		[OP] = { "op", "what it is for", COLUMN_LABEL, 0, 0 },
-		[KEY] = { "key", NULL, COLUMN_TEXT, 0, 0 },
-		[OUTCOME] = { "outcome", NULL, COLUMN_LABEL, 0, 0 },
-		[SIZE] = { "size", "of the value", COLUMN_GAUGE, UNIT_BYTES, 0 },
-		[US] = { "us", "latency", COLUMN_GAUGE, UNIT_MICROSECONDS, 1 },
+		[CLIENT] = COL_LABEL("client", NULL),
+		[COMMAND] = COL_LABEL("command", NULL),
+		[OP] = COL_LABEL("op", "what it is for"),
+		[KEY] = COL_TEXT("key", NULL),
+		[OUTCOME] = COL_LABEL("outcome", NULL),
+		[SIZE] = COL_BYTES("size", "of the value"),
+		[US] = COL_MICROSECONDS("us", "latency"),
 	};
 	struct tree t = { .b = v->feed.of.out, .ops = v->tree, .tight = true };
 	u64 us = (v->offset + (c->answered ? c->ended : c->started)) / 1000;

@@ -42,7 +42,8 @@ struct out {
 	const struct namer *namer;
 	const struct out_ops *ops;
 	/* Says something, `loc` being a place in the unit's source or NULL; on the way it writes
-	 * what is in the buffer. NULL: errors are part of the output, notes are left out. */
+	 * what is in the buffer. NULL: errorf(), warnf() and losses are part of the output, and the
+	 * rest is left out. */
 	void (*say)(void *ctx, enum report kind, const struct loc *loc, const char *text);
 	void *say_ctx;
 	bool verbose; /* figures of the run are worth saying */
@@ -58,7 +59,7 @@ struct out_error {
 	enum {
 		COUNT_IN_TEXT, /* or of no use */
 		COUNT_BEFORE,  /* "2 strings were cut" */
-		COUNT_BEHIND,  /* "@x is full (2 times)" */
+		COUNT_AFTER,   /* "@x is full (2 times)" */
 	} count;               /* where n belongs in a sentence, when it is not 1 */
 };
 

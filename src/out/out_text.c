@@ -184,7 +184,7 @@ static void text_runtime_error(struct buf *b, const struct out *o, const struct 
 	if (e->n > 1 && e->count == COUNT_BEFORE)
 		buf_printf(&text, "%" PRIu64 " ", e->n);
 	buf_puts(&text, e->text);
-	if (e->n > 1 && e->count == COUNT_BEHIND)
+	if (e->n > 1 && e->count == COUNT_AFTER)
 		buf_printf(&text, " (%" PRIu64 " times)", e->n);
 	say(o, REPORT_WARNING, e->loc, &text);
 }

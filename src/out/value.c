@@ -399,7 +399,6 @@ static const struct value_kind kinds[] = {
 	[TYPE_TIMESTAMP] = { text_timestamp, AS_STRING, true },
 	[TYPE_INET] = { text_inet, AS_STRING, false },
 	[TYPE_MAC] = { text_mac, AS_STRING, false },
-	[TYPE_AGGS] = { NULL, AS_STRING, false },
 };
 
 const struct value_kind *value_kind_of(const struct type *t)

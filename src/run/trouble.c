@@ -161,7 +161,7 @@ static void report_error(struct events *ev, const struct uerror *error, u64 n)
 		    .helper = helper && !*helper ? error->what : helper,
 		    .retcode = -kinds[error->kind].code,
 		    .n = n,
-		    .count = many ? COUNT_BEFORE : COUNT_BEHIND,
+		    .count = many ? COUNT_BEFORE : COUNT_AFTER,
 	    });
 	buf_free(&b);
 }

@@ -280,7 +280,7 @@ static void test_said(void **state)
 	struct buf *b = fixture_start();
 	struct said said = { 0 };
 	struct out o = fixture_out;
-	struct out_error e = { .loc = &r.loc, .text = "@x is full", .n = 2, .count = COUNT_BEHIND };
+	struct out_error e = { .loc = &r.loc, .text = "@x is full", .n = 2, .count = COUNT_AFTER };
 	struct out_maps maps = { .rows = 1 };
 
 	(void)state;

@@ -71,7 +71,7 @@ static bool parse_all(struct reading *r, const char **v, u32 n, struct opt_rest 
 	return parse_part(r, own, n_own, v, n, params);
 }
 
-/* After it. */
+/* After "--". */
 static bool parse_own(struct reading *r, const char **v, u32 n, struct opt_rest *params)
 {
 	static const struct opt more[] = {

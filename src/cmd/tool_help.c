@@ -184,7 +184,7 @@ static u32 least_indent(const struct head_section *s)
 	return least;
 }
 
-/* Tags at the least indentation, their texts after or, indented more, below. */
+/* Tags at the least indentation, their texts beside them or, indented more, below. */
 static void man_list(struct buf *b, const struct head_section *s)
 {
 	u32 least = least_indent(s);

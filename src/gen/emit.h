@@ -152,7 +152,7 @@ s32 frame_pointer(struct gen *g);
  * also in the program's frame seen from a callback, the kernel does not follow a number and sees no
  * end. */
 struct mem frame_counter(struct gen *g);
-/* Memory after the pointer now in `src`; the pointer is kept until the mark is released. */
+/* Memory that the pointer now in `src` leads to; the pointer is kept until the mark is released. */
 struct mem mem_behind(struct gen *g, enum reg src);
 
 /* ---- gen.c ---- */

@@ -20,8 +20,8 @@ static u32 room_of(const struct type *t)
 #define LITERAL_MAX 64u /* bytes: two instructions each */
 #define STARTS_FEW  64u /* tried in a loop of the program, whatever else there is */
 
-/* To `found` when `part` is at r1, to `ended` when it is not and the text ends there; else it goes
- * on after. Changes r3 only. */
+/* To `found` when `part` is at r1, to `ended` when it is not and the text ends there; else it
+ * falls through. Changes r3 only. */
 static void try_literal(struct gen *g, struct str part, u32 found, u32 ended)
 {
 	struct code *c = &g->c;

@@ -123,8 +123,8 @@ static bool features_rawtp_cookie(void)
 }
 
 /*
- * The system call after probes on 5-byte nops; called from anywhere but the kernel's own trampoline
- * it does nothing and says ENXIO.
+ * The system call that probes on 5-byte nops make; called from anywhere but the kernel's own
+ * trampoline it does nothing and says ENXIO.
  */
 static bool features_uprobe_nop5(void)
 {

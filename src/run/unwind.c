@@ -17,7 +17,7 @@
  * since the last time; a file goes when no list names it, the one longest unused first.
  *
  * One thread reads the tables of processes that programs ask for; -p and -c are read before
- * their first event. All of it is after one lock.
+ * their first event. All of it is under one lock.
  */
 #include "run/unwind.h"
 

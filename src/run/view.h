@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Code of ours after a script: it takes the script's records as they come and its maps at the
- * end, and prints what it makes of them. The script decides what is measured, the view what is
- * shown.
+ * Code of ours that shows what a script measures: it takes the script's records as they come and
+ * its maps at the end, and prints what it makes of them. The script decides what is measured, the
+ * view what is shown.
  */
 #ifndef RUN_VIEW_H
 #define RUN_VIEW_H

@@ -153,8 +153,8 @@ static void step(struct state *s, const u8 *p, u32 n)
 	}
 }
 
-/* Return, undefined instruction. A halt does not: musl has it in assertions that the compiler goes
- * on after. */
+/* Return, undefined instruction. A halt does not: musl has it in assertions, and the
+ * compiler's code goes on after them. */
 static bool ends(const u8 *p, u32 n)
 {
 	u32 at = n > 1 && (p[0] == 0xf3 || p[0] == 0xf2);

@@ -295,7 +295,7 @@ static void add_relocation(struct section *s, size_t off, u32 symbol)
 }
 
 /* Byte of .text where the callback is that begins at instruction `at` of the same program. The
- * functions of a site are after one another. */
+ * functions of a site follow one another. */
 static bool find_callback(const struct object *o, u32 function, u32 at, s32 *off)
 {
 	const struct function *f = &o->functions.v[function];

@@ -216,7 +216,7 @@ struct usite {
 	u64 size;           /* UPROBE on a function by its name: its bytes, else 0 */
 	u32 moved;          /* ... bytes that offset lies after the function's start */
 	bool once;          /* ... because a call may pass the start twice, as Go's do */
-	const char *stays;  /* ... why a probe on a expensive instruction was not moved, or NULL */
+	const char *stays;  /* ... why a probe on an expensive instruction was not moved, or NULL */
 	u64 ref_ctr;        /* USDT: file offset of the semaphore, 0 none */
 	const char *event;  /* TRACEPOINT "group:name"; RAWTP name; KPROBE, FENTRY... function;
 			      ITER kind of object */

@@ -79,7 +79,7 @@ void *machine_fail(struct interp *in, const char *fmt, ...) PRINTF_LIKE(2, 3);
 u64 machine_callback(struct interp *in, u64 func, const u64 *args);
 
 /* ---- machine_memory.c ---- */
-/* The bytes after an address of the program's own objects; fails the run when they are not all
+/* The bytes at an address of the program's own objects; fails the run when they are not all
  * there or, on the stack, not written yet. */
 const u8 *memory_read(struct interp *in, u64 addr, u64 n);
 /* The same for writing; stack bytes count as written. */
@@ -92,7 +92,7 @@ bool memory_store(struct interp *in, u64 addr, u32 size, u64 value);
 
 /* ---- machine_map.c ---- */
 void map_state_init(struct interp *in, u32 map);
-/* The map after a handle; fails the run when it is none. */
+/* The map that a handle names; fails the run when it is none. */
 struct map_state *map_of(struct interp *in, u64 handle);
 /* True of the handle of a map of two generations, which is a map of maps. Nobody turns them over
  * here: one is enough. */

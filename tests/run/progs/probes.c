@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * USDT probes with every kind of operand a compiler writes into a note: registers of one, two,
- * four and eight bytes, signed and unsigned, memory after a register and after rip, constants,
+ * four and eight bytes, signed and unsigned, memory at a register and at rip, constants,
  * the same probe at sites that differ, and a semaphore. `./probes N` runs each N times;
  * `./probes N wait` first waits for a line on stdin.
  *

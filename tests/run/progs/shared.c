@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Makes each call for shared memory, with each flag, some of which the machine refuses: huge pages
- * of which there are none. Leaves nothing after. Prints a line for each call: its name, what it
+ * of which there are none. Leaves nothing behind. Prints a line for each call: its name, what it
  * returned (-errno of a failure) and a number that tells it from others of that name.
  */
 #include <errno.h>

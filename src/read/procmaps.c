@@ -83,6 +83,25 @@ static bool parse_line(struct arena *a, struct str s, struct procmap *m)
 	return m->start < m->end;
 }
 
+/*
+ * The process goes on while the kernel writes its mappings one by one: one that grows, or is merged
+ * with others or split meanwhile, comes twice. What comes later is how it is now, and reaches
+ * further: the kernel goes on from where the last one ended. Returns how many are left.
+ */
+static u32 settle(struct procmap *v, u32 n)
+{
+	u32 kept = 0;
+
+	for (u32 i = 0; i < n; i++) {
+		while (kept && v[kept - 1].start >= v[i].start)
+			kept--;
+		if (kept && v[kept - 1].end > v[i].start)
+			v[kept - 1].end = v[i].start;
+		v[kept++] = v[i];
+	}
+	return kept;
+}
+
 bool procmaps_parse(struct arena *a, const char *text, size_t n, struct procmaps *out,
                     struct err *e)
 {
@@ -93,12 +112,12 @@ bool procmaps_parse(struct arena *a, const char *text, size_t n, struct procmaps
 		struct str one = str_cut(rest, '\n', &rest);
 		struct procmap m = { 0 };
 
-		if (!parse_line(a, one, &m) || (maps.n && m.start < maps.v[maps.n - 1].end))
+		if (!parse_line(a, one, &m) || (maps.n && m.end <= maps.v[maps.n - 1].end))
 			return err_set(e, "line %u of the process's memory map is damaged", line);
 		vec_add(a, &maps, m);
 	}
 	out->v = maps.v;
-	out->n = maps.n;
+	out->n = settle(maps.v, maps.n);
 	return true;
 }
 

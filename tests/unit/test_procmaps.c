@@ -2,9 +2,12 @@
 /* procmaps.c on written maps and on this process. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -75,6 +78,77 @@ static void reads_this_process(void **state)
 	arena_free(&a);
 }
 
+/* Grown; merged with what was before it; grown at both ends. What does not reach further is no
+ * mapping that changed. */
+static void takes_what_came_later(void **state)
+{
+	static const char text[] = "1000-2000 r-xp 0 0:0 0 \n1000-3000 r-xp 0 0:0 0 a\n"
+				   "5000-6000 r-xp 0 0:0 0 b\n6000-7000 rw-p 0 0:0 0 c\n"
+				   "5000-9000 r-xp 0 0:0 0 d\na000-c000 r-xp 0 0:0 0 e\n"
+				   "b000-d000 rw-p 0 0:0 0 f\n";
+	static const struct procmap wanted[] = { { .start = 0x1000, .end = 0x3000, .path = "a" },
+		                                 { .start = 0x5000, .end = 0x9000, .path = "d" },
+		                                 { .start = 0xa000, .end = 0xb000, .path = "e" },
+		                                 { .start = 0xb000, .end = 0xd000, .path = "f" } };
+	static const char *const bads[] = { "1-5 r-xp 0 0:0 0 \n2-5 r-xp 0 0:0 0 \n",
+		                            "3-5 r-xp 0 0:0 0 \n1-2 r-xp 0 0:0 0 \n" };
+	struct arena a = { 0 };
+	struct procmaps m;
+	struct err e;
+
+	(void)state;
+	assert_true(procmaps_parse(&a, text, sizeof(text) - 1, &m, &e));
+	assert_int_equal(m.n, ARRAY_SIZE(wanted));
+	for (u32 i = 0; i < m.n; i++) {
+		assert_int_equal(m.v[i].start, wanted[i].start);
+		assert_int_equal(m.v[i].end, wanted[i].end);
+		assert_string_equal(m.v[i].path, wanted[i].path);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(bads); i++) {
+		assert_false(procmaps_parse(&a, bads[i], strlen(bads[i]), &m, &e));
+		assert_string_equal(e.text, "line 2 of the process's memory map is damaged");
+	}
+	arena_free(&a);
+}
+
+/* Pages one after the other, which the kernel makes one mapping of. */
+static void grow(void)
+{
+	const size_t each = 65536, room = 4096;
+	char *p = mmap(NULL, room * each, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	for (size_t i = 0;; i++) {
+		if (i % room == 0)
+			(void)mmap(p, room * each, PROT_NONE,
+			           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+		(void)mmap(p + i % room * each, each, PROT_READ,
+		           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	}
+}
+
+static void reads_a_process_that_maps(void **state)
+{
+	struct arena a = { 0 };
+	pid_t child = fork();
+	u32 failed = 0;
+
+	(void)state;
+	if (!child)
+		grow();
+	for (u32 i = 0; i < 2000; i++) {
+		struct procmaps m;
+		struct err e;
+
+		failed += !procmaps_read(&a, child, &m, &e);
+		for (u32 k = 1; !failed && k < m.n; k++)
+			failed += m.v[k].start < m.v[k - 1].end;
+	}
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	arena_free(&a);
+	assert_int_equal(failed, 0);
+}
+
 static void names_the_damaged_line(void **state)
 {
 	static const char *const bads[] = {
@@ -108,6 +182,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parses_lines),
 		cmocka_unit_test(finds_addresses),
+		cmocka_unit_test(takes_what_came_later),
+		cmocka_unit_test(reads_a_process_that_maps),
 		cmocka_unit_test(reads_this_process),
 		cmocka_unit_test(names_the_damaged_line),
 	};

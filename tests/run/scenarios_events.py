@@ -311,7 +311,9 @@ def by_result(found, pid):
 def test_hfaults_of_the_pool(context):
     if not context.in_vm:
         raise Skip("takes huge pages from the machine: only in the virtual machine")
-    with setting("/proc/sys/vm/nr_hugepages", 3):
+    # Transparent ones come to any program, where its mappings happen to lie.
+    with setting("/proc/sys/vm/nr_hugepages", 3), \
+         setting("/sys/kernel/mm/transparent_hugepage/enabled", "never"):
         if int(get("/proc/sys/vm/nr_hugepages")) != 3:
             raise Skip("memory is in pieces too small for a pool of huge pages")
         run = tool(context, "hfaults")

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 typedef uint8_t u8;
 typedef uint16_t u16;
@@ -28,6 +29,16 @@ typedef int64_t s64;
 #define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))
 #define RETURNS_NONNULL        __attribute__((returns_nonnull))
 #define UNUSED                 __attribute__((unused))
+
+/* For calls of libraries that take a plain pointer and do not write through it. No other place
+ * gives up const. */
+static inline void *base_plain(const void *p)
+{
+	void *plain;
+
+	memcpy(&plain, &p, sizeof(plain));
+	return plain;
+}
 
 /* For the default of a switch over an enum that lists every value. */
 #define unreachable() __builtin_trap()

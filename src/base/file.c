@@ -68,7 +68,7 @@ bool file_map(const char *path, struct file_map *m, struct err *e)
 void file_unmap(struct file_map *m)
 {
 	if (m->n)
-		munmap((void *)m->p, m->n);
+		munmap(base_plain(m->p), m->n);
 	*m = (struct file_map){ 0 };
 }
 

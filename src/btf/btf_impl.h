@@ -65,6 +65,7 @@ struct btf_source {
 
 struct btf {
 	atomic_uint refs;
+	struct btf *own; /* itself: what is found out later is kept, also of a const one */
 	struct btf *base;
 	struct btf_source src;
 	u64 start; /* of the header in the source */
@@ -152,7 +153,7 @@ const u8 *btf_source_view(struct btf_source *s, u64 at, u64 n, u8 *scratch);
 /* Makes n bytes of the types or strings, whose bounds have been checked, readable in place. */
 static inline bool btf_need(const struct btf *b, const void *p, u64 n)
 {
-	struct btf_source *s = (struct btf_source *)&b->src;
+	struct btf_source *s = &b->own->src;
 
 	return s->fd < 0 || btf_source_fill(s, (u64)((const u8 *)p - s->p), n);
 }

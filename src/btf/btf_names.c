@@ -406,7 +406,7 @@ bool btf_wanted_starts(const struct btf_wanted *w, const char *text)
 static bool stretch_get(const struct btf_wanted *w, const struct btf *b, u32 to, u8 *scratch,
                         struct stretch *s)
 {
-	struct btf_source *src = (struct btf_source *)&b->src;
+	struct btf_source *src = &b->own->src;
 	u32 from = src->fd < 0 ? 0 : w->pos - MIN(w->pos, w->back);
 	u64 strs = (u64)((const u8 *)b->strs - src->p);
 

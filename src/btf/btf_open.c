@@ -222,6 +222,7 @@ static struct btf *btf_new(struct btf *base, struct btf_error *e)
 		return NULL;
 	}
 	atomic_store(&b->refs, 1);
+	b->own = b;
 	pthread_mutex_init(&b->lock, NULL);
 	btf_source_borrow(&b->src, NULL, 0);
 	if (base)
@@ -427,7 +428,7 @@ u32 btf_pointer_size(const struct btf *b)
 
 	if (!n) {
 		n = b->base ? btf_pointer_size(b->base) : pointer_size_ask(b);
-		atomic_store_explicit(&((struct btf *)b)->ptr_size, n, memory_order_relaxed);
+		atomic_store_explicit(&b->own->ptr_size, n, memory_order_relaxed);
 	}
 	return n;
 }
@@ -443,8 +444,8 @@ const char *btf_text(const struct btf *b, u32 off, char scratch[BTF_TEXT_MAX])
 		return btf_string(b, off);
 	n = MIN(b->strs_n - (off - b->strs_first), BTF_TEXT_MAX);
 	text = (const char *)btf_source_view(
-		(struct btf_source *)&b->src,
-		(u64)((const u8 *)b->strs - b->src.p) + (off - b->strs_first), n, (u8 *)scratch);
+		&b->own->src, (u64)((const u8 *)b->strs - b->src.p) + (off - b->strs_first), n,
+		(u8 *)scratch);
 	return text && memchr(text, 0, n) ? text : btf_string(b, off);
 }
 

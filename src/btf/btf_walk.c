@@ -31,7 +31,7 @@ static void marks_init(const struct btf *b, struct btf_marks *x)
 
 struct btf_marks *btf_marks_get(const struct btf *b)
 {
-	struct btf *own = (struct btf *)b;
+	struct btf *own = b->own;
 
 	if (!atomic_load_explicit(&own->marks_made, memory_order_acquire)) {
 		pthread_mutex_lock(&own->lock);
@@ -64,7 +64,7 @@ static void marks_grow(const struct btf *b, const struct btf_block *k, struct pl
                        const struct place *next)
 {
 	struct btf_marks *x = btf_marks_get(b);
-	pthread_mutex_t *lock = (pthread_mutex_t *)&b->lock;
+	pthread_mutex_t *lock = &b->own->lock;
 
 	if (atomic_load_explicit(&x->whole, memory_order_acquire) ||
 	    atomic_load_explicit(&x->known, memory_order_acquire) > at.id)
@@ -94,7 +94,7 @@ static void block_init(struct btf_block *k, const struct btf *b, const struct bt
 static bool block_next(struct btf_block *k, struct place *at, u8 *scratch)
 {
 	const struct btf *b = k->btf;
-	struct btf_source *s = (struct btf_source *)&b->src;
+	struct btf_source *s = &b->own->src;
 	u32 left = b->types_n - at->off;
 	struct place next = *at;
 
@@ -155,9 +155,9 @@ static void walk_to(const struct btf *b, struct btf_marks *x, u32 id)
 	       atomic_load_explicit(&x->known, memory_order_acquire) <= id) {
 		struct place at;
 
-		pthread_mutex_lock((pthread_mutex_t *)&b->lock);
+		pthread_mutex_lock(&b->own->lock);
 		at = (struct place){ atomic_load(&x->known), x->known_off, atomic_load(&x->whole) };
-		pthread_mutex_unlock((pthread_mutex_t *)&b->lock);
+		pthread_mutex_unlock(&b->own->lock);
 		if (!block_next(&k, &at, scratch))
 			break;
 	}
@@ -179,7 +179,7 @@ u32 btf_first(const struct btf *b)
 
 	if (!first) {
 		first = btf_count(b->base);
-		atomic_store_explicit(&((struct btf *)b)->first, first, memory_order_relaxed);
+		atomic_store_explicit(&b->own->first, first, memory_order_relaxed);
 	}
 	return first;
 }
@@ -251,7 +251,7 @@ static bool walk_from_mark(const struct btf *b, const struct btf_marks *x, u32 i
 bool btf_offset(const struct btf *b, u32 id, u32 *off)
 {
 	struct btf_marks *x = btf_marks_get(b);
-	const u32 *all = atomic_load_explicit(&((struct btf *)b)->all, memory_order_acquire);
+	const u32 *all = atomic_load_explicit(&b->own->all, memory_order_acquire);
 	_Atomic u64 *slot;
 	u64 seen;
 
@@ -335,7 +335,7 @@ static bool int_is_full(const struct btf *b, u32 off)
 
 bool btf_index(const struct btf *b)
 {
-	_Atomic(u32 *) *slot = &((struct btf *)b)->all;
+	_Atomic(u32 *) *slot = &b->own->all;
 	u32 first = btf_first(b), n = btf_count(b) - first, off = 0, *all, *none = NULL;
 	bool full = true;
 
@@ -355,7 +355,7 @@ bool btf_index(const struct btf *b)
 		full &= int_is_full(b, off);
 		off += (u32)btf_length(b, btf_load(b, b->types + off + 4));
 	}
-	atomic_store_explicit(&((struct btf *)b)->full_ints, full, memory_order_relaxed);
+	atomic_store_explicit(&b->own->full_ints, full, memory_order_relaxed);
 	if (!atomic_compare_exchange_strong(slot, &none, all))
 		free(all);
 	return true;

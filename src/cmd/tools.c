@@ -11,6 +11,8 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#define ZLIB_CONST /* what is read is const */
+#define ZLIB_CONST /* it does not write where it reads */
 #include <zlib.h>
 
 #include "base/buf.h"
@@ -59,7 +61,7 @@ struct unpacker {
 static void open_stream(struct unpacker *u)
 {
 	*u = (struct unpacker){ 0 };
-	u->z.next_in = (Bytef *)packed_tools;
+	u->z.next_in = packed_tools;
 	u->z.avail_in = packed_tools_size;
 	if (inflateInit2(&u->z, GZIP) != Z_OK)
 		abort();

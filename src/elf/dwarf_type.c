@@ -211,14 +211,13 @@ bool dwarf_type_read(struct dwarf_file *d, u32 number, struct dwarf_type *t)
 /* ---- members -------------------------------------------------------------------------------- */
 
 /* DWARF 2 and 3 count the bits of a bit-field from the most significant end of a unit. */
-static void old_bits(const struct dwarf_file *d, Dwarf_Die *die, u64 from_top,
-                     struct dwarf_field *f)
+static void old_bits(struct dwarf_file *d, Dwarf_Die *die, u64 from_top, struct dwarf_field *f)
 {
 	struct dwarf_type t;
 	u64 unit = 0;
 
 	if (!dwarf_value(d, die, DW_AT_byte_size, &unit)) {
-		if (!dwarf_type_read((struct dwarf_file *)d, f->type, &t))
+		if (!dwarf_type_read(d, f->type, &t))
 			return;
 		unit = t.size;
 	}
@@ -226,7 +225,7 @@ static void old_bits(const struct dwarf_file *d, Dwarf_Die *die, u64 from_top,
 		f->bit_off = (u32)(unit * 8 - from_top - f->bit_size);
 }
 
-static bool place(const struct dwarf_file *d, Dwarf_Die *die, struct dwarf_field *f)
+static bool place(struct dwarf_file *d, Dwarf_Die *die, struct dwarf_field *f)
 {
 	u64 bits, width;
 

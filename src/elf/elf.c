@@ -107,8 +107,8 @@ static bool start(struct elf *f, const void *p, size_t n, struct err *e)
 	GElf_Ehdr eh = { 0 };
 
 	elf_version(EV_CURRENT);
-	/* libelf takes a plain pointer and does not write through it for native files. */
-	f->elf = n ? elf_memory((char *)p, n) : NULL;
+	/* libelf does not write through it for native files. */
+	f->elf = n ? elf_memory(base_plain(p), n) : NULL;
 	if (!f->elf)
 		return err_set(e, "%s is not an ELF file", f->path);
 	if (!check_kind(f, &eh, e) || !check_length(f, &eh, n, e))

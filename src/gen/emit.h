@@ -82,7 +82,7 @@ struct gen {
 	struct unit *u;
 	const struct script *s;
 	const struct config *cfg;
-	const struct world *w;
+	struct world *w;
 	struct diags *d;
 	struct variant *v;
 
@@ -274,8 +274,8 @@ void gen_map_store(struct gen *g, const struct node *n, const struct type *t, st
                    bool pad);
 void gen_map_assign(struct gen *g, const struct node *n);
 void gen_map_step(struct gen *g, const struct node *n);
-void gen_map_delete(struct gen *g, const struct node *map, const struct node *key);
-void gen_map_has(struct gen *g, const struct node *map, const struct node *key);
+void gen_map_delete(struct gen *g, const struct node *map, struct node *key);
+void gen_map_has(struct gen *g, const struct node *map, struct node *key);
 /* r0 = address of the element's value, made zero when absent; counts an error and jumps to `full`
  * when there is no room. */
 void gen_map_reach(struct gen *g, const struct node *map, struct mem key, u32 full);

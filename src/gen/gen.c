@@ -319,7 +319,7 @@ void gen_count_error(struct gen *g, enum uerror_kind kind, struct loc loc, const
 /* Kinds the kernel binds to a process, and those that are not about one. */
 static bool needs_no_filter(const struct gen *g)
 {
-	struct world *w = (struct world *)g->w;
+	struct world *w = g->w;
 
 	/* A perf event's pid is only where the breakpoint is put first. */
 	if (attach_kind_is_user(g->v->kind))
@@ -686,7 +686,7 @@ static void copy_settings(struct unit *u, const struct script *s, const struct c
 
 /* Entry and return of a function may be one program (kern/kern_session.c), which asks what it
  * is. */
-static u32 session_kfunc(const struct unit *u, const struct world *w)
+static u32 session_kfunc(const struct unit *u, struct world *w)
 {
 	bool entry = false, at_return = false;
 	struct err ignored = { 0 };
@@ -698,12 +698,12 @@ static u32 session_kfunc(const struct unit *u, const struct world *w)
 	}
 	if (!entry || !at_return || !w->ops->btf)
 		return 0;
-	b = w->ops->btf((struct world *)w, &ignored);
+	b = w->ops->btf(w, &ignored);
 	return b ? btf_find(b, BTF_KIND_FUNC, "bpf_session_is_return") : 0;
 }
 
-bool gen_script(struct unit *u, const struct script *s, const struct config *c,
-                const struct world *w, struct diags *d)
+bool gen_script(struct unit *u, const struct script *s, const struct config *c, struct world *w,
+                struct diags *d)
 {
 	struct gen g = { .u = u, .s = s, .cfg = c, .w = w, .d = d };
 	bool ok = true;

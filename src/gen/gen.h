@@ -8,7 +8,7 @@
 #include "lang/parse/lang.h"
 
 /* Fills *u (made by unit_new). False after adding errors to the diagnostics. */
-bool gen_script(struct unit *u, const struct script *s, const struct config *c,
-                const struct world *w, struct diags *d);
+bool gen_script(struct unit *u, const struct script *s, const struct config *c, struct world *w,
+                struct diags *d);
 
 #endif

@@ -13,9 +13,9 @@
 #define AF_INET_NUMBER  2
 #define AF_INET6_NUMBER 10
 
-static const struct node *arg(const struct node *n, u32 i)
+static struct node *arg(const struct node *n, u32 i)
 {
-	const struct node *a = n->call.args;
+	struct node *a = n->call.args;
 
 	while (a && i--)
 		a = a->next;

@@ -200,7 +200,7 @@ static void function_address(struct gen *g)
 		return;
 	}
 	if (g->v->standin) {
-		struct world *w = (struct world *)g->w;
+		struct world *w = g->w;
 
 		code_const(&g->c, R0, w->ops->kaddr(w, g->v->standin->function));
 		return;

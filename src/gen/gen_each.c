@@ -104,7 +104,7 @@ static void forget_changed(struct gen *g, const bool *changed)
 
 bool gen_has_calls(const struct gen *g)
 {
-	struct world *w = (struct world *)g->w;
+	struct world *w = g->w;
 
 	return w->ops->features(w, FEATURE_LOOP)->loop;
 }
@@ -205,7 +205,7 @@ void gen_each(struct gen *g, const struct node *n)
 	code_if_imm(&g->c, BPF_JNE, R0, 0, g->exit_label);
 }
 
-static bool find_while(void *ctx, struct node *n)
+static bool find_while(void *ctx, const struct node *n)
 {
 	bool *found = ctx;
 
@@ -219,7 +219,7 @@ static bool has_while(const struct node *body)
 {
 	bool found = false;
 
-	ast_walk((struct node *)body, find_while, &found);
+	ast_look(body, find_while, &found);
 	return found;
 }
 

@@ -278,14 +278,14 @@ void gen_map_store(struct gen *g, const struct node *n, const struct type *t, st
 	code_bind(&g->c, done);
 }
 
-void gen_map_has(struct gen *g, const struct node *map, const struct node *key)
+void gen_map_has(struct gen *g, const struct node *map, struct node *key)
 {
 	struct node with_key = *map;
 	u32 absent = code_label(&g->c);
 
 	gen_turn_is_read(g, map->map.sym);
 	if (key) {
-		with_key.map.keys = (struct node *)key;
+		with_key.map.keys = key;
 		with_key.map.n_keys = 1;
 	}
 	lookup(g, &with_key, gen_key(g, &with_key));
@@ -461,7 +461,7 @@ static void delete_only(struct gen *g, const struct node *map)
 }
 
 /* r0 = 1 when there was something to delete. */
-void gen_map_delete(struct gen *g, const struct node *map, const struct node *key)
+void gen_map_delete(struct gen *g, const struct node *map, struct node *key)
 {
 	struct node with_key = *map;
 	u32 missing, done;
@@ -481,7 +481,7 @@ void gen_map_delete(struct gen *g, const struct node *map, const struct node *ke
 	missing = code_label(&g->c);
 	done = code_label(&g->c);
 	if (key) {
-		with_key.map.keys = (struct node *)key;
+		with_key.map.keys = key;
 		with_key.map.n_keys = 1;
 	}
 	k = gen_key(g, &with_key);

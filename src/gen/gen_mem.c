@@ -280,7 +280,7 @@ struct reader {
 	bool found;
 };
 
-static bool find_reader(void *ctx, struct node *n)
+static bool find_reader(void *ctx, const struct node *n)
 {
 	struct reader *r = ctx;
 
@@ -297,7 +297,7 @@ static bool reads_itself(const struct node *n, const void *sym)
 	if (gen_is_word(n->type) ||
 	    (n->kind != NODE_TUPLE && n->kind != NODE_TERNARY && n->kind != NODE_BLOCK))
 		return false;
-	ast_walk((struct node *)n, find_reader, &r);
+	ast_look(n, find_reader, &r);
 	return r.found;
 }
 

@@ -44,7 +44,7 @@ struct mem gen_unwind_frames(const struct gen *g)
 static bool find_member(const struct gen *g, const char *type, const char *name,
                         struct btf_field *f)
 {
-	struct world *w = (struct world *)g->w;
+	struct world *w = g->w;
 	struct err e;
 	const struct btf *b = w->ops->btf ? w->ops->btf(w, &e) : NULL;
 	u32 id = b ? btf_find_c(b, type) : 0;

@@ -127,7 +127,7 @@ static void find_types(const struct gen *g)
 		{ "uprobe_task", BTF_KIND_STRUCT, 0 },
 		{ "return_instance", BTF_KIND_STRUCT, 0 },
 	};
-	struct world *w = (struct world *)g->w;
+	struct world *w = g->w;
 	struct err e;
 	const struct btf *b = w->ops->btf ? w->ops->btf(w, &e) : NULL;
 

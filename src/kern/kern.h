@@ -72,7 +72,7 @@ struct live {
 	u64 *turns;             /* mapped, see enum uturn; NULL none */
 	size_t turns_size;
 	bool late;   /* since the last wait a map was turned over */
-	u32 n_cells; /* possible CPUs, 0 while no per-CPU map asked */
+	u32 n_cells; /* possible CPUs, 0 without per-CPU maps */
 	u32 *online; /* online CPUs, read on first use */
 	u32 n_online;
 	int uprobe_type, kprobe_type; /* perf event source types, 0 not read yet */

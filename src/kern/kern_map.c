@@ -46,28 +46,23 @@ static bool is_array(const struct umap *m)
 	return m->bpf_type == BPF_MAP_TYPE_ARRAY || m->bpf_type == BPF_MAP_TYPE_PERCPU_ARRAY;
 }
 
-static u32 processors(const struct live *l)
+static void count_processors(struct live *l)
 {
-	struct live *cache = (struct live *)l;
+	int n = libbpf_num_possible_cpus();
 
-	if (!l->n_cells) {
-		int n = libbpf_num_possible_cpus();
-
-		cache->n_cells = n > 0 ? (u32)n : 1;
-	}
-	return l->n_cells;
+	l->n_cells = n > 0 ? (u32)n : 1;
 }
 
 u32 live_cells(const struct live *l, u32 map)
 {
-	return is_per_cpu(&l->unit->maps.v[map]) ? processors(l) : 1;
+	return is_per_cpu(&l->unit->maps.v[map]) ? l->n_cells : 1;
 }
 
 /* Bytes of the kernel's an element takes: its list entry and key, and its cells or a pointer to
  * them. */
 static u64 element_bytes(const struct live *l, const struct umap *m)
 {
-	u64 cells = (u64)ROUND_UP(m->value_size, 8u) * (m->per_cpu ? processors(l) : 1);
+	u64 cells = (u64)ROUND_UP(m->value_size, 8u) * (m->per_cpu ? l->n_cells : 1);
 
 	return 48 + ROUND_UP(m->key_size, 8u) + 8 + cells;
 }
@@ -117,6 +112,8 @@ bool kern_map_create(struct live *l, u32 map, struct err *e)
 	char name[BPF_OBJ_NAME_LEN];
 	int fd;
 
+	if (!l->n_cells && (is_per_cpu(m) || m->per_cpu))
+		count_processors(l);
 	sized.max_entries = live_map_room(l, map);
 	kernel_name(name, m->name);
 	if (m->role == UMAP_CHUNKS || m->role == UMAP_SHELVES)

@@ -364,9 +364,8 @@ static const char *world_resolve(struct world *w, const char *name, struct err *
 {
 	struct world_linux *l = linux_of(w);
 	void **known = hmap_find(&l->paths, name, strlen(name));
-	const char *path, *key;
-
-	const char *member = elf_in_archive(name), *file = name;
+	const char *member = elf_in_archive(name), *file = name, *path, *key;
+	char *kept;
 
 	if (known)
 		return *known;
@@ -375,11 +374,10 @@ static const char *world_resolve(struct world *w, const char *name, struct err *
 	path = process_resolve(&l->resolver, w->pid, file, e);
 	if (!path)
 		return NULL;
-	if (member)
-		path = arena_printf(&l->arena, "%s%s", path, member);
+	kept = arena_printf(&l->arena, "%s%s", path, member ? member : "");
 	key = arena_strdup(&l->arena, name);
-	hmap_put(&l->paths, key, strlen(key), (void *)path);
-	return path;
+	hmap_put(&l->paths, key, strlen(key), kept);
+	return kept;
 }
 
 static bool world_files(struct world *w, const char *pattern,

@@ -59,19 +59,19 @@ static void show_forward(struct buf *b, const struct btf *btf, const struct btf_
 
 static void anonymous_body(void *ctx, struct buf *b, const struct btf_info *t)
 {
-	const struct btf *btf = ctx;
+	const struct btf *const *btf = ctx;
 	size_t tag = strlen(c_decl_tag(t));
 
 	b->n -= tag; /* which the body brings along */
 	if (t->kind == BTF_KIND_ENUM || t->kind == BTF_KIND_ENUM64)
-		enum_body(b, btf, t);
+		enum_body(b, *btf, t);
 	else
-		c_layout_print(b, btf, t);
+		c_layout_print(b, *btf, t);
 }
 
 static void show_typedef(struct buf *b, const struct btf *btf, const struct btf_info *t)
 {
-	struct c_style style = { .body = anonymous_body, .ctx = (void *)btf, .tags = true };
+	struct c_style style = { .body = anonymous_body, .ctx = &btf, .tags = true };
 	u32 size = btf_size(btf, t->id);
 
 	buf_puts(b, "typedef ");

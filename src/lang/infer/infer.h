@@ -47,7 +47,7 @@ struct infer {
 	VEC(struct binding *) implicit; /* used after their block: visible in the whole probe */
 	const struct node *expansion;   /* the use of a macro whose body is walked */
 	struct hmap maps;               /* name -> struct map_info */
-	struct hmap c_types;            /* "struct x", typedef names -> struct type */
+	struct hmap c_types;            /* "struct x", typedef names -> struct c_name */
 	struct hmap c_consts;           /* #define, enumerators -> value and type */
 	struct hmap c_macros;           /* #define: names; strings have their text */
 	struct hmap c_bodies;           /* #define that is no constant: name -> struct c_macro */

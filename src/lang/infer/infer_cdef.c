@@ -220,16 +220,32 @@ static void lay_out(struct cdef *c, struct type *t, members *m, bool is_union,
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-static void remember(struct infer *in, const char *name, const struct type *t)
+/* A name, and the type that it is for; `made`: the same, whose members may still come. */
+struct c_name {
+	const struct type *type;
+	struct type *made;
+};
+
+static void remember(struct infer *in, const char *name, const struct type *t, struct type *made)
 {
-	hmap_put(&in->c_types, name, strlen(name), (void *)t);
+	struct c_name *n = arena_new(in->arena, struct c_name);
+
+	*n = (struct c_name){ t, made };
+	hmap_put(&in->c_types, name, strlen(name), n);
 }
 
-const struct type *infer_cdef_type(struct infer *in, struct str name)
+static const struct c_name *find_name(struct infer *in, struct str name)
 {
 	void **slot = hmap_find(&in->c_types, name.p, name.n);
 
 	return slot ? *slot : NULL;
+}
+
+const struct type *infer_cdef_type(struct infer *in, struct str name)
+{
+	const struct c_name *n = find_name(in, name);
+
+	return n ? n->type : NULL;
 }
 
 bool infer_cdef_const(struct infer *in, struct str name, struct number *value)
@@ -368,16 +384,16 @@ static struct type *record_new(struct cdef *c, const char *name)
 
 	t->kind = TYPE_STRUCT;
 	t->name = name;
-	remember(c->in, name, t);
+	remember(c->in, name, t, t);
 	return t;
 }
 
 /* The type of that name so far, or a new one without members. */
 static struct type *record_named(struct cdef *c, const char *name)
 {
-	struct type *t = (struct type *)infer_cdef_type(c->in, str_of(name));
+	const struct c_name *n = find_name(c->in, str_of(name));
 
-	return t ? t : record_new(c, name);
+	return n && n->made ? n->made : record_new(c, name);
 }
 
 /* record: ('struct' | 'union') [name] ['{' member... '}'] */
@@ -417,10 +433,10 @@ static const struct type *record(struct cdef *c)
 }
 
 /* One more name of an enum; the values decide how wide it is and whether it has a sign. */
-static void enumerator(struct cdef *c, struct type *t, struct str name, s64 value)
+static void enumerator(struct cdef *c, struct type *t, struct enumerator *all, struct str name,
+                       s64 value)
 {
 	struct number n = number_plain(value);
-	struct enumerator *all = (struct enumerator *)t->enums;
 
 	all[t->n_enums++] = (struct enumerator){ infer_text(c->in, name), value };
 	if (!t->name) /* others without a name are other types */
@@ -434,8 +450,10 @@ static void enumerator(struct cdef *c, struct type *t, struct str name, s64 valu
 
 static bool enumerators(struct cdef *c, struct type *t)
 {
+	struct enumerator *all = arena_array(c->in->arena, struct enumerator, ENUMERATORS_MAX);
 	s64 value = 0;
 
+	t->enums = all;
 	while (at(c, TOKEN_NAME)) {
 		struct str name = c->tok.text;
 
@@ -444,7 +462,7 @@ static bool enumerators(struct cdef *c, struct type *t)
 			return false;
 		if (t->n_enums == ENUMERATORS_MAX)
 			return fail(c, "fewer names in an enum") != NULL;
-		enumerator(c, t, name, value++);
+		enumerator(c, t, all, name, value++);
 		if (!accept(c, TOKEN_COMMA))
 			break;
 	}
@@ -467,11 +485,10 @@ static const struct type *enumeration(struct cdef *c)
 		use.text = str_of(t->name ? t->name : "");
 		return t->name ? infer_type_name(c->in, &use, SPACE_NONE) : fail(c, "a name");
 	}
-	t->enums = arena_array(c->in->arena, struct enumerator, ENUMERATORS_MAX);
 	if (!enumerators(c, t))
 		return NULL;
 	if (t->name)
-		remember(c->in, t->name, t);
+		remember(c->in, t->name, t, t);
 	return t;
 }
 
@@ -560,7 +577,7 @@ void infer_cdef_read(struct infer *in, struct loc loc)
 		advance(&c);
 	t = type_spec(&c);
 	if (alias && t && declarator(&c, t, &name))
-		remember(in, name.f.name, name.f.type);
+		remember(in, name.f.name, name.f.type, NULL);
 	if (c.problem)
 		diag_warn(in->diags, at(&c, TOKEN_END) ? loc : c.tok.loc,
 		          "this definition is left out: expected %s", c.problem);

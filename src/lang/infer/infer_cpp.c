@@ -168,15 +168,15 @@ static void define(struct cpp *c, struct lexer l, u32 end)
 {
 	struct token name = next_on_line(&l, end), first;
 	struct lexer rest = l;
-	const char *text = NULL;
+	char *text = NULL;
 	struct number value = number_plain(1);
 
 	if (name.kind != TOKEN_NAME)
 		return;
 	first = next_on_line(&rest, end);
 	if (first.kind == TOKEN_STRING && next_on_line(&rest, end).kind == TOKEN_END)
-		text = infer_text(c->in, first.text);
-	hmap_put(&c->in->c_macros, infer_text(c->in, name.text), name.text.n, (void *)text);
+		text = arena_strndup(c->in->arena, first.text.p, first.text.n);
+	hmap_put(&c->in->c_macros, infer_text(c->in, name.text), name.text.n, text);
 	if (text)
 		return;
 	if (l.pos < end && l.source->text[l.pos] == '(') {

@@ -113,6 +113,11 @@ struct origin {
 	u32 size;
 };
 
+struct completed {
+	struct origin of;
+	const struct type *type;
+};
+
 static const struct type *struct_of(const struct type *t)
 {
 	while (t->kind == TYPE_ARRAY)
@@ -124,7 +129,8 @@ const struct type *infer_complete(struct infer *in, const struct type *t)
 {
 	struct gather g = { .in = in, .left = FIELDS_MAX };
 	const struct type *s = struct_of(t);
-	struct origin o, *key;
+	struct completed *done;
+	struct origin o;
 	void **known;
 
 	if (!s)
@@ -136,10 +142,9 @@ const struct type *infer_complete(struct infer *in, const struct type *t)
 	o.size = t->size;
 	known = hmap_find(&in->complete, &o, sizeof(o));
 	if (known)
-		return *known;
-	t = complete(&g, t);
-	key = arena_new(in->arena, struct origin);
-	*key = o;
-	hmap_put(&in->complete, key, sizeof(*key), (void *)t);
-	return t;
+		return ((const struct completed *)*known)->type;
+	done = arena_new(in->arena, struct completed);
+	*done = (struct completed){ o, complete(&g, t) };
+	hmap_put(&in->complete, &done->of, sizeof(done->of), done);
+	return done->type;
 }

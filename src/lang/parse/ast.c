@@ -92,3 +92,15 @@ void ast_walk(struct node *n, bool (*pre)(void *ctx, struct node *n), void *ctx)
 		for (struct node *kid = *slot; kid; kid = kid->next)
 			ast_walk(kid, pre, ctx);
 }
+
+void ast_look(const struct node *n, bool (*pre)(void *ctx, const struct node *n), void *ctx)
+{
+	struct node **slot, copy;
+
+	if (!n || !pre(ctx, n))
+		return;
+	copy = *n;
+	for (u32 i = 0; (slot = ast_slot(&copy, i)); i++)
+		for (const struct node *kid = *slot; kid; kid = kid->next)
+			ast_look(kid, pre, ctx);
+}

@@ -322,5 +322,7 @@ void ast_print(struct buf *b, const struct script *s, bool types);
 
 /* Calls pre on n and everything below it, in source order; pre returns false not to descend. */
 void ast_walk(struct node *n, bool (*pre)(void *ctx, struct node *n), void *ctx);
+/* As ast_walk(), of a tree that stays as it is. */
+void ast_look(const struct node *n, bool (*pre)(void *ctx, const struct node *n), void *ctx);
 
 #endif

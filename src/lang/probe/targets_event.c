@@ -400,7 +400,8 @@ static const char *whole(const struct targets *t)
 
 void targets_event(struct targets *t)
 {
-	const char *form = whole(t), *dollar = strchr(form, '$'), *name, *end;
+	const char *form = whole(t), *dollar = strchr(form, '$'), *name;
+	char *end;
 	unsigned long n;
 
 	if (!dollar) {
@@ -408,7 +409,7 @@ void targets_event(struct targets *t)
 		return;
 	}
 	name = arena_strndup(t->arena, dollar + 1, strcspn(dollar + 1, "/:"));
-	n = strtoul(name, (char **)&end, 10);
+	n = strtoul(name, &end, 10);
 	if (strcmp(name, "@") == 0)
 		expand_params(t, form, 0, t->world->n_params);
 	else if (*end)

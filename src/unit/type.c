@@ -271,10 +271,11 @@ u32 type_part(const struct type *t, const struct type *of, u32 i)
 /* Debug information describes a struct again in each file that uses it: there the name counts. */
 static bool struct_eq(const struct type *a, const struct type *b)
 {
-	if (a->btf_id != b->btf_id || a->btf != b->btf || a->dwarf != b->dwarf ||
+	if (a->origin.kind != b->origin.kind || a->origin.nr != b->origin.nr ||
 	    a->size != b->size || !text_eq(a->name, b->name))
 		return false;
-	return !a->dwarf || a->die == b->die || (a->name && strchr(a->name, ' '));
+	return a->id == b->id ||
+	       (a->origin.kind == ORIGIN_DEBUG && a->name && strchr(a->name, ' '));
 }
 
 bool type_eq(const struct type *a, const struct type *b)

@@ -95,6 +95,12 @@ struct enumerator {
 	s64 value;
 };
 
+/* Where a struct comes from: the compiler looks its members up there (lang/parse/origins.h). */
+struct origin {
+	enum { ORIGIN_SCRIPT, ORIGIN_BTF, ORIGIN_DEBUG } kind;
+	u32 nr; /* which BTF, which debug information */
+};
+
 struct type {
 	enum type_kind kind;
 	u32 size; /* bytes, see storage above */
@@ -108,11 +114,9 @@ struct type {
 	u32 count;
 	const struct field *fields; /* TUPLE; STRUCT and ARGS when loaded */
 	u32 n_fields;
-	const char *name;  /* STRUCT: "struct task_struct"; INT with enumerators: "enum x" */
-	u32 btf_id;        /* STRUCT: where to look members up, 0 none */
-	const void *btf;   /* STRUCT: the struct btf that btf_id belongs to */
-	u32 die;           /* STRUCT: the same in the debug information of a program */
-	const void *dwarf; /* STRUCT: the struct dwarf_file that die belongs to */
+	const char *name;     /* STRUCT: "struct task_struct"; INT with enumerators: "enum x" */
+	struct origin origin; /* STRUCT */
+	u32 id;               /* STRUCT: its number there: BTF id, place in the debug information */
 	const struct enumerator *enums;
 	u32 n_enums;
 	u32 bits;             /* HIST: log2 of sub-buckets per power of two, 0..5 */

@@ -27,18 +27,19 @@ static void walk(struct dwarf_file *d)
 {
 	static const char *const names[] = { "struct s", "union u", "enum e", "t", "int" };
 	struct arena a = { 0 };
+	struct script s = { .arena = &a };
 	struct dwarf_func f;
 	size_t sum = 0;
 	u32 near;
 
 	for (u64 at = 0; at < 128; at++)
 		if (dwarf_func_at(d, &a, at, &f))
-			sum += uargs_of(&a, d, &f)->n;
+			sum += uargs_of(&s, d, &f)->n;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		const struct type *t = debug_type(&a, d, dwarf_type_find(d, str_of(names[i])));
+		const struct type *t = debug_type(&s, d, dwarf_type_find(d, str_of(names[i])));
 
 		if (t->kind == TYPE_STRUCT)
-			debug_type_each(&a, t, on_field, &sum);
+			debug_type_each(&s, t, on_field, &sum);
 	}
 	dwarf_line_each(d, "s.c", 10, 0, on_line, &sum, &near);
 	*(volatile size_t *)&sum = sum;

@@ -96,6 +96,7 @@ static void test_function(void **state)
 static void test_places(void **state)
 {
 	struct arena a = { 0 };
+	struct script s = { .arena = &a };
 	struct dwarf_func f;
 	struct elf *elf;
 	struct dwarf_file *d = own(&elf);
@@ -104,7 +105,7 @@ static void test_places(void **state)
 
 	(void)state;
 	find_sample(d, elf, &a, &f, &vaddr);
-	u = uargs_of(&a, d, &f);
+	u = uargs_of(&s, d, &f);
 	assert_int_equal(u->n, 4);
 	assert_int_equal(u->v[0].form, UARG_REGISTERS);
 	assert_string_equal(u->v[0].pieces[0].reg, "di");
@@ -114,7 +115,7 @@ static void test_places(void **state)
 	assert_int_equal(u->v[3].stack, 8);
 	assert_string_equal(type_name(&a, u->v[0].type), "struct sample *");
 	assert_string_equal(type_name(&a, u->v[1].type), "enum sample_kind");
-	assert_true(uargs_eq(u, uargs_of(&a, d, &f)));
+	assert_true(uargs_eq(u, uargs_of(&s, d, &f)));
 	arena_free(&a);
 	dwarf_file_close(d);
 	elf_close(elf);
@@ -123,29 +124,30 @@ static void test_places(void **state)
 static void test_members(void **state)
 {
 	struct arena a = { 0 };
+	struct script s = { .arena = &a };
 	struct elf *elf;
 	struct dwarf_file *d = own(&elf);
 	const struct type *t;
 	struct field f;
 
 	(void)state;
-	t = debug_type(&a, d, dwarf_type_find(d, STR("struct sample")));
+	t = debug_type(&s, d, dwarf_type_find(d, STR("struct sample")));
 	assert_int_equal(t->kind, TYPE_STRUCT);
 	assert_int_equal(t->size, sizeof(struct sample));
-	assert_true(debug_type_member(&a, t, "number", &f));
+	assert_true(debug_type_member(&s, t, "number", &f));
 	assert_int_equal(f.off, 0);
-	assert_true(debug_type_member(&a, t, "high", &f));
+	assert_true(debug_type_member(&s, t, "high", &f));
 	assert_int_equal(f.off * 8 + f.bit_off, 35);
 	assert_int_equal(f.bit_size, 7);
-	assert_true(debug_type_member(&a, t, "text", &f));
+	assert_true(debug_type_member(&s, t, "text", &f));
 	assert_int_equal(f.off, offsetof(struct sample, text));
 	assert_int_equal(f.type->kind, TYPE_STR);
 	assert_int_equal(f.type->count, 8);
-	assert_true(debug_type_member(&a, t, "next", &f));
+	assert_true(debug_type_member(&s, t, "next", &f));
 	assert_true(type_eq(f.type->elem, t));
-	assert_true(debug_type_member(&a, t, "grid", &f));
+	assert_true(debug_type_member(&s, t, "grid", &f));
 	assert_string_equal(type_name(&a, f.type), "int16[3][2]");
-	assert_false(debug_type_member(&a, t, "absent", &f));
+	assert_false(debug_type_member(&s, t, "absent", &f));
 	arena_free(&a);
 	dwarf_file_close(d);
 	elf_close(elf);

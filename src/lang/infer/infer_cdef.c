@@ -543,7 +543,7 @@ static const struct type *complete(struct cdef *c, const struct type *t)
 		return t;
 	b = c->in->world->ops->btf(c->in->world, &e);
 	id = b ? btf_find_c(b, t->name) : 0;
-	return id ? btf_type(c->in->arena, b, id, SPACE_NONE) : t;
+	return id ? btf_type(c->in->script, b, id, SPACE_NONE) : t;
 }
 
 static const struct type *type_spec(struct cdef *c)

@@ -56,7 +56,7 @@ bool infer_constant(struct infer *in, struct str name, struct number *value)
 		return true;
 	b = in->world->ops->btf(in->world, &e);
 	if (b && btf_enum_find(b, infer_text(in, name), &found, &id)) {
-		const struct type *t = btf_type(in->arena, b, id, SPACE_NONE);
+		const struct type *t = btf_type(in->script, b, id, SPACE_NONE);
 
 		*value = number_plain(found);
 		if (t->kind == TYPE_INT && t->name)

@@ -106,7 +106,7 @@ static const struct type *c_pointer(struct infer *in, const struct tpfield *f)
 		b = in->world->ops->btf(in->world, &e);
 		id = b ? btf_find_cs(b, of) : 0;
 		if (id)
-			elem = btf_type(in->arena, b, id, space);
+			elem = btf_type(in->script, b, id, space);
 		else if (!b)
 			elem = infer_opaque(in, arena_strndup(in->arena, of.p, of.n));
 	}
@@ -147,7 +147,7 @@ static const struct type *c_struct(struct infer *in, const struct tpfield *f)
 	struct err e = { 0 };
 	struct btf *b = in->world->ops->btf(in->world, &e);
 	u32 id = b ? btf_find_cs(b, bare_c_type(str_of(f->type))) : 0;
-	const struct type *t = id ? btf_type(in->arena, b, id, SPACE_KERNEL) : NULL;
+	const struct type *t = id ? btf_type(in->script, b, id, SPACE_KERNEL) : NULL;
 
 	return t && t->size == f->size ? t : NULL;
 }
@@ -248,7 +248,7 @@ static const struct type *proto_field(struct infer *in, struct node *n)
 		if (strcmp(arg.name, want) != 0)
 			continue;
 		/* Functions that serve system calls get pointers of the user. */
-		t = btf_type(in->arena, b, arg.type, SPACE_NONE);
+		t = btf_type(in->script, b, arg.type, SPACE_NONE);
 		if (!type_is_scalar(t))
 			return infer_error(in, n->loc,
 			                   "argument '%s' is passed in a way that can "
@@ -271,7 +271,7 @@ const struct type *infer_retval(struct infer *in, struct node *n)
 
 	if (!b || !btf_proto(b, in->variant->proto, &proto, &count, &variadic))
 		return b ? &type_u64 : NULL;
-	t = btf_type(in->arena, b, proto.type, SPACE_KERNEL);
+	t = btf_type(in->script, b, proto.type, SPACE_KERNEL);
 	if (t->kind == TYPE_NONE)
 		return infer_error(in, n->loc, "%s returns nothing",
 		                   in->variant->sites.n ? in->variant->sites.v[0].event

@@ -15,10 +15,10 @@
 
 bool infer_member(struct infer *in, const struct type *t, const char *name, struct field *f)
 {
-	if (t->btf)
-		return btf_type_member(in->arena, t, name, f);
-	if (t->dwarf)
-		return debug_type_member(in->arena, t, name, f);
+	if (t->origin.kind == ORIGIN_BTF)
+		return btf_type_member(in->script, t, name, f);
+	if (t->origin.kind == ORIGIN_DEBUG)
+		return debug_type_member(in->script, t, name, f);
 	for (u32 i = 0; i < t->n_fields; i++)
 		if (strcmp(t->fields[i].name, name) == 0) {
 			*f = t->fields[i];
@@ -35,9 +35,9 @@ static void offer(void *ctx, const struct field *f)
 
 void infer_member_offer(struct infer *in, const struct type *t, struct near *n)
 {
-	btf_type_offer(t, n);
-	if (t->dwarf)
-		debug_type_each(in->arena, t, offer, n);
+	btf_type_offer(in->script, t, n);
+	if (t->origin.kind == ORIGIN_DEBUG)
+		debug_type_each(in->script, t, offer, n);
 	for (u32 i = 0; i < t->n_fields; i++)
 		near_offer(n, t->fields[i].name);
 }
@@ -71,11 +71,11 @@ static void gather(void *ctx, const struct field *f)
 
 static void each_field(struct gather *g, const struct type *t)
 {
-	if (t->btf)
-		btf_type_each(g->in->arena, t, gather, g);
-	else if (t->dwarf)
-		debug_type_each(g->in->arena, t, gather, g);
-	for (u32 i = 0; !t->btf && !t->dwarf && i < t->n_fields; i++)
+	if (t->origin.kind == ORIGIN_BTF)
+		btf_type_each(g->in->script, t, gather, g);
+	else if (t->origin.kind == ORIGIN_DEBUG)
+		debug_type_each(g->in->script, t, gather, g);
+	for (u32 i = 0; t->origin.kind == ORIGIN_SCRIPT && i < t->n_fields; i++)
 		gather(g, &t->fields[i]);
 }
 
@@ -106,15 +106,17 @@ static const struct type *complete(struct gather *g, const struct type *t)
 }
 
 /* What a struct is known by. */
-struct origin {
-	const void *where;
-	u64 id;
+struct identity {
+	const char *name; /* of the script's own, else NULL */
+	struct origin origin;
+	u32 id;
+	enum type_kind kind;
 	enum space space;
 	u32 size;
 };
 
 struct completed {
-	struct origin of;
+	struct identity of;
 	const struct type *type;
 };
 
@@ -130,14 +132,16 @@ const struct type *infer_complete(struct infer *in, const struct type *t)
 	struct gather g = { .in = in, .left = FIELDS_MAX };
 	const struct type *s = struct_of(t);
 	struct completed *done;
-	struct origin o;
+	struct identity o;
 	void **known;
 
 	if (!s)
 		return t;
 	memset(&o, 0, sizeof(o));
-	o.where = s->btf ? s->btf : s->dwarf ? s->dwarf : (const void *)s->name;
-	o.id = (s->btf_id | s->die) | (u64)t->kind << 32;
+	o.name = s->origin.kind == ORIGIN_SCRIPT ? s->name : NULL;
+	o.origin = s->origin;
+	o.id = s->id;
+	o.kind = t->kind;
 	o.space = s->space;
 	o.size = t->size;
 	known = hmap_find(&in->complete, &o, sizeof(o));

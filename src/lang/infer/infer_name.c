@@ -49,7 +49,7 @@ static const struct type *rule_curtask(struct infer *in, struct node *n)
 
 	(void)n;
 	return type_ptr(in->arena,
-	                id ? btf_type(in->arena, b, id, SPACE_KERNEL)
+	                id ? btf_type(in->script, b, id, SPACE_KERNEL)
 	                   : infer_opaque(in, "struct task_struct"),
 	                SPACE_KERNEL);
 }
@@ -65,7 +65,7 @@ static const struct type *iter_context(struct infer *in)
 
 	if (!id)
 		return type_ptr(in->arena, &type_none, SPACE_KERNEL);
-	return type_ptr(in->arena, btf_type(in->arena, b, id, SPACE_KERNEL), SPACE_KERNEL);
+	return type_ptr(in->arena, btf_type(in->script, b, id, SPACE_KERNEL), SPACE_KERNEL);
 }
 
 static const struct type *rule_ctx(struct infer *in, struct node *n)
@@ -453,7 +453,7 @@ const struct type *infer_ident(struct infer *in, struct node *n)
 	d = infer_dwarf(in);
 	if (!d || !dwarf_type_constant(d, n->string, &value, &die))
 		return unknown_ident(in, n, name);
-	t = debug_type(in->arena, d, die);
+	t = debug_type(in->script, d, die);
 	return infer_set_int(n, (u64)value, t->kind == TYPE_INT ? t : &type_s64);
 }
 

@@ -102,7 +102,8 @@ const struct type *infer_opaque(struct infer *in, const char *name)
 
 bool infer_is_opaque(const struct type *t)
 {
-	return t->kind == TYPE_STRUCT && !t->size && !t->btf && !t->dwarf && !t->n_fields;
+	return t->kind == TYPE_STRUCT && !t->size && t->origin.kind == ORIGIN_SCRIPT &&
+	       !t->n_fields;
 }
 
 struct search {
@@ -189,7 +190,7 @@ static const struct type *module_type(struct infer *in, struct str name, enum sp
 	struct in_modules s = { .w = in->world, .name = name };
 
 	in->world->ops->modules(in->world, in_module, &s);
-	return s.id ? btf_type(in->arena, s.btf, s.id, space) : NULL;
+	return s.id ? btf_type(in->script, s.btf, s.id, space) : NULL;
 }
 
 static const struct type *base_type(struct infer *in, const struct type_name *name,
@@ -212,11 +213,11 @@ static const struct type *base_type(struct infer *in, const struct type_name *na
 	d = space == SPACE_KERNEL ? NULL : infer_dwarf(in);
 	die = d ? dwarf_type_find(d, name->text) : 0;
 	if (die)
-		return debug_type(in->arena, d, die);
+		return debug_type(in->script, d, die);
 	b = in->world->ops->btf(in->world, &e);
 	id = b ? btf_find_cs(b, name->text) : 0;
 	if (id)
-		return btf_type(in->arena, b, id, space);
+		return btf_type(in->script, b, id, space);
 	t = b ? module_type(in, name->text, space) : NULL;
 	if (t)
 		return t;
@@ -450,7 +451,7 @@ const struct type *infer_typeinfo(struct infer *in, struct node *n)
 	if (str_is(n->size.path, "base_type"))
 		return infer_set_string(in, n, kind_word(in, t));
 	if (str_is(n->size.path, "btf_id"))
-		return infer_set_int(n, t->btf_id, &type_u32);
+		return infer_set_int(n, t->origin.kind == ORIGIN_BTF ? t->id : 0, &type_u32);
 	return infer_error(in, n->loc, "typeinfo() has btf_id, base_type and full_type");
 }
 

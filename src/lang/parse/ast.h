@@ -12,6 +12,7 @@
 #include "elf/usdt.h"
 #include "lang/parse/builtin.h"
 #include "lang/parse/op.h"
+#include "lang/parse/origins.h"
 #include "lang/parse/source.h"
 #include "unit/unit.h"
 
@@ -301,6 +302,7 @@ struct script {
 	 * NULL when there is none. NULL: there are none. */
 	struct str (*library)(struct arena *a, const char *path);
 	struct headers headers;
+	struct origins origins; /* of types, numbered as they are met */
 	struct probe *probes;
 	struct config_item *config;
 	struct map_decl *map_decls;

@@ -149,11 +149,11 @@ static void describe(struct targets *t, const char *path, u64 offset, struct var
 		v->uargs_hint = "use arg0, arg1, ...";
 		return;
 	}
-	v->uargs = uargs_of(t->arena, d, &function);
+	v->uargs = uargs_of(t->script, d, &function);
 	if (function.is_go || !function.returns)
 		return;
 	result = arena_new(t->arena, struct uarg);
-	uargs_result(t->arena, d, function.returns, result);
+	uargs_result(t->script, d, function.returns, result);
 	v->result = result;
 }
 

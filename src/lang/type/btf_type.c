@@ -50,7 +50,7 @@ static bool resolve(struct btf *b, u32 id, struct resolved *r)
 	return false;
 }
 
-static const struct type *convert(struct arena *a, struct btf *b, u32 id, enum space space,
+static const struct type *convert(struct script *s, struct btf *b, u32 id, enum space space,
                                   u32 depth);
 
 static bool is_char(struct btf *b, u32 id)
@@ -75,11 +75,11 @@ static const struct type *convert_int(struct btf *b, const struct resolved *r)
 	return type_int(r->info.size, i.is_signed);
 }
 
-static const struct type *convert_enum(struct arena *a, struct btf *b, const struct resolved *r)
+static const struct type *convert_enum(struct script *s, struct btf *b, const struct resolved *r)
 {
 	u32 n = MIN(r->info.vlen, ENUMERATORS_MAX);
-	struct enumerator *v = arena_array(a, struct enumerator, n);
-	struct type *t = arena_new(a, struct type);
+	struct enumerator *v = arena_array(s->arena, struct enumerator, n);
+	struct type *t = arena_new(s->arena, struct type);
 
 	t->kind = TYPE_INT;
 	t->size = r->info.size == 8 ? 8 : 4;
@@ -94,19 +94,19 @@ static const struct type *convert_enum(struct arena *a, struct btf *b, const str
 	}
 	t->enums = v;
 	if (r->info.name[0])
-		t->name = arena_printf(a, "enum %s", r->info.name);
+		t->name = arena_printf(s->arena, "enum %s", r->info.name);
 	else if (r->typedef_name)
 		t->name = r->typedef_name;
 	else if (t->n_enums) /* others without a name are other types */
-		t->name = arena_printf(a, "enum { %s }", v[0].name);
+		t->name = arena_printf(s->arena, "enum { %s }", v[0].name);
 	return t;
 }
 
-static const struct type *convert_struct(struct arena *a, struct btf *b, const struct resolved *r,
+static const struct type *convert_struct(struct script *s, struct btf *b, const struct resolved *r,
                                          enum space space)
 {
 	const char *word = r->info.kind == BTF_KIND_UNION ? "union" : "struct";
-	struct type *t = arena_new(a, struct type);
+	struct type *t = arena_new(s->arena, struct type);
 
 	t->kind = TYPE_STRUCT;
 	t->size = r->info.kind == BTF_KIND_FWD ? 0 : r->info.size;
@@ -114,17 +114,17 @@ static const struct type *convert_struct(struct arena *a, struct btf *b, const s
 	/* The same struct seen from a module is the same type. */
 	while (btf_base(b) && r->id < btf_first(b))
 		b = btf_base(b);
-	t->btf = b;
-	t->btf_id = r->id;
+	t->origin = origins_of_btf(s->arena, &s->origins, b);
+	t->id = r->id;
 	if (r->info.name[0])
-		t->name = arena_printf(a, "%s %s", word, r->info.name);
+		t->name = arena_printf(s->arena, "%s %s", word, r->info.name);
 	else
 		t->name = r->typedef_name ? r->typedef_name : word;
 	return t;
 }
 
 /* A char array is a string, unless it is an element of another array: then its width counts. */
-static const struct type *convert_array(struct arena *a, struct btf *b, const struct resolved *r,
+static const struct type *convert_array(struct script *s, struct btf *b, const struct resolved *r,
                                         enum space space, u32 depth)
 {
 	const struct type *t;
@@ -133,12 +133,12 @@ static const struct type *convert_array(struct arena *a, struct btf *b, const st
 	if (!btf_array_of(b, &r->info, &elem, &index, &count))
 		return &type_none;
 	if (depth == 0 && count && is_char(b, elem))
-		return type_str(a, count, true);
-	t = convert(a, b, elem, space, depth + 1);
-	return t->kind == TYPE_NONE ? t : type_array(a, t, count);
+		return type_str(s->arena, count, true);
+	t = convert(s, b, elem, space, depth + 1);
+	return t->kind == TYPE_NONE ? t : type_array(s->arena, t, count);
 }
 
-static const struct type *convert_ptr(struct arena *a, struct btf *b, const struct resolved *r,
+static const struct type *convert_ptr(struct script *s, struct btf *b, const struct resolved *r,
                                       enum space space, u32 depth)
 {
 	const struct type *elem = &type_none;
@@ -150,12 +150,12 @@ static const struct type *convert_ptr(struct arena *a, struct btf *b, const stru
 			space = SPACE_USER;
 		else if (to.info.kind != BTF_KIND_STRUCT && to.info.kind != BTF_KIND_UNION)
 			space = SPACE_NONE;
-		elem = convert(a, b, r->info.type, space, depth + 1);
+		elem = convert(s, b, r->info.type, space, depth + 1);
 	}
-	return type_ptr(a, elem, space);
+	return type_ptr(s->arena, elem, space);
 }
 
-static const struct type *convert(struct arena *a, struct btf *b, u32 id, enum space space,
+static const struct type *convert(struct script *s, struct btf *b, u32 id, enum space space,
                                   u32 depth)
 {
 	struct resolved r;
@@ -167,23 +167,23 @@ static const struct type *convert(struct arena *a, struct btf *b, u32 id, enum s
 		return convert_int(b, &r);
 	case BTF_KIND_ENUM:
 	case BTF_KIND_ENUM64:
-		return convert_enum(a, b, &r);
+		return convert_enum(s, b, &r);
 	case BTF_KIND_STRUCT:
 	case BTF_KIND_UNION:
 	case BTF_KIND_FWD:
-		return convert_struct(a, b, &r, space);
+		return convert_struct(s, b, &r, space);
 	case BTF_KIND_ARRAY:
-		return convert_array(a, b, &r, space, depth);
+		return convert_array(s, b, &r, space, depth);
 	case BTF_KIND_PTR:
-		return convert_ptr(a, b, &r, space, depth);
+		return convert_ptr(s, b, &r, space, depth);
 	default:
 		return &type_none;
 	}
 }
 
-const struct type *btf_type(struct arena *a, struct btf *b, u32 id, enum space space)
+const struct type *btf_type(struct script *s, struct btf *b, u32 id, enum space space)
 {
-	return convert(a, b, id, space, 0);
+	return convert(s, b, id, space, 0);
 }
 
 /* Bit-fields are read from the smallest aligned word that holds all their bits. */
@@ -210,32 +210,32 @@ static u32 complete(struct btf *b, u32 id)
 	return btf_find(b, info.kind_flag ? BTF_KIND_UNION : BTF_KIND_STRUCT, info.name);
 }
 
-static void field_of(struct arena *a, struct btf *b, const struct btf_field *m, enum space space,
+static void field_of(struct script *s, struct btf *b, const struct btf_field *m, enum space space,
                      struct field *f)
 {
-	*f = (struct field){ .name = arena_strdup(a, m->name),
-		             .type = btf_type(a, b, m->type, space) };
+	*f = (struct field){ .name = arena_strdup(s->arena, m->name),
+		             .type = btf_type(s, b, m->type, space) };
 	if (m->bit_size)
 		place_bits(m, f->type, f);
 	else
 		f->off = m->bit_off / 8;
 }
 
-bool btf_type_member(struct arena *a, const struct type *t, const char *name, struct field *f)
+bool btf_type_member(struct script *s, const struct type *t, const char *name, struct field *f)
 {
-	struct btf *b = (struct btf *)t->btf;
-	u32 id = b ? complete(b, t->btf_id) : 0;
+	struct btf *b = origins_btf(&s->origins, t);
+	u32 id = b ? complete(b, t->id) : 0;
 	struct btf_field m;
 
 	memset(f, 0, sizeof(*f));
 	if (!id || !btf_field_find(b, id, name, &m))
 		return false;
-	field_of(a, b, &m, t->space, f);
+	field_of(s, b, &m, t->space, f);
 	return true;
 }
 
 struct each {
-	struct arena *a;
+	struct script *s;
 	const struct type *t;
 	void (*cb)(void *ctx, const struct field *f);
 	void *ctx;
@@ -248,17 +248,17 @@ static bool each_field(void *ctx, const struct btf_field *m)
 
 	if (!m->name[0])
 		return true;
-	field_of(e->a, (struct btf *)e->t->btf, m, e->t->space, &f);
+	field_of(e->s, origins_btf(&e->s->origins, e->t), m, e->t->space, &f);
 	e->cb(e->ctx, &f);
 	return true;
 }
 
-void btf_type_each(struct arena *a, const struct type *t,
+void btf_type_each(struct script *s, const struct type *t,
                    void (*cb)(void *ctx, const struct field *f), void *ctx)
 {
-	struct btf *b = (struct btf *)t->btf;
-	u32 id = b ? complete(b, t->btf_id) : 0;
-	struct each e = { a, t, cb, ctx };
+	struct btf *b = origins_btf(&s->origins, t);
+	u32 id = b ? complete(b, t->id) : 0;
+	struct each e = { s, t, cb, ctx };
 
 	if (id)
 		btf_field_each(b, id, each_field, &e);
@@ -270,10 +270,10 @@ static bool offer(void *ctx, const struct btf_field *f)
 	return true;
 }
 
-void btf_type_offer(const struct type *t, struct near *n)
+void btf_type_offer(const struct script *s, const struct type *t, struct near *n)
 {
-	struct btf *b = (struct btf *)t->btf;
-	u32 id = b ? complete(b, t->btf_id) : 0;
+	struct btf *b = origins_btf(&s->origins, t);
+	u32 id = b ? complete(b, t->id) : 0;
 
 	if (id)
 		btf_field_each(b, id, offer, n);

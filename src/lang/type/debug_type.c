@@ -13,14 +13,9 @@
 #define ENUMERATORS_MAX 512u
 #define SIZE_LIMIT      (1u << 30)
 
-static struct dwarf_file *file_of(const struct type *t)
-{
-	return (struct dwarf_file *)t->dwarf;
-}
-
 /* ---- types ---------------------------------------------------------------------------------- */
 
-static const struct type *convert(struct arena *a, struct dwarf_file *d, u32 die, u32 depth);
+static const struct type *convert(struct script *s, struct dwarf_file *d, u32 die, u32 depth);
 
 static const struct type *convert_int(const struct dwarf_type *t)
 {
@@ -42,7 +37,7 @@ static bool add_enumerator(void *ctx, const char *name, s64 value)
 	return e->n < ENUMERATORS_MAX;
 }
 
-static const struct type *convert_enum(struct arena *a, struct dwarf_file *d,
+static const struct type *convert_enum(struct script *s, struct dwarf_file *d,
                                        const struct dwarf_type *from)
 {
 	const struct type *number = convert_int(from);
@@ -51,36 +46,36 @@ static const struct type *convert_enum(struct arena *a, struct dwarf_file *d,
 
 	if (number->kind == TYPE_NONE || (!from->name && !from->typedef_name))
 		return number;
-	e.v = arena_array(a, struct enumerator, ENUMERATORS_MAX);
+	e.v = arena_array(s->arena, struct enumerator, ENUMERATORS_MAX);
 	dwarf_type_enumerators(d, from->die, add_enumerator, &e);
-	t = arena_new(a, struct type);
+	t = arena_new(s->arena, struct type);
 	*t = *number;
 	t->enums = e.v;
 	t->n_enums = e.n;
-	t->name = from->name ? arena_printf(a, "enum %s", from->name) : from->typedef_name;
+	t->name = from->name ? arena_printf(s->arena, "enum %s", from->name) : from->typedef_name;
 	return t;
 }
 
-static const struct type *convert_record(struct arena *a, struct dwarf_file *d,
+static const struct type *convert_record(struct script *s, struct dwarf_file *d,
                                          const struct dwarf_type *from)
 {
 	const char *word = from->is_union ? "union" : "struct";
-	struct type *t = arena_new(a, struct type);
+	struct type *t = arena_new(s->arena, struct type);
 
 	t->kind = TYPE_STRUCT;
 	t->size = from->size > SIZE_LIMIT ? 0 : (u32)from->size;
 	t->space = SPACE_USER;
-	t->dwarf = d;
-	t->die = from->die;
+	t->origin = origins_of_debug(s->arena, &s->origins, d);
+	t->id = from->die;
 	if (from->name)
-		t->name = arena_printf(a, "%s %s", word, from->name);
+		t->name = arena_printf(s->arena, "%s %s", word, from->name);
 	else
 		t->name = from->typedef_name ? from->typedef_name : word;
 	return t;
 }
 
 /* As in the kernel's types: one row of characters is a string. */
-static const struct type *convert_array(struct arena *a, struct dwarf_file *d,
+static const struct type *convert_array(struct script *s, struct dwarf_file *d,
                                         const struct dwarf_type *from, u32 depth)
 {
 	struct dwarf_type elem;
@@ -88,17 +83,17 @@ static const struct type *convert_array(struct arena *a, struct dwarf_file *d,
 
 	if (depth == 0 && from->n_dims == 1 && from->dims[0] && from->dims[0] < SIZE_LIMIT &&
 	    dwarf_type_read(d, from->target, &elem) && elem.kind == DWARF_CHAR && elem.size == 1)
-		return type_chars(a, from->dims[0]);
-	t = convert(a, d, from->target, depth + 1);
+		return type_chars(s->arena, from->dims[0]);
+	t = convert(s, d, from->target, depth + 1);
 	for (u32 i = from->n_dims; i-- > 0 && t->kind != TYPE_NONE;) {
 		if ((u64)from->dims[i] * t->size > SIZE_LIMIT)
 			return &type_none;
-		t = type_array(a, t, from->dims[i]);
+		t = type_array(s->arena, t, from->dims[i]);
 	}
 	return t;
 }
 
-static const struct type *convert(struct arena *a, struct dwarf_file *d, u32 die, u32 depth)
+static const struct type *convert(struct script *s, struct dwarf_file *d, u32 die, u32 depth)
 {
 	struct dwarf_type t;
 
@@ -111,27 +106,27 @@ static const struct type *convert(struct arena *a, struct dwarf_file *d, u32 die
 	case DWARF_BOOL:
 		return t.size == 1 ? &type_bool : convert_int(&t);
 	case DWARF_ENUM:
-		return convert_enum(a, d, &t);
+		return convert_enum(s, d, &t);
 	case DWARF_PTR:
-		return type_ptr(a, convert(a, d, t.target, depth + 1), SPACE_USER);
+		return type_ptr(s->arena, convert(s, d, t.target, depth + 1), SPACE_USER);
 	case DWARF_ARRAY:
-		return convert_array(a, d, &t, depth);
+		return convert_array(s, d, &t, depth);
 	case DWARF_RECORD:
-		return convert_record(a, d, &t);
+		return convert_record(s, d, &t);
 	default:
 		return &type_none;
 	}
 }
 
-const struct type *debug_type(struct arena *a, struct dwarf_file *d, u32 die)
+const struct type *debug_type(struct script *s, struct dwarf_file *d, u32 die)
 {
-	return convert(a, d, die, 0);
+	return convert(s, d, die, 0);
 }
 
 /* ---- members -------------------------------------------------------------------------------- */
 
 struct walk {
-	struct arena *a;
+	struct script *s;
 	struct dwarf_file *d;
 	const char *name; /* only this one, NULL all */
 	void (*cb)(void *ctx, const struct field *f);
@@ -180,7 +175,7 @@ static bool visit(void *ctx, const struct dwarf_field *m)
 	}
 	if (w->name && strcmp(w->name, m->name) != 0)
 		return true;
-	f.type = debug_type(w->a, w->d, m->type);
+	f.type = debug_type(w->s, w->d, m->type);
 	f.off = (u32)off;
 	if (m->bit_size)
 		place_bits(m, off, &f);
@@ -194,21 +189,23 @@ static void keep(void *ctx, const struct field *f)
 	*(struct field *)ctx = *f;
 }
 
-bool debug_type_member(struct arena *a, const struct type *t, const char *name, struct field *f)
+bool debug_type_member(struct script *s, const struct type *t, const char *name, struct field *f)
 {
-	struct walk w = { .a = a, .d = file_of(t), .name = name, .cb = keep, .ctx = f };
+	struct walk w = {
+		.s = s, .d = origins_debug(&s->origins, t), .name = name, .cb = keep, .ctx = f
+	};
 
 	memset(f, 0, sizeof(*f));
-	dwarf_type_fields(w.d, t->die, visit, &w);
+	dwarf_type_fields(w.d, t->id, visit, &w);
 	return w.done;
 }
 
-void debug_type_each(struct arena *a, const struct type *t,
+void debug_type_each(struct script *s, const struct type *t,
                      void (*cb)(void *ctx, const struct field *f), void *ctx)
 {
-	struct walk w = { .a = a, .d = file_of(t), .cb = cb, .ctx = ctx };
+	struct walk w = { .s = s, .d = origins_debug(&s->origins, t), .cb = cb, .ctx = ctx };
 
-	dwarf_type_fields(w.d, t->die, visit, &w);
+	dwarf_type_fields(w.d, t->id, visit, &w);
 }
 
 /* ---- names ---------------------------------------------------------------------------------- */

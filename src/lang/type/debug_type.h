@@ -7,14 +7,14 @@
 #define LANG_TYPE_DEBUG_TYPE_H
 
 #include "elf/dwarf_file.h"
-#include "unit/type.h"
+#include "lang/parse/ast.h"
 
 /* The type with that number; what has no value that could be read gives type_none. */
-const struct type *debug_type(struct arena *a, struct dwarf_file *d, u32 die);
+const struct type *debug_type(struct script *s, struct dwarf_file *d, u32 die);
 /* A member of a STRUCT type, those of anonymous and inherited parts too. */
-bool debug_type_member(struct arena *a, const struct type *t, const char *name, struct field *f);
+bool debug_type_member(struct script *s, const struct type *t, const char *name, struct field *f);
 /* Calls back for each field, those of anonymous and inherited parts as if they were its own. */
-void debug_type_each(struct arena *a, const struct type *t,
+void debug_type_each(struct script *s, const struct type *t,
                      void (*cb)(void *ctx, const struct field *f), void *ctx);
 /* As C writes it: "const char *", "struct item *", "std::string &". */
 void debug_type_print(struct buf *b, struct dwarf_file *d, u32 die);

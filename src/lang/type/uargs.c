@@ -24,7 +24,7 @@
 
 /* Registers and stack given out so far. */
 struct places {
-	struct arena *a;
+	struct script *s;
 	struct dwarf_file *d;
 	const char *const *ints;
 	u32 n_ints, n_floats;
@@ -332,7 +332,7 @@ static void place_arg(struct places *p, struct uarg *u, bool is_go)
 {
 	struct dwarf_type t = { 0 };
 
-	u->type = debug_type(p->a, p->d, u->die);
+	u->type = debug_type(p->s, p->d, u->die);
 	if (!dwarf_type_read(p->d, u->die, &t)) {
 		u->why = "its type is not known to the program's debug information";
 		p->ints_used += p->ints_used < p->n_ints;
@@ -359,9 +359,9 @@ static bool hidden_result(struct places *p, u32 returns)
 	return t.by_reference || t.size > 16 || c.v[0] == CLASS_MEMORY || c.v[1] == CLASS_MEMORY;
 }
 
-static struct places places_of(struct arena *a, struct dwarf_file *d, const struct arch_calls *c)
+static struct places places_of(struct script *s, struct dwarf_file *d, const struct arch_calls *c)
 {
-	return (struct places){ .a = a,
+	return (struct places){ .s = s,
 		                .d = d,
 		                .ints = c->ints,
 		                .n_ints = c->n_ints,
@@ -369,10 +369,10 @@ static struct places places_of(struct arena *a, struct dwarf_file *d, const stru
 		                .stack_at = c->stack_at };
 }
 
-struct uargs *uargs_of(struct arena *a, struct dwarf_file *d, const struct dwarf_func *f)
+struct uargs *uargs_of(struct script *s, struct dwarf_file *d, const struct dwarf_func *f)
 {
-	struct places p = places_of(a, d, f->is_go ? &arch.go : &arch.c);
-	struct uargs *all = arena_new(a, struct uargs);
+	struct places p = places_of(s, d, f->is_go ? &arch.go : &arch.c);
+	struct uargs *all = arena_new(s->arena, struct uargs);
 
 	if (f->is_stack) /* Go, before its functions took registers */
 		p.n_ints = p.n_floats = 0;
@@ -381,7 +381,7 @@ struct uargs *uargs_of(struct arena *a, struct dwarf_file *d, const struct dwarf
 	all->dwarf = d;
 	all->function = f->name ? f->name : "";
 	all->returns = f->returns;
-	all->v = arena_array(a, struct uarg, f->args.n);
+	all->v = arena_array(s->arena, struct uarg, f->args.n);
 	for (u32 i = 0; i < f->args.n; i++) {
 		struct uarg *u = &all->v[all->n++];
 
@@ -392,15 +392,15 @@ struct uargs *uargs_of(struct arena *a, struct dwarf_file *d, const struct dwarf
 	return all;
 }
 
-void uargs_result(struct arena *a, struct dwarf_file *d, u32 returns, struct uarg *r)
+void uargs_result(struct script *s, struct dwarf_file *d, u32 returns, struct uarg *r)
 {
-	struct places p = places_of(a, d, &arch.c);
+	struct places p = places_of(s, d, &arch.c);
 
 	p.ints = arch.c.results;
 	p.n_ints = p.n_floats = arch.c.n_results;
 	*r = (struct uarg){ .name = "retval", .die = returns };
 	if (hidden_result(&p, returns)) {
-		r->type = debug_type(a, d, returns);
+		r->type = debug_type(s, d, returns);
 		r->form = UARG_POINTED;
 		r->pieces[0] = (struct upiece){ arch.c.results[0], 0, 8 };
 		r->n_pieces = 1;

@@ -10,6 +10,8 @@
 #include "elf/dwarf_file.h"
 #include "unit/type.h"
 
+struct script;
+
 enum uarg_form {
 	UARG_NOWHERE,   /* can not be read: see `why` */
 	UARG_REGISTERS, /* in pieces */
@@ -43,9 +45,9 @@ struct uargs {
 };
 
 /* All named arguments of f. */
-struct uargs *uargs_of(struct arena *a, struct dwarf_file *d, const struct dwarf_func *f);
+struct uargs *uargs_of(struct script *s, struct dwarf_file *d, const struct dwarf_func *f);
 /* How the value f returns is handed over: in registers, or in memory that retval points to. */
-void uargs_result(struct arena *a, struct dwarf_file *d, u32 returns, struct uarg *r);
+void uargs_result(struct script *s, struct dwarf_file *d, u32 returns, struct uarg *r);
 /* The same names, types and places: one program can serve both. */
 bool uargs_eq(const struct uargs *a, const struct uargs *b);
 

@@ -30,7 +30,8 @@ GO       ?= go
 PREFIX   ?= /usr/local
 CFLAGS   ?=
 WARN     := -Wall -Wextra -Wshadow -Wvla -Wformat=2 -Wundef -Wstrict-prototypes \
-	    -Wmissing-prototypes -Wwrite-strings -Wpointer-arith -Wold-style-definition
+	    -Wmissing-prototypes -Wwrite-strings -Wpointer-arith -Wold-style-definition \
+	    -Wcast-qual
 CPPFLAGS += -Isrc -Iinclude -D_GNU_SOURCE
 # A square root is an instruction, not a call into libm.
 STD      := -std=gnu11 -fno-math-errno
@@ -172,7 +173,7 @@ $(BUILD)/obj/%.o: src/%.c Makefile | $(READY)
 $(BUILD)/obj/tests/%.o: tests/%.c Makefile | $(READY)
 	$(say) CC $<
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -Itests -Wno-missing-prototypes -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(ALL_CFLAGS) -Itests -Wno-missing-prototypes -Wno-cast-qual -MMD -MP -c -o $@ $<
 
 $(BUILD)/libaid.a: $(AID_OBJ)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^

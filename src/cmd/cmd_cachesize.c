@@ -326,9 +326,8 @@ static int run_script(struct job *j, const struct cachesize_options *o, struct c
 	bool ok;
 
 	if (child) {
-		j->world->has_child = true;
-		j->world->pid = child_pid(child);
-		j->world->command = child_program(child);
+		j->script.request.pid = child_pid(child);
+		j->script.request.command = child_program(child);
 	}
 	ok = job_compile(j, STAGE_UNIT, false);
 	say_diags(&j->diags, true);
@@ -339,18 +338,18 @@ static int run(const struct cachesize_options *o, const struct buf *script)
 {
 	struct world_linux_options machine = { 0 };
 	struct world *world = world_linux_new(&machine);
-	struct world_option via = { "via", o->via };
+	struct request_option via = { "via", o->via };
 	struct child *child = NULL;
 	struct err e = { 0 };
 	struct job j;
 	int code;
 
-	world->pid = (s32)o->pid;
-	if (o->via) {
-		world->options = &via;
-		world->n_options = 1;
-	}
 	job_init(&j, world);
+	j.script.request.pid = (s32)o->pid;
+	if (o->via) {
+		j.script.request.options = &via;
+		j.script.request.n_options = 1;
+	}
 	if (!job_packed(&j, "cachesize", str_of(buf_text(script)), &e) ||
 	    (o->command && !(child = child_start(o->command, &e))))
 		code = fail(&e);

@@ -147,10 +147,10 @@ static bool check_one(const struct options *o, const char *path)
 	struct job j;
 	bool ok;
 
-	w->unsafe = true; /* what a script may do is decided where it runs */
-	w->only_checks = true;
-	w->no_args = true;
 	job_init(&j, w);
+	j.script.request.unsafe = true; /* what a script may do is decided where it runs */
+	j.script.request.only_checks = true;
+	j.script.request.no_args = true;
 	job_headers(&j, &o->include_dirs, &o->include_files);
 	ok = path ? source_read(&j.source, &j.arena, path, &e)
 	          : source_set(&j.source, &j.arena, "stdin", str_of(o->program), &e);

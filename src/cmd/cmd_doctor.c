@@ -285,8 +285,8 @@ static bool examine(void *ctx, u32 i, struct buf *out)
 	struct job j;
 	struct finding f = { .job = &j };
 
-	w->no_args = true;
 	job_init(&j, w);
+	j.script.request.no_args = true;
 	try_tool(&f, d->names.v[i]);
 	tell(d->options, d->names.v[i], &f, out);
 	job_free(&j);

@@ -301,25 +301,18 @@ static struct world *open_world(const struct run_options *o, struct err *e)
 		.features = fewer_features(o),
 		.functions = o->functions,
 	};
-	struct world *w;
 
 	if (!run_options_readable(o->functions, e) || !run_options_readable(machine.btf, e))
 		return NULL;
 	if (o->debug_dirs)
 		debugfile_set_dirs(o->debug_dirs);
-	w = world_linux_new(&machine);
-	w->pid = (s32)o->pid;
-	w->unsafe = o->unsafe;
-	w->tests = o->test;
-	w->exact_sites = o->exact_site;
-	w->alone = o->emit_elf;
-	return w;
+	return world_linux_new(&machine);
 }
 
 /* The parsed script in a world, with the command of -c held before its first instruction. */
 static int run_in_world(struct job *j, const struct run_options *o, const struct script_args *args)
 {
-	struct world *w = j->world;
+	struct request *r = &j->script.request;
 	struct child *child = NULL;
 	struct err e = { 0 };
 	regex_t filter;
@@ -328,16 +321,19 @@ static int run_in_world(struct job *j, const struct run_options *o, const struct
 	if (!compile_filter(o, &filter, &e) ||
 	    (o->command && !(child = child_start(o->command, &e))))
 		return fail(&e);
-	w->probe_filter = o->probe_filter ? &filter : NULL;
-	w->options = args->options;
-	w->n_options = args->n_options;
-	w->params = args->params;
-	w->n_params = args->n_params;
-	if (child) {
-		w->has_child = true;
-		w->pid = child_pid(child);
-		w->command = child_program(child);
-	}
+	*r = (struct request){
+		.pid = child ? child_pid(child) : (s32)o->pid,
+		.command = child ? child_program(child) : NULL,
+		.unsafe = o->unsafe,
+		.tests = o->test,
+		.exact_sites = o->exact_site,
+		.probe_filter = o->probe_filter ? &filter : NULL,
+		.options = args->options,
+		.n_options = args->n_options,
+		.params = args->params,
+		.n_params = args->n_params,
+		.alone = o->emit_elf,
+	};
 	code = do_job(j, o, child);
 	child_free(child);
 	if (o->probe_filter)
@@ -356,11 +352,11 @@ static bool has_option(const struct script_args *args, const char *name)
 static void add_option(struct arena *a, struct script_args *args, const char *name,
                        const char *value)
 {
-	struct world_option *o = arena_array(a, struct world_option, args->n_options + 1);
+	struct request_option *o = arena_array(a, struct request_option, args->n_options + 1);
 
 	if (args->n_options)
 		memcpy(o, args->options, args->n_options * sizeof(*o));
-	o[args->n_options++] = (struct world_option){ .name = name, .value = value };
+	o[args->n_options++] = (struct request_option){ .name = name, .value = value };
 	args->options = o;
 }
 

@@ -20,10 +20,9 @@ static struct probe *expand(struct arena *a, const struct file_watch_query *f, s
 		                   .text = f->text,
 		                   .n = (u32)strlen(f->text) };
 	*s = (struct script){ .arena = a, .source = source };
-	w->pid = f->pid;
-	w->exact_sites = f->exact;
-	w->files = f->paths;
-	w->n_files = f->n;
+	s->request = (struct request){
+		.pid = f->pid, .exact_sites = f->exact, .files = f->paths, .n_files = f->n
+	};
 	return parse_script(s, &d) && targets_expand(s, &c, w, &d) ? s->probes : NULL;
 }
 

@@ -65,7 +65,7 @@ static bool parse(struct job *j)
 
 static bool expand(struct job *j)
 {
-	return config_options(&j->config, &j->script, j->world, &j->diags) &&
+	return config_options(&j->config, &j->script, &j->diags) &&
 	       targets_expand(&j->script, &j->config, j->world, &j->diags);
 }
 

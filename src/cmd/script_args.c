@@ -84,20 +84,21 @@ static bool parse_own(struct reading *r, const char **v, u32 n, struct opt_rest 
 
 static void take_options(struct script_args *args, const struct reading *r)
 {
-	struct world_option *options;
+	struct request_option *options;
 	u32 n = 0;
 
 	for (u32 i = 0; i < r->n_script; i++)
 		n += 1 + r->slots->script[i].list.n;
-	options = arena_array(&r->job->arena, struct world_option, n);
+	options = arena_array(&r->job->arena, struct request_option, n);
 	for (u32 i = 0; i < r->n_script; i++) {
 		const struct slot *slot = &r->slots->script[i];
 		const char *name = r->job->script.options.v[i].name;
 
 		if (slot->value)
-			options[args->n_options++] = (struct world_option){ name, slot->value };
+			options[args->n_options++] = (struct request_option){ name, slot->value };
 		for (u32 j = 0; j < slot->list.n; j++)
-			options[args->n_options++] = (struct world_option){ name, slot->list.v[j] };
+			options[args->n_options++] = (struct request_option){ name,
+				                                              slot->list.v[j] };
 	}
 	args->options = options;
 }

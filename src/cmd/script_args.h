@@ -10,7 +10,7 @@
 #include "cmd/run_options.h"
 
 struct script_args {
-	const struct world_option *options; /* that were given */
+	const struct request_option *options; /* that were given */
 	u32 n_options;
 	const char **params;
 	u32 n_params;

@@ -345,14 +345,14 @@ static void family_filter(struct gen *g, u32 out)
 
 static void pid_filter(struct gen *g, u32 out)
 {
-	if (!g->w->pid || needs_no_filter(g))
+	if (!g->s->request.pid || needs_no_filter(g))
 		return;
 	gen_pid_tgid(g);
 	code_alu_imm(&g->c, BPF_RSH, R0, 32);
 	if (g->s->follows)
 		family_filter(g, out);
 	else
-		code_if_imm(&g->c, BPF_JNE, R0, g->w->pid, out);
+		code_if_imm(&g->c, BPF_JNE, R0, g->s->request.pid, out);
 }
 
 /* Claims the first free of this CPU's slots, or counts the event as dropped. */
@@ -567,7 +567,7 @@ static void keep_late(struct gen *g, const struct probe *p)
 	for (u32 i = 0; g->s->follows && i < p->late.n; i++) {
 		struct ulate late = { .prog = g->u->progs.n,
 			              .text = arena_strdup(&g->u->arena, p->late.v[i].text),
-			              .exact = p->late.v[i].exact || g->w->exact_sites };
+			              .exact = p->late.v[i].exact || g->s->request.exact_sites };
 
 		if (p->late.v[i].kind == g->v->kind)
 			vec_add(&g->u->arena, &g->u->late, late);

@@ -248,7 +248,7 @@ static void follow_(struct gen *g, const struct node *n, struct urecord *r)
 	mem_store(g, 8, mem_at(rec, 8), R0);
 	code_call(&g->c, BPF_FUNC_ktime_get_boot_ns);
 	mem_store(g, 8, mem_at(rec, 16), R0);
-	if (g->w->pid) {
+	if (g->s->request.pid) {
 		code_map(&g->c, R1, gen_map_of(g, UMAP_FAMILY));
 		mem_addr(g, mem_at(rec, 8), R2);
 		mem_addr(g, mem_at(rec, 8), R3); /* the value is of no interest */

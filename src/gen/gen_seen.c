@@ -15,7 +15,7 @@
  * are followed. */
 static bool is_wanted(const struct gen *g)
 {
-	return (!g->w->pid || g->s->follows) && !attach_kind_has(g->v->kind, KIND_AROUND);
+	return (!g->s->request.pid || g->s->follows) && !attach_kind_has(g->v->kind, KIND_AROUND);
 }
 
 static u32 record_number(struct gen *g)

@@ -192,13 +192,12 @@ const char *process_resolve(const struct resolver *r, s32 pid, const char *name,
 	return path ? path : resolve_file(r, name, e);
 }
 
-bool process_glob(const struct resolver *r, s32 pid, const char *pattern, process_file_fn *cb,
-                  void *ctx, struct err *e)
+bool process_glob(const struct resolver *r, const char *pattern, process_file_fn *cb, void *ctx,
+                  struct err *e)
 {
-	const char *root = pattern[0] == '/' ? root_of(r, pid) : "";
 	glob_t found;
 	struct stat st;
-	int code = glob(arena_printf(r->arena, "%s%s", root, pattern), GLOB_BRACE, NULL, &found);
+	int code = glob(pattern, GLOB_BRACE, NULL, &found);
 
 	if (code == GLOB_NOMATCH)
 		return true;

@@ -19,8 +19,8 @@ bool process_files_all(struct arena *a, process_file_fn *cb, void *ctx, struct e
 /* resolve_file() as process `pid` means it (0: nobody): a bare name is first looked for among
  * its mapped files, then, like a path, in its root, then in ours. */
 const char *process_resolve(const struct resolver *r, s32 pid, const char *name, struct err *e);
-/* Regular files that match a pattern of the shell, in the process's root or ours. */
-bool process_glob(const struct resolver *r, s32 pid, const char *pattern, process_file_fn *cb,
-                  void *ctx, struct err *e);
+/* Regular files that match a pattern of the shell. */
+bool process_glob(const struct resolver *r, const char *pattern, process_file_fn *cb, void *ctx,
+                  struct err *e);
 
 #endif

@@ -360,22 +360,22 @@ static const char *world_demangle(struct world *w, const char *symbol)
 	return kept;
 }
 
-static const char *world_resolve(struct world *w, const char *name, struct err *e)
+static const char *world_resolve(struct world *w, s32 pid, const char *name, struct err *e)
 {
 	struct world_linux *l = linux_of(w);
-	void **known = hmap_find(&l->paths, name, strlen(name));
-	const char *member = elf_in_archive(name), *file = name, *path, *key;
+	const char *key = arena_printf(&l->arena, "%d:%s", pid, name);
+	void **known = hmap_find(&l->paths, key, strlen(key));
+	const char *member = elf_in_archive(name), *file = name, *path;
 	char *kept;
 
 	if (known)
 		return *known;
 	if (member)
 		file = arena_strndup(&l->arena, name, (size_t)(member - name));
-	path = process_resolve(&l->resolver, w->pid, file, e);
+	path = process_resolve(&l->resolver, pid, file, e);
 	if (!path)
 		return NULL;
 	kept = arena_printf(&l->arena, "%s%s", path, member ? member : "");
-	key = arena_strdup(&l->arena, name);
 	hmap_put(&l->paths, key, strlen(key), kept);
 	return kept;
 }
@@ -383,15 +383,15 @@ static const char *world_resolve(struct world *w, const char *name, struct err *
 static bool world_files(struct world *w, const char *pattern,
                         bool (*cb)(void *ctx, const char *path), void *ctx, struct err *e)
 {
-	return process_glob(&linux_of(w)->resolver, w->pid, pattern, cb, ctx, e);
+	return process_glob(&linux_of(w)->resolver, pattern, cb, ctx, e);
 }
 
-static bool world_command_files(struct world *w, bool (*cb)(void *ctx, const char *path), void *ctx,
-                                struct err *e)
+static bool world_command_files(struct world *w, const char *program,
+                                bool (*cb)(void *ctx, const char *path), void *ctx, struct err *e)
 {
-	struct elf *program = w->ops->elf(w, w->command, e);
+	struct elf *elf = w->ops->elf(w, program, e);
 
-	return program && program_libs_each(&linux_of(w)->arena, program, cb, ctx, e);
+	return elf && program_libs_each(&linux_of(w)->arena, elf, cb, ctx, e);
 }
 
 static bool world_process_files(struct world *w, s32 pid, bool (*cb)(void *ctx, const char *path),

@@ -22,8 +22,7 @@ struct world_linux_options {
 };
 
 /*
- * Opens nothing yet. n_cpus and the pid namespace are filled in; pid, has_child, command,
- * unsafe and params are the caller's to set in the result. Never NULL.
+ * Opens nothing yet. n_cpus and the pid namespace are filled in. Never NULL.
  */
 struct world *world_linux_new(const struct world_linux_options *o);
 void world_linux_free(struct world *w);

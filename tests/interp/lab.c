@@ -36,7 +36,6 @@ static void init(struct lab *l, const struct features *features)
 	*l = (struct lab){ .world = world_linux_new(&options) };
 	l->world->kernel_version = 0x061200; /* 6.18, wherever the tests run */
 	l->world->n_cpus = 1;
-	l->world->unsafe = true;
 	l->world->nested_pid_ns = false;
 }
 
@@ -95,7 +94,9 @@ bool lab_compile(struct lab *l, const char *text)
 {
 	struct source source;
 	struct diags diags = { .arena = &l->arena, .source = &source };
-	struct script script = { .arena = &l->arena, .source = &source };
+	struct script script = { .arena = &l->arena,
+		                 .source = &source,
+		                 .request = { .unsafe = true } };
 	struct config config;
 	struct err e;
 

@@ -355,9 +355,10 @@ static bool fake_tracepoints(struct world *w, struct str group, struct str event
 
 static const char self_path[] = "/proc/self/exe";
 
-static const char *fake_resolve(struct world *w, const char *file, struct err *e)
+static const char *fake_resolve(struct world *w, s32 pid, const char *file, struct err *e)
 {
 	(void)w;
+	(void)pid;
 	if (strcmp(file, "self") == 0 || strcmp(file, self_path) == 0)
 		return self_path;
 	err_set(e, "no program or library '%s'", file);
@@ -397,11 +398,12 @@ static bool fake_process_files(struct world *w, s32 pid, bool (*cb)(void *ctx, c
 	return true;
 }
 
-static bool fake_command_files(struct world *w, bool (*cb)(void *ctx, const char *path), void *ctx,
-                               struct err *e)
+static bool fake_command_files(struct world *w, const char *program,
+                               bool (*cb)(void *ctx, const char *path), void *ctx, struct err *e)
 {
+	(void)w;
 	(void)e;
-	cb(ctx, w->command);
+	cb(ctx, program);
 	return true;
 }
 

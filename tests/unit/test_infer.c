@@ -33,6 +33,7 @@ __attribute__((noinline, used, retain)) void infer_target(int n);
 struct run {
 	struct arena arena;
 	struct source source;
+	struct request request;
 	struct script script;
 	struct config config;
 	struct diags diags;
@@ -52,7 +53,9 @@ static void compile(struct run *r, const char *name, struct str text)
 	struct err e;
 
 	assert_true(source_set(&r->source, &r->arena, name, text, &e));
-	r->script = (struct script){ .arena = &r->arena, .source = &r->source };
+	r->script = (struct script){ .arena = &r->arena,
+		                     .source = &r->source,
+		                     .request = r->request };
 	r->diags = (struct diags){ .arena = &r->arena, .source = &r->source };
 	r->ok = parse_script(&r->script, &r->diags) &&
 	        config_read(&r->config, &r->script, &r->diags) &&
@@ -78,7 +81,7 @@ static void set_world(struct run *r, const char *line)
 	VEC(const char *) list = { 0 };
 
 	if (with)
-		r->world.world.unsafe |= strstr(with, "unsafe") != NULL;
+		r->request.unsafe |= strstr(with, "unsafe") != NULL;
 	if (with)
 		r->world.no_btf |= strstr(with, "nobtf") != NULL;
 	while (params && *params) {
@@ -88,8 +91,8 @@ static void set_world(struct run *r, const char *line)
 		params += n + strspn(params + n, " ");
 	}
 	if (list.n) {
-		r->world.world.params = list.v;
-		r->world.world.n_params = list.n;
+		r->request.params = list.v;
+		r->request.n_params = list.n;
 	}
 }
 

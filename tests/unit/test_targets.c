@@ -34,6 +34,7 @@ void targets_fire_two(int n, volatile char *p)
 struct run {
 	struct arena arena;
 	struct source source;
+	struct request request;
 	struct script script;
 	struct config config;
 	struct diags diags;
@@ -52,7 +53,9 @@ static void expand(struct run *r, const char *text)
 	struct err e;
 
 	assert_true(source_set(&r->source, &r->arena, "stdin", str_of(text), &e));
-	r->script = (struct script){ .arena = &r->arena, .source = &r->source };
+	r->script = (struct script){ .arena = &r->arena,
+		                     .source = &r->source,
+		                     .request = r->request };
 	r->diags = (struct diags){ .arena = &r->arena, .source = &r->source };
 	assert_true(parse_script(&r->script, &r->diags));
 	assert_true(config_read(&r->config, &r->script, &r->diags));
@@ -573,11 +576,12 @@ static void test_usdt_sites(void **state)
 
 static void test_process(void **state)
 {
+	const char *problem;
 	struct run r;
 
 	(void)state;
 	setup(&r);
-	r.world.world.pid = 77;
+	r.request.pid = 77;
 	expand(&r, "usdt::memtap_test:done, usdt::done, usdt:memtap_test:done, usdt:done {}");
 	assert_true(r.ok);
 	assert_int_equal(r.script.probes->variants.v[0]->sites.n, 4);
@@ -588,7 +592,8 @@ static void test_process(void **state)
 	assert_int_equal(r.script.probes->variants.v[2]->sites.v[0].pid, 0);
 	expand(&r, "usdt::nothing {}");
 	assert_string_equal(r.diags.list.v[0].text, "No matches for usdt nothing.");
-	r.world.world.pid = 78;
+	assert_true(targets_has(&r.script, &r.config, &r.world.world, "usdt::done", &problem));
+	r.request.pid = 78;
 	expand(&r, "usdt::nothing {}");
 	assert_string_equal(r.diags.list.v[0].text, "no process 78");
 	teardown(&r);
@@ -601,8 +606,8 @@ static void test_params(void **state)
 
 	(void)state;
 	setup(&r);
-	r.world.world.params = params;
-	r.world.world.n_params = 2;
+	r.request.params = params;
+	r.request.n_params = 2;
 	expand(&r, "interval:s:$1 {}");
 	assert_string_equal(sites(&r), "interval:s:5");
 	assert_int_equal(r.script.probes->variants.v[0]->sites.v[0].period, 5000000000);

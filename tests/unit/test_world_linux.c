@@ -100,14 +100,14 @@ static void resolves_names_to_files(void **state)
 	(void)state;
 	assert_non_null(getcwd(cwd, sizeof(cwd)));
 	snprintf(want, sizeof(want), "%s/tests/data/world/usr/bin/tool", cwd);
-	path = w->ops->resolve(w, "tool", &e);
+	path = w->ops->resolve(w, 0, "tool", &e);
 	assert_string_equal(path, want);
-	assert_ptr_equal(w->ops->resolve(w, "tool", &e), path);
-	assert_string_equal(w->ops->resolve(w, "./tests/data/world/usr/bin/tool", &e), want);
+	assert_ptr_equal(w->ops->resolve(w, 0, "tool", &e), path);
+	assert_string_equal(w->ops->resolve(w, 0, "./tests/data/world/usr/bin/tool", &e), want);
 	/* The newest version; the linker's "libfoo.so" only by its own name. */
-	path = w->ops->resolve(w, "libfoo", &e);
+	path = w->ops->resolve(w, 0, "libfoo", &e);
 	assert_non_null(strstr(path, "/lib64/libfoo.so.10"));
-	path = w->ops->resolve(w, "libfoo.so.1", &e);
+	path = w->ops->resolve(w, 0, "libfoo.so.1", &e);
 	assert_string_equal(strrchr(path, '/'), "/libfoo.so.1");
 	world_linux_free(w);
 }
@@ -118,21 +118,21 @@ static void says_why_a_name_has_no_file(void **state)
 	struct err e;
 
 	(void)state;
-	assert_null(w->ops->resolve(w, "data", &e));
+	assert_null(w->ops->resolve(w, 0, "data", &e));
 	assert_string_equal(e.text, "no program or library is called 'data'");
 	assert_string_equal(e.hint, "give the path of the file"); /* there is none of that name */
-	assert_null(w->ops->resolve(w, "Makefile", &e));
+	assert_null(w->ops->resolve(w, 0, "Makefile", &e));
 	assert_string_equal(e.hint, "the file in this directory is written './Makefile'");
-	assert_null(w->ops->resolve(w, "libfo", &e));
+	assert_null(w->ops->resolve(w, 0, "libfo", &e));
 	assert_string_equal(e.hint, "did you mean 'libfoo'?");
-	assert_null(w->ops->resolve(w, "tol", &e));
+	assert_null(w->ops->resolve(w, 0, "tol", &e));
 	assert_string_equal(e.hint, "did you mean 'tool'?");
-	assert_null(w->ops->resolve(w, "", &e));
-	assert_null(w->ops->resolve(w, "/does/not/exist", &e));
+	assert_null(w->ops->resolve(w, 0, "", &e));
+	assert_null(w->ops->resolve(w, 0, "/does/not/exist", &e));
 	assert_string_equal(e.text, "can not open /does/not/exist: No such file or directory");
-	assert_null(w->ops->resolve(w, "tests/data", &e));
+	assert_null(w->ops->resolve(w, 0, "tests/data", &e));
 	assert_string_equal(e.text, "tests/data is not a program or library: Is a directory");
-	assert_null(w->ops->resolve(w, "/dev/null", &e));
+	assert_null(w->ops->resolve(w, 0, "/dev/null", &e));
 	assert_string_equal(e.text, "/dev/null is not a regular file");
 	world_linux_free(w);
 }
@@ -280,7 +280,7 @@ static void lists_the_files_of_all(void **state)
 	struct err e;
 
 	(void)state;
-	libc.path = w->ops->resolve(w, "libc", &e);
+	libc.path = w->ops->resolve(w, 0, "libc", &e);
 	assert_non_null(libc.path);
 	libc.path = realpath(libc.path, NULL);
 	assert_true(w->ops->process_files(w, 0, look_for_file, &libc, &e));
@@ -311,14 +311,13 @@ static void resolves_names_of_a_process(void **state)
 	struct err e;
 
 	(void)state;
-	w->pid = getpid();
-	path = w->ops->resolve(w, "libc", &e);
+	path = w->ops->resolve(w, getpid(), "libc", &e);
 	assert_non_null(path);
 	assert_non_null(strstr(path, "/libc.so"));
-	path = w->ops->resolve(w, program_invocation_short_name, &e);
+	path = w->ops->resolve(w, getpid(), program_invocation_short_name, &e);
 	assert_non_null(path);
 	assert_non_null(strstr(path, program_invocation_short_name));
-	assert_null(w->ops->resolve(w, "no such program", &e));
+	assert_null(w->ops->resolve(w, getpid(), "no such program", &e));
 	world_linux_free(w);
 }
 
@@ -327,11 +326,11 @@ static void finds_the_c_library(void **state)
 	struct world *w = real();
 	struct elf_sym s;
 	struct err e;
-	const char *path = w->ops->resolve(w, "libc", &e);
+	const char *path = w->ops->resolve(w, 0, "libc", &e);
 
 	(void)state;
 	assert_non_null(path);
-	assert_string_equal(w->ops->resolve(w, "libc.so.6", &e), path);
+	assert_string_equal(w->ops->resolve(w, 0, "libc.so.6", &e), path);
 	assert_true(elf_find(w->ops->elf(w, path, &e), "malloc", &s));
 	world_linux_free(w);
 }

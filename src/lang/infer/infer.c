@@ -249,7 +249,7 @@ bool infer_script(struct script *s, const struct config *c, struct world *w, str
 	in.final = true;
 	walk_script(&in, vars);
 	warn_unused_maps(&in);
-	if (d->n_errors == errors && !w->alone) {
+	if (d->n_errors == errors && !s->request.alone) {
 		infer_take(&in);
 		if (!c->max_map_keys_set)
 			infer_drain(&in);

@@ -126,7 +126,7 @@ const struct type *infer_call(struct infer *in, struct node *n)
 		return unknown_function(in, n);
 	if (n->call.n_args < f->min_args || n->call.n_args > f->max_args)
 		return wrong_count(in, n);
-	if (f->unsafe && !in->world->unsafe) {
+	if (f->unsafe && !in->script->request.unsafe) {
 		infer_error(in, n->loc, "%s() is an unsafe function being used in safe mode",
 		            f->name);
 		infer_hint(in, "run memtap with --unsafe to allow it");

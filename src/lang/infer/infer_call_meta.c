@@ -160,7 +160,8 @@ const struct type *infer_call_fail(struct infer *in, struct node *n)
 			return infer_error(in, a->loc, "fail() shows constants only");
 	/* Without its command line what a script refuses of that is not known; nor is what it
 	 * refuses of the machine where it is only checked. */
-	if (in->world->no_args && in->script->options.n && (in->asking || in->world->only_checks))
+	if (in->script->request.no_args && in->script->options.n &&
+	    (in->asking || in->script->request.only_checks))
 		return infer_set_int(n, 0, &type_s64);
 	if (format && !in->dead)
 		fail_with(in, n, format);

@@ -586,7 +586,7 @@ static const struct type *rule(struct infer *in, struct node *n)
 	case NODE_PARAM:
 		return infer_param(in, n);
 	case NODE_PARAM_COUNT:
-		return infer_set_int(n, in->world->n_params, &type_s64);
+		return infer_set_int(n, in->script->request.n_params, &type_s64);
 	case NODE_MAP:
 		return infer_map_read(in, n, false);
 	case NODE_VAR:

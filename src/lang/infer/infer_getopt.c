@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct world_option *given(const struct infer *in, const char *name)
+static const struct request_option *given(const struct infer *in, const char *name)
 {
-	for (u32 i = 0; i < in->world->n_options; i++)
-		if (strcmp(in->world->options[i].name, name) == 0)
-			return &in->world->options[i];
+	for (u32 i = 0; i < in->script->request.n_options; i++)
+		if (strcmp(in->script->request.options[i].name, name) == 0)
+			return &in->script->request.options[i];
 	return NULL;
 }
 
@@ -125,7 +125,7 @@ static const struct type *set_number(struct infer *in, struct node *n, const cha
 }
 
 static const struct type *set_value(struct infer *in, struct node *n, const struct script_option *o,
-                                    const struct world_option *w)
+                                    const struct request_option *w)
 {
 	const char *value = w ? w->value : o->standard;
 

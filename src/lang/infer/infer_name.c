@@ -340,21 +340,21 @@ static const struct type *rule_usermode(struct infer *in, struct node *n)
 
 static const struct type *rule_has_cpid(struct infer *in, struct node *n)
 {
-	return infer_set_int(n, in->world->command != NULL, &type_bool);
+	return infer_set_int(n, in->script->request.command != NULL, &type_bool);
 }
 
 /* With -p or -c: decides what of a script is compiled. */
 static const struct type *rule_has_target(struct infer *in, struct node *n)
 {
-	return infer_set_answer(n, in->world->pid || in->world->command);
+	return infer_set_answer(n, in->script->request.pid || in->script->request.command);
 }
 
 /* The process that is looked at, of -p or -c. The command's number is not known yet. */
 static const struct type *rule_target(struct infer *in, struct node *n)
 {
-	if (in->world->command)
+	if (in->script->request.command)
 		return &type_u32;
-	return infer_set_int(n, (u64)in->world->pid, &type_u32);
+	return infer_set_int(n, (u64)in->script->request.pid, &type_u32);
 }
 
 static const struct {
@@ -461,8 +461,8 @@ const struct type *infer_ident(struct infer *in, struct node *n)
 
 const char *infer_param_text(struct infer *in, struct node *n)
 {
-	if (n->param >= 1 && n->param <= in->world->n_params)
-		return in->world->params[n->param - 1];
+	if (n->param >= 1 && n->param <= in->script->request.n_params)
+		return in->script->request.params[n->param - 1];
 	/* After a script with options parameters are optional too, and where it asks how many. */
 	if (!in->script->options.n && !in->script->counts_params)
 		diag_warn(in->diags, n->loc,

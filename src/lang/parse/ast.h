@@ -13,6 +13,7 @@
 #include "lang/parse/builtin.h"
 #include "lang/parse/op.h"
 #include "lang/parse/origins.h"
+#include "lang/parse/request.h"
 #include "lang/parse/source.h"
 #include "unit/unit.h"
 
@@ -291,6 +292,7 @@ struct script_option {
 struct script {
 	struct arena *arena;
 	struct source *source;
+	struct request request;
 	bool follows;        /* it calls follow(): set by infer */
 	bool follow_imports; /* else they are read over, as for --fmt */
 	bool is_packed;      /* it is a part of the program, and so is all that it imports */

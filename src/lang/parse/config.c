@@ -410,7 +410,7 @@ bool config_read(struct config *c, const struct script *s, struct diags *d)
 	return d->n_errors == errors;
 }
 
-static bool read_option(struct config *c, const struct config_item *item, const struct world *w,
+static bool read_option(struct config *c, const struct config_item *item, const struct request *r,
                         struct diags *d)
 {
 	struct str letter, name = str_cut(item->value->call.args->string, '|', &letter);
@@ -418,29 +418,28 @@ static bool read_option(struct config *c, const struct config_item *item, const 
 	const char *expected;
 	struct value v;
 
-	for (u32 i = 0; s && i < w->n_options; i++) {
-		if (!str_is(name, w->options[i].name) || !w->options[i].value)
+	for (u32 i = 0; s && i < r->n_options; i++) {
+		if (!str_is(name, r->options[i].name) || !r->options[i].value)
 			continue;
-		v = value_of_text(w->options[i].value);
+		v = value_of_text(r->options[i].value);
 		expected = s->set(c, &v);
 		if (!expected)
 			continue;
 		diag_error(d, item->value->loc, "option --%s must be %s, not '%s'",
-		           w->options[i].name, expected, v.text);
+		           r->options[i].name, expected, v.text);
 		diag_cause(d);
 		return false;
 	}
 	return true;
 }
 
-bool config_options(struct config *c, const struct script *s, const struct world *w,
-                    struct diags *d)
+bool config_options(struct config *c, const struct script *s, struct diags *d)
 {
 	u32 errors = d->n_errors;
 
 	for (const struct config_item *item = s->config; item; item = item->next)
 		if (item->value->kind == NODE_CALL)
-			read_option(c, item, w, d);
+			read_option(c, item, &s->request, d);
 	return d->n_errors == errors;
 }
 

@@ -355,7 +355,6 @@ bool event_body_spec(struct script *s, const struct event_text *text, struct eve
 
 struct unroll {
 	struct script *s;
-	const struct world *w;
 	struct diags *d;
 };
 
@@ -408,11 +407,12 @@ static void unroll(const struct unroll *u, struct node *n)
 	body = (struct loc){ off, end - off };
 	*n = (struct node){ .kind = NODE_BLOCK, .loc = n->loc, .next = next };
 	tail = &n->stmts;
-	for (u32 i = 0; !option && i < u->w->n_params; i++)
-		body_for(u, body, i + 1, u->w->params[i], &tail);
-	for (u32 i = 0; option && i < u->w->n_options; i++)
-		if (str_is(name, u->w->options[i].name) && u->w->options[i].value)
-			body_for(u, body, event_of_option(u->w, i), u->w->options[i].value, &tail);
+	for (u32 i = 0; !option && i < u->s->request.n_params; i++)
+		body_for(u, body, i + 1, u->s->request.params[i], &tail);
+	for (u32 i = 0; option && i < u->s->request.n_options; i++)
+		if (str_is(name, u->s->request.options[i].name) && u->s->request.options[i].value)
+			body_for(u, body, event_of_option(&u->s->request, i),
+			         u->s->request.options[i].value, &tail);
 }
 
 static bool unroll_below(void *ctx, struct node *n)
@@ -423,9 +423,9 @@ static bool unroll_below(void *ctx, struct node *n)
 	return false;
 }
 
-void event_body_unroll(struct script *s, struct probe *p, const struct world *w, struct diags *d)
+void event_body_unroll(struct script *s, struct probe *p, struct diags *d)
 {
-	struct unroll u = { s, w, d };
+	struct unroll u = { s, d };
 
 	ast_walk(p->body, unroll_below, &u);
 }

@@ -12,9 +12,9 @@
 u32 event_body_end(const struct script *s, u32 off);
 /* True when the text from `off` to `end` names something of its event. */
 /* The number of the event that option i of the world names: after those of parameters. */
-static inline u32 event_of_option(const struct world *w, u32 i)
+static inline u32 event_of_option(const struct request *r, u32 i)
 {
-	return w->n_params + i + 1;
+	return r->n_params + i + 1;
 }
 bool event_body_wants(const struct script *s, u32 off, u32 end);
 /* That text with the words of the event in it, after the source's: as the body, and predicate, of a
@@ -28,6 +28,6 @@ bool event_body_spec(struct script *s, const struct event_text *text, struct eve
 		     struct diags *d);
 /* Replaces `unroll (event) { ... }`, anywhere in the probe, by its body for each parameter, and
  * `unroll (event("name")) { ... }` by that for each value of the option. */
-void event_body_unroll(struct script *s, struct probe *p, const struct world *w, struct diags *d);
+void event_body_unroll(struct script *s, struct probe *p, struct diags *d);
 
 #endif

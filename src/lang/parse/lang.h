@@ -44,7 +44,7 @@ struct node *parse_text(struct script *s, u32 from, u32 to, struct diags *d);
 /* config.c: the config block and MEMTAP_/BPFTRACE_ environment variables over the defaults. */
 bool config_read(struct config *c, const struct script *s, struct diags *d);
 /* Then the settings whose value is an option of the script, as far as these are given. */
-bool config_options(struct config *c, const struct script *s, const struct world *w,
+bool config_options(struct config *c, const struct script *s,
                     struct diags *d);
 /* The value of a setting, by its name in the config block, for `config.name`. False when there is
  * none of that name. */
@@ -76,7 +76,7 @@ bool script_option_name(struct arena *a, struct str text, struct script_option *
 void script_options_usage(struct buf *b, const struct script *s);
 /* predicate.c: true when a predicate, as parsed, is false because of options alone: getopt("name"),
  * getopt("name", "text") == "other", '!', '&&' and '||' of them. Then its probes need not exist. */
-bool predicate_rules_out(const struct world *w, const struct node *pred);
+bool predicate_rules_out(const struct request *r, const struct node *pred);
 /* infer.c: names, types, constants. */
 bool infer_script(struct script *s, const struct config *c, struct world *w, struct diags *d);
 

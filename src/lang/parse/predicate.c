@@ -31,20 +31,20 @@ static bool is_getopt(const struct node *n)
 }
 
 /* The option that a call of getopt() is about; NULL when it is not given. */
-static const struct world_option *given(const struct world *w, const struct node *n)
+static const struct request_option *given(const struct request *r, const struct node *n)
 {
 	struct str letter, name = str_cut(n->call.args->string, '|', &letter);
 
-	for (u32 i = 0; i < w->n_options; i++)
-		if (str_is(name, w->options[i].name))
-			return &w->options[i];
+	for (u32 i = 0; i < r->n_options; i++)
+		if (str_is(name, r->options[i].name))
+			return &r->options[i];
 	return NULL;
 }
 
 /* getopt("name"), false without the option */
-static enum answer answer_call(const struct world *w, const struct node *n)
+static enum answer answer_call(const struct request *r, const struct node *n)
 {
-	const struct world_option *o;
+	const struct request_option *o;
 	const struct node *standard;
 
 	if (!is_getopt(n))
@@ -53,24 +53,24 @@ static enum answer answer_call(const struct world *w, const struct node *n)
 	if (standard && (standard->kind != NODE_INT || !standard->type ||
 	                 standard->type->kind != TYPE_BOOL || standard->integer.value))
 		return ANSWER_LATER;
-	o = given(w, n);
+	o = given(r, n);
 	if (!o)
 		return ANSWER_NO;
 	return !o->value || !strcmp(o->value, "true") || !strcmp(o->value, "1");
 }
 
 /* getopt("name", "text") == "text", and != */
-static enum answer answer_compare(const struct world *w, const struct node *n)
+static enum answer answer_compare(const struct request *r, const struct node *n)
 {
 	const struct node *call = without_macro(n->binary.left);
 	const struct node *text = without_macro(n->binary.right), *standard;
-	const struct world_option *o;
+	const struct request_option *o;
 	bool same;
 
 	if (!is_getopt(call) || text->kind != NODE_STRING)
 		return ANSWER_LATER;
 	standard = call->call.args->next;
-	o = given(w, call);
+	o = given(r, call);
 	if (!standard || standard->kind != NODE_STRING || (o && !o->value))
 		return ANSWER_LATER;
 	same = o ? str_is(text->string, o->value) : str_eq(text->string, standard->string);
@@ -78,37 +78,37 @@ static enum answer answer_compare(const struct world *w, const struct node *n)
 }
 
 /* has_target. Where a script is only checked, its probes are too, whatever -p is going to be. */
-static enum answer answer_target(const struct world *w)
+static enum answer answer_target(const struct request *r)
 {
-	if (w->only_checks)
+	if (r->only_checks)
 		return ANSWER_LATER;
-	return w->pid || w->command ? ANSWER_YES : ANSWER_NO;
+	return r->pid || r->command ? ANSWER_YES : ANSWER_NO;
 }
 
-static enum answer answer(const struct world *w, const struct node *n)
+static enum answer answer(const struct request *r, const struct node *n)
 {
 	enum answer left, right, decides;
 
 	n = without_macro(n);
 	if (n->kind == NODE_BUILTIN && n->builtin.b && n->builtin.b->id == BUILTIN_HAS_TARGET)
-		return answer_target(w);
+		return answer_target(r);
 	if (n->kind == NODE_CALL)
-		return answer_call(w, n);
+		return answer_call(r, n);
 	if (n->kind == NODE_UNARY && n->unary.op == OP_NOT)
-		return answer_not(answer(w, n->unary.e));
+		return answer_not(answer(r, n->unary.e));
 	if (n->kind == NODE_BINARY && (n->binary.op == OP_EQ || n->binary.op == OP_NE))
-		return answer_compare(w, n);
+		return answer_compare(r, n);
 	if (n->kind != NODE_BINARY || (n->binary.op != OP_LAND && n->binary.op != OP_LOR))
 		return ANSWER_LATER;
-	left = answer(w, n->binary.left);
-	right = answer(w, n->binary.right);
+	left = answer(r, n->binary.left);
+	right = answer(r, n->binary.right);
 	decides = n->binary.op == OP_LAND ? ANSWER_NO : ANSWER_YES;
 	if (left == decides || right == decides)
 		return decides;
 	return left == ANSWER_LATER ? left : right;
 }
 
-bool predicate_rules_out(const struct world *w, const struct node *pred)
+bool predicate_rules_out(const struct request *r, const struct node *pred)
 {
-	return answer(w, pred) == ANSWER_NO;
+	return answer(r, pred) == ANSWER_NO;
 }

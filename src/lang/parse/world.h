@@ -7,8 +7,6 @@
 #ifndef LANG_PARSE_WORLD_H
 #define LANG_PARSE_WORLD_H
 
-#include <regex.h>
-
 #include "base/err.h"
 #include "btf/btf.h"
 #include "elf/dwarf_file.h"
@@ -51,17 +49,17 @@ struct world_ops {
 	/* The readable form of a mangled C++ or Rust symbol; NULL for other symbols. */
 	const char *(*demangle)(struct world *w, const char *symbol);
 	/* A program or library as a user names it: a path with '/', a name found in PATH, or
-	 * "libc" / "libssl.so.3" as the loader would find it. NULL and *e. */
-	const char *(*resolve)(struct world *w, const char *name, struct err *e);
+	 * "libc" / "libssl.so.3" as the loader would find it; in the root of process
+	 * `pid`, unless that is 0. NULL and *e. */
+	const char *(*resolve)(struct world *w, s32 pid, const char *name, struct err *e);
 	/* Executable files mapped by a process, or by any process (pid 0), each once, as paths that
 	 * can be opened from here (/proc/PID/root/...). */
 	bool (*process_files)(struct world *w, s32 pid, bool (*cb)(void *ctx, const char *path),
 			      void *ctx, struct err *e);
-	/* The program of -c and the libraries it will map when it starts. */
-	bool (*command_files)(struct world *w, bool (*cb)(void *ctx, const char *path), void *ctx,
-			      struct err *e);
-	/* Regular files whose path matches a pattern of the shell, in sorted order; with a process
-	 * in another root (a container), of its files. */
+	/* A program, and the libraries it will map when it starts. */
+	bool (*command_files)(struct world *w, const char *program,
+			      bool (*cb)(void *ctx, const char *path), void *ctx, struct err *e);
+	/* Regular files whose path matches a pattern of the shell, in sorted order. */
 	bool (*files)(struct world *w, const char *pattern,
 		      bool (*cb)(void *ctx, const char *path), void *ctx, struct err *e);
 	/* Kernel functions that can be probed, by glob. */
@@ -85,35 +83,13 @@ struct world_ops {
 	const struct features *(*features)(struct world *w, u32 wanted);
 };
 
-struct world_option {
-	const char *name, *value;
-};
-
 struct world {
 	const struct world_ops *ops;
 	u32 n_cpus;   /* possible CPUs */
 	u32 kernel_version; /* as LINUX_VERSION_CODE: 6.1.20 is 0x060114 */
-	s32 pid;      /* -p PID or the process of -c, 0 none */
-	bool has_child;   /* -c was given */
-	const char *command; /* -c: path of its executable, else NULL */
-	bool unsafe;      /* --unsafe */
-	bool tests;       /* --test: test probes are run */
-	const regex_t *probe_filter; /* --probe-filter, or NULL */
-	bool only_checks; /* nothing will be loaded: what may not be looked up is left out */
-	bool no_args; /* compiled without a command line: what a script with options asks of its
-		       * parameters is taken as given */
-	bool exact_sites; /* --exact-site */
-	bool alone; /* others load the unit: nobody takes maps while programs count in them */
 	/* Our pid namespace when it is not the initial one (then ids must be translated). */
 	bool nested_pid_ns;
 	u64 pid_ns_dev, pid_ns_ino;
-	const char *const *files; /* all that patterns stand for; NULL: those of the processes */
-	u32 n_files;
-	/* Options of the script that were given, by their long names. */
-	const struct world_option *options;
-	u32 n_options;
-	const char *const *params; /* positional parameters $1... */
-	u32 n_params;
 };
 
 #endif

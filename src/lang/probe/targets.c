@@ -107,7 +107,7 @@ struct loc targets_loc(const struct targets *t, u32 i)
 
 void targets_failed(struct targets *t, u32 i, const struct err *e)
 {
-	if (t->world->only_checks && (e->code == EACCES || e->code == EPERM)) {
+	if (t->script->request.only_checks && (e->code == EACCES || e->code == EPERM)) {
 		t->n_unchecked++;
 		diag_warn(t->diags, targets_loc(t, i), "this probe is not checked: %s", e->text);
 		return;
@@ -177,7 +177,7 @@ bool targets_room(const struct targets *t)
 
 s32 targets_pid(const struct targets *t)
 {
-	return t->config->follow_at_once ? 0 : t->world->pid;
+	return t->config->follow_at_once ? 0 : t->script->request.pid;
 }
 
 struct variant *targets_alone(struct targets *t)
@@ -217,8 +217,8 @@ static bool is_unwanted(const struct targets *t, const char *rest)
 /* --probe-filter chooses among what wildcards stand for. */
 static bool is_filtered(const struct targets *t, const char *name)
 {
-	return t->world->probe_filter && is_pattern(t) &&
-	       regexec(t->world->probe_filter, name, 0, NULL, 0) != 0;
+	return t->script->request.probe_filter && is_pattern(t) &&
+	       regexec(t->script->request.probe_filter, name, 0, NULL, 0) != 0;
 }
 
 /* "PROVIDER:rest". */
@@ -276,9 +276,9 @@ static const char *put_param(struct targets *t, u32 i, struct buf *b, const char
 	char *end;
 	unsigned long n = strtoul(p + 1, &end, 10);
 
-	if (n > t->world->n_params && t->script->options.n) {
+	if (n > t->script->request.n_params && t->script->options.n) {
 		/* Such a script has a command line; what it does not ask for is left out. */
-		if (t->world->no_args) {
+		if (t->script->request.no_args) {
 			buf_puts(b, "1");
 			return end;
 		}
@@ -287,12 +287,12 @@ static const char *put_param(struct targets *t, u32 i, struct buf *b, const char
 		                     attach_text(t, t->attach), n));
 		return NULL;
 	}
-	if (n == 0 || n > t->world->n_params) {
+	if (n == 0 || n > t->script->request.n_params) {
 		diag_error(t->diags, targets_loc(t, i),
 		           "positional parameter $%lu is not given on the command line", n);
 		return NULL;
 	}
-	buf_puts(b, t->world->params[n - 1]);
+	buf_puts(b, t->script->request.params[n - 1]);
 	return end;
 }
 
@@ -310,9 +310,10 @@ static const char *put_option(struct targets *t, struct buf *b, const char *p)
 	for (u32 i = 0; i < t->script->options.n; i++)
 		if (str_is(name, t->script->options.v[i].name))
 			value = t->script->options.v[i].standard;
-	for (u32 i = 0; value && i < t->world->n_options; i++)
-		if (str_is(name, t->world->options[i].name) && t->world->options[i].value)
-			value = t->world->options[i].value;
+	for (u32 i = 0; value && i < t->script->request.n_options; i++)
+		if (str_is(name, t->script->request.options[i].name) &&
+		    t->script->request.options[i].value)
+			value = t->script->request.options[i].value;
 	if (value)
 		buf_puts(b, value);
 	else
@@ -607,11 +608,11 @@ static void expand_probe(struct targets *t, struct probe *p)
 
 	t->probe = p;
 	t->first_variant = 0;
-	event_body_unroll(t->script, p, t->world, t->diags);
+	event_body_unroll(t->script, p, t->diags);
 	targets_note_uses(t, p);
 	t->forgiving = p->attaches->next && !t->config->missing_probes_set;
 	t->n_missing = 0;
-	if (p->pred && predicate_rules_out(t->world, p->pred)) {
+	if (p->pred && predicate_rules_out(&t->script->request, p->pred)) {
 		struct variant *off = arena_new(t->arena, struct variant);
 
 		off->ruled_out = true;
@@ -661,7 +662,7 @@ bool targets_expand(struct script *s, const struct config *c, struct world *w, s
 			over = p->loc;
 	}
 	check_limit(&t, over);
-	if (d->n_errors == errors && !w->exact_sites && !w->only_checks)
+	if (d->n_errors == errors && !s->request.exact_sites && !s->request.only_checks)
 		targets_site(&t);
 	targets_archives(&t);
 	found = t.n_sites > 0 || t.n_unchecked > 0;
@@ -676,7 +677,7 @@ bool targets_has(struct script *in, const struct config *c, struct world *w, con
 {
 	struct arena *a = in->arena;
 	struct source source = { .name = "has_probe", .text = arena_printf(a, "%s { }", text) };
-	struct script s = { .arena = a, .source = &source };
+	struct script s = { .arena = a, .source = &source, .request = in->request };
 	struct diags d = { .arena = a, .source = &source };
 	struct targets t = {
 		.arena = a, .script = &s, .config = c, .world = w, .diags = &d, .is_trial = true

@@ -144,7 +144,7 @@ static struct str file_of(const struct event *e, struct str lib)
 	if (!lib.n || memchr(lib.p, '/', lib.n) || glob_is(lib))
 		return lib;
 	name = arena_printf(e->t->arena, "lib%.*s", STR_ARG(lib));
-	return w->ops->resolve(w, name, &ignored) ? str_of(name) : lib;
+	return w->ops->resolve(w, e->t->script->request.pid, name, &ignored) ? str_of(name) : lib;
 }
 
 static void user_function(struct event *e, struct str lib, bool on_return)
@@ -366,13 +366,13 @@ static u32 expand_options(struct targets *t, const char *form, const char *name)
 {
 	u32 n = 0;
 
-	for (u32 i = 0; i < t->world->n_options; i++) {
-		const struct world_option *o = &t->world->options[i];
+	for (u32 i = 0; i < t->script->request.n_options; i++) {
+		const struct request_option *o = &t->script->request.options[i];
 
 		if (strcmp(o->name, name) != 0 || !o->value)
 			continue;
 		expand_value(t, form, o->value, arena_printf(t->arena, "--%s", name),
-		             event_of_option(t->world, i));
+		             event_of_option(&t->script->request, i));
 		n++;
 	}
 	return n;
@@ -381,8 +381,8 @@ static u32 expand_options(struct targets *t, const char *form, const char *name)
 static void expand_params(struct targets *t, const char *form, u32 from, u32 to)
 {
 	for (u32 i = from; i < to; i++)
-		expand_value(t, form, t->world->params[i], arena_printf(t->arena, "$%u", i + 1),
-		             i + 1);
+		expand_value(t, form, t->script->request.params[i],
+		             arena_printf(t->arena, "$%u", i + 1), i + 1);
 }
 
 /* All parts together, as they are written. */
@@ -411,10 +411,10 @@ void targets_event(struct targets *t)
 	name = arena_strndup(t->arena, dollar + 1, strcspn(dollar + 1, "/:"));
 	n = strtoul(name, &end, 10);
 	if (strcmp(name, "@") == 0)
-		expand_params(t, form, 0, t->world->n_params);
+		expand_params(t, form, 0, t->script->request.n_params);
 	else if (*end)
 		expand_options(t, form, name);
-	else if (n && n <= t->world->n_params)
+	else if (n && n <= t->script->request.n_params)
 		expand_params(t, form, (u32)n - 1, (u32)n);
 	else
 		diag_error(t->diags, t->attach->loc,

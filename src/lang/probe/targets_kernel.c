@@ -172,7 +172,7 @@ static void kprobe_address(struct targets *t, u32 part)
 		           t->parts[part]);
 		return;
 	}
-	if (!t->world->unsafe) {
+	if (!t->script->request.unsafe) {
 		diag_error(t->diags, targets_loc(t, part), "a kprobe on an address needs --unsafe");
 		return;
 	}

@@ -80,7 +80,7 @@ static bool is_kernel_address(u64 address)
 
 void targets_watchpoint(struct targets *t)
 {
-	struct usite site = { .pid = t->world->pid };
+	struct usite site = { .pid = t->script->request.pid };
 
 	if (!watch_address(t, &site.offset) || !targets_number(t, 1, &site.period) ||
 	    !watch_mode(t, &site.perf_config))
@@ -130,7 +130,9 @@ static bool iter_found(void *ctx, u32 id, const char *func)
 	struct iters *it = ctx;
 	struct targets *t = it->t;
 	const char *name = arena_strdup(t->arena, func + strlen(ITER_FUNC));
-	struct usite site = { .event = name, .btf_id = id, .path = it->pin, .pid = t->world->pid };
+	struct usite site = {
+		.event = name, .btf_id = id, .path = it->pin, .pid = t->script->request.pid
+	};
 	struct btf_info info;
 	struct variant *v;
 
@@ -226,7 +228,7 @@ void targets_self(struct targets *t)
 
 void targets_test(struct targets *t)
 {
-	if (!t->world->tests && !t->world->only_checks) {
+	if (!t->script->request.tests && !t->script->request.only_checks) {
 		diag_error(t->diags, t->attach->loc, "test probes run with --test only");
 		return;
 	}

@@ -110,7 +110,7 @@ bool targets_number(struct targets *t, u32 i, u64 *n)
 void targets_counter(struct targets *t)
 {
 	const struct counter *c = counter_find(t, t->parts[0]);
-	struct usite site = { .pid = t->world->pid };
+	struct usite site = { .pid = t->script->request.pid };
 
 	if (!c)
 		return;

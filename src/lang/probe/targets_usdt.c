@@ -135,9 +135,9 @@ static bool first_is_path(struct targets *t)
 	if (t->n_parts == 1)
 		return false;
 	if (t->n_parts == 3 || !*first || strchr(first, '/') ||
-	    !(t->world->pid || t->world->command))
+	    !(t->script->request.pid || t->script->request.command))
 		return true;
-	path = t->world->ops->resolve(t->world, first, &e);
+	path = t->world->ops->resolve(t->world, t->script->request.pid, first, &e);
 	return path && t->world->ops->elf(t->world, path, &e);
 }
 

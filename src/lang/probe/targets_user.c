@@ -65,32 +65,33 @@ static bool file_listed(void *ctx, const char *path)
 static bool files_of_pattern(struct files *f, const char *pattern)
 {
 	struct targets *t = f->t;
+	const struct request *r = &t->script->request;
 	struct world *w = t->world;
 	struct err e = { 0 };
 	bool ok;
 
-	if (w->command && !*pattern) {
-		file_found(f, w->command);
+	if (r->command && !*pattern) {
+		file_found(f, r->command);
 		return true;
 	}
-	if (w->files) {
-		for (u32 i = 0; i < w->n_files; i++)
-			file_found(f, w->files[i]);
+	if (r->files) {
+		for (u32 i = 0; i < r->n_files; i++)
+			file_found(f, r->files[i]);
 		return true;
 	}
-	if (!w->pid && !*pattern) {
+	if (!r->pid && !*pattern) {
 		diag_error(t->diags, targets_loc(t, 0), "%s: no path needs a process",
 		           t->provider->full);
 		diag_hint(t->diags,
 		          "name the file, or give -p PID or -c COMMAND; '*' is every file in use");
 		return false;
 	}
-	if (w->command)
-		ok = w->ops->command_files(w, file_found, f, &e);
-	else if (!w->pid && strchr(pattern, '/'))
+	if (r->command)
+		ok = w->ops->command_files(w, r->command, file_found, f, &e);
+	else if (!r->pid && strchr(pattern, '/'))
 		ok = w->ops->files(w, pattern, file_listed, f, &e);
 	else
-		ok = w->ops->process_files(w, w->pid, file_found, f, &e);
+		ok = w->ops->process_files(w, r->pid, file_found, f, &e);
 	if (!ok)
 		targets_no_file(t, &e);
 	return ok;
@@ -105,7 +106,7 @@ bool targets_files(struct targets *t, const char *path,
 
 	if (!*path || glob_is(f.glob))
 		return files_of_pattern(&f, path);
-	file = t->world->ops->resolve(t->world, path, &e);
+	file = t->world->ops->resolve(t->world, t->script->request.pid, path, &e);
 	if (!file) {
 		targets_no_file(t, &e);
 		return false;
@@ -390,8 +391,8 @@ static void note_late(struct targets *t, const struct uprobe *u)
 	const char *text = t->diags->source->text + t->attach->loc.off;
 	struct late_point late = { .kind = t->provider->kind };
 
-	if (!t->world->pid || !*t->parts[0] || !u->many || t->uses_args || t->uses_result ||
-	    t->is_trial || t->event || t->world->probe_filter ||
+	if (!t->script->request.pid || !*t->parts[0] || !u->many || t->uses_args ||
+	    t->uses_result || t->is_trial || t->event || t->script->request.probe_filter ||
 	    memchr(text, '$', t->attach->loc.len))
 		return;
 	late.text = arena_strndup(t->arena, text, t->attach->loc.len);

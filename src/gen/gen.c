@@ -328,7 +328,6 @@ static bool needs_no_filter(const struct gen *g)
 	return attach_kind_has(g->v->kind, KIND_ANY_PID);
 }
 
-/* -p: everything else asks who is running. */
 /* The process in R0 is one of those that are followed. */
 static void family_filter(struct gen *g, u32 out)
 {
@@ -343,6 +342,7 @@ static void family_filter(struct gen *g, u32 out)
 	frame_release(g, m);
 }
 
+/* -p: everything else asks who is running. */
 static void pid_filter(struct gen *g, u32 out)
 {
 	if (!g->s->request.pid || needs_no_filter(g))

@@ -52,8 +52,7 @@ static bool raw_site(struct attach *a, u32 site, struct err *e)
 static bool trampoline_site(struct attach *a, u32 site, struct err *e)
 {
 	LIBBPF_OPTS(bpf_link_create_opts, o, .tracing.cookie = a->prog->sites[site].cookie);
-	enum bpf_attach_type type = a->prog->kind == ATTACH_FENTRY ? BPF_TRACE_FENTRY
-	                                                           : BPF_TRACE_FEXIT;
+	enum bpf_attach_type type = kern_prog_attach_type(a->l, a->prog);
 	int prog = kern_prog_fd(a->l, a->prog_index, site);
 
 	if (prog < 0)
@@ -69,6 +68,6 @@ bool attach_raw(struct attach *a, struct err *e)
 
 bool attach_trampoline(struct attach *a, struct err *e)
 {
-	a->done.how = a->prog->kind == ATTACH_FENTRY ? "fentry link" : "fexit link";
+	a->done.how = arena_printf(&a->l->arena, "%s link", attach_kind_name(a->prog->kind));
 	return attach_each(a, trampoline_site, e);
 }

@@ -119,6 +119,8 @@ int kern_prog_fd(const struct live *l, u32 i, u32 site);
 /* True when all sites of the program share one multi link (and it is loaded for that). */
 bool kern_prog_uprobe_multi(const struct live *l, const struct uprog *p);
 bool kern_prog_kprobe_multi(const struct live *l, const struct uprog *p);
+/* What the program is loaded for, and linked as; 0 where the kernel asks for none. */
+enum bpf_attach_type kern_prog_attach_type(const struct live *l, const struct uprog *p);
 
 /* The instructions of a program with its maps' descriptors in them, to be freed. */
 struct bpf_insn *kern_prog_insns(const struct live *l, const struct uprog *p);

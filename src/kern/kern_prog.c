@@ -50,7 +50,7 @@ bool kern_prog_kprobe_multi(const struct live *l, const struct uprog *p)
 	return true;
 }
 
-static u32 attach_type(const struct live *l, const struct uprog *p)
+enum bpf_attach_type kern_prog_attach_type(const struct live *l, const struct uprog *p)
 {
 	if (kern_prog_uprobe_multi(l, p))
 		return MT_BPF_TRACE_UPROBE_MULTI;
@@ -156,7 +156,8 @@ static int load_with(const struct load *ld, struct bpf_prog_load_opts *o)
 
 static int try_load(const struct load *ld, char *log, u32 log_size)
 {
-	LIBBPF_OPTS(bpf_prog_load_opts, o, .expected_attach_type = attach_type(ld->live, ld->prog),
+	LIBBPF_OPTS(bpf_prog_load_opts, o,
+	            .expected_attach_type = kern_prog_attach_type(ld->live, ld->prog),
 	            .attach_btf_id = ld->btf_id,
 	            /* The call has one place for both kinds of owner. */
 	            .attach_btf_obj_fd = ld->owner >= 0 ? (u32)ld->owner : 0,

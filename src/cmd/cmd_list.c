@@ -98,7 +98,7 @@ static void print_proto(struct list *l, const struct variant *v)
 		c_type_print(&l->out, btf, arg.type);
 		buf_printf(&l->out, " %s\n", arg.name);
 	}
-	if (v->kind == ATTACH_FEXIT && proto.type) {
+	if (attach_kind_has(v->kind, KIND_RETURN) && proto.type) {
 		buf_puts(&l->out, "    ");
 		c_type_print(&l->out, btf, proto.type);
 		buf_puts(&l->out, " retval\n");
@@ -108,15 +108,16 @@ static void print_proto(struct list *l, const struct variant *v)
 static void print_uargs(struct list *l, const struct variant *v)
 {
 	const struct uargs *all = v->uargs;
+	bool on_return = attach_kind_has(v->kind, KIND_RETURN);
 
-	for (u32 i = 0; v->kind == ATTACH_UPROBE && i < all->n; i++) {
+	for (u32 i = 0; !on_return && i < all->n; i++) {
 		if (!all->v[i].name[0])
 			continue;
 		buf_puts(&l->out, "    ");
 		debug_type_print(&l->out, all->dwarf, all->v[i].die);
 		buf_printf(&l->out, " %s\n", all->v[i].name);
 	}
-	if (v->kind == ATTACH_URETPROBE && all->returns) {
+	if (on_return && all->returns) {
 		buf_puts(&l->out, "    ");
 		debug_type_print(&l->out, all->dwarf, all->returns);
 		buf_puts(&l->out, " retval\n");

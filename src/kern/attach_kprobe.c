@@ -15,7 +15,7 @@
 
 static bool is_return(const struct uprog *p)
 {
-	return p->kind == ATTACH_KRETPROBE;
+	return attach_kind_has(p->kind, KIND_RETURN);
 }
 
 static bool kprobe_error(const struct usite *s, int code, struct err *e)

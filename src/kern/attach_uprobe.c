@@ -17,7 +17,7 @@
 
 static bool is_return(const struct uprog *p)
 {
-	return p->kind == ATTACH_URETPROBE;
+	return attach_kind_has(p->kind, KIND_RETURN);
 }
 
 /* The file that is opened. */

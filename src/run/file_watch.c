@@ -82,7 +82,7 @@ static void know_sites(struct file_watch *l)
 			const char *path = p->sites[j].path;
 			struct known k;
 
-			if (path && p->kind != ATTACH_ITER && identify(path, 0, &k) &&
+			if (path && attach_kind_is_user(p->kind) && identify(path, 0, &k) &&
 			    !is_known(l, &k))
 				vec_add(&l->arena, &l->known, k);
 		}

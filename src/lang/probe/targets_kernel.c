@@ -245,7 +245,7 @@ void targets_kprobe(struct targets *t)
 		           t->parts[part]);
 		return;
 	}
-	if (f.offset && t->provider->kind == ATTACH_KRETPROBE) {
+	if (f.offset && attach_kind_has(t->provider->kind, KIND_RETURN)) {
 		diag_error(t->diags, targets_loc(t, part), "a kretprobe takes no offset");
 		return;
 	}
@@ -305,6 +305,12 @@ struct typed {
 	struct near near;
 };
 
+/* What takes the place of a kprobe or a kretprobe. */
+static enum attach_kind by_fentry(enum attach_kind kind)
+{
+	return attach_kind_has(kind, KIND_RETURN) ? ATTACH_FEXIT : ATTACH_FENTRY;
+}
+
 static bool typed_add(void *ctx, u32 id, const char *name)
 {
 	struct typed *f = ctx;
@@ -322,7 +328,7 @@ static bool typed_add(void *ctx, u32 id, const char *name)
 		v->proto_btf = f->module ? f->btf : NULL;
 		v->as_kprobe = f->as_kprobe;
 		if (f->as_kprobe)
-			v->kind = v->kind == ATTACH_KPROBE ? ATTACH_FENTRY : ATTACH_FEXIT;
+			v->kind = by_fentry(v->kind);
 	}
 	targets_add(t, v, site,
 	            f->module ? arena_printf(t->arena, "%s:%s", f->module, name) : site.event);
@@ -422,7 +428,7 @@ void targets_by_fentry(struct targets *t)
 	struct typed f = { .t = t, .as_kprobe = true };
 	const char *note = arena_printf(t->arena, "%s:%s: this kernel has no kprobes: %s taken",
 	                                t->provider->full, t->parts[0],
-	                                t->provider->kind == ATTACH_KPROBE ? "fentry" : "fexit");
+	                                attach_kind_name(by_fentry(t->provider->kind)));
 
 	typed_find(&f, 0);
 	if (t->n_added)

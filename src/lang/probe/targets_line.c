@@ -130,7 +130,7 @@ void targets_line(struct targets *t)
 	struct line l = { .t = t, .file = at + 1 };
 	const char *path = arena_strndup(t->arena, t->parts[0], (size_t)(at - t->parts[0]));
 
-	if (t->provider->kind == ATTACH_URETPROBE) {
+	if (attach_kind_has(t->provider->kind, KIND_RETURN)) {
 		diag_error(t->diags, targets_loc(t, 0), "a uretprobe takes no line of the source");
 		return;
 	}

@@ -48,7 +48,7 @@ static void add(struct targets *t, const struct standin *s, u32 id, u32 proto)
 
 static bool by_tracepoint(struct targets *t, const char *name)
 {
-	bool on_return = t->provider->kind == ATTACH_KRETPROBE;
+	bool on_return = attach_kind_has(t->provider->kind, KIND_RETURN);
 	const struct standin *s = NULL;
 	struct err ignored;
 	struct btf *b = t->world->ops->btf(t->world, &ignored);

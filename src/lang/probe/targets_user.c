@@ -378,7 +378,7 @@ static const char *uprobe_problem(struct targets *t, struct uprobe *u, u32 *part
 		u->symbol = function;
 		u->plus = 0;
 	}
-	if (u->plus && t->provider->kind == ATTACH_URETPROBE)
+	if (u->plus && attach_kind_has(t->provider->kind, KIND_RETURN))
 		return "a uretprobe takes no offset";
 	return NULL;
 }

@@ -693,8 +693,14 @@ static u32 session_kfunc(const struct unit *u, struct world *w)
 	const struct btf *b;
 
 	for (u32 i = 0; i < u->progs.n; i++) {
-		entry |= u->progs.v[i].kind == ATTACH_KPROBE;
-		at_return |= u->progs.v[i].kind == ATTACH_KRETPROBE;
+		enum attach_kind kind = u->progs.v[i].kind;
+
+		if (!(attach_kind_uses(kind) & FEATURE_KPROBE_SESSION))
+			continue;
+		if (attach_kind_has(kind, KIND_RETURN))
+			at_return = true;
+		else
+			entry = true;
 	}
 	if (!entry || !at_return || !w->ops->btf)
 		return 0;

@@ -35,14 +35,14 @@ static const struct prog_kind prog_kinds[] = {
 
 bool kern_prog_uprobe_multi(const struct live *l, const struct uprog *p)
 {
-	return l->features.uprobe_multi && attach_kind_is_user(p->kind);
+	return l->features.uprobe_multi && (attach_kind_uses(p->kind) & FEATURE_UPROBE_MULTI);
 }
 
 /* The multi link takes whole functions of the core kernel only. */
 bool kern_prog_kprobe_multi(const struct live *l, const struct uprog *p)
 {
 	if (!l->features.kprobe_multi || p->n_sites < 2 ||
-	    (p->kind != ATTACH_KPROBE && p->kind != ATTACH_KRETPROBE))
+	    !(attach_kind_uses(p->kind) & FEATURE_KPROBE_MULTI))
 		return false;
 	for (u32 i = 0; i < p->n_sites; i++)
 		if (p->sites[i].offset || strchr(p->sites[i].event, ':'))

@@ -53,12 +53,19 @@ static bool same_sites(const struct uprog *a, const struct uprog *b)
 	return true;
 }
 
+/* The entry or the return of functions whose both may be one program. */
+static bool is_half(const struct uprog *p, bool on_return)
+{
+	return (attach_kind_uses(p->kind) & FEATURE_KPROBE_SESSION) &&
+	       attach_kind_has(p->kind, KIND_RETURN) == on_return;
+}
+
 static void find_partner(struct live *l, u32 i)
 {
 	const struct uprog *progs = l->unit->progs.v;
 
 	for (u32 j = 0; j < l->unit->progs.n; j++) {
-		if (progs[j].kind != ATTACH_KRETPROBE || l->progs[j].partner >= 0 ||
+		if (!is_half(&progs[j], true) || l->progs[j].partner >= 0 ||
 		    !same_sites(&progs[i], &progs[j]) || !fits(&progs[j]))
 			continue;
 		l->progs[i].partner = (s32)j;
@@ -74,7 +81,7 @@ void kern_session_pair(struct live *l)
 	if (!l->features.kprobe_session || !l->unit->session_kfunc)
 		return;
 	for (u32 i = 0; i < l->unit->progs.n; i++)
-		if (l->unit->progs.v[i].kind == ATTACH_KPROBE && fits(&l->unit->progs.v[i]))
+		if (is_half(&l->unit->progs.v[i], false) && fits(&l->unit->progs.v[i]))
 			find_partner(l, i);
 }
 
@@ -112,7 +119,7 @@ bool kern_session_load(struct live *l, u32 i)
 	if (j < 0 || l->progs[i].n)
 		return j >= 0;
 	partner = &l->unit->progs.v[j];
-	fd = p->kind == ATTACH_KPROBE ? load_pair(l, p, partner) : load_pair(l, partner, p);
+	fd = is_half(p, false) ? load_pair(l, p, partner) : load_pair(l, partner, p);
 	if (fd < 0) {
 		l->progs[i].partner = l->progs[j].partner = -1;
 		return false;

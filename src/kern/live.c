@@ -26,17 +26,13 @@ static void ask_features(struct live *l)
 
 	for (u32 i = 0; i < l->unit->progs.n; i++) {
 		const struct uprog *p = &l->unit->progs.v[i];
+		u32 uses = attach_kind_uses(p->kind);
 
-		if (attach_kind_is_user(p->kind))
-			wanted |= FEATURE_UPROBE_MULTI;
-		if (p->kind == ATTACH_KRETPROBE && l->unit->session_kfunc)
-			wanted |= FEATURE_KPROBE_SESSION;
 		if (p->n_sites < 2)
-			continue;
-		if (p->kind == ATTACH_KPROBE || p->kind == ATTACH_KRETPROBE)
-			wanted |= FEATURE_KPROBE_MULTI;
-		if (attach_kind_args(p->kind) == KIND_ARGS_RAW)
-			wanted |= FEATURE_RAWTP_COOKIE;
+			uses &= ~(u32)(FEATURE_KPROBE_MULTI | FEATURE_RAWTP_COOKIE);
+		if (!l->unit->session_kfunc)
+			uses &= ~(u32)FEATURE_KPROBE_SESSION;
+		wanted |= uses;
 	}
 	features_probe(&l->features, wanted);
 }

@@ -3,66 +3,74 @@
  * The kinds of probes: one row for each, from which every table about kinds is made. How one is
  * written, and what expands it, is a row in lang/probe/targets.c.
  *
- *   K(id, name, section, place, program, attach type, attacher, arguments, traits)
+ *   K(id, name, section, place, program, attach type, attacher, needs, uses, arguments, traits)
  *
  * The name is what messages and dumps say. Section and place are those of the ELF object; place is
  * a function of object_names.c, NULL: the section is all. Program and attach type are the kernel's
  * BPF_PROG_TYPE_... and BPF_TRACE_..., 0 none. The attacher is a function of kern/attach_*.c, NULL
- * for what is run with BPF_PROG_TEST_RUN. Arguments are one of enum kind_args, traits are a sum of
- * enum kind_trait, both without their prefix.
+ * for what is run with BPF_PROG_TEST_RUN. Needs and uses are sums of FEATURE_...: what a kernel
+ * without such probes lacks, and what they are loaded for and linked by where it is there; 0 none.
+ * Arguments are one of enum kind_args without its prefix, traits are a sum of enum kind_trait.
  */
 #ifndef UNIT_KINDS_H
 #define UNIT_KINDS_H
 
+#include "unit/features.h"
+
 /* clang-format off */
 #define PROBE_KINDS(K)                                                                            \
 	/* run once before anything is attached */                                                \
-	K(BEGIN, "BEGIN", "raw_tracepoint", NULL, RAW_TRACEPOINT, 0, NULL, NONE,                  \
+	K(BEGIN, "BEGIN", "raw_tracepoint", NULL, RAW_TRACEPOINT, 0, NULL, 0, 0, NONE,            \
 	  KIND_OWN | KIND_AROUND | KIND_CALM | KIND_ANY_PID)                                      \
 	/* run once after all is detached */                                                      \
-	K(END, "END", "raw_tracepoint", NULL, RAW_TRACEPOINT, 0, NULL, NONE,                      \
+	K(END, "END", "raw_tracepoint", NULL, RAW_TRACEPOINT, 0, NULL, 0, 0, NONE,                \
 	  KIND_OWN | KIND_AROUND | KIND_CALM | KIND_ANY_PID)                                      \
-	K(UPROBE, "uprobe", "uprobe", of_user, KPROBE, 0, attach_uprobe, ENTRY,                   \
-	  KIND_USER | KIND_REGS | KIND_CALM)                                                      \
-	K(URETPROBE, "uretprobe", "uretprobe", of_user, KPROBE, 0, attach_uprobe, RESULT,         \
-	  KIND_USER | KIND_RETURN | KIND_REGS | KIND_CALM)                                        \
+	K(UPROBE, "uprobe", "uprobe", of_user, KPROBE, 0, attach_uprobe, 0,                       \
+	  FEATURE_UPROBE_MULTI, ENTRY, KIND_USER | KIND_REGS | KIND_CALM)                         \
+	K(URETPROBE, "uretprobe", "uretprobe", of_user, KPROBE, 0, attach_uprobe, 0,              \
+	  FEATURE_UPROBE_MULTI, RESULT, KIND_USER | KIND_RETURN | KIND_REGS | KIND_CALM)          \
 	/* a uprobe with a semaphore */                                                           \
-	K(USDT, "usdt", "uprobe", of_file_offset, KPROBE, 0, attach_uprobe, NOTE,                 \
-	  KIND_USER | KIND_REGS | KIND_CALM)                                                      \
-	K(TRACEPOINT, "tracepoint", "tracepoint", of_event, TRACEPOINT, 0, attach_tracepoint,     \
-	  RECORD, 0)                                                                              \
-	K(RAWTP, "rawtracepoint", "raw_tracepoint", of_kernel, RAW_TRACEPOINT, 0, attach_raw,     \
-	  RAW, 0)                                                                                 \
-	K(TPBTF, "btf tracepoint", "raw_tracepoint", of_kernel, RAW_TRACEPOINT, 0, attach_raw,    \
-	  RAW, 0)                                                                                 \
-	K(KPROBE, "kprobe", "kprobe", of_kernel, KPROBE, 0, attach_kprobe, ENTRY,                 \
+	K(USDT, "usdt", "uprobe", of_file_offset, KPROBE, 0, attach_uprobe, 0,                    \
+	  FEATURE_UPROBE_MULTI, NOTE, KIND_USER | KIND_REGS | KIND_CALM)                          \
+	K(TRACEPOINT, "tracepoint", "tracepoint", of_event, TRACEPOINT, 0,                        \
+	  attach_tracepoint, 0, 0, RECORD, 0)                                                     \
+	K(RAWTP, "rawtracepoint", "raw_tracepoint", of_kernel, RAW_TRACEPOINT, 0,                 \
+	  attach_raw, 0, FEATURE_RAWTP_COOKIE, RAW, 0)                                            \
+	K(TPBTF, "btf tracepoint", "raw_tracepoint", of_kernel, RAW_TRACEPOINT, 0,                \
+	  attach_raw, FEATURE_BTF, FEATURE_RAWTP_COOKIE, RAW, 0)                                  \
+	K(KPROBE, "kprobe", "kprobe", of_kernel, KPROBE, 0, attach_kprobe,                        \
+	  FEATURE_KPROBE, FEATURE_KPROBE_MULTI | FEATURE_KPROBE_SESSION, ENTRY,                   \
 	  KIND_KERNEL | KIND_REGS)                                                                \
-	K(KRETPROBE, "kretprobe", "kretprobe", of_kernel, KPROBE, 0, attach_kprobe, RESULT,       \
+	K(KRETPROBE, "kretprobe", "kretprobe", of_kernel, KPROBE, 0, attach_kprobe,               \
+	  FEATURE_KPROBE, FEATURE_KPROBE_MULTI | FEATURE_KPROBE_SESSION, RESULT,                  \
 	  KIND_KERNEL | KIND_RETURN | KIND_REGS)                                                  \
-	K(FENTRY, "fentry", "fentry", of_kernel, TRACING, BPF_TRACE_FENTRY, attach_trampoline,    \
-	  TRACED, KIND_KERNEL | KIND_PER_SITE)                                                    \
-	K(FEXIT, "fexit", "fexit", of_kernel, TRACING, BPF_TRACE_FEXIT, attach_trampoline,        \
-	  TRACED, KIND_KERNEL | KIND_RETURN | KIND_PER_SITE)                                      \
-	K(SOFTWARE, "software", "perf_event", NULL, PERF_EVENT, 0, attach_counter, NONE,          \
-	  KIND_REGS | KIND_ANY_PID | KIND_COUNTER)                                                \
-	K(HARDWARE, "hardware", "perf_event", NULL, PERF_EVENT, 0, attach_counter, NONE,          \
-	  KIND_REGS | KIND_ANY_PID | KIND_COUNTER)                                                \
+	K(FENTRY, "fentry", "fentry", of_kernel, TRACING, BPF_TRACE_FENTRY,                       \
+	  attach_trampoline, FEATURE_BTF | FEATURE_FENTRY, 0, TRACED,                             \
+	  KIND_KERNEL | KIND_PER_SITE)                                                            \
+	K(FEXIT, "fexit", "fexit", of_kernel, TRACING, BPF_TRACE_FEXIT,                           \
+	  attach_trampoline, FEATURE_BTF | FEATURE_FENTRY, 0, TRACED,                             \
+	  KIND_KERNEL | KIND_RETURN | KIND_PER_SITE)                                              \
+	K(SOFTWARE, "software", "perf_event", NULL, PERF_EVENT, 0, attach_counter, 0, 0,          \
+	  NONE, KIND_REGS | KIND_ANY_PID | KIND_COUNTER)                                          \
+	K(HARDWARE, "hardware", "perf_event", NULL, PERF_EVENT, 0, attach_counter, 0, 0,          \
+	  NONE, KIND_REGS | KIND_ANY_PID | KIND_COUNTER)                                          \
 	/* one CPU; it reports, and what its loops put in is seen to by many_at_once */           \
-	K(INTERVAL, "interval", "perf_event", NULL, PERF_EVENT, 0, attach_interval, NONE,         \
-	  KIND_REGS | KIND_CALM | KIND_ANY_PID)                                                   \
+	K(INTERVAL, "interval", "perf_event", NULL, PERF_EVENT, 0, attach_interval, 0,            \
+	  0, NONE, KIND_REGS | KIND_CALM | KIND_ANY_PID)                                          \
 	/* every CPU */                                                                           \
-	K(PROFILE, "profile", "perf_event", NULL, PERF_EVENT, 0, attach_profile, NONE, KIND_REGS) \
+	K(PROFILE, "profile", "perf_event", NULL, PERF_EVENT, 0, attach_profile, 0, 0,            \
+	  NONE, KIND_REGS)                                                                        \
 	/* a hardware breakpoint on memory */                                                     \
-	K(WATCHPOINT, "watchpoint", "perf_event", NULL, PERF_EVENT, 0, attach_watchpoint, NONE,   \
-	  KIND_ANY_PID | KIND_COUNTER)                                                            \
+	K(WATCHPOINT, "watchpoint", "perf_event", NULL, PERF_EVENT, 0,                            \
+	  attach_watchpoint, 0, 0, NONE, KIND_ANY_PID | KIND_COUNTER)                             \
 	/* run for each object of a kind, whoever reads its iterator */                           \
-	K(ITER, "iter", "iter", of_kernel, TRACING, BPF_TRACE_ITER, attach_iter, NONE,            \
-	  KIND_PER_SITE | KIND_ANY_PID)                                                           \
+	K(ITER, "iter", "iter", of_kernel, TRACING, BPF_TRACE_ITER, attach_iter,                  \
+	  FEATURE_BTF, 0, NONE, KIND_PER_SITE | KIND_ANY_PID)                                     \
 	/* run when memtap itself gets a signal */                                                \
-	K(SELF, "self", "raw_tracepoint", NULL, RAW_TRACEPOINT, 0, attach_self, NONE,             \
-	  KIND_OWN | KIND_CALM | KIND_ANY_PID)                                                    \
+	K(SELF, "self", "raw_tracepoint", NULL, RAW_TRACEPOINT, 0, attach_self, 0, 0,             \
+	  NONE, KIND_OWN | KIND_CALM | KIND_ANY_PID)                                              \
 	/* run once when all is attached; returns 0 when it passed */                             \
-	K(TEST, "test", "raw_tracepoint", NULL, RAW_TRACEPOINT, 0, NULL, NONE,                    \
+	K(TEST, "test", "raw_tracepoint", NULL, RAW_TRACEPOINT, 0, NULL, 0, 0, NONE,              \
 	  KIND_OWN | KIND_CALM | KIND_ANY_PID)
 /* clang-format on */
 

@@ -49,11 +49,12 @@ s32 unit_map(const struct unit *u, enum umap_role role)
 
 static const struct {
 	const char *name;
+	u32 needs, uses;
 	enum kind_args args;
 	u32 traits;
 } kinds[] = {
-#define K(id, name, section, place, program, type, attacher, args, traits)                         \
-	[ATTACH_##id] = { name, KIND_ARGS_##args, traits },
+#define K(id, name, section, place, program, type, attacher, needs, uses, args, traits)            \
+	[ATTACH_##id] = { name, needs, uses, KIND_ARGS_##args, traits },
 	PROBE_KINDS(K)
 #undef K
 };
@@ -66,6 +67,16 @@ bool attach_kind_has(enum attach_kind kind, u32 traits)
 bool attach_kind_is_user(enum attach_kind kind)
 {
 	return attach_kind_has(kind, KIND_USER);
+}
+
+u32 attach_kind_needs(enum attach_kind kind)
+{
+	return kinds[kind].needs;
+}
+
+u32 attach_kind_uses(enum attach_kind kind)
+{
+	return kinds[kind].uses;
 }
 
 enum kind_args attach_kind_args(enum attach_kind kind)

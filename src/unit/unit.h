@@ -338,6 +338,9 @@ const char *attach_kind_name(enum attach_kind kind); /* "uprobe", "tracepoint", 
 bool attach_kind_is_user(enum attach_kind kind);
 /* Has any of these, a sum of enum kind_trait. */
 bool attach_kind_has(enum attach_kind kind, u32 traits);
+/* FEATURE_* without which a kernel has no such probes; and those that they make use of. */
+u32 attach_kind_needs(enum attach_kind kind);
+u32 attach_kind_uses(enum attach_kind kind);
 enum kind_args attach_kind_args(enum attach_kind kind);
 /* The file that an offset of the source is in. */
 const char *unit_file(const struct unit *u, u32 off);

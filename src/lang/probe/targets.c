@@ -145,6 +145,16 @@ void targets_absent(struct targets *t, u32 i, const char *hint, const char *fmt,
 		diag_hint(t->diags, "%s", hint);
 }
 
+u32 targets_lacks(struct targets *t, enum attach_kind kind)
+{
+	u32 needs = attach_kind_needs(kind);
+	const struct features *f = t->world->ops->features(t->world, needs);
+	u32 has = (f->btf ? FEATURE_BTF : 0u) | (f->kprobe ? FEATURE_KPROBE : 0u) |
+	          (f->fentry ? FEATURE_FENTRY : 0u);
+
+	return needs & ~has;
+}
+
 /* A script that wants to hear nothing about single probes still hears about a whole kind. */
 void targets_unsupported(struct targets *t, const char *hint, const char *text)
 {

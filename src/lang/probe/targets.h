@@ -79,6 +79,8 @@ void targets_missing(struct targets *t, u32 i, const char *best, const char *fmt
 void targets_unsupported(struct targets *t, const char *hint, const char *text);
 /* What to use where functions of the kernel can not be probed: names what this one has. */
 const char *targets_instead(struct targets *t);
+/* Of the FEATURE_* that probes of the kind need, those that this kernel lacks. */
+u32 targets_lacks(struct targets *t, enum attach_kind kind);
 /* The kernel has BTF, which fentry and fexit need; false when it was said that it has not. */
 bool targets_has_types(struct targets *t);
 /* As targets_missing with a whole sentence as hint, or NULL. */

@@ -119,7 +119,7 @@ void targets_bpf(struct targets *t)
 		return;
 	if (!targets_has_types(t))
 		return;
-	if (!t->world->ops->features(t->world, FEATURE_FENTRY)->fentry) {
+	if (targets_lacks(t, t->provider->kind)) {
 		targets_unsupported(t, "BPF programs are traced by nothing else",
 		                    "this kernel loads no fentry/fexit programs");
 		return;

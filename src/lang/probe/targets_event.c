@@ -113,7 +113,7 @@ static bool wants_fentry(const struct event *e, struct str name)
 	bool known = false;
 
 	if (t->uses_kstack || glob_is(name) || memchr(name.p, '+', name.n) ||
-	    !t->world->ops->features(t->world, FEATURE_FENTRY)->fentry)
+	    targets_lacks(t, ATTACH_FENTRY))
 		return false;
 	return t->world->ops->functions(t->world, name, note_function, &known, &ignored) && known;
 }

@@ -232,7 +232,7 @@ void targets_kprobe(struct targets *t)
 	const char *name;
 	bool many;
 
-	if (!t->world->ops->features(t->world, FEATURE_KPROBE)->kprobe) {
+	if (targets_lacks(t, t->provider->kind)) {
 		targets_standin(t);
 		return;
 	}
@@ -270,7 +270,7 @@ void targets_kprobe(struct targets *t)
 
 bool targets_has_types(struct targets *t)
 {
-	if (t->world->ops->features(t->world, FEATURE_BTF)->btf)
+	if (!(targets_lacks(t, t->provider->kind) & FEATURE_BTF))
 		return true;
 	targets_unsupported(t,
 	                    "kernels built with CONFIG_DEBUG_INFO_BTF=y have it; tracepoints and "
@@ -282,14 +282,14 @@ bool targets_has_types(struct targets *t)
 
 static bool fentry_works(struct targets *t)
 {
-	const struct features *f;
+	const char *hint;
 
 	if (!targets_has_types(t))
 		return false;
-	if (t->world->ops->features(t->world, FEATURE_FENTRY)->fentry)
+	if (!targets_lacks(t, t->provider->kind))
 		return true;
-	f = t->world->ops->features(t->world, FEATURE_KPROBE);
-	targets_unsupported(t, f->kprobe ? "use kprobe/kretprobe" : targets_instead(t),
+	hint = targets_lacks(t, ATTACH_KPROBE) ? targets_instead(t) : "use kprobe/kretprobe";
+	targets_unsupported(t, hint,
 	                    "this kernel has no fentry/fexit: its functions can not be traced by "
 	                    "BPF");
 	return false;

@@ -70,7 +70,7 @@ static bool stop(void *ctx, const char *group, const char *name)
 
 const char *targets_instead(struct targets *t)
 {
-	bool typed = t->world->ops->features(t->world, FEATURE_BTF)->btf, any = false;
+	bool typed = !targets_lacks(t, ATTACH_TPBTF), any = false;
 	struct err ignored;
 
 	t->world->ops->tracepoints(t->world, STR("*"), STR("*"), stop, &any, &ignored);
@@ -107,7 +107,7 @@ void targets_standin(struct targets *t)
 	const char *name = t->parts[t->n_parts - 1];
 	bool whole = t->n_parts == 1 && !strchr(name, '+') && !isdigit((unsigned char)name[0]);
 
-	if (whole && t->world->ops->features(t->world, FEATURE_FENTRY)->fentry) {
+	if (whole && !targets_lacks(t, ATTACH_FENTRY)) {
 		targets_by_fentry(t);
 		return;
 	}

@@ -243,7 +243,7 @@ static bool raw_in_tracefs(struct targets *t, const char *event)
 	struct pairs p = { .arena = t->arena };
 	struct err e = { 0 };
 
-	if (t->provider->kind != ATTACH_RAWTP)
+	if (attach_kind_needs(t->provider->kind) & FEATURE_BTF)
 		return false;
 	if (!t->world->ops->tracepoints(t->world, STR("*"), str_of(event), pairs_add, &p, &e))
 		return false;
@@ -275,7 +275,8 @@ void targets_rawtp(struct targets *t)
 
 	r.btf = t->world->ops->btf(t->world, &e);
 	if (!r.btf) {
-		if (t->provider->kind == ATTACH_RAWTP && !glob_is(str_of(event)))
+		if (!(attach_kind_needs(t->provider->kind) & FEATURE_BTF) &&
+		    !glob_is(str_of(event)))
 			raw_site(t, event, 0, 0);
 		else
 			targets_failed(t, part, &e);

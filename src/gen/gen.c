@@ -459,7 +459,7 @@ static void place_vars(struct gen *g)
 /* A test that did not get as far as its body has failed. */
 static void result_set(struct gen *g, u64 result)
 {
-	if (g->v->kind != ATTACH_TEST)
+	if (!attach_kind_has(g->v->kind, KIND_VERDICT))
 		return;
 	code_const(&g->c, R0, result);
 	code_store(&g->c, 8, R10, g->result, R0);
@@ -468,12 +468,13 @@ static void result_set(struct gen *g, u64 result)
 /* r0 = what the program returns: of a test 1 for any result but 0, which has 64 bits. */
 static void result_load(struct gen *g)
 {
+	bool verdict = attach_kind_has(g->v->kind, KIND_VERDICT);
 	u32 passed = code_label(&g->c);
 
-	if (g->v->kind == ATTACH_TEST)
+	if (verdict)
 		code_load(&g->c, 8, R1, R10, g->result);
 	code_const(&g->c, R0, 0);
-	if (g->v->kind == ATTACH_TEST) {
+	if (verdict) {
 		code_if_imm(&g->c, BPF_JEQ, R1, 0, passed);
 		code_const(&g->c, R0, 1);
 	}
@@ -489,7 +490,7 @@ static void body(struct gen *g)
 	code_mov(&g->c, CTX, R1); /* taken away again where nobody reads it */
 	pid_filter(g, out);
 	gen_iter_skip_end(g, out);
-	if (g->v->kind == ATTACH_TEST)
+	if (attach_kind_has(g->v->kind, KIND_VERDICT))
 		g->result = frame_pointer(g);
 	result_set(g, 1);
 	early = g->assume.scratch && g->v->pred && needs_no_memory(g->v->pred);

@@ -299,12 +299,12 @@ static void unroll(struct gen *g, const struct node *n)
 	g->continue_label = outer_continue;
 }
 
-/* Only of a test anybody wants to know it. */
+/* Most programs return nothing that anybody wants to know. */
 static void return_value(struct gen *g, const struct node *n)
 {
 	if (!n->expr)
 		return;
-	if (g->v->kind != ATTACH_TEST) {
+	if (!attach_kind_has(g->v->kind, KIND_VERDICT)) {
 		gen_effect(g, n->expr);
 		return;
 	}

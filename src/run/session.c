@@ -591,8 +591,7 @@ static u32 count_own(const struct unit *u)
 	u32 n = 0;
 
 	for (u32 i = 0; i < u->progs.n; i++)
-		n += attach_kind_has(u->progs.v[i].kind, KIND_AROUND) ||
-		     u->progs.v[i].kind == ATTACH_TEST;
+		n += attach_kind_has(u->progs.v[i].kind, KIND_CALLED);
 	return n;
 }
 
@@ -600,8 +599,7 @@ static u32 count_own(const struct unit *u)
 static bool has_events(const struct unit *u)
 {
 	for (u32 i = 0; i < u->progs.n; i++)
-		if (!attach_kind_has(u->progs.v[i].kind, KIND_AROUND) &&
-		    u->progs.v[i].kind != ATTACH_ITER)
+		if (!attach_kind_has(u->progs.v[i].kind, KIND_AROUND | KIND_READ))
 			return true;
 	return false;
 }

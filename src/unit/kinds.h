@@ -21,10 +21,10 @@
 #define PROBE_KINDS(K)                                                                            \
 	/* run once before anything is attached */                                                \
 	K(BEGIN, "BEGIN", "raw_tracepoint", NULL, RAW_TRACEPOINT, 0, NULL, 0, 0, NONE,            \
-	  KIND_OWN | KIND_AROUND | KIND_CALM | KIND_ANY_PID)                                      \
+	  KIND_OWN | KIND_CALLED | KIND_AROUND | KIND_CALM | KIND_ANY_PID)                        \
 	/* run once after all is detached */                                                      \
 	K(END, "END", "raw_tracepoint", NULL, RAW_TRACEPOINT, 0, NULL, 0, 0, NONE,                \
-	  KIND_OWN | KIND_AROUND | KIND_CALM | KIND_ANY_PID)                                      \
+	  KIND_OWN | KIND_CALLED | KIND_AROUND | KIND_CALM | KIND_ANY_PID)                        \
 	K(UPROBE, "uprobe", "uprobe", of_user, KPROBE, 0, attach_uprobe, 0,                       \
 	  FEATURE_UPROBE_MULTI, ENTRY, KIND_USER | KIND_REGS | KIND_CALM)                         \
 	K(URETPROBE, "uretprobe", "uretprobe", of_user, KPROBE, 0, attach_uprobe, 0,              \
@@ -65,13 +65,13 @@
 	  attach_watchpoint, 0, 0, NONE, KIND_ANY_PID | KIND_COUNTER)                             \
 	/* run for each object of a kind, whoever reads its iterator */                           \
 	K(ITER, "iter", "iter", of_kernel, TRACING, BPF_TRACE_ITER, attach_iter,                  \
-	  FEATURE_BTF, 0, NONE, KIND_PER_SITE | KIND_ANY_PID)                                     \
+	  FEATURE_BTF, 0, NONE, KIND_PER_SITE | KIND_ANY_PID | KIND_READ)                         \
 	/* run when memtap itself gets a signal */                                                \
 	K(SELF, "self", "raw_tracepoint", NULL, RAW_TRACEPOINT, 0, attach_self, 0, 0,             \
 	  NONE, KIND_OWN | KIND_CALM | KIND_ANY_PID)                                              \
 	/* run once when all is attached; returns 0 when it passed */                             \
 	K(TEST, "test", "raw_tracepoint", NULL, RAW_TRACEPOINT, 0, NULL, 0, 0, NONE,              \
-	  KIND_OWN | KIND_CALM | KIND_ANY_PID)
+	  KIND_OWN | KIND_CALLED | KIND_VERDICT | KIND_CALM | KIND_ANY_PID)
 /* clang-format on */
 
 enum attach_kind {
@@ -102,6 +102,9 @@ enum kind_trait {
 	KIND_ANY_PID = 1 << 7,  /* the kernel sees to the pid, or there is none to ask for */
 	KIND_PER_SITE = 1 << 8, /* bound to a BTF function when loaded: one program a site */
 	KIND_COUNTER = 1 << 9,  /* a perf event with a configuration */
+	KIND_CALLED = 1 << 10,  /* by BPF_PROG_TEST_RUN: it is attached to nothing */
+	KIND_VERDICT = 1 << 11, /* what its body returns is what the program returns */
+	KIND_READ = 1 << 12,    /* run by whoever reads it, and over at its end: no event runs it */
 };
 
 #endif

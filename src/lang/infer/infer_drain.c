@@ -67,7 +67,7 @@ void infer_drain(struct infer *in)
 
 			if (v->ruled_out || !v->sites.n)
 				continue;
-			u.known_here = v->kind != ATTACH_ITER;
+			u.known_here = !attach_kind_has(v->kind, KIND_READ);
 			if (v->pred)
 				ast_walk(v->pred, count_use, &u);
 			ast_walk(v->body, count_use, &u);

@@ -292,7 +292,7 @@ static void group_maps(struct take *t)
 /* User space runs none of a pinned iterator's calls. */
 static bool is_looked_at(const struct variant *v)
 {
-	return !v->ruled_out && v->sites.n && v->kind != ATTACH_ITER;
+	return !v->ruled_out && v->sites.n && !attach_kind_has(v->kind, KIND_READ);
 }
 
 void infer_take(struct infer *in)

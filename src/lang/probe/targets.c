@@ -384,7 +384,7 @@ bool targets_is_kind(struct str name)
 {
 	const struct provider *p = provider_find(name);
 
-	return p && !attach_kind_has(p->kind, KIND_OWN) && p->kind != ATTACH_ITER;
+	return p && !attach_kind_has(p->kind, KIND_OWN | KIND_READ);
 }
 
 /* tracepoint:*name* is one of any group. */

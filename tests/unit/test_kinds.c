@@ -53,7 +53,7 @@ static const struct row {
 };
 
 /* A script for each, by its long name. */
-static const char *const scripts[] = {
+static const char *const scripts[ARRAY_SIZE(rows)] = {
 	[ATTACH_BEGIN] = "BEGIN {}",
 	[ATTACH_END] = "END {}",
 	[ATTACH_UPROBE] = "uprobe:self:kinds_fire {}",
@@ -75,8 +75,6 @@ static const char *const scripts[] = {
 	[ATTACH_SELF] = "self:signal:SIGUSR1 {}",
 	[ATTACH_TEST] = "test:one {}",
 };
-
-_Static_assert(ARRAY_SIZE(scripts) == ARRAY_SIZE(rows), "each kind has a script");
 
 /* What a kind may need, and how the fake world is without it. */
 static const u32 needed[] = { FEATURE_BTF, FEATURE_KPROBE, FEATURE_FENTRY };
@@ -102,6 +100,8 @@ static bool expands(const struct row *row, u32 lacking)
 	const struct probe *p;
 	bool ok;
 
+	if (!scripts[row->kind])
+		fail_msg("there is no script with %s", row->name);
 	fake_world_init(&world);
 	take_away(&world, lacking);
 	assert_true(source_set(&source, &arena, "stdin", str_of(scripts[row->kind]), &e));
@@ -121,7 +121,8 @@ static void each_can_be_written(void **state)
 {
 	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(rows); i++)
-		assert_true(expands(&rows[i], 0));
+		if (!expands(&rows[i], 0))
+			fail_msg("%s can not be written", rows[i].name);
 }
 
 static void needs_are_needed(void **state)
@@ -255,7 +256,9 @@ static char *part_of_file(struct arena *a, const char *path, const char *from, c
 /* "uprobe" of "uprobe:self:kinds_fire {}". */
 static struct str written(enum attach_kind kind)
 {
-	return (struct str){ scripts[kind], (u32)strcspn(scripts[kind], ": ") };
+	const char *script = scripts[kind] ? scripts[kind] : "";
+
+	return (struct str){ script, (u32)strcspn(script, ": ") };
 }
 
 static bool is_written(const char *p, size_t n)

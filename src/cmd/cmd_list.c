@@ -28,28 +28,28 @@ struct list {
 /* A kind of probe that can be listed. */
 struct kind {
 	const char *name, *short_name;
-	u32 parts;     /* fewer are filled up with '*' */
-	bool searched; /* by patterns without a kind */
-	bool counters;
+	enum attach_kind kind;
+	u32 parts;      /* fewer are filled up with '*' */
+	bool searched;  /* by patterns without a kind */
 	bool any_group; /* one part that is a pattern is complete: "tracepoint:*name*" */
 };
 
 static const struct kind kinds[] = {
-	{ "software", "s", 1, true, true, false },
-	{ "hardware", "h", 1, true, true, false },
-	{ "tracepoint", "t", 2, true, false, true },
-	{ "rawtracepoint", "rt", 1, false, false, false },
-	{ "btftracepoint", "tp_btf", 1, false, false, false },
-	{ "kprobe", "k", 1, true, false, false },
-	{ "kretprobe", "kr", 1, false, false, false },
-	{ "fentry", "f", 1, true, false, false },
-	{ "kfunc", "kfunc", 1, false, false, false },
-	{ "fexit", "fr", 1, false, false, false },
-	{ "kretfunc", "kretfunc", 1, false, false, false },
-	{ "uprobe", "u", 2, false, false, false },
-	{ "uretprobe", "ur", 2, false, false, false },
-	{ "usdt", "U", 2, false, false, false },
-	{ "iter", "it", 1, true, false, false },
+	{ "software", "s", ATTACH_SOFTWARE, 1, true, false },
+	{ "hardware", "h", ATTACH_HARDWARE, 1, true, false },
+	{ "tracepoint", "t", ATTACH_TRACEPOINT, 2, true, true },
+	{ "rawtracepoint", "rt", ATTACH_RAWTP, 1, false, false },
+	{ "btftracepoint", "tp_btf", ATTACH_TPBTF, 1, false, false },
+	{ "kprobe", "k", ATTACH_KPROBE, 1, true, false },
+	{ "kretprobe", "kr", ATTACH_KRETPROBE, 1, false, false },
+	{ "fentry", "f", ATTACH_FENTRY, 1, true, false },
+	{ "kfunc", "kfunc", ATTACH_FENTRY, 1, false, false },
+	{ "fexit", "fr", ATTACH_FEXIT, 1, false, false },
+	{ "kretfunc", "kretfunc", ATTACH_FEXIT, 1, false, false },
+	{ "uprobe", "u", ATTACH_UPROBE, 2, false, false },
+	{ "uretprobe", "ur", ATTACH_URETPROBE, 2, false, false },
+	{ "usdt", "U", ATTACH_USDT, 2, false, false },
+	{ "iter", "it", ATTACH_ITER, 1, true, false },
 };
 
 static const struct kind *kind_find(struct str name)
@@ -189,10 +189,9 @@ static void print_sites(struct list *l, const struct script *s)
 
 static void list_counters(struct list *l, const struct kind *k, const char *glob)
 {
-	enum attach_kind kind = k == &kinds[0] ? ATTACH_SOFTWARE : ATTACH_HARDWARE;
 	const char *event;
 
-	for (u32 i = 0; (event = targets_counter_name(kind, i)); i++) {
+	for (u32 i = 0; (event = targets_counter_name(k->kind, i)); i++) {
 		struct buf name = { 0 };
 
 		buf_printf(&name, "%s:%s:", k->name, event);
@@ -256,7 +255,7 @@ static bool list_kind(struct list *l, const struct kind *k, const char *rest, bo
 	u32 parts = 0;
 	bool ok = true;
 
-	if (k->counters) {
+	if (attach_kind_has(k->kind, KIND_COUNTER)) {
 		struct str after, event = str_cut(str_of(rest), ':', &after);
 		struct buf glob = { 0 };
 

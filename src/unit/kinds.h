@@ -98,7 +98,7 @@ enum kind_trait {
 	KIND_KERNEL = 1 << 3,   /* at a function of the kernel */
 	KIND_RETURN = 1 << 4,   /* ... when the function returns */
 	KIND_REGS = 1 << 5,     /* the context is the registers that were interrupted */
-	KIND_CALM = 1 << 6,     /* always runs with interrupts on */
+	KIND_CALM = 1 << 6,     /* finds room in maps: interrupts are on, or it is on one CPU */
 	KIND_ANY_PID = 1 << 7,  /* the kernel sees to the pid, or there is none to ask for */
 	KIND_PER_SITE = 1 << 8, /* bound to a BTF function when loaded: one program a site */
 	KIND_COUNTER = 1 << 9,  /* a perf event with a configuration */

@@ -13,6 +13,7 @@
  */
 #include "elf/ehframe.h"
 
+#include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -189,16 +190,15 @@ static u32 pack(const struct rules *r, bool signal)
 
 /* ---- expressions ---- */
 
-#define OP_DEREF       0x06
-#define OP_PLUS_UCONST 0x23
-#define OP_BREG(r)     (0x70 + (r))
-#define OP_LIT0        0x30
+#define OP_BREG(r) (DW_OP_breg0 + (r))
 
 /* "rsp + 8 + ((rip & 15) >= N) * 8": an entry pushes one word, at its byte N. */
 static bool plt_expression(const struct cursor *e, struct rules *r)
 {
-	static const u8 head[] = { OP_BREG(REG_RSP), 8, OP_BREG(REG_RA), 0, 0x3f, 0x1a };
-	static const u8 tail[] = { 0x2a, 0x33, 0x24, 0x22 };
+	static const u8 head[] = {
+		OP_BREG(REG_RSP), 8, OP_BREG(REG_RA), 0, DW_OP_lit15, DW_OP_and
+	};
+	static const u8 tail[] = { DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus };
 	u8 lit;
 
 	if ((size_t)(e->end - e->p) != sizeof(head) + 1 + sizeof(tail) ||
@@ -206,10 +206,10 @@ static bool plt_expression(const struct cursor *e, struct rules *r)
 	    memcmp(e->p + sizeof(head) + 1, tail, sizeof(tail)) != 0)
 		return false;
 	lit = e->p[sizeof(head)];
-	if (lit < OP_LIT0 || lit > OP_LIT0 + 15)
+	if (lit < DW_OP_lit0 || lit > DW_OP_lit0 + 15)
 		return false;
 	r->cfa = UNWIND_PLT;
-	r->off = lit - OP_LIT0;
+	r->off = lit - DW_OP_lit0;
 	return true;
 }
 
@@ -222,10 +222,10 @@ static bool deref_expression(struct cursor e, struct rules *r)
 	if (op != OP_BREG(REG_RSP) && op != OP_BREG(REG_RBP))
 		return false;
 	off = sleb(&e);
-	if (fixed(&e, 1) != OP_DEREF || e.bad)
+	if (fixed(&e, 1) != DW_OP_deref || e.bad)
 		return false;
 	if (e.p < e.end) {
-		if (fixed(&e, 1) != OP_PLUS_UCONST)
+		if (fixed(&e, 1) != DW_OP_plus_uconst)
 			return false;
 		add = (s64)uleb(&e);
 	}
@@ -303,28 +303,27 @@ static bool next_entry(struct reader *rd, struct cursor *c, struct cursor *entry
 }
 
 #define PE_FORMAT   0x0f
-#define PE_PCREL    0x10
 #define PE_RELATION 0xf0 /* with the bit for "indirect" */
 
 /* A number in the format of a DW_EH_PE_ encoding. */
 static u64 formatted(struct cursor *c, u8 format)
 {
 	switch (format) {
-	case 0x0: /* absptr, udata8, sdata8 */
-	case 0x4:
-	case 0xc:
+	case DW_EH_PE_absptr:
+	case DW_EH_PE_udata8:
+	case DW_EH_PE_sdata8:
 		return fixed(c, 8);
-	case 0x1:
+	case DW_EH_PE_uleb128:
 		return uleb(c);
-	case 0x2:
+	case DW_EH_PE_udata2:
 		return fixed(c, 2);
-	case 0x3:
+	case DW_EH_PE_udata4:
 		return fixed(c, 4);
-	case 0x9:
+	case DW_EH_PE_sleb128:
 		return (u64)sleb(c);
-	case 0xa:
+	case DW_EH_PE_sdata2:
 		return (u64)(s64)(s16)fixed(c, 2);
-	case 0xb:
+	case DW_EH_PE_sdata4:
 		return (u64)(s64)(s32)fixed(c, 4);
 	default:
 		c->bad = true;
@@ -341,7 +340,7 @@ static u64 encoded(struct reader *rd, struct cursor *c, u8 encoding)
 	switch (encoding & PE_RELATION) {
 	case 0:
 		return v;
-	case PE_PCREL:
+	case DW_EH_PE_pcrel:
 		return v + here;
 	default:
 		c->bad = true;
@@ -645,10 +644,10 @@ static bool step_long(struct machine *m, struct cursor *c, u8 op)
 	u64 reg;
 
 	switch (op) {
-	case 0x00: /* nop */
-	case 0x2d: /* GNU_window_save */
+	case DW_CFA_nop:
+	case DW_CFA_GNU_window_save:
 		return true;
-	case 0x01: { /* set_loc */
+	case DW_CFA_set_loc: {
 		u64 to = encoded(m->rd, c, m->cie->encoding) - m->rd->base;
 
 		if (!m->cie->code_align || to < m->pc || to > UINT32_MAX)
@@ -657,38 +656,38 @@ static bool step_long(struct machine *m, struct cursor *c, u8 op)
 		m->pc = to;
 		return true;
 	}
-	case 0x02: /* advance_loc1, 2, 4 */
-	case 0x03:
-	case 0x04:
-		advance(m, fixed(c, 1u << (op - 2)));
+	case DW_CFA_advance_loc1:
+	case DW_CFA_advance_loc2:
+	case DW_CFA_advance_loc4:
+		advance(m, fixed(c, 1u << (op - DW_CFA_advance_loc1)));
 		return true;
-	case 0x05: /* offset_extended */
+	case DW_CFA_offset_extended:
 		reg = uleb(c);
 		save(m, reg, SAVE_AT_CFA, factored(m, (s64)uleb(c)));
 		return true;
-	case 0x06: /* restore_extended */
+	case DW_CFA_restore_extended:
 		restore(m, uleb(c));
 		return true;
-	case 0x07: /* undefined */
+	case DW_CFA_undefined:
 		save(m, uleb(c), SAVE_UNDEFINED, 0);
 		return true;
-	case 0x08: /* same_value */
+	case DW_CFA_same_value:
 		save(m, uleb(c), SAVE_SAME, 0);
 		return true;
-	case 0x09: /* register */
+	case DW_CFA_register:
 		save(m, uleb(c), SAVE_OTHER, 0);
 		uleb(c);
 		return true;
-	case 0x0a:
+	case DW_CFA_remember_state:
 		remember(m);
 		return true;
-	case 0x0b:
+	case DW_CFA_restore_state:
 		recall(m);
 		return true;
-	case 0x2e: /* GNU_args_size */
+	case DW_CFA_GNU_args_size:
 		uleb(c);
 		return true;
-	case 0x2f: /* GNU_negative_offset_extended */
+	case DW_CFA_GNU_negative_offset_extended:
 		reg = uleb(c);
 		save(m, reg, SAVE_AT_CFA, factored(m, (s64)(0 - uleb(c))));
 		return true;
@@ -703,20 +702,20 @@ static bool step_cfa(struct machine *m, struct cursor *c, u8 op)
 	u64 reg;
 
 	switch (op) {
-	case 0x0c: /* def_cfa */
+	case DW_CFA_def_cfa:
 		reg = uleb(c);
 		define_cfa(m, reg, (s64)uleb(c));
 		return true;
-	case 0x0d: /* def_cfa_register */
+	case DW_CFA_def_cfa_register:
 		define_cfa(m, uleb(c), m->r->off);
 		return true;
-	case 0x0e: /* def_cfa_offset */
+	case DW_CFA_def_cfa_offset:
 		define_cfa(m, m->r->reg, (s64)uleb(c));
 		return true;
-	case 0x0f: /* def_cfa_expression */
+	case DW_CFA_def_cfa_expression:
 		cfa_expression(part(c, uleb(c)), m->r);
 		return true;
-	case 0x10: { /* expression */
+	case DW_CFA_expression: {
 		struct saved *s = saved_of(m, uleb(c));
 		struct cursor e = part(c, uleb(c));
 
@@ -724,23 +723,23 @@ static bool step_cfa(struct machine *m, struct cursor *c, u8 op)
 			*s = save_expression(e);
 		return true;
 	}
-	case 0x11: /* offset_extended_sf */
+	case DW_CFA_offset_extended_sf:
 		reg = uleb(c);
 		save(m, reg, SAVE_AT_CFA, factored(m, sleb(c)));
 		return true;
-	case 0x12: /* def_cfa_sf */
+	case DW_CFA_def_cfa_sf:
 		reg = uleb(c);
 		define_cfa(m, reg, factored(m, sleb(c)));
 		return true;
-	case 0x13: /* def_cfa_offset_sf */
+	case DW_CFA_def_cfa_offset_sf:
 		define_cfa(m, m->r->reg, factored(m, sleb(c)));
 		return true;
-	case 0x14: /* val_offset */
-	case 0x15: /* val_offset_sf */
+	case DW_CFA_val_offset:
+	case DW_CFA_val_offset_sf:
 		save(m, uleb(c), SAVE_OTHER, 0);
 		uleb(c);
 		return true;
-	case 0x16: /* val_expression */
+	case DW_CFA_val_expression:
 		save(m, uleb(c), SAVE_OTHER, 0);
 		part(c, uleb(c));
 		return true;
@@ -753,14 +752,14 @@ static void step(struct machine *m, struct cursor *c)
 {
 	u8 op = (u8)fixed(c, 1), low = op & 0x3f;
 
-	switch (op >> 6) {
-	case 1: /* advance_loc */
+	switch (op & ~0x3f) {
+	case DW_CFA_advance_loc:
 		advance(m, low);
 		break;
-	case 2: /* offset */
+	case DW_CFA_offset:
 		save(m, low, SAVE_AT_CFA, factored(m, (s64)uleb(c)));
 		break;
-	case 3:
+	case DW_CFA_restore:
 		restore(m, low);
 		break;
 	default:

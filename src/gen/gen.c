@@ -43,8 +43,10 @@ void gen_error(struct gen *g, struct loc loc, const char *fmt, ...)
 #define STACKS_MAX        16384u
 #define STACKS_PREALLOC   8192u
 #define PROCS_MAX         4096u
-#define FILES_MAX         16384u
-#define FAMILY_MAX        1024u
+/* What a body needs is known when it has been compiled; it needs more where that is given. */
+#define ROUNDS     4u
+#define FILES_MAX  16384u
+#define FAMILY_MAX 1024u
 
 /* System calls are entered and left, and processes begin and end, with interrupts on. */
 static bool runs_interruptible(const struct variant *v)
@@ -600,7 +602,8 @@ static bool gen_program(struct gen *g, const struct probe *p)
 
 	g->assume = (struct needs){ 0 };
 	number_probes(g);
-	for (u32 round = 0; round < 4; round++) {
+	for (u32 round = 0;; round++) {
+		assert(round < ROUNDS);
 		g->u->records.n = records;
 		g->u->errors.n = errors;
 		compile_once(g);

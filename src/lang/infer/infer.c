@@ -11,6 +11,7 @@
  */
 #include "lang/infer/infer.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@
 
 #include "lang/parse/event_spec.h"
 
-#define PASSES_MAX 64u
+#define PASSES 64u /* enough for all but maps that have their types from each other */
 
 static bool reported(const struct infer *in, struct loc loc, const char *text)
 {
@@ -193,13 +194,15 @@ static void walk_script(struct infer *in, struct variant_vars *vars)
 			walk_variant(in, in->probe->variants.v[i], vars++);
 }
 
+/* A pass that changes something settles a map's value or key at least, or a variable. */
 static void walk_until_stable(struct infer *in, struct variant_vars *vars)
 {
-	for (u32 i = 0; i < PASSES_MAX; i++) {
+	u32 i = 0;
+
+	do {
 		walk_script(in, vars);
-		if (!in->changed)
-			return;
-	}
+		assert(i++ < PASSES + 2 * in->script->maps.n);
+	} while (in->changed);
 }
 
 /* Does the text name a map in more places than the one that declares it? */

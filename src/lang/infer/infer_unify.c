@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#define GROWING 16u /* passes after which what still grows has all the room there is at once */
+
 static bool is_number(const struct type *t)
 {
 	return t->kind == TYPE_INT || t->kind == TYPE_BOOL;
@@ -67,7 +69,10 @@ static const struct type *unify_str(struct infer *in, const struct type *a, cons
 
 	if (a->size == size && a->count == count && a->bounded == bounded)
 		return a;
-	return type_str(in->arena, count ? count : size, bounded);
+	count = count ? count : size;
+	if (in->pass > GROWING && size > a->size)
+		count = MAX(count, in->config->max_strlen);
+	return type_str(in->arena, count, bounded);
 }
 
 /* The smallest integer that holds both; int64 where none does. */

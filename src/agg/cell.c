@@ -33,13 +33,25 @@ static u64 decode_extreme(u64 enc, const struct type *t)
 	return t->is_signed ? enc ^ SIGN_BIT : enc;
 }
 
-static void merge_extreme(struct cell *c, const struct type *t, const u8 *cells, u32 n_cells,
-                          u32 stride)
+/* The cells of all CPUs, `stride` bytes apart, that become one. */
+struct cells {
+	const u8 *p;
+	u32 n, stride;
+};
+
+static const u8 *cell_of(const struct cells *all, u32 i)
+{
+	return all->p + (size_t)i * all->stride;
+}
+
+static void merge_extreme(struct cell *c, struct arena *a, const struct type *t,
+                          const struct cells *all)
 {
 	u64 best = 0;
 
-	for (u32 i = 0; i < n_cells; i++) {
-		const u8 *cell = cells + (size_t)i * stride;
+	(void)a;
+	for (u32 i = 0; i < all->n; i++) {
+		const u8 *cell = cell_of(all, i);
 
 		if (!word_at(cell, 1))
 			continue;
@@ -49,14 +61,15 @@ static void merge_extreme(struct cell *c, const struct type *t, const u8 *cells,
 	c->n = c->set ? (s64)decode_extreme(best, t) : 0;
 }
 
-static void merge_buckets(struct cell *c, struct arena *a, u32 n, const u8 *cells, u32 n_cells,
-                          u32 stride)
+static void merge_buckets(struct cell *c, struct arena *a, const struct type *t,
+                          const struct cells *all)
 {
+	u32 n = type_cell(t) / 8;
 	u64 *sum = arena_array(a, u64, n);
 
-	for (u32 i = 0; i < n_cells; i++)
+	for (u32 i = 0; i < all->n; i++)
 		for (u32 k = 0; k < n; k++)
-			sum[k] += word_at(cells + (size_t)i * stride, k);
+			sum[k] += word_at(cell_of(all, i), k);
 	c->buckets = sum;
 	c->n_buckets = n;
 }
@@ -83,22 +96,22 @@ static void merge_slot(u64 *to, u64 *newest, const struct type *t, const u8 *slo
 	to[0] += n;
 }
 
-static u64 newest_interval(const struct type *t, const u8 *cells, u32 n_cells, u32 stride)
+static u64 newest_interval(const struct type *t, const struct cells *all)
 {
 	u64 newest = 0;
 
-	for (u32 i = 0; i < n_cells; i++)
+	for (u32 i = 0; i < all->n; i++)
 		for (u32 k = 0; k < (u32)t->max; k++)
-			newest = MAX(newest, word_at(cells + (size_t)i * stride, k * 3));
+			newest = MAX(newest, word_at(cell_of(all, i), k * 3));
 	return newest;
 }
 
 /* The last intervals in their order: buckets {values, value}, n the number of the first one. */
-static void merge_series(struct cell *c, struct arena *a, const struct type *t, const u8 *cells,
-                         u32 n_cells, u32 stride)
+static void merge_series(struct cell *c, struct arena *a, const struct type *t,
+                         const struct cells *all)
 {
 	u64 *out = arena_array(a, u64, (u32)t->max * 2);
-	u64 last = newest_interval(t, cells, n_cells, stride), n = (u64)t->max;
+	u64 last = newest_interval(t, all), n = (u64)t->max;
 
 	c->buckets = out;
 	c->n_buckets = (u32)t->max;
@@ -106,8 +119,8 @@ static void merge_series(struct cell *c, struct arena *a, const struct type *t, 
 	for (u64 k = 0; last && k < n; k++) {
 		u64 number = (u64)c->n + k, newest = 0;
 
-		for (u32 i = 0; i < n_cells; i++) {
-			const u8 *slot = cells + (size_t)i * stride + number % n * 24;
+		for (u32 i = 0; i < all->n; i++) {
+			const u8 *slot = cell_of(all, i) + number % n * 24;
 
 			if (word_at(slot, 0) == number + 1)
 				merge_slot(out + k * 2, &newest, t, slot);
@@ -118,76 +131,53 @@ static void merge_series(struct cell *c, struct arena *a, const struct type *t, 
 	}
 }
 
-static void merge_words(struct cell *c, bool has_total, const u8 *cells, u32 n_cells, u32 stride)
+static void merge_word(struct cell *c, struct arena *a, const struct type *t,
+                       const struct cells *all)
 {
-	u64 n = 0, total = 0;
+	u64 n = 0;
 
-	for (u32 i = 0; i < n_cells; i++) {
-		n += word_at(cells + (size_t)i * stride, 0);
-		if (has_total)
-			total += word_at(cells + (size_t)i * stride, 1);
-	}
+	(void)a;
+	(void)t;
+	for (u32 i = 0; i < all->n; i++)
+		n += word_at(cell_of(all, i), 0);
 	c->n = (s64)n;
+}
+
+static void merge_average(struct cell *c, struct arena *a, const struct type *t,
+                          const struct cells *all)
+{
+	u64 total = 0;
+
+	merge_word(c, a, t, all);
+	for (u32 i = 0; i < all->n; i++)
+		total += word_at(cell_of(all, i), 1);
 	c->total = (s64)total;
 }
 
-static void copy_plain(struct cell *c, struct arena *a, const struct type *t, const u8 *cells,
-                       u32 n_cells)
+static void copy_plain(struct cell *c, struct arena *a, const struct type *t,
+                       const struct cells *all)
 {
 	u8 *copy = arena_alloc(a, type_slot(t));
 
-	if (n_cells)
-		memcpy(copy, cells, type_slot(t));
+	if (all->n)
+		memcpy(copy, all->p, type_slot(t));
 	c->bytes = copy;
 }
 
-static void merge_parts(struct cell *c, struct arena *a, const struct type *t, const u8 *cells,
-                        u32 n_cells, u32 stride)
+static void merge_parts(struct cell *c, struct arena *a, const struct type *t,
+                        const struct cells *all)
 {
 	struct cell *parts = arena_array(a, struct cell, t->n_fields);
 
 	for (u32 i = 0; i < t->n_fields; i++)
 		cell_merge(&parts[i], a, t->fields[i].type,
-		           n_cells ? cells + t->fields[i].off : NULL, n_cells, stride);
+		           all->n ? all->p + t->fields[i].off : NULL, all->n, all->stride);
 	c->parts = parts;
-}
-
-void cell_merge(struct cell *c, struct arena *a, const struct type *t, const void *cells,
-                u32 n_cells, u32 stride)
-{
-	memset(c, 0, sizeof(*c));
-	switch (t->kind) {
-	case TYPE_COUNT:
-	case TYPE_SUM:
-		merge_words(c, false, cells, n_cells, stride);
-		break;
-	case TYPE_AVG:
-	case TYPE_STATS:
-		merge_words(c, true, cells, n_cells, stride);
-		break;
-	case TYPE_MIN:
-	case TYPE_MAX:
-		merge_extreme(c, t, cells, n_cells, stride);
-		break;
-	case TYPE_HIST:
-	case TYPE_LHIST:
-		merge_buckets(c, a, type_cell(t) / 8, cells, n_cells, stride);
-		break;
-	case TYPE_TSERIES:
-		merge_series(c, a, t, cells, n_cells, stride);
-		break;
-	case TYPE_AGGS:
-		merge_parts(c, a, t, cells, n_cells, stride);
-		break;
-	default:
-		copy_plain(c, a, t, cells, n_cells);
-		break;
-	}
 }
 
 /* ---- raw cells ---- */
 
-static void add_words(void *to, const void *from, u32 n)
+static void add_some(void *to, const void *from, u32 n)
 {
 	for (u32 i = 0; i < n; i++) {
 		u64 sum = word_at(to, i) + word_at(from, i);
@@ -196,8 +186,14 @@ static void add_words(void *to, const void *from, u32 n)
 	}
 }
 
-static void keep_extreme(void *to, const void *from)
+static void add_words(const struct type *t, u8 *to, const u8 *from)
 {
+	add_some(to, from, type_cell(t) / 8);
+}
+
+static void keep_extreme(const struct type *t, u8 *to, const u8 *from)
+{
+	(void)t;
 	if (word_at(from, 1) && (!word_at(to, 1) || word_at(from, 0) > word_at(to, 0)))
 		memcpy(to, from, 16);
 }
@@ -218,43 +214,32 @@ static void fold_slot(const struct type *t, u8 *to, const u8 *from)
 		if (word_at(from, 2) >= word_at(to, 2))
 			memcpy(to, from, 24);
 	} else if (t->bits == SERIES_AVG || t->bits == SERIES_SUM) {
-		add_words(to + 8, from + 8, 2);
+		add_some(to + 8, from + 8, 2);
 	} else {
 		if (value != had && larger == (t->bits == SERIES_MAX))
 			memcpy(to + 8, &value, sizeof(value));
-		add_words(to + 16, from + 16, 1);
+		add_some(to + 16, from + 16, 1);
 	}
 }
 
-void cell_fold(const struct type *t, void *to, const void *from)
+static void fold_series(const struct type *t, u8 *to, const u8 *from)
 {
-	switch (t->kind) {
-	case TYPE_COUNT:
-	case TYPE_SUM:
-	case TYPE_AVG:
-	case TYPE_STATS:
-	case TYPE_HIST:
-	case TYPE_LHIST:
-		add_words(to, from, type_cell(t) / 8);
-		break;
-	case TYPE_MIN:
-	case TYPE_MAX:
-		keep_extreme(to, from);
-		break;
-	case TYPE_TSERIES:
-		for (u32 k = 0; k < (u32)t->max; k++)
-			fold_slot(t, (u8 *)to + (size_t)k * 24, (const u8 *)from + (size_t)k * 24);
-		break;
-	case TYPE_AGGS:
-		for (u32 i = 0; i < t->n_fields; i++)
-			cell_fold(t->fields[i].type, (u8 *)to + t->fields[i].off,
-			          (const u8 *)from + t->fields[i].off);
-		break;
-	default:
-		memcpy(to, from, type_slot(t));
-		break;
-	}
+	for (u32 k = 0; k < (u32)t->max; k++)
+		fold_slot(t, to + (size_t)k * 24, from + (size_t)k * 24);
 }
+
+static void fold_parts(const struct type *t, u8 *to, const u8 *from)
+{
+	for (u32 i = 0; i < t->n_fields; i++)
+		cell_fold(t->fields[i].type, to + t->fields[i].off, from + t->fields[i].off);
+}
+
+static void take_plain(const struct type *t, u8 *to, const u8 *from)
+{
+	memcpy(to, from, type_slot(t));
+}
+
+/* ---- order ---- */
 
 s64 cell_average(const struct cell *c, const struct type *t)
 {
@@ -284,6 +269,22 @@ static int word_compare(u64 a, u64 b, bool is_signed)
 	return (a > b) - (a < b);
 }
 
+static int compare_numbers(const struct cell *a, const struct cell *b, const struct type *t)
+{
+	return word_compare((u64)a->n, (u64)b->n, t->is_signed && t->kind != TYPE_COUNT);
+}
+
+static int compare_averages(const struct cell *a, const struct cell *b, const struct type *t)
+{
+	return word_compare((u64)cell_average(a, t), (u64)cell_average(b, t), t->is_signed);
+}
+
+static int compare_totals(const struct cell *a, const struct cell *b, const struct type *t)
+{
+	(void)t;
+	return word_compare(bucket_total(a), bucket_total(b), false);
+}
+
 static int compare_parts(const struct cell *a, const struct cell *b, const struct type *t)
 {
 	int c = 0;
@@ -293,26 +294,62 @@ static int compare_parts(const struct cell *a, const struct cell *b, const struc
 	return c;
 }
 
+static int compare_plain(const struct cell *a, const struct cell *b, const struct type *t)
+{
+	return t->kind == TYPE_INT
+	               ? word_compare(word_at(a->bytes, 0), word_at(b->bytes, 0), t->is_signed)
+	               : 0;
+}
+
+/* ---- kinds ---------------------------------------------------------------------------------- */
+
+struct cell_kind {
+	void (*merge)(struct cell *c, struct arena *a, const struct type *t,
+	              const struct cells *all);
+	/* One raw cell into another. */
+	void (*fold)(const struct type *t, u8 *to, const u8 *from);
+	/* NULL: all are alike. */
+	int (*compare)(const struct cell *a, const struct cell *b, const struct type *t);
+};
+
+/* What is not here is no aggregation. */
+static const struct cell_kind kinds[] = {
+	[TYPE_COUNT] = { merge_word, add_words, compare_numbers },
+	[TYPE_SUM] = { merge_word, add_words, compare_numbers },
+	[TYPE_MIN] = { merge_extreme, keep_extreme, compare_numbers },
+	[TYPE_MAX] = { merge_extreme, keep_extreme, compare_numbers },
+	[TYPE_AVG] = { merge_average, add_words, compare_averages },
+	[TYPE_STATS] = { merge_average, add_words, compare_averages },
+	[TYPE_HIST] = { merge_buckets, add_words, compare_totals },
+	[TYPE_LHIST] = { merge_buckets, add_words, compare_totals },
+	[TYPE_TSERIES] = { merge_series, fold_series, NULL },
+	[TYPE_AGGS] = { merge_parts, fold_parts, compare_parts },
+};
+
+static const struct cell_kind plain = { copy_plain, take_plain, compare_plain };
+
+static const struct cell_kind *kind_of(const struct type *t)
+{
+	return type_is_agg(t) ? &kinds[t->kind] : &plain;
+}
+
+void cell_merge(struct cell *c, struct arena *a, const struct type *t, const void *cells,
+                u32 n_cells, u32 stride)
+{
+	const struct cells all = { cells, n_cells, stride };
+
+	memset(c, 0, sizeof(*c));
+	kind_of(t)->merge(c, a, t, &all);
+}
+
+void cell_fold(const struct type *t, void *to, const void *from)
+{
+	kind_of(t)->fold(t, to, from);
+}
+
 int cell_compare(const struct cell *a, const struct cell *b, const struct type *t)
 {
-	switch (t->kind) {
-	case TYPE_COUNT:
-		return word_compare((u64)a->n, (u64)b->n, false);
-	case TYPE_SUM:
-	case TYPE_MIN:
-	case TYPE_MAX:
-		return word_compare((u64)a->n, (u64)b->n, t->is_signed);
-	case TYPE_AVG:
-	case TYPE_STATS:
-		return word_compare((u64)cell_average(a, t), (u64)cell_average(b, t), t->is_signed);
-	case TYPE_HIST:
-	case TYPE_LHIST:
-		return word_compare(bucket_total(a), bucket_total(b), false);
-	case TYPE_AGGS:
-		return compare_parts(a, b, t);
-	case TYPE_INT:
-		return word_compare(word_at(a->bytes, 0), word_at(b->bytes, 0), t->is_signed);
-	default:
-		return 0;
-	}
+	const struct cell_kind *k = kind_of(t);
+
+	return k->compare ? k->compare(a, b, t) : 0;
 }

@@ -10,26 +10,7 @@
 
 bool gen_is_word(const struct type *t)
 {
-	switch (t->kind) {
-	case TYPE_BOOL:
-	case TYPE_INT:
-	case TYPE_PTR:
-	case TYPE_KSYM:
-	case TYPE_PROBE:
-	case TYPE_USERNAME:
-	case TYPE_CGROUP_PATH:
-	case TYPE_STRERROR:
-	case TYPE_SIGNAL:
-	case TYPE_SYSCALL:
-	case TYPE_ERRNO:
-	case TYPE_FLAGS:
-	case TYPE_LOADAVG:
-	case TYPE_TIMESTAMP:
-	case TYPE_MAC:
-		return true;
-	default:
-		return type_is_agg(t);
-	}
+	return type_has(t, VALUE_WORD);
 }
 
 #define PADDED_MAX 64u

@@ -198,14 +198,9 @@ void flame_fold(struct buf *b, const struct flame *f)
 
 /* ---- rows of a map ---- */
 
-static bool is_stack(const struct type *t)
-{
-	return t->kind == TYPE_KSTACK || t->kind == TYPE_USTACK || t->kind == TYPE_STACK;
-}
-
 static bool has_stack(const struct type *t)
 {
-	if (is_stack(t))
+	if (type_is_stack(t))
 		return true;
 	for (u32 i = 0; t->kind == TYPE_TUPLE && i < t->n_fields; i++)
 		if (has_stack(t->fields[i].type))
@@ -278,7 +273,7 @@ static void add_label(struct buf *b, const struct out *o, const struct value *v)
 
 			add_label(b, o, &part);
 		}
-	} else if (!is_stack(v->type)) {
+	} else if (!type_is_stack(v->type)) {
 		buf_puts(b, b->n ? ", " : "");
 		value_text(b, o, v);
 	}
@@ -294,7 +289,7 @@ static void add_stacks(struct flame *f, const struct out *o, const struct value 
 
 			add_stacks(f, o, &part);
 		}
-	} else if (is_stack(v->type)) {
+	} else if (type_is_stack(v->type)) {
 		o->namer->frames(o->namer->ctx, v->type, at, add_frame, f);
 	}
 }

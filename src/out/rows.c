@@ -83,11 +83,6 @@ static void fold_frame(void *ctx, const struct frame_name *frame)
 		buf_putc(f->b, *p == ';' ? ':' : *p);
 }
 
-static bool is_stack(const struct type *t)
-{
-	return t->kind == TYPE_KSTACK || t->kind == TYPE_USTACK || t->kind == TYPE_STACK;
-}
-
 static void formatted(struct buf *b, const struct out *o, struct str directive,
                       const struct value *v)
 {
@@ -103,7 +98,7 @@ static void shown_text(struct buf *b, const struct out *o, const struct template
 {
 	struct folding f = { b, 0 };
 
-	if (part->folded && is_stack(v->type))
+	if (part->folded && type_is_stack(v->type))
 		o->namer->frames(o->namer->ctx, v->type, (const u64 *)(const void *)v->p,
 		                 fold_frame, &f);
 	else if (part->format.n)

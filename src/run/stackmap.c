@@ -80,7 +80,7 @@ static void name_in(struct named *n, const struct type *t, const u8 *p)
 {
 	if (!t || !p)
 		return;
-	if (t->kind == TYPE_USTACK || t->kind == TYPE_KSTACK || t->kind == TYPE_STACK)
+	if (type_is_stack(t))
 		name_id(n, p);
 	if (t->kind == TYPE_STACK)
 		name_id(n, p + 16);

@@ -3,16 +3,7 @@
  * Making, measuring, comparing and naming types.
  *
  * The one idea: a type says everything about a value's bytes, so size questions are answered
- * from the type alone. Cells of aggregations, as words in this order:
- *
- *   COUNT  count                SUM    sum
- *   MIN    value, 1 once set    MAX    value, 1 once set
- *   AVG    count, sum           STATS  count, sum
- *   HIST   one count for each bucket of bucket_hist_count(bits)
- *   LHIST  one count for each bucket of bucket_lhist_count(min, max, step)
- *   TSERIES  for each interval modulo their number: 1 + its number since boot (0: none), the
- *          value or total, how many values (of the last one: its time)
- *   AGGS   the cells of its fields, one after the other
+ * from the type alone. The kinds are rows of values.h.
  *
  * Nothing here knows where types come from (BTF, the script, a note).
  */
@@ -34,48 +25,88 @@ const struct type type_s16 = { .kind = TYPE_INT, .size = 2, .is_signed = true };
 const struct type type_s32 = { .kind = TYPE_INT, .size = 4, .is_signed = true };
 const struct type type_s64 = { .kind = TYPE_INT, .size = 8, .is_signed = true };
 
-/* What is the same for all values of a kind: how the user writes it and the words it rests in. */
+/* ---- equality, by kind ---------------------------------------------------------------------- */
+
+static bool text_eq(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool same_size(const struct type *a, const struct type *b)
+{
+	return a->size == b->size;
+}
+
+static bool same_pointee(const struct type *a, const struct type *b)
+{
+	return type_eq(a->elem, b->elem);
+}
+
+static bool same_text(const struct type *a, const struct type *b)
+{
+	return a->size == b->size && a->count == b->count;
+}
+
+static bool same_elements(const struct type *a, const struct type *b)
+{
+	return a->count == b->count && type_eq(a->elem, b->elem);
+}
+
+/* Debug information describes a struct again in each file that uses it: there the name counts. */
+static bool same_record(const struct type *a, const struct type *b)
+{
+	if (a->origin.kind != b->origin.kind || a->origin.nr != b->origin.nr ||
+	    a->size != b->size || !text_eq(a->name, b->name))
+		return false;
+	return a->id == b->id ||
+	       (a->origin.kind == ORIGIN_DEBUG && a->name && strchr(a->name, ' '));
+}
+
+static bool same_fields(const struct type *a, const struct type *b)
+{
+	if (a->n_fields != b->n_fields)
+		return false;
+	for (u32 i = 0; i < a->n_fields; i++)
+		if (!type_eq(a->fields[i].type, b->fields[i].type) ||
+		    !text_eq(a->fields[i].name, b->fields[i].name))
+			return false;
+	return true;
+}
+
+static bool same_stack(const struct type *a, const struct type *b)
+{
+	return a->mode == b->mode && a->limit == b->limit;
+}
+
+static bool same_name(const struct type *a, const struct type *b)
+{
+	return text_eq(a->text, b->text);
+}
+
+static bool same_hist(const struct type *a, const struct type *b)
+{
+	return a->bits == b->bits;
+}
+
+static bool same_lhist(const struct type *a, const struct type *b)
+{
+	return a->min == b->min && a->max == b->max && a->step == b->step;
+}
+
+static bool same_series(const struct type *a, const struct type *b)
+{
+	return a->step == b->step && a->max == b->max && a->bits == b->bits;
+}
+
+/* What is the same for all values of a kind. */
 static const struct {
-	const char *name; /* NULL: made of parts by type_print */
-	u32 words;        /* 0: depends on the type */
+	const char *name;
+	bool (*same)(const struct type *a, const struct type *b);
+	u8 words, traits;
 } kinds[] = {
-	[TYPE_NONE] = { "none", 0 },
-	[TYPE_BOOL] = { "bool", 1 },
-	[TYPE_INT] = { NULL, 1 },
-	[TYPE_PTR] = { NULL, 1 },
-	[TYPE_STR] = { NULL, 0 },
-	[TYPE_BUF] = { NULL, 0 },
-	[TYPE_ARRAY] = { NULL, 0 },
-	[TYPE_STRUCT] = { NULL, 0 },
-	[TYPE_TUPLE] = { NULL, 0 },
-	[TYPE_ARGS] = { "args", 0 },
-	[TYPE_KSTACK] = { "kstack", 1 },
-	[TYPE_USTACK] = { "ustack", 2 },
-	[TYPE_STACK] = { "stack", 3 },
-	[TYPE_KSYM] = { "ksym_t", 1 },
-	[TYPE_USYM] = { "usym_t", 2 },
-	[TYPE_PROBE] = { "probe", 1 },
-	[TYPE_USERNAME] = { "username_t", 1 },
-	[TYPE_CGROUP_PATH] = { "cgroup_path_t", 1 },
-	[TYPE_STRERROR] = { "strerror_t", 1 },
-	[TYPE_SIGNAL] = { "signal_name_t", 1 },
-	[TYPE_SYSCALL] = { "syscall_name_t", 1 },
-	[TYPE_ERRNO] = { "errno_name_t", 1 },
-	[TYPE_FLAGS] = { "flag_names_t", 1 },
-	[TYPE_LOADAVG] = { "loadavg_t", 1 },
-	[TYPE_TIMESTAMP] = { "timestamp", 1 },
-	[TYPE_INET] = { "inet", 3 },
-	[TYPE_MAC] = { "macaddr", 1 },
-	[TYPE_COUNT] = { "count_t", 1 },
-	[TYPE_SUM] = { "sum_t", 1 },
-	[TYPE_MIN] = { "min_t", 2 },
-	[TYPE_MAX] = { "max_t", 2 },
-	[TYPE_AVG] = { "avg_t", 2 },
-	[TYPE_STATS] = { "stats_t", 2 },
-	[TYPE_HIST] = { "hist_t", 0 },
-	[TYPE_LHIST] = { "lhist_t", 0 },
-	[TYPE_TSERIES] = { "tseries_t", 0 },
-	[TYPE_AGGS] = { NULL, 0 },
+#define V(id, name, words, equality, traits) { name, same_##equality, words, traits },
+	VALUE_KINDS(V)
+#undef V
 };
 
 const struct type *type_int(u32 size, bool is_signed)
@@ -232,30 +263,24 @@ u32 type_cell(const struct type *t)
 	return type_slot(t);
 }
 
+bool type_has(const struct type *t, enum value_trait trait)
+{
+	return kinds[t->kind].traits & trait;
+}
+
 bool type_is_scalar(const struct type *t)
 {
-	return t->kind == TYPE_BOOL || t->kind == TYPE_INT || t->kind == TYPE_PTR;
+	return type_has(t, VALUE_SCALAR);
 }
 
 bool type_is_agg(const struct type *t)
 {
-	return t->kind >= TYPE_COUNT;
+	return type_has(t, VALUE_AGG);
 }
 
-static bool text_eq(const char *a, const char *b)
+bool type_is_stack(const struct type *t)
 {
-	return a == b || (a && b && strcmp(a, b) == 0);
-}
-
-static bool fields_eq(const struct type *a, const struct type *b)
-{
-	if (a->n_fields != b->n_fields)
-		return false;
-	for (u32 i = 0; i < a->n_fields; i++)
-		if (!type_eq(a->fields[i].type, b->fields[i].type) ||
-		    !text_eq(a->fields[i].name, b->fields[i].name))
-			return false;
-	return true;
+	return type_has(t, VALUE_STACK);
 }
 
 u32 type_part(const struct type *t, const struct type *of, u32 i)
@@ -268,51 +293,13 @@ u32 type_part(const struct type *t, const struct type *of, u32 i)
 	return t->n_fields;
 }
 
-/* Debug information describes a struct again in each file that uses it: there the name counts. */
-static bool struct_eq(const struct type *a, const struct type *b)
-{
-	if (a->origin.kind != b->origin.kind || a->origin.nr != b->origin.nr ||
-	    a->size != b->size || !text_eq(a->name, b->name))
-		return false;
-	return a->id == b->id ||
-	       (a->origin.kind == ORIGIN_DEBUG && a->name && strchr(a->name, ' '));
-}
-
 bool type_eq(const struct type *a, const struct type *b)
 {
 	if (a == b)
 		return true;
 	if (a->kind != b->kind || a->is_signed != b->is_signed)
 		return false;
-	switch (a->kind) {
-	case TYPE_PTR:
-		return type_eq(a->elem, b->elem);
-	case TYPE_STR:
-		return a->size == b->size && a->count == b->count;
-	case TYPE_ARRAY:
-		return a->count == b->count && type_eq(a->elem, b->elem);
-	case TYPE_STRUCT:
-		return struct_eq(a, b);
-	case TYPE_TUPLE:
-	case TYPE_AGGS:
-		return fields_eq(a, b);
-	case TYPE_KSTACK:
-	case TYPE_USTACK:
-	case TYPE_STACK:
-		return a->mode == b->mode && a->limit == b->limit;
-	case TYPE_TIMESTAMP:
-	case TYPE_FLAGS:
-	case TYPE_CGROUP_PATH:
-		return text_eq(a->text, b->text);
-	case TYPE_HIST:
-		return a->bits == b->bits;
-	case TYPE_TSERIES:
-		return a->step == b->step && a->max == b->max && a->bits == b->bits;
-	case TYPE_LHIST:
-		return a->min == b->min && a->max == b->max && a->step == b->step;
-	default:
-		return a->size == b->size;
-	}
+	return kinds[a->kind].same(a, b);
 }
 
 static void print_ptr(struct buf *b, const struct type *t)
@@ -353,7 +340,7 @@ static void print_stack(struct buf *b, const struct type *t)
 
 void type_print(struct buf *b, const struct type *t)
 {
-	if (t->kind == TYPE_KSTACK || t->kind == TYPE_USTACK || t->kind == TYPE_STACK) {
+	if (type_is_stack(t)) {
 		print_stack(b, t);
 		return;
 	}

@@ -16,47 +16,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/str.h"
-
-enum type_kind {
-	TYPE_NONE,   /* no value: a statement-like call */
-	TYPE_BOOL,   /* word 0 or 1; prints true/false */
-	TYPE_INT,    /* size 1, 2, 4, 8; is_signed; prints in decimal, or as enum name if `enums` */
-	TYPE_PTR,    /* elem = pointee (TYPE_NONE for void *), space; prints 0x... */
-	TYPE_STR,    /* size bytes incl. NUL (rounded up to 8); bytes after the NUL are 0 in keys */
-	TYPE_BUF,    /* u64 length, then count bytes of content */
-	TYPE_ARRAY,  /* count elements of elem, at the foreign width elem->size */
-	TYPE_STRUCT, /* a C struct or union: size bytes, foreign layout */
-	TYPE_TUPLE,  /* fields[], each in its slot */
-	TYPE_ARGS,   /* the record `args`: only its fields can be used */
-	TYPE_KSTACK, /* word: stack id */
-	TYPE_USTACK, /* word: stack id, word: pid */
-	TYPE_STACK,  /* both: a USTACK's words, then a KSTACK's */
-	TYPE_KSYM,   /* word: address */
-	TYPE_USYM,   /* word: address, word: pid */
-	TYPE_PROBE,  /* word: index into unit->probe_names */
-	TYPE_USERNAME,    /* word: uid */
-	TYPE_CGROUP_PATH, /* word: cgroup id */
-	TYPE_STRERROR,    /* word: errno value */
-	TYPE_SIGNAL,      /* word: number of a signal */
-	TYPE_SYSCALL,     /* word: number of a system call */
-	TYPE_ERRNO,       /* word: errno value, shown as ENOMEM */
-	TYPE_FLAGS,       /* word: bits by name; text: unit/flags.h */
-	TYPE_LOADAVG,     /* word: 0; the load averages when it is printed */
-	TYPE_TIMESTAMP,   /* word: nanoseconds since boot; text = strftime format */
-	TYPE_INET,        /* word: AF_INET (2) or AF_INET6 (10), then 16 bytes */
-	TYPE_MAC,         /* word: 6 bytes in memory order */
-	/* Aggregations: only as the value of a map. Cells are listed in type_cell(). */
-	TYPE_COUNT,
-	TYPE_SUM,
-	TYPE_MIN,
-	TYPE_MAX,
-	TYPE_AVG,
-	TYPE_STATS,
-	TYPE_HIST,    /* bits */
-	TYPE_LHIST,   /* min, max, step */
-	TYPE_TSERIES, /* step: nanoseconds of an interval; max: how many; bits: enum series_kind */
-	TYPE_AGGS, /* fields: several of COUNT, SUM, MIN, MAX, AVG under one key, all with names */
-};
+#include "unit/values.h"
 
 /* What of an interval's values a time series keeps. */
 enum series_kind { SERIES_LAST, SERIES_AVG, SERIES_MAX, SERIES_MIN, SERIES_SUM };
@@ -165,6 +125,8 @@ u32 type_slot(const struct type *t);
 u32 type_cell(const struct type *t);
 bool type_is_scalar(const struct type *t); /* fits one register: bool, int, pointer */
 bool type_is_agg(const struct type *t);
+bool type_is_stack(const struct type *t);
+bool type_has(const struct type *t, enum value_trait trait);
 /* Same kind, sizes, sign, elements: values are interchangeable in memory. */
 bool type_eq(const struct type *a, const struct type *b);
 /* As the user would write it: "uint64", "string[64]", "struct file *", "(int64,string[16])". */

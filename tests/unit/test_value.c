@@ -159,13 +159,47 @@ static void test_addresses(void **state)
 	check_word(plain(TYPE_MAC), 0x665544332211abull, "AB:11:22:33:44:55");
 }
 
+/* A kind of which the printer, or what merges cells, knows nothing is missing there. */
+static void each_kind_is_printed(void **state)
+{
+	static const enum type_kind ids[] = {
+#define V(id, ...) TYPE_##id,
+		VALUE_KINDS(V)
+#undef V
+	};
+
+	struct arena a = { 0 };
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(ids); i++) {
+		struct type t = { .kind = ids[i], .elem = &type_s64, .step = 1, .max = 1 };
+		bool none = ids[i] == TYPE_NONE || ids[i] == TYPE_ARGS;
+		struct cell c;
+
+		assert_true(type_eq(
+			&t,
+			&(struct type){ .kind = ids[i], .elem = &type_s64, .step = 1, .max = 1 }));
+		assert_int_equal(type_slot(&t) % 8, 0);
+		if (type_is_agg(&t))
+			cell_merge(&c, &a, &t, NULL, 0, 0);
+		else
+			assert_true(none == !value_kind_of(&t)->text);
+	}
+	arena_free(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_scalars),   cmocka_unit_test(test_strings),
-		cmocka_unit_test(test_buffers),   cmocka_unit_test(test_tuples),
-		cmocka_unit_test(test_foreign),   cmocka_unit_test(test_room),
-		cmocka_unit_test(test_named),     cmocka_unit_test(test_time),
+		cmocka_unit_test(each_kind_is_printed),
+		cmocka_unit_test(test_scalars),
+		cmocka_unit_test(test_strings),
+		cmocka_unit_test(test_buffers),
+		cmocka_unit_test(test_tuples),
+		cmocka_unit_test(test_foreign),
+		cmocka_unit_test(test_room),
+		cmocka_unit_test(test_named),
+		cmocka_unit_test(test_time),
 		cmocka_unit_test(test_addresses),
 	};
 	int failed;

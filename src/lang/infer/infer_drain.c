@@ -17,8 +17,8 @@ struct uses {
 
 static bool is_long(const struct type *t)
 {
-	bool found = t->kind == TYPE_USTACK || t->kind == TYPE_KSTACK || t->kind == TYPE_STACK ||
-	             t->kind == TYPE_BUF || (t->kind == TYPE_STR && t->size > SHORT_TEXT);
+	bool found = type_is_stack(t) || t->kind == TYPE_BUF ||
+	             (t->kind == TYPE_STR && t->size > SHORT_TEXT);
 
 	for (u32 i = 0; t->kind == TYPE_TUPLE && i < t->n_fields && !found; i++)
 		found = is_long(t->fields[i].type);

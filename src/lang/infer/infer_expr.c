@@ -135,31 +135,6 @@ static const struct type *tuple_comparison(struct infer *in, const struct node *
 	return &type_bool;
 }
 
-/* Equal values have equal bytes. Of a time that would not be so as it is printed. */
-static bool has_equals(const struct type *t)
-{
-	switch (t->kind) {
-	case TYPE_BUF:
-	case TYPE_KSTACK:
-	case TYPE_USTACK:
-	case TYPE_STACK:
-	case TYPE_KSYM:
-	case TYPE_USYM:
-	case TYPE_PROBE:
-	case TYPE_USERNAME:
-	case TYPE_CGROUP_PATH:
-	case TYPE_STRERROR:
-	case TYPE_SIGNAL:
-	case TYPE_SYSCALL:
-	case TYPE_ERRNO:
-	case TYPE_INET:
-	case TYPE_MAC:
-		return true;
-	default:
-		return false;
-	}
-}
-
 static const struct type *comparison(struct infer *in, struct node *n)
 {
 	const struct type *l = n->binary.left->type, *r = n->binary.right->type;
@@ -180,7 +155,7 @@ static const struct type *comparison(struct infer *in, struct node *n)
 			return &type_bool;
 		return infer_error(in, n->loc, "arrays can be compared with == and != only");
 	}
-	if (l->kind == r->kind && has_equals(l) && equality)
+	if (l->kind == r->kind && type_has(l, VALUE_COMPARED) && equality)
 		return &type_bool;
 	if (type_eq(l, r))
 		return infer_error(in, n->loc, "values of type '%s' can not be compared",

@@ -29,7 +29,7 @@ struct checker {
 	bool *tail;    /* per slot: second half of a 64-bit constant */
 	u16 *written;  /* per instruction: registers written on every way to it */
 	bool *reached; /* per instruction: some way leads here */
-	u32 *todo;     /* reached, and its successors are to be told */
+	u32 *todo;     /* reached, and its successors are to be visited */
 	bool *queued;
 	u32 n_todo;
 	u32 at;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * A full look at a BTF file: what Linux's own verifier (kernel/bpf/btf.c) refuses, as far as it can
- * be told without the kernel. Everything else in the library checks only what it uses; this names
+ * be known without the kernel. Everything else in the library checks only what it uses; this names
  * the first place that is wrong, as "type 17 (struct page): member 3 ...".
  */
 #include "btf/btf_impl.h"

@@ -11,7 +11,7 @@
  * Redis and Valkey 4 to 7, with jemalloc: an entry of the table (24 bytes) and its slot (8 to 16
  * bytes, 11 on average, since tables double), the key as a string of its own, the value as a
  * string in one block with its object up to 44 bytes, in two above. Values that are numbers take
- * less, keys that expire 40 bytes and more besides; lists, hashes and sets are not told at all.
+ * less, keys that expire 40 bytes and more besides; lists, hashes and sets are left out.
  */
 #include "cache/item.h"
 

@@ -51,10 +51,10 @@ struct wire_stats {
 	u64 open;          /* of these, known now */
 	u64 gaps;          /* places where bytes of a connection are missing */
 	u64 gap_bytes;     /* ... of requests: so many, of connections that went on */
-	/* at least so many requests were not told, for want of bytes, but for those in gaps */
+	/* at least so many requests were not reported, for want of bytes, but for those in gaps */
 	u64 lost;
-	u64 unseen;      /* keys that were told without an answer, for want of bytes */
-	u64 unconfirmed; /* keys that were not told: proto_unconfirmed */
+	u64 unseen;      /* keys that were reported without an answer, for want of bytes */
+	u64 unconfirmed; /* keys that were not reported: proto_unconfirmed */
 	/* bytes that a replica's master sent; what commands they are is not looked at */
 	u64 from_master;
 };
@@ -72,7 +72,7 @@ void wire_clear(struct wire *w);
 void wire_stats(const struct wire *w, struct wire_stats *s);
 /* How much came with the events that were seen. */
 const struct asked *wire_asked(const struct wire *w);
-/* What the connections speak: that of the last one that told. */
+/* What the connections speak: that of the last one that showed it. */
 enum protocol wire_protocol(const struct wire *w);
 
 #endif

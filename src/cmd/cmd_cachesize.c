@@ -7,7 +7,7 @@
  *
  * The kernel's side counts sizes in a map, so an insert costs the program no more than that. Where
  * keys are known it sends a record for each use of a watched key; when there are more keys than are
- * watched the view tells it, by the map @threshold, to leave more of them out.
+ * watched the view asks it, by the map @threshold, to leave more of them out.
  */
 #include "cmd/cmd.h"
 

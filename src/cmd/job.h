@@ -35,7 +35,7 @@ void job_free(struct job *j);
 /* -I and --include; the lists are kept. */
 void job_headers(struct job *j, const struct opt_rest *dirs, const struct opt_rest *files);
 /* The source is a text of the program itself: what it imports is looked for there only, and what is
- * wrong is told without its place in it, unless j->source.hidden is made false. */
+ * wrong is reported without its place in it, unless j->source.hidden is made false. */
 bool job_packed(struct job *j, const char *name, struct str text, struct err *e);
 /* Compiles as far as `last`, from where it was left. False when there are errors in j->diags.
  * `helper_errors` is -k. */

@@ -99,7 +99,7 @@ static void add_args(struct dwarf_file *d, struct arena *a, Dwarf_Die *function,
 	}
 }
 
-/* How Go passes arguments is told by the name of the compiler. */
+/* How Go passes arguments is known by the name of the compiler. */
 static void language(struct dwarf_file *d, Dwarf_Die *root, struct dwarf_func *f)
 {
 	Dwarf_Attribute at;

@@ -297,7 +297,7 @@ struct turn {
 void gen_turn_load(struct gen *g, const struct map_sym *sym, enum reg dst);
 /* dst = how often the map was turned over. */
 void gen_turn_number(struct gen *g, const struct map_sym *sym, enum reg dst);
-/* One more key is in; at the number that user space asks to be told of it is told. Uses r0-r5. */
+/* One more key is in; at the number that user space asks for it is informed. Uses r0-r5. */
 void gen_turn_count(struct gen *g, const struct map_sym *sym);
 /* A program reads of the map. */
 void gen_turn_is_read(struct gen *g, const struct map_sym *sym);

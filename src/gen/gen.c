@@ -91,7 +91,7 @@ static const struct umap seen_map = { .name = "seen",
 	                              .value_size = 8,
 	                              .max_entries = 1024 };
 
-/* Programs add those they meet; of those that have ended nobody tells them. */
+/* Programs add those they meet; of those that have ended they are not informed. */
 static const struct umap procs_map = { .name = "processes",
 	                               .bpf_type = BPF_MAP_TYPE_LRU_HASH,
 	                               .key_size = 4,

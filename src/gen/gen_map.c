@@ -223,7 +223,7 @@ void gen_map_find(struct gen *g, const struct node *n)
 		lookup(g, n, gen_key(g, n));
 }
 
-/* -k tells of keys that were read and not there. */
+/* -k reports keys that were read and not there. */
 static void count_absent(struct gen *g, const struct node *n)
 {
 	if (g->cfg->helper_errors)

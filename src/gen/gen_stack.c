@@ -195,7 +195,7 @@ static void add_pid(struct gen *g, const struct walk *k, struct mem dst)
 	code_alu_imm(&g->c, BPF_RSH, R0, 32);
 	code_bind(&g->c, shared);
 	mem_store(g, 8, mem_at(dst, 8), R0);
-	if (!by_tables(g, k)) /* else a process without tables is told of */
+	if (!by_tables(g, k)) /* else a process without tables is reported */
 		gen_seen(g);
 }
 

@@ -9,7 +9,7 @@
  *     mm --> node --> node --> mapping --> file --> inode --> struct unwind_file --> its spans
  *
  * Of a node up to 15 ascending bounds are used, 9 in nodes of the type with gaps, then zeros; below
- * the two types of leaves are mappings. The vdso is in no file: it is told by where it starts.
+ * the two types of leaves are mappings. The vdso is in no file: it is known by where it starts.
  */
 #include "gen/gen_unwind.h"
 
@@ -344,7 +344,7 @@ static void make_key(struct step *s, const struct places *p)
 	code_store(c, 8, ST, ST_ID + (s32)offsetof(struct unwind_key, device), R1);
 }
 
-/* The file's element; one that is not known is told of, with the address. */
+/* The file's element; one that is not known is reported, with the address. */
 static void find_file(struct step *s)
 {
 	struct code *c = s->c;

@@ -60,7 +60,7 @@ bool live_follow(struct live *l, s32 pid, bool *is_new, struct err *e)
 
 	if (family < 0)
 		return err_set(e, "the script looks at all processes");
-	/* Not the map: a program has put the process there when it told of it. */
+	/* Not the map: a program has put the process there when it reported it. */
 	*is_new = !is_followed(l, pid);
 	if (!*is_new)
 		return true;

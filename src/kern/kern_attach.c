@@ -16,7 +16,7 @@ static attach_fn *const attach_fns[] = {
 #undef K
 };
 
-/* Refused sites of one program that are told one by one; of the others the number. */
+/* Refused sites of one program that are reported one by one; of the others the number. */
 #define WARNED_MAX 5u
 
 void attach_keep(struct attach *a, int link, int event)

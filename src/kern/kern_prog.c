@@ -249,7 +249,7 @@ static int load_site(struct load *ld, u32 site, const struct live_options *o, st
 }
 
 /* A function that can not be traced is found out when its program is loaded; of several that a
- * script names together it may be missing, and the reason is told where it would be attached. */
+ * script names together it may be missing, and the reason is given where it would be attached. */
 static bool may_miss(const struct live *l, const struct uprog *p, u32 site, const struct err *e)
 {
 	return attach_kind_has(p->kind, KIND_PER_SITE) && e->code != EPERM &&

@@ -6,7 +6,7 @@
  * The idea: a direction is a stream of units (lines, headers) that are looked at, and of values
  * that are only counted down (`skip`). What was not captured does no harm inside a value. Anywhere
  * else the place is lost. In requests, both directions are dropped, and the next piece is tried as
- * a new start (trial.c). In replies, requests go on being told: those that wait are told without an
+ * a new start (trial.c). In replies, requests go on being reported: those that wait are, without an
  * answer, and no reply is listened to before the next request is read: a server has answered what
  * it read before it reads again.
  *

@@ -55,7 +55,7 @@ struct pending {
 	bool sized;       /* the request said the value's size */
 	bool first, last; /* of its command */
 	bool quiet;       /* some answers to it are left out */
-	bool unsure;      /* what the answer means can not be told */
+	bool unsure;      /* what the answer means is not known */
 	bool wrong;       /* it will be refused */
 	bool creates;     /* a key that is not there is made */
 };
@@ -115,7 +115,7 @@ struct resp_reply {
 
 /* What was read at a place that was not known to be the start of a request; see trial.c. */
 struct trial {
-	struct buf commands; /* to be told: of each its struct command, then its key */
+	struct buf commands; /* to be reported: of each its struct command, then its key */
 	u64 calls, unseen;   /* keys in it, and those whose answer was not seen */
 	u32 answers;         /* that fitted */
 	u32 reads;           /* in a row that ended with the end of a request */
@@ -166,22 +166,22 @@ struct pending *conn_head(const struct proto *c);
 /* The i-th oldest, i < c->n. */
 struct pending *conn_at(const struct proto *c, u32 i);
 struct str conn_key(const struct proto *c, const struct pending *p);
-/* Takes the oldest off the queue and tells it with this outcome. `size` replaces the one of the
+/* Takes the oldest off the queue and reports it with this outcome. `size` replaces the one of the
  * request when `sized`. */
 void conn_answer(struct proto *c, enum outcome outcome, bool sized, u64 size);
-/* The same of the i-th oldest, with nothing told of those before it. */
+/* The same of the i-th oldest, with nothing reported of those before it. */
 void conn_answer_at(struct proto *c, u32 i, enum outcome outcome, bool sized, u64 size);
-/* The oldest, a quiet one, got the answer that is left out: tells it so. */
+/* The oldest, a quiet one, got the answer that is left out: reports it so. */
 void conn_settle(struct proto *c);
 /* conn_settle for all quiet ones in front. */
 void conn_settle_quiet(struct proto *c);
 /* conn_answer for the rest of the oldest command. */
 void conn_answer_all(struct proto *c, enum outcome outcome);
-/* The youngest of the queue was asked without wanting an answer: tells and forgets it. */
+/* The youngest of the queue was asked without wanting an answer: reports and forgets it. */
 void conn_unasked(struct proto *c);
 /* From here on the server talks unasked. */
 void conn_stream(struct proto *c);
-/* An answer does not fit what was asked. The place in the replies is lost: what waits is told
+/* An answer does not fit what was asked. The place in the replies is lost: what waits is reported
  * without an answer. On trial, the requests were none. */
 void conn_deafen(struct proto *c);
 /* No request is like that: the server will end the connection, after an answer to what is in the
@@ -189,7 +189,7 @@ void conn_deafen(struct proto *c);
 void conn_refuse(struct proto *c);
 /* Takes the n youngest off the queue, untold. */
 void conn_drop(struct proto *c, u32 n);
-/* The place is not known any more; nothing that waits is told. */
+/* The place is not known any more; nothing that waits is reported. */
 void conn_forget(struct proto *c);
 
 /* ---- trial.c ---- */
@@ -224,9 +224,9 @@ struct parser {
 	/* Is this the start of a request, and of no other protocol's? */
 	bool (*starts)(const char *p, size_t n);
 	/* The rest of this piece of the answers is missing. True: with it ends the oldest's answer,
-	 * and that was told. */
+	 * and that was reported. */
 	bool (*cut)(struct proto *c);
-	/* What a quiet command was told when no answer came. */
+	/* What a quiet command was reported as when no answer came. */
 	enum outcome (*untold)(const struct pending *p);
 };
 

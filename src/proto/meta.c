@@ -193,7 +193,7 @@ static bool is_meta(const struct pending *p)
 	return p->verb->shape == SHAPE_META || p->verb->shape == SHAPE_META_STORE;
 }
 
-/* Which answers a quiet command leaves out, as bits. A counter that it made is told all the same,
+/* Which answers a quiet command leaves out, as bits. A counter that it made is seen all the same,
  * but not by every version. */
 static u32 left_out(const struct pending *p)
 {

@@ -11,9 +11,9 @@
  * Pure: no system call, no clock, bounded memory for each connection. Bytes may come in pieces of
  * any size, and pieces may be cut short: what was not captured is passed over where it falls inside
  * a value, whose length is known. Where it does not, the place in the stream is lost, and the loss
- * is counted. Where the place is not known, what is read next is taken for requests, and told once
- * the answers confirm it (trial.c). Replies that are lost cost no call of a key: it is told without
- * an answer.
+ * is counted. Where the place is not known, what is read next is taken for requests, and reported
+ * once the answers confirm it (trial.c). Replies that are lost cost no call of a key: it is
+ * reported without an answer.
  */
 #ifndef PROTO_PROTO_H
 #define PROTO_PROTO_H
@@ -35,7 +35,7 @@ enum op {
 	OP_DELETE,
 	OP_READ,  /* Redis: reads a part or a property of a value */
 	OP_WRITE, /* Redis: changes a value in place */
-	OP_OTHER, /* has no key, or none that can be told */
+	OP_OTHER, /* has no key, or none that is known */
 	OPS,
 };
 
@@ -141,9 +141,9 @@ enum protocol proto_protocol(const struct proto *c);
  * was open already. */
 u64 proto_lost(struct proto *c);
 /* Keys since the last call that looked like asked for, at a place that was not known, and were not
- * told because no answer confirmed it: of real requests, or of values that look like some. */
+ * reported because no answer confirmed it: of real requests, or of values that look like some. */
 u64 proto_unconfirmed(struct proto *c);
-/* Keys since the last call that were told without an answer because it was not seen. */
+/* Keys since the last call that were reported without an answer because it was not seen. */
 u64 proto_unseen(struct proto *c);
 
 const char *op_name(enum op op); /* "get", "set", ... */

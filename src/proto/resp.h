@@ -109,7 +109,7 @@ bool resp_answers_each(const struct pending *p);
 /* Element `index` of the answer; `depth` 1 is the outermost array. */
 void resp_see(struct proto *c, struct pending *p, u32 depth, u64 index, bool of_map,
               const struct resp_value *v);
-/* All of the answer to the command whose keys start at `at` in the queue, is in: tells them. */
+/* All of the answer to the command whose keys start at `at` in the queue, is in: reports them. */
 void resp_answer(struct proto *c, u32 at);
 /* ... of one key of it, by one element. */
 void resp_answer_one(struct proto *c, u32 at, const struct resp_value *v);

@@ -25,7 +25,7 @@ struct followed {
 	u64 processes; /* besides the first, unless they were followed at once */
 	u64 files;     /* that they loaded later and that had places to attach to */
 	u64 failed;    /* processes and programs that could not be attached */
-	u64 longest;   /* nanoseconds from the event that told of one until it was attached */
+	u64 longest;   /* nanoseconds from the event that reported one until it was attached */
 };
 
 struct events {
@@ -36,7 +36,7 @@ struct events {
 	struct stackmap *stacks;  /* NULL: the script takes none */
 	struct unwind *unwind;    /* NULL: no stacks are walked by tables */
 	struct graph *graph;      /* takes in what a map had before it is cleared; may be NULL */
-	struct sym *sym;          /* is told of processes at first sight; may be NULL */
+	struct sym *sym;          /* hears of processes at first sight; may be NULL */
 	struct file_watch *files; /* files that are loaded later; may be NULL */
 	struct stop *stop;        /* the wish to end; may be NULL */
 	struct followed followed;

@@ -720,7 +720,7 @@ static bool run_end(struct session *s, struct err *e)
 	return live_run(s->live, ATTACH_END, e) && drain(s, UNTIL_LAST, e);
 }
 
-/* Those that the programs could not put into the map were told of when it happened. */
+/* Those that the programs could not put into the map were reported when it happened. */
 static void warn_lost(struct session *s, u64 n)
 {
 	struct buf b = { 0 };

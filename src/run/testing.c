@@ -3,7 +3,7 @@
  * --test: probes named test:NAME are run one by one, by hand of the kernel's own way to try a
  * program out.
  *
- * The one idea: while a test runs the output is held back, so that what it printed can be told
+ * The one idea: while a test runs the output is held back, so that what it printed can be shown
  * with its result, or left out. What to think of a result is out/'s business.
  */
 #include "run/testing.h"

@@ -87,7 +87,7 @@ bool unwind_table_vdso(struct unwind_table *t, struct err *e)
 	*t = (struct unwind_table){ 0 };
 	if (!p)
 		return err_set(e, "there is no vdso");
-	/* Its end is not told; the section headers are the last thing in it. */
+	/* Its end is not given; the section headers are the last thing in it. */
 	n = ((const Elf64_Ehdr *)p)->e_shoff +
 	    (size_t)((const Elf64_Ehdr *)p)->e_shnum * sizeof(Elf64_Shdr);
 	if (n > VDSO_MAX)

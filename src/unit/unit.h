@@ -33,7 +33,7 @@ enum umap_role {
 	UMAP_PROCS,   /* LRU hash: u32 pid -> struct unwind_proc */
 	UMAP_FAMILY,  /* hash: u32 pid -> anything; processes looked at, see ACTION_FOLLOW */
 	UMAP_FILES,   /* hash: struct unwind_key -> struct unwind_file */
-	UMAP_SEEN,    /* LRU hash: u32 pid, command name -> anything; processes told of */
+	UMAP_SEEN,    /* LRU hash: u32 pid, command name -> anything; processes reported */
 	UMAP_TURNS,   /* one-element array: the words of enum uturn */
 };
 

@@ -60,9 +60,9 @@ void cache_feed_ended(struct cache_feed *f, const struct view_of *v);
 /* To be called when it is time, and cheap otherwise. */
 u64 cache_feed_when(const struct cache_feed *f);
 void cache_feed_tick(struct cache_feed *f, const struct view_of *v, u64 now);
-/* All was sent: what waits for an answer is told without. */
+/* All was sent: what waits for an answer is reported without. */
 void cache_feed_end(struct cache_feed *f, const struct view_of *v);
-/* What was not seen so far; connections that can not see a loss by themselves are told. */
+/* What was not seen so far; connections that can not see a loss by themselves are informed. */
 struct missed cache_feed_missed(struct cache_feed *f, const struct view_of *v);
 
 #endif

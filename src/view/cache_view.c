@@ -46,7 +46,7 @@ static bool none_seen(const struct servers_hidden *hidden, const char *what, str
 	return err_hint(e, "start one, or name the process with -p PID");
 }
 
-/* Of `what`, which is told when there is none. */
+/* Of `what`, which is reported when there is none. */
 static bool the_only_one(struct arena *a, const server_list *list,
                          const struct servers_hidden *hidden, const char *what, u32 *pid,
                          struct err *e)

@@ -262,7 +262,7 @@ static void say_missing(const struct view_of *of, u64 n, const char *one, const 
 	view_say(of, text);
 }
 
-/* Lost events are told by the session. */
+/* Lost events are reported by the session. */
 static bool end(void *ctx, const struct view_of *of, struct err *e)
 {
 	struct commands_view *v = ctx;

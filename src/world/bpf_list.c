@@ -4,7 +4,7 @@
  *
  * The one idea: the list is made once, when a script first names such a function; types that
  * several programs of one object share are read once. A program whose types can not be had is
- * listed with its name alone, so that the reason can be told. It attaches nothing.
+ * listed with its name alone, so that the reason can be given. It attaches nothing.
  */
 #include "world/bpf_list.h"
 

@@ -4,7 +4,7 @@
  *
  * The one idea: every answer is made when it is first asked for and then kept, so a script that
  * needs no types opens no BTF, and one that asks twice reads once. A missing or unreadable source
- * is told in one sentence that says what it is and what can be done.
+ * is reported in one sentence that says what it is and what can be done.
  *
  * It does not attach, load or print anything.
  */

@@ -17,7 +17,7 @@
 #define DEPTH_MAX       16u
 #define ENUMERATORS_MAX 512u
 #define SIZE_LIMIT      (1u << 30)
-#define ALIGN_MOST      16u /* of any type that is not told otherwise */
+#define ALIGN_MOST      16u /* of any type that does not say otherwise */
 #define ALIGN_LIMIT     4096u
 
 struct cdef {

@@ -57,7 +57,7 @@ static bool check_letter(struct infer *in, const struct node *n, const struct sc
 		const struct script_option *other = &in->script->options.v[i];
 
 		if (strcmp(other->name, o->name) == 0)
-			break; /* those after it are told */
+			break; /* those after it are reported */
 		if (other->letter != o->letter)
 			continue;
 		infer_error(in, n->loc, "-%c is option '%s' already", o->letter, other->name);

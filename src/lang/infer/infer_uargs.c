@@ -3,7 +3,7 @@
  * Arguments and results of a program's functions, by name and type.
  *
  * The one idea: targets.c has found out, from debug information, where each argument is; here
- * names are looked up in that list and the reason is told where there is none.
+ * names are looked up in that list and the reason is reported where there is none.
  */
 #include "lang/infer/infer.h"
 
@@ -17,7 +17,7 @@ const struct type *infer_uargs_missing(struct infer *in, struct loc loc)
 		in->arena, "the arguments of this function are not known: %s",
 		v->uargs_why ? v->uargs_why : "there is no debug information");
 
-	/* Each use has the same reason: it is told once. */
+	/* Each use has the same reason: it is reported once. */
 	for (u32 i = 0; i < in->diags->list.n; i++)
 		if (strcmp(in->diags->list.v[i].text, text) == 0)
 			return NULL;

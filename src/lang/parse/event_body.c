@@ -380,7 +380,7 @@ static void body_for(const struct unroll *u, struct loc body, u32 number, const 
 	struct event_spec spec;
 	struct probe *p = NULL;
 
-	/* What is wrong with the text is told where its probe is looked for. */
+	/* What is wrong with the text is reported where its probe is looked for. */
 	if (event_text_read(&text, str_of(event)))
 		return;
 	text.number = number;

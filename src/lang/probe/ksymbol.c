@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * A name that several symbols of the kernel have. One in a module of its own is named with the
- * module; others have nothing but their address, which is told as a distance from the start of the
+ * module; others have nothing but their address, which is given as a distance from the start of the
  * kernel, since that stays the same from boot to boot, and with the symbol before it, which tells
  * the file.
  */

@@ -4,7 +4,7 @@
  *
  * The one idea: such a function is traced as one of the kernel's, only that its types are those of
  * its program. A name stands for functions of that name in all programs, and for the program that
- * the kernel lists by it. Those without types can not be traced, which is told when one is named.
+ * the kernel lists by it. Those without types can not be traced; naming one is an error.
  */
 #include "lang/probe/targets.h"
 

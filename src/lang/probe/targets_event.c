@@ -81,7 +81,7 @@ static bool try(struct event *e, const char *provider, const struct str *parts, 
 	return true;
 }
 
-/* The last attempt: what is wrong with it is told. */
+/* The last attempt: what is wrong with it is reported. */
 static void attach(struct event *e, const char *provider, const struct str *parts, u32 n)
 {
 	targets_attach(e->t, attach_new(e, provider, parts, n));

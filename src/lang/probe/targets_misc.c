@@ -119,7 +119,7 @@ struct iters {
 	struct near near;
 };
 
-/* An iterator is told by the type of its context; other functions begin with the same word. */
+/* An iterator is known by the type of its context; other functions begin with the same word. */
 static bool iter_context(struct btf *b, const char *name, struct arena *a)
 {
 	return btf_find(b, BTF_KIND_STRUCT, arena_printf(a, "bpf_iter__%s", name)) != 0;

@@ -6,8 +6,8 @@
  * The idea: what is read next is taken for the start of a request, on trial. It may as well be the
  * middle of a value, which may look like requests. So what it asks is kept, and reported only when
  * the answers agree: when all of it got one that fits. A value's commands get none, or one for
- * all of them, and a server that reads again has answered what it read before. What is refuted is counted,
- * and the next read is tried.
+ * all of them, and a server that reads again has answered what it read before. What is refuted is
+ * counted, and the next read is tried.
  *
  *     unknown --a read--> on trial --answers agree--> sure
  *        ^                   |

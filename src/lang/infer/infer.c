@@ -197,12 +197,12 @@ static void walk_script(struct infer *in, struct variant_vars *vars)
 /* A pass that changes something settles a map's value or key at least, or a variable. */
 static void walk_until_stable(struct infer *in, struct variant_vars *vars)
 {
-	u32 i = 0;
-
-	do {
+	for (u32 i = 0;; i++) {
+		assert(i < PASSES + 2 * in->script->maps.n);
 		walk_script(in, vars);
-		assert(i++ < PASSES + 2 * in->script->maps.n);
-	} while (in->changed);
+		if (!in->changed)
+			return;
+	}
 }
 
 /* Does the text name a map in more places than the one that declares it? */

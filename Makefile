@@ -120,7 +120,7 @@ SMALL += $(filter src/lang/probe/targets_% src/world/% src/elf/dwarf_%,$(SRC))
 # And so do pictures and curves, which are drawn at the end, reports and warnings, once in a while,
 # and looking for files that were loaded.
 SMALL += $(filter src/cache/sizing% src/run/graph.c src/run/testing.c src/cache/report.c,$(SRC))
-SMALL += $(filter src/cache/missed.c src/run/trouble.c src/run/file_watch.c src/out/tree%,$(SRC))
+SMALL += $(filter src/cache/missed.c src/run/failures.c src/run/file_watch.c src/out/tree%,$(SRC))
 SMALL += $(filter src/out/bars.c src/out/series.c src/out/csv.c src/out/formats.c,$(SRC))
 $(SMALL:src/%.c=$(BUILD)/obj/%.o): OPT += -Os
 endif

@@ -29,7 +29,7 @@
 #include "run/output.h"
 #include "world/stop.h"
 #include "run/testing.h"
-#include "run/trouble.h"
+#include "run/failures.h"
 #include "run/view.h"
 #include "sym/usym.h"
 
@@ -64,7 +64,7 @@ struct session {
 	struct stackmap *stacks; /* NULL: the script takes none */
 	struct unwind *unwind;   /* NULL: no stacks are walked by tables */
 	struct events events;
-	struct trouble trouble;
+	struct failures failures;
 	struct graph graph;
 	struct stop *stop;
 	sigset_t old_mask;
@@ -377,7 +377,7 @@ static bool loop_once(struct session *s, struct err *e)
 		on_target_end(s);
 	note_target(s);
 	if (now_ms() >= s->next_check) {
-		trouble_check(&s->trouble, &s->events);
+		failures_check(&s->failures, &s->events);
 		live_unfollow_gone(s->live);
 		if (s->events.files)
 			file_watch_forget_gone(s->events.files);
@@ -747,7 +747,7 @@ static void report_stacks(struct session *s)
 		return;
 	kept = stackmap_stat(s->stacks, &lost);
 	warn_lost(s, lost);
-	lost += trouble_stacks(&s->events);
+	lost += failures_stacks(&s->events);
 	if (!s->unwind && !lost)
 		return;
 	if (s->unwind)
@@ -764,7 +764,7 @@ static void report_stacks(struct session *s)
 static void report_maps(struct session *s)
 {
 	const struct taken *t = &s->events.taken;
-	u64 lost = t->n_lost + trouble_spilled(&s->events);
+	u64 lost = t->n_lost + failures_spilled(&s->events);
 	struct out_maps o = { t->drained, t->rows, t->most, t->limit, lost };
 
 	if (o.rows)
@@ -801,8 +801,8 @@ static bool finish(struct session *s, struct err *e)
 	stackmap_end(s->stacks);
 	if (!show_end(s, e))
 		return false;
-	trouble_check(&s->trouble, &s->events);
-	trouble_end(&s->trouble, &s->events);
+	failures_check(&s->failures, &s->events);
+	failures_end(&s->failures, &s->events);
 	event_report_followed(&s->events);
 	event_report_denied(&s->events);
 	report_stacks(s);
@@ -844,7 +844,7 @@ static bool open_all(struct session *s, struct err *e)
 	    (graph_wanted(o->graph) && !graph_open(&s->graph, s->unit, o->graph, e)) ||
 	    !output_open(&s->output, o->output, o->output_fd, e) || !load(s, e))
 		return false;
-	trouble_init(&s->trouble, s->unit);
+	failures_init(&s->failures, s->unit);
 	init_events(s);
 	if (o->verbose)
 		note_programs(s);
@@ -864,7 +864,7 @@ static void close_all(struct session *s)
 		end_child(s);
 	events_free(&s->events);
 	file_watch_free(s->events.files);
-	trouble_free(&s->trouble);
+	failures_free(&s->failures);
 	if (s->live)
 		names_free(&s->names);
 	stackmap_free(s->stacks);

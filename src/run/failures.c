@@ -4,7 +4,7 @@
  * in a word of the data map; programs never print them. So a failure a million times a second
  * costs one line a second, with a count.
  */
-#include "run/trouble.h"
+#include "run/failures.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -63,7 +63,7 @@ static const char *full(const struct unit *u, const char *map)
 	return kinds[UERROR_MAP_FULL].format;
 }
 
-void trouble_init(struct trouble *t, const struct unit *u)
+void failures_init(struct failures *t, const struct unit *u)
 {
 	t->n = UDATA_ERRORS + u->errors.n;
 	t->seen = calloc(t->n, sizeof(*t->seen));
@@ -71,13 +71,13 @@ void trouble_init(struct trouble *t, const struct unit *u)
 		abort();
 }
 
-void trouble_free(struct trouble *t)
+void failures_free(struct failures *t)
 {
 	free(t->seen);
 }
 
 /* How often since the last look. */
-static u64 grown(struct trouble *t, struct events *ev, u32 word)
+static u64 grown(struct failures *t, struct events *ev, u32 word)
 {
 	u64 now = live_data(ev->live, word), n = now - t->seen[word];
 
@@ -95,7 +95,7 @@ static bool is_lost_stack(const struct uerror *error)
 	return error->kind == UERROR_STACK && error->what && strcmp(error->what, "stacks") == 0;
 }
 
-u64 trouble_stacks(const struct events *ev)
+u64 failures_stacks(const struct events *ev)
 {
 	u64 n = 0;
 
@@ -114,7 +114,7 @@ static bool is_spilled(const struct unit *u, const struct uerror *error)
 	return found;
 }
 
-u64 trouble_spilled(const struct events *ev)
+u64 failures_spilled(const struct events *ev)
 {
 	u64 n = 0;
 
@@ -166,7 +166,7 @@ static void report_error(struct events *ev, const struct uerror *error, u64 n)
 	buf_free(&b);
 }
 
-static void check_error(struct trouble *t, struct events *ev, const struct uerror *error, u64 n)
+static void check_error(struct failures *t, struct events *ev, const struct uerror *error, u64 n)
 {
 	if (!n)
 		return;
@@ -183,7 +183,7 @@ static void report_events(struct events *ev, u64 n, const char *why)
 		OUT(&ev->out, lost, &ev->output->text, n, why);
 }
 
-void trouble_check(struct trouble *t, struct events *ev)
+void failures_check(struct failures *t, struct events *ev)
 {
 	report_events(ev, grown(t, ev, UDATA_LOST),
 	              "they came faster than they could be printed; set ring_pages higher in the "
@@ -198,7 +198,7 @@ void trouble_check(struct trouble *t, struct events *ev)
 		check_error(t, ev, &ev->unit->errors.v[i], grown(t, ev, UDATA_ERRORS + i));
 }
 
-void trouble_end(const struct trouble *t, struct events *ev)
+void failures_end(const struct failures *t, struct events *ev)
 {
 	const char *plural = t->unread == 1 ? "" : "s";
 	char text[96];

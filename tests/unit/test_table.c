@@ -143,6 +143,128 @@ static void test_order_by_key(void **state)
 	assert_string_equal((const char *)t.rows.v[0].value.bytes, "value");
 }
 
+/* Two keys of 24 bytes with equal values, whichever comes first. */
+static void in_order(const struct type *key, const void *first, const void *second)
+{
+	struct umap m = {
+		.name = "@x", .key = key, .value = &type_s64, .key_size = 24, .value_size = 8
+	};
+	struct table t;
+
+	for (u32 i = 0; i < 2; i++) {
+		table_init(&t, &arena, NULL, &m);
+		table_add(&t, i ? first : second, &(u64){ 1 }, 1);
+		table_add(&t, i ? second : first, &(u64){ 1 }, 1);
+		table_sort(&t);
+		assert_memory_equal(t.rows.v[0].key, first, 24);
+		assert_memory_equal(t.rows.v[1].key, second, 24);
+	}
+}
+
+struct bytes_key {
+	u64 n;
+	char bytes[16];
+};
+
+static void test_order_of_kinds(void **state)
+{
+	const struct type *buf = type_buf(&arena, 16);
+	const struct type *inet = type_plain(&arena, TYPE_INET);
+
+	(void)state;
+	in_order(buf, &(struct bytes_key){ 9, "a" }, &(struct bytes_key){ 1, "b" });
+	in_order(buf, &(struct bytes_key){ 1, "a" }, &(struct bytes_key){ 2, "a" });
+	in_order(inet, &(struct bytes_key){ 2, "a" }, &(struct bytes_key){ 2, "b" });
+	in_order(type_array(&arena, &type_s8, 24), (char[24]){ "\1\xff" }, (char[24]){ "\1\1" });
+	in_order(type_array(&arena, &type_u8, 24), (char[24]){ "\1\1" }, (char[24]){ "\1\xff" });
+	in_order(type_array(&arena, &type_s32, 6), (s32[6]){ 5, 1, -1 }, (s32[6]){ 5, 1, 1 });
+	in_order(type_array(&arena, type_array(&arena, &type_s8, 3), 8), (char[24]){ "\1\1" },
+	         (char[24]){ "\1\xff" });
+	in_order(type_str(&arena, 24, false), (char[24]){ "ab" }, (char[24]){ "b" });
+	in_order(type_stack(&arena, TYPE_STACK, STACK_BPFTRACE, 9), (u64[3]){ 1, 2, 3 },
+	         (u64[3]){ 1, 2, 4 });
+}
+
+/* Raw cells of one kind into each other, as what was taken out of a map is kept. */
+static void test_fold(void **state)
+{
+	struct type hist = { .kind = TYPE_HIST }, max = { .kind = TYPE_MAX, .size = 16 };
+	struct type avg = { .kind = TYPE_AVG, .size = 16 };
+	struct type last = { .kind = TYPE_TSERIES, .max = 2, .bits = SERIES_LAST };
+	struct type least = { .kind = TYPE_TSERIES, .max = 1, .bits = SERIES_MIN };
+	u64 *many = arena_array(&arena, u64, type_cell(&hist) / 8);
+	u32 n = type_cell(&hist) / 8;
+	u64 to[6] = { 1, 5 };
+
+	(void)state;
+	cell_fold(&avg, to, (u64[]){ 2, 7 });
+	assert_memory_equal(to, ((u64[]){ 3, 12 }), 16);
+	cell_fold(&max, to, (u64[]){ 9, 0 });
+	cell_fold(&max, to, (u64[]){ 4, 1 });
+	cell_fold(&max, to, (u64[]){ 2, 1 });
+	assert_memory_equal(to, ((u64[]){ 4, 1 }), 16);
+	many[0] = 1;
+	many[n - 1] = 2;
+	cell_fold(&hist, many, many);
+	assert_int_equal(many[0] + many[n - 1], 6);
+	cell_fold(&type_s64, to, (u64[]){ 8 });
+	assert_int_equal(to[0], 8);
+	/* {1 + number of the interval, value, time}: the newer interval, in it what came later */
+	memcpy(to, (u64[]){ 5, 10, 100, 4, 11, 90 }, sizeof(to));
+	cell_fold(&last, to, (u64[]){ 5, 20, 99, 6, 21, 10 });
+	assert_memory_equal(to, ((u64[]){ 5, 10, 100, 6, 21, 10 }), 48);
+	cell_fold(&last, to, (u64[]){ 5, 20, 101, 4, 22, 200 });
+	assert_memory_equal(to, ((u64[]){ 5, 20, 101, 6, 21, 10 }), 48);
+	cell_fold(&least, to, (u64[]){ 5, 7, 2, 9 });
+	assert_memory_equal(to, ((u64[]){ 5, 7, 103, 6 }), 32);
+	cell_fold(&least, to, (u64[]){ 5, 9, 0, 9 });
+	assert_memory_equal(to, ((u64[]){ 5, 7, 103, 6 }), 32);
+}
+
+/* The interval of two CPUs: {1 + its number, value, how many}. */
+static void test_series(void **state)
+{
+	struct type t = { .kind = TYPE_TSERIES, .max = 1, .bits = SERIES_SUM };
+	struct cell c = merge(&t, (u64[]){ 4, 5, 1, 4, 7, 2 }, 2);
+
+	(void)state;
+	assert_int_equal(c.n, 3);
+	assert_int_equal(c.n_buckets, 1);
+	assert_memory_equal(c.buckets, ((u64[]){ 3, 12 }), 16);
+	t.bits = SERIES_AVG;
+	assert_int_equal(merge(&t, (u64[]){ 4, 5, 1, 4, 7, 2 }, 2).buckets[1], 4);
+	t.bits = SERIES_MAX;
+	assert_int_equal(merge(&t, (u64[]){ 4, 5, 1, 4, 7, 2 }, 2).buckets[1], 7);
+	t.bits = SERIES_MIN;
+	assert_int_equal(merge(&t, (u64[]){ 4, 5, 1, 4, 7, 2 }, 2).buckets[1], 5);
+	t.bits = SERIES_LAST;
+	assert_int_equal(merge(&t, (u64[]){ 4, 5, 9, 4, 7, 2 }, 2).buckets[1], 5);
+	c = merge(&t, (u64[]){ 3, 5, 9, 4, 7, 2 }, 2); /* the older one is over */
+	assert_memory_equal(c.buckets, ((u64[]){ 1, 7 }), 16);
+}
+
+static void test_compare(void **state)
+{
+	struct type sum = { .kind = TYPE_SUM, .size = 8, .is_signed = true };
+	struct type count = { .kind = TYPE_COUNT, .size = 8, .is_signed = true };
+	struct type avg = { .kind = TYPE_AVG, .size = 16 };
+	struct type series = { .kind = TYPE_TSERIES, .max = 1 };
+	struct cell a, b;
+
+	(void)state;
+	a = merge(&sum, (u64[]){ (u64)-1 }, 1);
+	b = merge(&sum, (u64[]){ 1 }, 1);
+	assert_true(cell_compare(&a, &b, &sum) < 0);
+	assert_true(cell_compare(&b, &a, &sum) > 0);
+	assert_true(cell_compare(&a, &b, &count) > 0);
+	assert_int_equal(cell_compare(&a, &a, &sum), 0);
+	a = merge(&avg, (u64[]){ 10, 30 }, 1);
+	b = merge(&avg, (u64[]){ 1, 4 }, 1);
+	assert_true(cell_compare(&a, &b, &avg) < 0);
+	a = merge(&series, (u64[]){ 1, 2, 3 }, 1);
+	assert_int_equal(cell_compare(&a, &a, &series), 0);
+}
+
 static void test_scalar(void **state)
 {
 	struct type count = { .kind = TYPE_COUNT, .size = 8 };
@@ -163,6 +285,8 @@ int main(void)
 		cmocka_unit_test(test_count_and_sum),  cmocka_unit_test(test_extremes),
 		cmocka_unit_test(test_average),        cmocka_unit_test(test_buckets),
 		cmocka_unit_test(test_order_by_value), cmocka_unit_test(test_order_by_key),
+		cmocka_unit_test(test_order_of_kinds), cmocka_unit_test(test_fold),
+		cmocka_unit_test(test_series),         cmocka_unit_test(test_compare),
 		cmocka_unit_test(test_scalar),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);

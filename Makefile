@@ -191,7 +191,7 @@ $(BUILD)/tests/lab_run: $(BUILD)/obj/tests/diff/lab_run.o $(BUILD)/libaid.a $(BU
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-# The screen of mctop over calls made up, for tests/run/scenarios_ui.py.
+# The screen of mctop over calls made up, for tests/run/scenarios/ui.py.
 $(BUILD)/tests/hot_demo: $(BUILD)/obj/tests/ui/hot_demo.o $(BUILD)/libmemtap.a
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)

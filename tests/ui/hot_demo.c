@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The screen of mctop over calls that are made up and always the same, at a time that stands still:
- * for tests/run/scenarios_ui.py. SIGUSR1 brings ten more calls of one key and ends an interval.
+ * for tests/run/scenarios/ui.py. SIGUSR1 brings ten more calls of one key and ends an interval.
  *
  *     hot_demo [BYTES]      with a limit of memory, so that keys take each other's slots
  */

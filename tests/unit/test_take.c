@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Which prints take their map out: print(@m) and clear(@m) in a row, as the unit has it. What that
- * means under load is for the kernel to show (tests/run/scenarios_intervals.py).
+ * means under load is for the kernel to show (tests/run/scenarios/intervals.py).
  */
 #include <setjmp.h>
 #include <stdarg.h>

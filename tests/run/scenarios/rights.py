@@ -13,7 +13,7 @@ import tempfile
 from lib import machine
 from run.cases import Run
 from run.scenarios import process, require, shown
-from run.scenarios_caches import Server
+from run.scenarios.caches import Server
 
 NOBODY = 65534
 TRACING = ("bpf", "perfmon")

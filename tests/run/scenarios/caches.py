@@ -14,13 +14,13 @@ import tempfile
 
 from lib import machine
 from run.cases import Run
-from run.scenarios import (Skip, answers, family_of, free_port, on_host, probes_of, require, shown,
-                           started)
+from run.scenarios import (TOOLS, Skip, answers, family_of, free_port, on_host, probes_of, require,
+                           shown, started)
 
 
 class Server:
     """memcached or redis-server on a loopback port, or a unix socket, of its own; with `apart` in
-    namespaces of its own (scenarios_cachefind.py)."""
+    namespaces of its own (cachefind.py)."""
 
     def __init__(self, context, kind, port=None, path=None, program=None, tls=None, options=(),
                  apart=None, host="127.0.0.1"):
@@ -438,7 +438,7 @@ def test_mcsnoop_filters(context):
 def test_demo_cache(context):
     """What `make demo` shows of mctop: the hot keys of a server that is gone afterwards."""
     require("cmd:memcached", "kernel:5.17")
-    script = os.path.join(os.path.dirname(__file__), "../../scripts/demo-cache")
+    script = TOOLS + "/../scripts/demo-cache"
     p = subprocess.run([script, context.memtap, context.progs + "/cacheload", "1"],
                        stdin=subprocess.DEVNULL, capture_output=True, text=True,
                        timeout=120 * context.factor, check=False)

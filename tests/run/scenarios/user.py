@@ -10,9 +10,8 @@ import subprocess
 import tempfile
 
 from run.cases import Run
-from run.scenarios import HERE, require, shown, until
+from run.scenarios import TOOLS, require, shown, until
 
-TOOLS = os.path.dirname(os.path.dirname(HERE)) + "/tools"
 
 
 def rows(out):

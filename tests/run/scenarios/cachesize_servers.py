@@ -7,8 +7,8 @@ import subprocess
 import tempfile
 
 from run.scenarios import Skip, shown
-from run.scenarios_caches import Server, ended, load, talk, tool
-from run.scenarios_cachesize import data_of, fill, hits_at
+from run.scenarios.caches import Server, ended, load, talk, tool
+from run.scenarios.cachesize import data_of, fill, hits_at
 
 
 class Talk(Server):

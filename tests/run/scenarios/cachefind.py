@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 from run.scenarios import Skip, answers, children_of, require, shown
-from run.scenarios_caches import CONVERSATION, Server, compare, ended, load, talk, tool
+from run.scenarios.caches import CONVERSATION, Server, compare, ended, load, talk, tool
 
 # Keeps the namespaces; their loopback comes up where they have one of their own.
 KEEPER = """

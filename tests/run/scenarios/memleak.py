@@ -12,9 +12,9 @@ import tempfile
 
 from lib import machine
 from run.cases import Run, settles
-from run.scenarios import Skip, require, shown
+from run.scenarios import TOOLS, Skip, require, shown
 
-TOOL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tools/memleak.bt")
+TOOL = TOOLS + "/memleak.bt"
 
 # Function: (bytes, blocks) that leaks.c loses there.
 LEAKS = {

@@ -20,6 +20,7 @@ import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+TESTS = os.path.dirname(os.path.dirname(HERE))
 SPARSE = 7 # of so many calls one is looked at by gdb, more and more apart
 
 
@@ -149,7 +150,7 @@ def programs(build):
                 malloc=f"uprobe:{build}/tests/progs/cache_go:runtime.mallocgc",
                 start="main.main", brk=False),
         Program("a Rust program (ripgrep)",
-                ["/usr/bin/rg", "-j2", "--no-config", "(a|struct)[a-z]+_t", os.path.dirname(HERE)]),
+                ["/usr/bin/rg", "-j2", "--no-config", "(a|struct)[a-z]+_t", TESTS]),
         Program("a C++ program with jemalloc", [build + "/tests/progs/blocks"],
                 malloc=f"uprobe:{jemalloc}:malloc", env={"LD_PRELOAD": jemalloc}),
     ]

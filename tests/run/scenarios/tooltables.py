@@ -10,11 +10,10 @@ import subprocess
 import time
 
 from run.cases import Run
-from run.scenarios import require, shown
-from run.scenarios_columns import NEEDED, TIMED
-from run.scenarios_intervals import amount, ticks
+from run.scenarios import TOOLS, require, shown
+from run.scenarios.columns import NEEDED, TIMED
+from run.scenarios.intervals import amount, ticks
 
-TOOLS = os.path.join(os.path.dirname(__file__), "../../tools")
 MILLION = 1000000
 
 

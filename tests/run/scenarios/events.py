@@ -15,9 +15,8 @@ import time
 
 from lib import machine
 from run.cases import Run
-from run.scenarios import Skip, require, shown, until
+from run.scenarios import TOOLS, Skip, require, shown, until
 
-TOOLS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + "/tools"
 ROOT = "/sys/fs/cgroup"
 
 

@@ -10,12 +10,11 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 from lib import machine
-from run.scenarios import Skip, require, shown
+from run.scenarios import AIDS, Skip, require, shown
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 
 # Those that take a few seconds at most and move counters. All there are, slow ones too:
-#   PYTHONPATH=tests python3 -m run.scenarios_memcached MEMTAP [TEST...]
+#   PYTHONPATH=tests python3 -m run.scenarios.memcached MEMTAP [TEST...]
 TESTS = ("64bit bogus-commands binary-get cas chunked-items conn-limits dash-M evictions "
          "expirations flags getandtouch getset incrdecr issue_104 issue_108 issue_14 "
          "issue_152 issue_163 issue_22 issue_29 issue_3 issue_41 issue_42 issue_61 "
@@ -59,7 +58,7 @@ def run(memtap, d, name, factor):
     """(number of servers looked at, what is wrong)."""
     out = f"{d}/{name}"
     env = {**os.environ, "MEMTAP": os.path.abspath(memtap), "CHECK_OUT": out}
-    p = subprocess.run(["perl", "-It/lib", "-I" + HERE, "-Mmemcached_tests", f"t/{name}.t"], cwd=d,
+    p = subprocess.run(["perl", "-It/lib", "-I" + AIDS, "-Mmemcached_tests", f"t/{name}.t"], cwd=d,
                        env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                        errors="replace", timeout=300 * factor, check=False)
     ends = []

@@ -6,7 +6,7 @@ import json
 
 from lib.resp_samples import VECTORS, Client, calls, keys_of, pairs
 from run.scenarios import Skip, shown
-from run.scenarios_caches import Server, ended, tool
+from run.scenarios.caches import Server, ended, tool
 
 # What makes a key of each group of commands, so that there is something to be found.
 MAKE = {"string": ("SET", "1"), "bitmap": ("SET", "\u00ff\u00ff"), "generic": ("SET", "1"),

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 
 from run.scenarios import Skip, require, shown
-from run.scenarios_caches import Server, ended, load, tool, with_probes
+from run.scenarios.caches import Server, ended, load, tool, with_probes
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 
 from run.scenarios import Skip, require, shown
-from run.scenarios_caches import Server, ended, tool, with_probes
+from run.scenarios.caches import Server, ended, tool, with_probes
 
 # Debian calls memaslap memcaslap, and memslap memcslap. Each run opens connections and closes them.
 # Their keys come from the clock: runs of the same second ask for the same ones.

@@ -14,7 +14,7 @@ import termios
 import time
 
 from run.scenarios import Skip, require, shown
-from run.scenarios_caches import Server, ended, load, talk, tool
+from run.scenarios.caches import Server, ended, load, talk, tool
 
 # Requests of a connection that has asked nothing yet, for the key %s.
 MEMCACHED = [

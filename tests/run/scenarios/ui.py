@@ -11,10 +11,10 @@ import subprocess
 import tempfile
 import time
 
-from run.scenarios import on_host, require, until
-from run.scenarios_caches import Server
+from run.scenarios import HERE, on_host, require, until
+from run.scenarios.caches import Server
 
-SCREENS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "screens")
+SCREENS = HERE + "/screens"
 COLOUR = r"\x1b\[[0-9;]*(30|43|46)m"
 WRITE = os.environ.get("MEMTAP_SCREENS") == "write"
 

@@ -7,8 +7,8 @@ import re
 import threading
 
 from run.scenarios import Skip, on_host, require
-from run.scenarios_caches import Server
-from run.scenarios_ui import COLOUR, Terminal, play
+from run.scenarios.caches import Server
+from run.scenarios.ui import COLOUR, Terminal, play
 
 LONG = b"user:4711:" + b"-".join(b"part%02d" % i for i in range(20)) + b":END"
 # In this order: key, gets that find nothing, bytes of the value set then, gets that find it.

@@ -9,7 +9,7 @@ import subprocess
 
 from run.cases import Run
 from run.scenarios import Skip, shown
-from run.scenarios_events import TOOLS, group, numbers, put
+from run.scenarios.events import TOOLS, group, numbers, put
 
 ZRAM = "/sys/block/zram0"
 

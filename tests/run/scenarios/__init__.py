@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """End-to-end tests that need more than a directive: servers, watched memory, processes killed at
-the wrong moment. Each function named test_* here or in a scenarios_*.py is one; it returns None or
+the wrong moment. Each function named test_* here or in a file beside this one; it returns None or
 what went wrong, and raises Skip with the reason when the machine can not do it."""
 import contextlib
 import functools
@@ -21,14 +21,17 @@ from concurrent.futures import ThreadPoolExecutor
 
 from lib import machine
 from lib.report import Skip
-from run import cases, moved, stacks
+from run import cases
+from run.aids import moved, stacks as compared
 from run.cases import Run
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+AIDS = HERE + "/aids"
+TOOLS = os.path.dirname(os.path.dirname(HERE)) + "/tools"
 # What comes out is right or not in any build, and the code is gone through by cases and other
 # scenarios: two minutes that a sanitizer build does without.
-UNSANITIZED = ("run.scenarios_columns", "run.scenarios_doctor", "run.scenarios_intervals",
-               "run.scenarios_tooltables", "run.scenarios_stacks")
+UNSANITIZED = ("run.scenarios.columns", "run.scenarios.doctor", "run.scenarios.intervals",
+               "run.scenarios.tooltables", "run.scenarios.stacks")
 
 
 def require(*requirements):
@@ -223,7 +226,7 @@ def mcsnoop(context, target, *options):
     """Runs the script on a memcached under a known load. target names the probes' file and may
     contain PID and PATH."""
     with Memcached(context.factor) as m:
-        text = open(HERE + "/mcsnoop.bt").read()
+        text = open(AIDS + "/mcsnoop.bt").read()
         # Not every version has all of them.
         wanted = set(re.findall(r"TARGET:memcached:(\w+)", text)) & set(probes_of(m.path))
         target = target.replace("PATH", m.path).replace("PID", str(m.pid))
@@ -585,7 +588,7 @@ def test_many_probes_end_together(context):
 
 def reclaim(context):
     what = ["read"] if context.in_vm else ["write", context.build + "/reclaim-test"]
-    p = subprocess.run([HERE + "/reclaim"] + what, capture_output=True, text=True, check=False,
+    p = subprocess.run([AIDS + "/reclaim"] + what, capture_output=True, text=True, check=False,
                        timeout=60 * context.factor)
     if p.returncode:
         raise Skip("no memory control group can be made: " + p.stderr.strip()[:200])
@@ -600,7 +603,7 @@ def write_event():
 
 def test_vmscan_script(context):
     require("tracepoint:vmscan:mm_vmscan_memcg_reclaim_begin")
-    text = open(HERE + "/vmscan.bt").read().replace("WRITE_EVENT", write_event())
+    text = open(AIDS + "/vmscan.bt").read().replace("WRITE_EVENT", write_event())
     with tempfile.NamedTemporaryFile("w", suffix=".bt") as f:
         f.write(text)
         f.flush()
@@ -672,7 +675,7 @@ def scripts_around():
     top = os.path.dirname(HERE)
     for path in sorted(glob.glob(top + "/lang/**/*.bt", recursive=True)):
         yield path, open(path).read().split("\n=== ", 1)[0] + "\n"
-    for path in sorted(glob.glob(top + "/gen/*.bt") + glob.glob(top + "/run/*.bt") +
+    for path in sorted(glob.glob(top + "/gen/*.bt") + glob.glob(top + "/run/aids/*.bt") +
                        glob.glob("/usr/sbin/*.bt")):
         yield path, open(path, errors="replace").read()
     for case in cases.load(None):
@@ -713,14 +716,14 @@ def test_stacks_beside_gdb(context):
     if context.in_vm or context.sanitized:
         raise Skip("gdb is not waited for here")
     problems = []
-    for program in stacks.programs(context.build):
+    for program in compared.programs(context.build):
         if program.name not in ("perl", "sqlite3", "a Go program", "a C++ program with jemalloc"):
             continue
         missing = program.missing()
         if missing:
             problems.append(f"{program.name}: there is no {missing}")
             continue
-        r = stacks.run(context.memtap, program, program.malloc, 8, 60 * context.factor)
+        r = compared.run(context.memtap, program, program.malloc, 8, 60 * context.factor)
         if not r.whole():
             problems.append(f"{program.name}: {r.problem or 'no stack was seen'}")
         problems += [f"{program.name}: {s}" for s in r.shortcomings()]
@@ -792,7 +795,7 @@ def test_moved_probes_on_the_allocator(context):
         if [s.moved for s in chosen if s.name == "free"] == [0]:
             return "free's probe was not moved"
         return compare_moved(chosen, *run_moved(context, chosen, lambda: subprocess.run(
-            [sys.executable, HERE + "/libc_work.py", "300"], env=env, check=True)), 1)
+            [sys.executable, AIDS + "/libc_work.py", "300"], env=env, check=True)), 1)
 
 
 def test_moved_probes_on_500_functions(context):
@@ -812,7 +815,7 @@ def test_moved_probes_on_500_functions(context):
             with Memcached(context.factor, memcached, env) as m:
                 m.load()
                 m.end()
-            subprocess.run([sys.executable, HERE + "/libc_work.py", "50"], env=env, check=True)
+            subprocess.run([sys.executable, AIDS + "/libc_work.py", "50"], env=env, check=True)
 
         return compare_moved(chosen, *run_moved(context, chosen, work), 100)
 
@@ -954,10 +957,11 @@ class QuietHandler(http.server.SimpleHTTPRequestHandler):
 
 
 def all_tests():
-    """(name, function) of every test_* here and in the scenarios_*.py beside it."""
+    """(name, function) of every test_* here and in the files beside this one."""
     modules = [globals()]
-    for path in sorted(glob.glob(HERE + "/scenarios_*.py")):
-        modules.append(vars(importlib.import_module("run." + os.path.basename(path)[:-3])))
+    for path in sorted(glob.glob(HERE + "/scenarios/[!_]*.py")):
+        name = "run.scenarios." + os.path.basename(path)[:-3]
+        modules.append(vars(importlib.import_module(name)))
     for names in modules:
         for name, test in sorted(names.items()):
             if name.startswith("test_") and test.__module__ == names["__name__"]:

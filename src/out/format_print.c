@@ -5,7 +5,8 @@
  * The one idea: each directive first makes plain text, then one function pads it. Integers differ
  * from bpftrace on purpose: without a length modifier an argument is printed at its own width (at
  * least 32 bits), not cut to 32 bits, "%05d" pads negative numbers as C does, and the precision
- * of %s is honoured. The directives themselves are read by unit/format.c.
+ * of %s is honoured. Of what was in a register nobody knows the width: where all above an int is 0,
+ * as compilers leave it, %d takes it for one. The directives themselves are read by unit/format.c.
  */
 #include "unit/format.h"
 
@@ -42,10 +43,11 @@ static u64 number_cut(u64 word, u32 bytes, bool is_signed)
 	return is_signed ? (u64)((s64)(word << unused) >> unused) : word << unused >> unused;
 }
 
-static u32 number_bytes(const struct format_part *part, const struct type *t)
+static u32 number_bytes(const struct format_part *part, const struct type *t, u64 word)
 {
 	/* "4" means that the format names no length. */
-	return part->bytes == 4 && t->size > 4 ? 8 : part->bytes;
+	return part->bytes == 4 && t->size > 4 && !(t->is_raw && word <= UINT32_MAX) ? 8
+	                                                                             : part->bytes;
 }
 
 static void number_make(struct number *n, const struct format_part *part, u64 word, u32 bytes)
@@ -154,20 +156,25 @@ static void print_directive(struct buf *b, const struct out *o, const struct for
                             const struct field *arg, const void *record)
 {
 	struct value v = value_at_rest(arg->type, (const u8 *)record + arg->off);
+	u64 word;
 
-	if (part->conv == 's')
+	if (part->conv == 's') {
 		print_string(b, o, part, &v);
-	else if (part->conv == 'r')
+		return;
+	}
+	if (part->conv == 'r') {
 		print_hex(b, part, &v);
-	else if (part->conv == 'g')
-		print_gfp(b, part,
-		          number_cut(value_word(&v), number_bytes(part, arg->type), false));
+		return;
+	}
+	word = value_word(&v);
+	if (part->conv == 'g')
+		print_gfp(b, part, number_cut(word, number_bytes(part, arg->type, word), false));
 	else if (part->conv == 'c')
-		print_char(b, part, value_word(&v));
+		print_char(b, part, word);
 	else if (part->conv == 'p')
-		print_number(b, part, value_word(&v), 8);
+		print_number(b, part, word, 8);
 	else
-		print_number(b, part, value_word(&v), number_bytes(part, arg->type));
+		print_number(b, part, word, number_bytes(part, arg->type, word));
 }
 
 void format_print(struct buf *b, const struct out *o, const char *text, const struct field *args,

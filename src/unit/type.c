@@ -24,6 +24,7 @@ const struct type type_s8 = { .kind = TYPE_INT, .size = 1, .is_signed = true };
 const struct type type_s16 = { .kind = TYPE_INT, .size = 2, .is_signed = true };
 const struct type type_s32 = { .kind = TYPE_INT, .size = 4, .is_signed = true };
 const struct type type_s64 = { .kind = TYPE_INT, .size = 8, .is_signed = true };
+const struct type type_raw = { .kind = TYPE_INT, .size = 8, .is_raw = true };
 
 /* ---- equality, by kind ---------------------------------------------------------------------- */
 

@@ -67,6 +67,7 @@ struct type {
 	bool is_signed;
 	bool bounded; /* STR: cut strings are impossible (literal, comm), no ".." is added */
 	bool percpu;  /* PTR from percpu_kaddr */
+	bool is_raw;  /* INT: all of a register, in which C may have put an int */
 	bool packed;  /* STRUCT of the script: members are not aligned */
 	u16 align;    /* STRUCT of the script: it is aligned by this many bytes; 0 unknown */
 	enum space space;
@@ -89,6 +90,8 @@ struct type {
 
 extern const struct type type_none, type_bool, type_u8, type_u16, type_u32, type_u64, type_s8,
 	type_s16, type_s32, type_s64;
+/* uint64 of which only a register is known: argN, retval. Directives show an int in it as one. */
+extern const struct type type_raw;
 
 /* The shared integer type of that size (1, 2, 4, 8) and sign. */
 const struct type *type_int(u32 size, bool is_signed);

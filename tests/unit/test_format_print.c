@@ -35,6 +35,22 @@ static void test_width_of_integers(void **state)
 	check_word("%lld", &type_s64, 1ull << 63, "-9223372036854775808");
 	check_word("%d", &type_u64, (u64)-1, "-1");
 	check_word("%d", &type_bool, 1, "1");
+	check_word("%x", &type_s32, (u64)-1, "ffffffff");
+}
+
+/* argN and retval: an int there is one for %d, whatever needs more is shown whole. */
+static void test_registers(void **state)
+{
+	(void)state;
+	check_word("%d", &type_raw, 0xffffff88, "-120");
+	check_word("%d", &type_raw, (u64)-120, "-120");
+	check_word("%i", &type_raw, 0x80000000, "-2147483648");
+	check_word("%d", &type_raw, 0x7fffffff, "2147483647");
+	check_word("%d", &type_raw, 0x100000000, "4294967296");
+	check_word("%u", &type_raw, 0xffffff88, "4294967176");
+	check_word("%x", &type_raw, 0xffff888012345678, "ffff888012345678");
+	check_word("%lld", &type_raw, 0xffffff88, "4294967176");
+	check_word("%d", &type_u64, 0xffffff88, "4294967176");
 }
 
 static void test_flags(void **state)
@@ -112,7 +128,8 @@ static void test_several(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_width_of_integers), cmocka_unit_test(test_flags),
+		cmocka_unit_test(test_width_of_integers),
+		cmocka_unit_test(test_registers), cmocka_unit_test(test_flags),
 		cmocka_unit_test(test_strings),           cmocka_unit_test(test_literals),
 		cmocka_unit_test(test_buffers),           cmocka_unit_test(test_several),
 	};

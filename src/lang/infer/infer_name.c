@@ -170,7 +170,7 @@ static const struct type *usdt_arg(struct infer *in, struct node *n)
 	const struct variant *v = in->variant;
 
 	if (n->builtin.n < v->n_usdt)
-		return type_int(8, v->usdt[n->builtin.n].is_signed);
+		return type_int(v->usdt[n->builtin.n].size, v->usdt[n->builtin.n].is_signed);
 	infer_error(in, n->loc, "%s has %u argument%s: there is no %.*s",
 	            v->sites.n ? v->sites.v[0].name : "the probe", v->n_usdt,
 	            v->n_usdt == 1 ? "" : "s", STR_ARG(n->builtin.name));
@@ -181,7 +181,7 @@ static const struct type *usdt_arg(struct infer *in, struct node *n)
 static const struct type *arg_below(struct infer *in, struct node *n, u32 limit, const char *why)
 {
 	if (n->builtin.n < limit)
-		return &type_u64;
+		return &type_raw;
 	return infer_error(in, n->loc, "there is no %.*s: %s", STR_ARG(n->builtin.name), why);
 }
 
@@ -200,7 +200,7 @@ static const struct type *standin_arg(struct infer *in, struct node *n)
 	const struct standin *s = in->variant->standin;
 
 	if (n->builtin.n < STANDIN_ARGS && s->args[n->builtin.n])
-		return &type_u64;
+		return &type_raw;
 	return infer_error(in, n->loc,
 	                   "there is no %.*s: the BTF tracepoint %s, which stands in for %s, does "
 	                   "not have it",
@@ -242,14 +242,14 @@ static const struct type *rule_arg(struct infer *in, struct node *n)
 static const struct type *rule_retval(struct infer *in, struct node *n)
 {
 	if (in->variant->standin && in->variant->standin->on_return)
-		return &type_u64;
+		return &type_raw;
 	if (returns_as_kprobe(in))
-		return &type_u64;
+		return &type_raw;
 	if (!attach_kind_has(in->variant->kind, KIND_RETURN))
 		return wrong_probe(in, n, "uretprobe, kretprobe and fexit have it");
 	if (attach_kind_args(in->variant->kind) == KIND_ARGS_TRACED)
 		return infer_retval(in, n);
-	return infer_is_user(in) && n->builtin.n ? infer_result(in, n) : &type_u64;
+	return infer_is_user(in) && n->builtin.n ? infer_result(in, n) : &type_raw;
 }
 
 static const struct type *rule_func(struct infer *in, struct node *n)

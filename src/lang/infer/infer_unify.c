@@ -23,7 +23,7 @@ static bool same_enum(const struct type *a, const struct type *b)
 
 const struct type *infer_widen(const struct type *t)
 {
-	if (t->kind != TYPE_INT || t->name)
+	if (t->kind != TYPE_INT || t->name || t->is_raw)
 		return t;
 	return type_int(8, t->is_signed);
 }
@@ -89,7 +89,7 @@ const struct type *infer_unify(struct infer *in, const struct type *old, const s
 {
 	if (is_number(old) && is_number(now)) {
 		if (type_eq(old, now) && same_enum(old, now))
-			return old;
+			return old->is_raw ? now : old;
 		return both_numbers(old, now);
 	}
 	if (old->kind != now->kind)

@@ -388,11 +388,13 @@ static void assign_op(struct gen *g, const struct node *n)
 {
 	const struct node *map = n->assign.to;
 	enum op op = n->assign.op;
-	u32 full = code_label(&g->c);
+	u32 full = code_label(&g->c), step = gen_step(map->map.sym->value);
 	struct temp by;
 	struct mem at;
 
 	gen_value(g, n->assign.e);
+	if (step > 1)
+		code_alu_imm(&g->c, BPF_MUL, R0, (s32)step);
 	if (op == OP_SUB)
 		code_alu_imm(&g->c, BPF_NEG, R0, 0);
 	by = temp_save(g, R0);

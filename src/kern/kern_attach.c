@@ -100,12 +100,37 @@ static bool nothing_attached(struct live *l, u32 refused, struct err *e)
 	return err_at(e, first->loc.off, first->loc.len);
 }
 
+static bool is_last_first(const struct live *l, u32 prog)
+{
+	return attach_kind_has(l->unit->progs.v[prog].kind, KIND_LAST_FIRST);
+}
+
+/* The programs in the order in which to attach them, so that those on one place run in that of the
+ * script: of what the kernel runs last first the last one comes first. */
+static const u32 *order_of_attaching(struct live *l)
+{
+	u32 n = l->unit->progs.n, last = n, *order = arena_array(&l->arena, u32, n + 1);
+
+	for (u32 i = 0; i < n; i++) {
+		order[i] = i;
+		if (!is_last_first(l, i))
+			continue;
+		do
+			last--;
+		while (!is_last_first(l, last));
+		order[i] = last;
+	}
+	return order;
+}
+
 bool live_attach(struct live *l, u32 *attached, live_warn_fn *warn, void *ctx, struct err *e)
 {
+	const u32 *order = order_of_attaching(l);
 	u32 refused = 0;
 
 	*attached = 0;
-	for (u32 i = 0; i < l->unit->progs.n && !is_stopped(l); i++) {
+	for (u32 k = 0; k < l->unit->progs.n && !is_stopped(l); k++) {
+		u32 i = order[k];
 		const struct uprog *p = &l->unit->progs.v[i];
 		struct attach a = { .l = l, .prog = p, .prog_index = i, .warn = warn, .ctx = ctx };
 

@@ -5,13 +5,14 @@
  *
  * The first program of a pair is loaded and attached for both, the second has a copy of its
  * descriptor and nothing to do. What does not fit, or is refused when it is loaded, stays two
- * programs.
+ * programs, and so do those of a function that has more of them: they run in the script's order.
  */
 #include <bpf/bpf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hmap.h"
 #include "bpf/kprobe_session.h"
 #include "bpf/uapi.h"
 #include "kern/kern.h"
@@ -60,6 +61,30 @@ static bool is_half(const struct uprog *p, bool on_return)
 	       attach_kind_has(p->kind, KIND_RETURN) == on_return;
 }
 
+/* Another program at a function of programs i and j: of pairs the kernel runs the entries in one
+ * order and the returns in the other. */
+static bool is_shared(const struct live *l, u32 i, u32 j)
+{
+	const struct uprog *progs = l->unit->progs.v;
+	struct hmap events = { 0 };
+	bool found = false;
+
+	for (u32 k = 0; k < progs[i].n_sites; k++)
+		hmap_put(&events, progs[i].sites[k].event, strlen(progs[i].sites[k].event),
+		         l->maps);
+	for (u32 other = 0; other < l->unit->progs.n && !found; other++) {
+		const struct uprog *p = &progs[other];
+
+		if (other == i || other == j ||
+		    !(attach_kind_uses(p->kind) & FEATURE_KPROBE_SESSION))
+			continue;
+		for (u32 k = 0; k < p->n_sites && !found; k++)
+			found = hmap_find(&events, p->sites[k].event, strlen(p->sites[k].event));
+	}
+	hmap_free(&events);
+	return found;
+}
+
 static void find_partner(struct live *l, u32 i)
 {
 	const struct uprog *progs = l->unit->progs.v;
@@ -68,6 +93,8 @@ static void find_partner(struct live *l, u32 i)
 		if (!is_half(&progs[j], true) || l->progs[j].partner >= 0 ||
 		    !same_sites(&progs[i], &progs[j]) || !fits(&progs[j]))
 			continue;
+		if (is_shared(l, i, j))
+			return;
 		l->progs[i].partner = (s32)j;
 		l->progs[j].partner = (s32)i;
 		return;

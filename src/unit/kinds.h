@@ -26,12 +26,15 @@
 	K(END, "END", "raw_tracepoint", NULL, RAW_TRACEPOINT, 0, NULL, 0, 0, NONE,                \
 	  KIND_OWN | KIND_CALLED | KIND_AROUND | KIND_CALM | KIND_ANY_PID)                        \
 	K(UPROBE, "uprobe", "uprobe", of_user, KPROBE, 0, attach_uprobe, 0,                       \
-	  FEATURE_UPROBE_MULTI, ENTRY, KIND_USER | KIND_REGS | KIND_CALM)                         \
+	  FEATURE_UPROBE_MULTI, ENTRY,                                                            \
+	  KIND_USER | KIND_REGS | KIND_CALM | KIND_LAST_FIRST)                                    \
 	K(URETPROBE, "uretprobe", "uretprobe", of_user, KPROBE, 0, attach_uprobe, 0,              \
-	  FEATURE_UPROBE_MULTI, RESULT, KIND_USER | KIND_RETURN | KIND_REGS | KIND_CALM)          \
+	  FEATURE_UPROBE_MULTI, RESULT,                                                           \
+	  KIND_USER | KIND_RETURN | KIND_REGS | KIND_CALM | KIND_LAST_FIRST)                      \
 	/* a uprobe with a semaphore */                                                           \
 	K(USDT, "usdt", "uprobe", of_file_offset, KPROBE, 0, attach_uprobe, 0,                    \
-	  FEATURE_UPROBE_MULTI, NOTE, KIND_USER | KIND_REGS | KIND_CALM)                          \
+	  FEATURE_UPROBE_MULTI, NOTE,                                                             \
+	  KIND_USER | KIND_REGS | KIND_CALM | KIND_LAST_FIRST)                                    \
 	K(TRACEPOINT, "tracepoint", "tracepoint", of_event, TRACEPOINT, 0,                        \
 	  attach_tracepoint, 0, 0, RECORD, 0)                                                     \
 	K(RAWTP, "rawtracepoint", "raw_tracepoint", of_kernel, RAW_TRACEPOINT, 0,                 \
@@ -40,7 +43,7 @@
 	  attach_raw, FEATURE_BTF, FEATURE_RAWTP_COOKIE, RAW, 0)                                  \
 	K(KPROBE, "kprobe", "kprobe", of_kernel, KPROBE, 0, attach_kprobe,                        \
 	  FEATURE_KPROBE, FEATURE_KPROBE_MULTI | FEATURE_KPROBE_SESSION, ENTRY,                   \
-	  KIND_KERNEL | KIND_REGS)                                                                \
+	  KIND_KERNEL | KIND_REGS | KIND_LAST_FIRST)                                              \
 	K(KRETPROBE, "kretprobe", "kretprobe", of_kernel, KPROBE, 0, attach_kprobe,               \
 	  FEATURE_KPROBE, FEATURE_KPROBE_MULTI | FEATURE_KPROBE_SESSION, RESULT,                  \
 	  KIND_KERNEL | KIND_RETURN | KIND_REGS)                                                  \
@@ -105,6 +108,7 @@ enum kind_trait {
 	KIND_CALLED = 1 << 10,  /* by BPF_PROG_TEST_RUN: it is attached to nothing */
 	KIND_VERDICT = 1 << 11, /* what its body returns is what the program returns */
 	KIND_READ = 1 << 12,    /* run by whoever reads it, and over at its end: no event runs it */
+	KIND_LAST_FIRST = 1 << 13, /* of those on one place the one attached last runs first */
 };
 
 #endif

@@ -284,28 +284,24 @@ static u32 literal_arg(const struct node *a)
 	return a && a->kind == NODE_INT ? (u32)a->integer.value : 0;
 }
 
-/* print(@m[k]): the key, and the value when it is more than cells to be merged. */
-static void print_keyed(struct gen *g, const struct node *map, struct urecord *r)
+/* print(@m[k]) of an aggregation. */
+static void print_cell(struct gen *g, const struct node *map, struct urecord *r)
 {
 	const struct map_sym *sym = map->map.sym;
 	struct mark m = frame_mark(g);
-	struct field *args = arena_array(&g->u->arena, struct field, 2);
-	u32 n = type_is_agg(sym->value) ? 1 : 2;
+	struct field *key = arena_new(&g->u->arena, struct field);
 	struct mem rec;
 
-	r->action = ACTION_PRINT_KEYED;
+	*key = (struct field){ .type = sym->key, .off = 8 };
+	r->action = ACTION_PRINT_CELL;
 	r->map = (s32)sym->index;
-	args[0] = (struct field){ .type = sym->key, .off = 8 };
-	args[1] = (struct field){ .type = sym->value, .off = 8 + type_slot(sym->key) };
-	r->args = args;
-	r->n_args = n;
-	r->size = 8 + type_slot(sym->key) + (n == 2 ? type_slot(sym->value) : 0);
+	r->args = key;
+	r->n_args = 1;
+	r->size = 8 + type_slot(sym->key);
 	rec = frame_alloc(g, r->size);
 	mem_store_imm(g, 8, rec, (s32)add_record(g, r));
 	gen_convert(g, mem_at(rec, 8), sym->key, gen_key(g, map), sym->key, false);
-	if (n == 2)
-		gen_store(g, map, sym->value, mem_at(rec, (s32)args[1].off), false);
-	send(g, r, rec, n, NULL);
+	send(g, r, rec, 1, NULL);
 	frame_release(g, m);
 }
 
@@ -314,11 +310,11 @@ static void print_(struct gen *g, const struct node *n, struct urecord *r)
 	const struct node *what = n->call.args, *limit;
 	struct node value;
 
-	if (what->kind == NODE_MAP && what->map.n_keys) {
-		print_keyed(g, what, r);
+	if (what->kind == NODE_MAP && what->map.n_keys && type_is_agg(what->map.sym->value)) {
+		print_cell(g, what, r);
 		return;
 	}
-	if (what->kind == NODE_MAP) {
+	if (what->kind == NODE_MAP && !what->map.n_keys) {
 		r->action = ACTION_PRINT_MAP;
 		r->takes = n->call.takes;
 		r->keeps_keys = n->call.keeps_keys;

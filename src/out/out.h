@@ -120,9 +120,9 @@ struct out_ops {
 	/* print(@m, top, "..."): the same rows, each by a template (unit/template.h). */
 	void (*rows)(struct buf *b, const struct out *o, const struct table *t, u32 top,
 	             const char *text);
-	/* print(@m[k]): one row. `value` is at rest, or one cell when vt is an aggregation. */
-	void (*keyed)(struct buf *b, const struct out *o, const struct umap *m, const void *key,
-	              const struct type *vt, const void *value);
+	/* print(@m[k]) of an aggregation: its value alone. */
+	void (*cell)(struct buf *b, const struct out *o, const struct type *t,
+	             const struct cell *c);
 	/* The script has ended, what follows is what its maps hold. */
 	void (*last_maps)(struct buf *b, const struct out *o);
 	/* Events; `why` may be NULL. */

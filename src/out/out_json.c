@@ -353,8 +353,10 @@ static void json_value(struct buf *b, const struct out *o, const struct type *t,
 	buf_puts(b, "}\n");
 }
 
-static void json_map_head(struct buf *b, const struct umap *m, const struct type *vt)
+static void json_map_head(struct buf *b, const struct umap *m)
 {
+	const struct type *vt = m->value;
+
 	json_head(b, vt->kind == TYPE_TSERIES                         ? "tseries"
 	             : value_is_hist(vt)                              ? "hist"
 	             : vt->kind == TYPE_STATS || vt->kind == TYPE_AVG ? "stats"
@@ -365,13 +367,13 @@ static void json_map_head(struct buf *b, const struct umap *m, const struct type
 }
 
 static void json_row(struct buf *b, const struct out *o, const struct umap *m, const void *key,
-                     const struct type *vt, const struct cell *c, u32 div)
+                     const struct cell *c, u32 div)
 {
 	if (m->key) {
 		json_key(b, o, m->key, key);
 		buf_puts(b, ": ");
 	}
-	json_cell(b, o, vt, c, div);
+	json_cell(b, o, m->value, c, div);
 }
 
 static void json_map(struct buf *b, const struct out *o, const struct table *t, u32 top, u32 div)
@@ -382,15 +384,15 @@ static void json_map(struct buf *b, const struct out *o, const struct table *t, 
 
 	if (m->key && !t->rows.n)
 		return;
-	json_map_head(b, m, m->value);
+	json_map_head(b, m);
 	for (u32 i = first; i < t->rows.n; i++) {
 		if (i > first)
 			buf_puts(b, ", ");
-		json_row(b, o, m, t->rows.v[i].key, m->value, &t->rows.v[i].value, div);
+		json_row(b, o, m, t->rows.v[i].key, &t->rows.v[i].value, div);
 	}
 	if (!t->rows.n) {
 		cell_merge(&zero, t->arena, m->value, NULL, 0, 0);
-		json_row(b, o, m, NULL, m->value, &zero, div);
+		json_row(b, o, m, NULL, &zero, div);
 	}
 	buf_puts(b, m->key ? "}}}\n" : "}}\n");
 }
@@ -426,17 +428,12 @@ static void json_rows(struct buf *b, const struct out *o, const struct table *t,
 	}
 }
 
-static void json_keyed(struct buf *b, const struct out *o, const struct umap *m, const void *key,
-                       const struct type *vt, const void *value)
+static void json_one_cell(struct buf *b, const struct out *o, const struct type *t,
+                          const struct cell *c)
 {
-	struct arena scratch = { 0 };
-	struct cell c;
-
-	cell_merge(&c, &scratch, vt, value, 1, type_cell(vt));
-	json_map_head(b, m, vt);
-	json_row(b, o, m, key, vt, &c, 1);
-	buf_puts(b, m->key ? "}}}\n" : "}}\n");
-	arena_free(&scratch);
+	json_head(b, "value");
+	json_cell(b, o, t, c, 1);
+	buf_puts(b, "}\n");
 }
 
 static void json_lost(struct buf *b, const struct out *o, u64 n, const char *why)
@@ -518,7 +515,7 @@ const struct out_ops out_json = {
 	.value = json_value,
 	.map = json_map,
 	.rows = json_rows,
-	.keyed = json_keyed,
+	.cell = json_one_cell,
 	.lost = json_lost,
 	.stacks = json_stacks,
 	.maps = json_maps,

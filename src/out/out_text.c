@@ -96,6 +96,24 @@ static void text_key(struct buf *b, const struct out *o, const struct type *t, c
 	buf_putc(b, ']');
 }
 
+static bool is_drawn(const struct type *t)
+{
+	return value_is_hist(t) || t->kind == TYPE_TSERIES;
+}
+
+/* A value, and the end of its line. */
+static void text_cell(struct buf *b, const struct out *o, const struct type *t,
+                      const struct cell *c, u32 div)
+{
+	if (value_is_hist(t))
+		bars_print(b, t, c, div);
+	else if (t->kind == TYPE_TSERIES)
+		series_print(b, o, t, c, div);
+	else
+		value_cell(b, o, t, c, div);
+	buf_putc(b, '\n');
+}
+
 /* A drawing of nothing, in a map without keys. */
 static bool is_blank(const struct umap *m, const struct type *vt, const struct cell *c)
 {
@@ -109,35 +127,26 @@ static bool is_blank(const struct umap *m, const struct type *vt, const struct c
 
 /* One row: "@x: 5", "@x[k]: 5", or a histogram under "@x[k]:". */
 static void text_row(struct buf *b, const struct out *o, const struct umap *m, const void *key,
-                     const struct type *vt, const struct cell *c, u32 div)
+                     const struct cell *c, u32 div)
 {
-	if (is_blank(m, vt, c))
+	if (is_blank(m, m->value, c))
 		return;
 	buf_puts(b, m->name);
 	if (m->key)
 		text_key(b, o, m->key, key);
-	if (value_is_hist(vt)) {
-		buf_puts(b, ":\n");
-		bars_print(b, vt, c, div);
-	} else if (vt->kind == TYPE_TSERIES) {
-		buf_puts(b, ":\n");
-		series_print(b, o, vt, c, div);
-	} else {
-		buf_puts(b, ": ");
-		value_cell(b, o, vt, c, div);
-	}
-	buf_putc(b, '\n');
+	buf_puts(b, is_drawn(m->value) ? ":\n" : ": ");
+	text_cell(b, o, m->value, c, div);
 }
 
 static void text_map(struct buf *b, const struct out *o, const struct table *t, u32 top, u32 div)
 {
 	for (u32 i = table_first(t, top); i < t->rows.n; i++)
-		text_row(b, o, t->map, t->rows.v[i].key, t->map->value, &t->rows.v[i].value, div);
+		text_row(b, o, t->map, t->rows.v[i].key, &t->rows.v[i].value, div);
 	if (!t->rows.n && !t->map->key) {
 		struct cell zero;
 
 		cell_merge(&zero, t->arena, t->map->value, NULL, 0, 0);
-		text_row(b, o, t->map, NULL, t->map->value, &zero, div);
+		text_row(b, o, t->map, NULL, &zero, div);
 	}
 }
 
@@ -148,15 +157,10 @@ static void text_rows(struct buf *b, const struct out *o, const struct table *t,
 		rows_text(b, o, t->map, &t->rows.v[i], text);
 }
 
-static void text_keyed(struct buf *b, const struct out *o, const struct umap *m, const void *key,
-                       const struct type *vt, const void *value)
+static void text_one_cell(struct buf *b, const struct out *o, const struct type *t,
+                          const struct cell *c)
 {
-	struct arena scratch = { 0 };
-	struct cell c;
-
-	cell_merge(&c, &scratch, vt, value, 1, type_cell(vt));
-	text_row(b, o, m, key, vt, &c, 1);
-	arena_free(&scratch);
+	text_cell(b, o, t, c, 1);
 }
 
 static void text_last_maps(struct buf *b, const struct out *o)
@@ -312,7 +316,7 @@ const struct out_ops out_text = {
 	.value = text_value,
 	.map = text_map,
 	.rows = text_rows,
-	.keyed = text_keyed,
+	.cell = text_one_cell,
 	.last_maps = text_last_maps,
 	.lost = text_lost,
 	.runtime_error = text_runtime_error,

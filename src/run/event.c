@@ -175,27 +175,16 @@ static void do_print_map(struct events *ev, const struct urecord *r, const u8 *r
 	event_print_map(ev, r);
 }
 
-/* An aggregation: its cells are in the map, not in the record. */
-static void print_element(struct events *ev, const struct urecord *r, const void *key)
+static void do_print_cell(struct events *ev, const struct urecord *r, const u8 *record)
 {
+	const struct umap *m = &ev->unit->maps.v[r->map];
 	struct arena arena = { 0 };
 	struct table t;
 
-	table_init(&t, &arena, ev->unit, &ev->unit->maps.v[r->map]);
-	taken_look_up(&ev->taken, (u32)r->map, key, &t);
-	print_rows(ev, &t, &(struct urecord){ 0 }, 0, text_of(ev));
+	table_init(&t, &arena, ev->unit, m);
+	taken_look_up(&ev->taken, (u32)r->map, record + r->args[0].off, &t);
+	OUT(&ev->out, cell, text_of(ev), m->value, &t.rows.v[0].value);
 	arena_free(&arena);
-}
-
-static void do_print_keyed(struct events *ev, const struct urecord *r, const u8 *record)
-{
-	const void *key = record + r->args[0].off;
-
-	if (r->n_args < 2)
-		print_element(ev, r, key);
-	else
-		OUT(&ev->out, keyed, text_of(ev), &ev->unit->maps.v[r->map], key, r->args[1].type,
-		    record + r->args[1].off);
 }
 
 static void do_print_value(struct events *ev, const struct urecord *r, const u8 *record)
@@ -454,7 +443,7 @@ static void do_drain(struct events *ev, const struct urecord *r, const u8 *recor
 static event_fn *const event_fns[] = {
 	[ACTION_PRINTF] = do_line,
 	[ACTION_PRINT_MAP] = do_print_map,
-	[ACTION_PRINT_KEYED] = do_print_keyed,
+	[ACTION_PRINT_CELL] = do_print_cell,
 	[ACTION_PRINT_VALUE] = do_print_value,
 	[ACTION_CLEAR] = do_clear,
 	[ACTION_ZERO] = do_zero,

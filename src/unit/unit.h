@@ -158,10 +158,10 @@ struct umap {
 /* ---- records: what programs send through the ring ------------------------------------------ */
 
 enum action {
-	ACTION_PRINTF,      /* args with names: the fields of a row */
-	ACTION_PRINT_MAP,   /* map, top, div; or text = a template of rows instead of div */
-	ACTION_PRINT_KEYED, /* print(@m[k]): args[0] = key, args[1] = value; map names it. For an
-			       aggregation only the key: its cells are read and merged on arrival */
+	ACTION_PRINTF,     /* args with names: the fields of a row */
+	ACTION_PRINT_MAP,  /* map, top, div; or text = a template of rows instead of div */
+	ACTION_PRINT_CELL, /* print(@m[k]) of an aggregation: map, args[0] = key; its cells are read
+			       and merged on arrival */
 	ACTION_PRINT_VALUE, /* args[0] */
 	ACTION_CLEAR,       /* map */
 	ACTION_ZERO,        /* map */

@@ -211,8 +211,7 @@ static void print_map(struct lab *l, const struct out *o, const struct urecord *
 }
 
 /* An aggregation: what is printed is read now. */
-static void print_element(struct lab *l, const struct out *o, const struct urecord *r,
-                          const void *key)
+static void print_cell(struct lab *l, const struct out *o, const struct urecord *r, const void *key)
 {
 	static const u8 zeros[1 << 12];
 	const void *cells = interp_find(l->in, (u32)r->map, key);
@@ -220,7 +219,7 @@ static void print_element(struct lab *l, const struct out *o, const struct ureco
 
 	table_init(&t, &l->arena, l->u, &l->u->maps.v[r->map]);
 	table_add(&t, key, cells ? cells : zeros, 1);
-	o->ops->map(&l->output, o, &t, 0, 0);
+	o->ops->cell(&l->output, o, t.map->value, &t.rows.v[0].value);
 }
 
 static void act(struct lab *l, const struct out *o, struct interp_record rec)
@@ -250,13 +249,8 @@ static void act(struct lab *l, const struct out *o, struct interp_record rec)
 	case ACTION_SPILL:
 		held_spill(&l->held[r->map], (const void *)rec.bytes);
 		break;
-	case ACTION_PRINT_KEYED:
-		if (r->n_args < 2) {
-			print_element(l, o, r, rec.bytes + r->args[0].off);
-			break;
-		}
-		o->ops->keyed(&l->output, o, &l->u->maps.v[r->map], rec.bytes + r->args[0].off,
-		              r->args[1].type, rec.bytes + r->args[1].off);
+	case ACTION_PRINT_CELL:
+		print_cell(l, o, r, rec.bytes + r->args[0].off);
 		break;
 	case ACTION_PRINT_VALUE:
 		o->ops->value(&l->output, o, r->args[0].type, rec.bytes + r->args[0].off);

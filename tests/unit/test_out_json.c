@@ -178,9 +178,12 @@ static void test_stack_key(void **state)
 {
 	const struct type *stack = type_stack(&fixture_arena, TYPE_USTACK, STACK_BPFTRACE, 9);
 	struct umap m = map_of(stack, &type_s64);
+	struct table t;
 
 	(void)state;
-	out_json.keyed(fixture_start(), &fixture_out, &m, (u64[]){ 1, 2 }, &type_s64, (u64[]){ 5 });
+	table_init(&t, &fixture_arena, &fixture_unit, &m);
+	table_add(&t, (u64[]){ 1, 2 }, (u64[]){ 5 }, 1);
+	out_json.map(fixture_start(), &fixture_out, &t, 0, 0);
 	fixture_is("{\"type\": \"map\", \"data\": {\"@x\": {\"\\nuser+1\\nmain+2\\n\": 5}}}\n");
 }
 

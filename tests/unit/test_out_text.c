@@ -205,13 +205,19 @@ static void test_keyed_hist(void **state)
 	           "[0, 10)                1 |" FULL "|\n\n");
 }
 
-static void test_one_row(void **state)
+static void test_one_cell(void **state)
 {
-	struct umap m = map_of(&type_u64, &type_s64);
+	struct type lhist = { .kind = TYPE_LHIST, .min = 0, .max = 10, .step = 10 };
+	struct type count = { .kind = TYPE_COUNT };
+	struct cell c;
 
 	(void)state;
-	out_text.keyed(fixture_start(), &fixture_out, &m, (u64[]){ 3 }, &type_s64, (u64[]){ 9 });
-	fixture_is("@x[3]: 9\n");
+	cell_merge(&c, &fixture_arena, &count, (u64[]){ 9 }, 1, 8);
+	out_text.cell(fixture_start(), &fixture_out, &count, &c);
+	fixture_is("9\n");
+	cell_merge(&c, &fixture_arena, &lhist, (u64[]){ 0, 4, 0 }, 1, 24);
+	out_text.cell(fixture_start(), &fixture_out, &lhist, &c);
+	fixture_is("[0, 10)                4 |" FULL "|\n\n");
 }
 
 static void test_records(void **state)
@@ -326,7 +332,7 @@ int main(void)
 		cmocka_unit_test(test_hist),        cmocka_unit_test(test_hist_bits),
 		cmocka_unit_test(test_lhist),       cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_top_and_div), cmocka_unit_test(test_keyed_hist),
-		cmocka_unit_test(test_one_row),     cmocka_unit_test(test_records),
+		cmocka_unit_test(test_one_cell),    cmocka_unit_test(test_records),
 		cmocka_unit_test(test_messages),    cmocka_unit_test(test_said),
 		cmocka_unit_test(test_formats),
 	};

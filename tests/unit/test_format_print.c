@@ -129,9 +129,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_width_of_integers),
-		cmocka_unit_test(test_registers), cmocka_unit_test(test_flags),
-		cmocka_unit_test(test_strings),           cmocka_unit_test(test_literals),
-		cmocka_unit_test(test_buffers),           cmocka_unit_test(test_several),
+		cmocka_unit_test(test_registers),
+		cmocka_unit_test(test_flags),
+		cmocka_unit_test(test_strings),
+		cmocka_unit_test(test_literals),
+		cmocka_unit_test(test_buffers),
+		cmocka_unit_test(test_several),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

@@ -2,7 +2,7 @@
 /*
  * One session, in the order things happen:
  *
- *   load, run BEGIN, attach, release the child,
+ *   load, run BEGIN, attach, write what BEGIN sent, release the child,
  *   loop: read records, write what they say, until something ends it;
  *   detach, read what is left, run END, read again, print the maps, warn.
  *
@@ -72,6 +72,7 @@ struct session {
 	int signal_fd; /* of the script's own signal; -1: it has none */
 	int target_fd; /* pidfd of the child (borrowed) or of -p; -1 none */
 	u32 batch;     /* records since the last write */
+	u64 n_read;    /* bytes of records, in all */
 	u64 least;  /* until then drain() goes on even if detaching took all of the time, in ms */
 	bool ended; /* the target is gone */
 	int child_code; /* -1 while it has not ended by itself */
@@ -219,6 +220,7 @@ static bool on_record(void *ctx, const void *record, u32 size)
 	if (s->options->buffering == BUFFERING_NONE)
 		output_flush(&s->output);
 	s->batch++;
+	s->n_read += size;
 	return !s->events.exiting && s->output.text.n < BATCH_BYTES && s->batch < BATCH_EVENTS &&
 	       has_time(s);
 }
@@ -252,6 +254,21 @@ static bool drain(struct session *s, enum haste haste, struct err *e)
 	s->haste = haste;
 	s->least = now_ms() + STOP_LEAST_MS;
 	while (ok && more && !s->events.exiting && has_time(s))
+		ok = read_batch(s, &more, e);
+	s->haste = UNTIL_ASKED;
+	return ok;
+}
+
+/* What BEGIN sent and the ring has kept. Probes may be adding to it already, faster than it is read,
+ * but what was there is no more than the ring holds. */
+static bool take_first(struct session *s, struct err *e)
+{
+	u64 end = s->n_read + (u64)s->unit->ring_pages * UNIT_PAGE;
+	bool more = true, ok = true;
+
+	s->haste = UNTIL_OVER;
+	s->least = now_ms() + STOP_LEAST_MS;
+	while (ok && more && !s->events.exiting && s->n_read < end && has_time(s))
 		ok = read_batch(s, &more, e);
 	s->haste = UNTIL_ASKED;
 	return ok;
@@ -652,7 +669,9 @@ static bool attach(struct session *s, struct err *e)
 		note(s, text);
 	}
 	tell_tests(s);
-	return output_flush(&s->output) || !s->output.error.text[0];
+	if (!output_flush(&s->output))
+		stop_ask(s->stop);
+	return true;
 }
 
 /* ---- end ---- */
@@ -813,6 +832,21 @@ static bool finish(struct session *s, struct err *e)
 
 /* ---- all of it ---- */
 
+/* What BEGIN prints is the sign that all probes are there: until then it waits in the ring. To a
+ * view it says how it is to be. */
+static bool begin(struct session *s, struct err *e)
+{
+	if (s->options->dry_run)
+		return start_view(s, e) && attach(s, e);
+	if (!live_run(s->live, ATTACH_BEGIN, e))
+		return false;
+	if (s->options->view && !take_first(s, e))
+		return false;
+	if (stop_asked(s->stop) || (s->options->view && !goes_on(s)))
+		return true;
+	return start_view(s, e) && attach(s, e) && take_first(s, e);
+}
+
 static bool run(struct session *s, struct err *e)
 {
 	bool tests = has_kind(s->unit, ATTACH_TEST);
@@ -820,12 +854,9 @@ static bool run(struct session *s, struct err *e)
 
 	if (!take_stop(s, e))
 		return false;
-	if (!s->options->dry_run &&
-	    (!live_run(s->live, ATTACH_BEGIN, e) || !drain(s, UNTIL_OVER, e)))
+	if (!begin(s, e))
 		return false;
 	if (goes_on(s)) {
-		if (!start_view(s, e) || !attach(s, e))
-			return false;
 		if (!s->options->dry_run && !live_iterate(s->live, take_records, s, e))
 			return false;
 		if (tests && !s->options->dry_run && !testing_run(&s->events, &s->tests_failed, e))

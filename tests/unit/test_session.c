@@ -447,7 +447,7 @@ static void test_exit_in_begin(void **state)
 	add_sender(u, ATTACH_BEGIN, leave_then_hello, NULL);
 	add_sender(u, ATTACH_END, hello, NULL);
 	add_sender(u, ATTACH_INTERVAL, value, &tick);
-	check(run_with(u, &o, NULL), 5, "value 42\nhello\n\n\n@x: 0\n", "");
+	check(run_with(u, &o, NULL), 5, "value 42\nhello\n\n\n@x: 0\n", "0 Attached 3 probes\n");
 }
 
 static void test_exit_in_probe(void **state)
@@ -471,8 +471,8 @@ static void test_json(void **state)
 	need_root();
 	add_sender(u, ATTACH_BEGIN, hello, NULL);
 	check(run_with(u, &o, NULL), 0,
-	      "{\"type\": \"printf\", \"data\": \"hello\\n\"}\n"
 	      "{\"type\": \"attached_probes\", \"count\": 1, \"data\": {\"probes\": 1}}\n"
+	      "{\"type\": \"printf\", \"data\": \"hello\\n\"}\n"
 	      "{\"type\": \"map\", \"data\": {\"@x\": 0}}\n",
 	      "");
 }

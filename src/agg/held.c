@@ -84,12 +84,21 @@ static void *reach(struct held *h, const void *key)
 	return *at;
 }
 
+static void fold(const struct held *h, u8 *to, const u8 *from)
+{
+	u32 end = type_cell(h->map->value);
+
+	cell_fold(h->map->value, to, from);
+	for (u32 i = end; i < cell_bytes(h); i++) /* the word that says it was set */
+		to[i] |= from[i];
+}
+
 void held_add(struct held *h, const void *key, const void *cells, u32 n_cells)
 {
-	void *to = reach(h, key);
+	u8 *to = reach(h, key);
 
 	for (u32 i = 0; i < n_cells; i++)
-		cell_fold(h->map->value, to, (const u8 *)cells + (size_t)i * cell_bytes(h));
+		fold(h, to, (const u8 *)cells + (size_t)i * cell_bytes(h));
 }
 
 static void spill_cell(const struct type *t, u8 *to, const u64 cell[2])

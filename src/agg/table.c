@@ -32,8 +32,17 @@ void table_reserve(struct table *t, u32 n)
 	t->rows.cap = n;
 }
 
+static bool any_set(const u8 *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (p[i])
+			return true;
+	return false;
+}
+
 void table_add(struct table *t, const void *key, const void *cells, u32 n_cells)
 {
+	u32 stride = ROUND_UP(t->map->value_size, 8u);
 	struct row row = { 0 };
 
 	if (t->map->key) {
@@ -41,9 +50,10 @@ void table_add(struct table *t, const void *key, const void *cells, u32 n_cells)
 
 		memcpy(copy, key, t->map->key_size);
 		row.key = copy;
+	} else {
+		t->is_set |= any_set(cells, (size_t)n_cells * stride);
 	}
-	cell_merge(&row.value, t->arena, t->map->value, cells, n_cells,
-	           ROUND_UP(t->map->value_size, 8u));
+	cell_merge(&row.value, t->arena, t->map->value, cells, n_cells, stride);
 	vec_add(t->arena, &t->rows, row);
 }
 

@@ -30,6 +30,7 @@ struct table {
 	const struct umap *map;
 	struct arena *arena;
 	VEC(struct row) rows;
+	bool is_set; /* of a map without key: something was put into it */
 };
 
 void table_init(struct table *t, struct arena *a, const struct unit *u, const struct umap *m);

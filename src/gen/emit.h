@@ -285,6 +285,8 @@ void gen_map_try(struct gen *g, const struct node *map, struct mem key, u32 have
 /* The same for what adds one at r0 next and does not look at the sum: when there is no room, r0 is
  * the counter of that error. */
 void gen_map_reach_counter(struct gen *g, const struct node *map, struct mem key, u32 full);
+/* A map without key: something is put into the element at `element`. Uses r2. */
+void gen_map_say_set(struct gen *g, const struct map_sym *sym, enum reg element);
 
 /* ---- gen_turn.c ---- */
 /* A map with a key, whichever of its generations is in use, as a program has it. */

@@ -201,10 +201,10 @@ u32 gen_stacks_map(struct gen *g)
 /* What is aggregated has a cell for each CPU, everything else one, whichever hash is declared. */
 static u32 script_map_type(const struct map_sym *sym, bool per_cpu)
 {
-	if (sym->bpf_type == BPF_MAP_TYPE_LRU_HASH || sym->bpf_type == BPF_MAP_TYPE_LRU_PERCPU_HASH)
-		return per_cpu ? BPF_MAP_TYPE_LRU_PERCPU_HASH : BPF_MAP_TYPE_LRU_HASH;
 	if (!sym->key)
 		return per_cpu ? BPF_MAP_TYPE_PERCPU_ARRAY : BPF_MAP_TYPE_ARRAY;
+	if (sym->bpf_type == BPF_MAP_TYPE_LRU_HASH || sym->bpf_type == BPF_MAP_TYPE_LRU_PERCPU_HASH)
+		return per_cpu ? BPF_MAP_TYPE_LRU_PERCPU_HASH : BPF_MAP_TYPE_LRU_HASH;
 	return per_cpu ? BPF_MAP_TYPE_PERCPU_HASH : BPF_MAP_TYPE_HASH;
 }
 
@@ -243,7 +243,7 @@ static void add_script_map(struct gen *g, const struct map_sym *sym)
 		.role = UMAP_USER,
 		.bpf_type = script_map_type(sym, per_cpu),
 		.key_size = sym->key ? type_slot(sym->key) : 4,
-		.value_size = type_cell(sym->value),
+		.value_size = unit_element(sym->key, sym->value),
 		.max_entries = !sym->key          ? 1
 		               : sym->max_entries ? sym->max_entries
 		                                  : g->cfg->max_map_keys,

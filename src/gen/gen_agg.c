@@ -392,6 +392,7 @@ void gen_agg_assign(struct gen *g, const struct node *map, const struct node *e)
 		gen_map_reach_counter(g, map, key, out);
 	else
 		gen_map_reach(g, map, key, out);
+	gen_map_say_set(g, map->map.sym, R0);
 	add_to_cells(g, &all, out);
 	code_bind(&g->c, out);
 	gen_turn_leave(g, map->map.sym, at);
@@ -498,7 +499,7 @@ void gen_agg_clear(struct gen *g, const struct map_sym *sym, struct mem key)
 {
 	struct cells all = cells_begin(g, sym, key);
 
-	mem_zero(g, mem_behind(g, R0), 0, type_cell(sym->value));
+	mem_zero(g, mem_behind(g, R0), 0, unit_element(sym->key, sym->value));
 	cells_end(g, all);
 }
 

@@ -93,6 +93,20 @@ static void update(struct gen *g, const struct node *map, struct mem key, struct
 	code_call(&g->c, BPF_FUNC_map_update_elem);
 }
 
+void gen_map_say_set(struct gen *g, const struct map_sym *sym, enum reg element)
+{
+	u32 off = type_cell(sym->value);
+
+	if (!unit_has_set(sym->key, sym->value))
+		return;
+	if (off <= INT16_MAX) {
+		code_store_imm(&g->c, 8, element, (s16)off, 1);
+		return;
+	}
+	code_map_value(&g->c, R2, sym->index, off); /* so large only where it is direct */
+	code_store_imm(&g->c, 8, R2, 0, 1);
+}
+
 static void count_full(struct gen *g, const struct node *map)
 {
 	gen_count_error(g, UERROR_MAP_FULL, map->loc, map->map.sym->name);
@@ -305,9 +319,11 @@ static void assign_direct(struct gen *g, const struct node *map, const struct no
 		gen_value(g, e);
 		code_map_value(&g->c, R1, map_index(map), 0);
 		code_store(&g->c, 8, R1, 0, R0);
+		gen_map_say_set(g, map->map.sym, R1);
 		return;
 	}
 	code_map_value(&g->c, R1, map_index(map), 0);
+	gen_map_say_set(g, map->map.sym, R1);
 	gen_store_in(g, e, t, mem_behind(g, R1), true, map->map.sym);
 }
 
@@ -325,7 +341,7 @@ static bool stays_in_place(const struct node *map, const struct node *e)
 {
 	bool changes = false;
 
-	if (e->kind != NODE_VAR || !type_eq(e->type, map->map.sym->value))
+	if (!map->map.sym->key || e->kind != NODE_VAR || !type_eq(e->type, map->map.sym->value))
 		return false;
 	ast_walk(map->map.keys, find_effect, &changes);
 	return !changes;
@@ -345,8 +361,10 @@ static void assign_plain(struct gen *g, const struct node *map, const struct nod
 	if (stays_in_place(map, e)) {
 		value = g->vars[e->var.sym->index];
 	} else {
-		value = frame_alloc(g, type_slot(t));
+		value = frame_alloc(g, unit_element(map->map.sym->key, t));
 		gen_store(g, e, t, value, true);
+		if (unit_has_set(map->map.sym->key, t))
+			mem_store_imm(g, 8, mem_at(value, (s32)type_cell(t)), 1);
 	}
 	key = gen_key(g, map);
 	at = gen_turn_enter(g, map->map.sym);
@@ -365,11 +383,13 @@ static struct mem reach(struct gen *g, const struct node *map, u32 full)
 
 	if (is_direct(map)) {
 		code_map_value(&g->c, R0, map_index(map), 0);
+		gen_map_say_set(g, map->map.sym, R0);
 		return at;
 	}
 	key = gen_key(g, map);
 	at = gen_turn_enter(g, map->map.sym);
 	gen_map_reach(g, map, key, full);
+	gen_map_say_set(g, map->map.sym, R0);
 	return at;
 }
 
@@ -458,24 +478,25 @@ static void delete_only(struct gen *g, const struct node *map)
 	}
 	lookup(g, map, gen_key(g, map));
 	code_if_imm(&g->c, BPF_JEQ, R0, 0, none);
-	mem_zero(g, mem_behind(g, R0), 0, type_cell(sym->value));
+	mem_zero(g, mem_behind(g, R0), 0, unit_element(sym->key, sym->value));
 	code_bind(&g->c, none);
 }
 
 /* r0 = 1 when there was something to delete. */
 void gen_map_delete(struct gen *g, const struct node *map, struct node *key)
 {
+	const struct map_sym *sym = map->map.sym;
 	struct node with_key = *map;
 	u32 missing, done;
 	struct mem k;
 
 	if (is_direct(map)) {
 		code_map_value(&g->c, R1, map_index(map), 0);
-		mem_zero(g, mem_behind(g, R1), 0, type_cell(map->map.sym->value));
+		mem_zero(g, mem_behind(g, R1), 0, unit_element(sym->key, sym->value));
 		code_const(&g->c, R0, 1);
 		return;
 	}
-	if (!map->map.sym->key) {
+	if (!sym->key) {
 		delete_only(g, map);
 		code_const(&g->c, R0, 1);
 		return;
@@ -487,14 +508,14 @@ void gen_map_delete(struct gen *g, const struct node *map, struct node *key)
 		with_key.map.n_keys = 1;
 	}
 	k = gen_key(g, &with_key);
-	gen_turn_map(g, map->map.sym);
+	gen_turn_map(g, sym);
 	mem_addr(g, k, R2);
 	code_call(&g->c, BPF_FUNC_map_delete_elem);
 	code_if_imm(&g->c, BPF_JNE, R0, 0, missing);
 	code_const(&g->c, R0, 1);
 	code_goto(&g->c, done);
 	code_bind(&g->c, missing);
-	gen_count_error(g, UERROR_DELETE, map->loc, map->map.sym->name);
+	gen_count_error(g, UERROR_DELETE, map->loc, sym->name);
 	code_const(&g->c, R0, 0);
 	code_bind(&g->c, done);
 }

@@ -10,6 +10,8 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -106,10 +108,22 @@ bool live_shelf_add(struct live *l, u32 n, u32 *shelf, struct err *e)
 
 bool live_map_put(struct live *l, u32 map, const void *key, const void *value, struct err *e)
 {
-	int r = bpf_map_update_elem(kern_map_fd(l, map), kern_turn_key(l, map, key), value,
-	                            BPF_ANY);
+	const struct umap *m = &l->unit->maps.v[map];
+	u64 set = 1;
+	u8 *with_set = NULL;
+	int r;
 
-	return r >= 0 || err_sys(e, -r, "can not write to map %s", l->unit->maps.v[map].name);
+	if (m->role == UMAP_USER && unit_has_set(m->key, m->value)) {
+		with_set = calloc(1, m->value_size);
+		if (!with_set)
+			return err_set(e, "no memory to write to map %s", m->name);
+		memcpy(with_set, value, type_cell(m->value));
+		memcpy(with_set + type_cell(m->value), &set, sizeof(set));
+		value = with_set;
+	}
+	r = bpf_map_update_elem(kern_map_fd(l, map), kern_turn_key(l, map, key), value, BPF_ANY);
+	free(with_set);
+	return r >= 0 || err_sys(e, -r, "can not write to map %s", m->name);
 }
 
 bool live_map_remove(struct live *l, u32 map, const void *key)

@@ -151,6 +151,18 @@ void event_print_map(struct events *ev, const struct urecord *r)
 	arena_free(&arena);
 }
 
+void event_print_last(struct events *ev, u32 map)
+{
+	const struct urecord r = { .map = (s32)map };
+	struct arena arena = { 0 };
+	struct table t;
+
+	read_table(ev, &t, &arena, &r);
+	if (t.map->key || t.is_set)
+		print_table(ev, &t, &r);
+	arena_free(&arena);
+}
+
 void event_take_graph(struct events *ev)
 {
 	struct arena arena = { 0 };

@@ -696,7 +696,7 @@ static void print_maps(struct session *s)
 	qsort_r(order, n, sizeof(*order), by_name, (void *)(uintptr_t)u);
 	OUT(&s->events.out, last_maps, &s->output.text);
 	for (u32 i = 0; i < n && output_flush(&s->output); i++)
-		event_print_map(&s->events, &(struct urecord){ .map = (s32)order[i] });
+		event_print_last(&s->events, order[i]);
 	output_flush(&s->output);
 	free(order);
 }

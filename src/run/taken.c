@@ -15,7 +15,8 @@ void taken_init(struct taken *t, const struct unit *u, struct live *l, u64 memor
 {
 	*t = (struct taken){ .unit = u, .live = l, .limit = memory - memory / LIVE_KEPT };
 	t->held = calloc(u->maps.n + 1, sizeof(*t->held));
-	if (!t->held)
+	t->zeroed = calloc(u->maps.n + 1, sizeof(*t->zeroed));
+	if (!t->held || !t->zeroed)
 		abort();
 	for (u32 i = 0; i < u->maps.n; i++)
 		held_init(&t->held[i], &u->maps.v[i]);
@@ -26,6 +27,7 @@ void taken_free(struct taken *t)
 	for (u32 i = 0; t->held && i < t->unit->maps.n; i++)
 		held_free(&t->held[i]);
 	free(t->held);
+	free(t->zeroed);
 	*t = (struct taken){ 0 };
 }
 
@@ -164,7 +166,7 @@ static bool look_both(struct taken *t, u32 map, struct table *rows, struct err *
 	return ok;
 }
 
-bool taken_look(struct taken *t, u32 map, struct table *rows, struct err *e)
+static bool look(struct taken *t, u32 map, struct table *rows, struct err *e)
 {
 	struct adding adding = { rows, &t->held[map], live_cells(t->live, map) };
 	bool ok;
@@ -182,7 +184,7 @@ bool taken_look(struct taken *t, u32 map, struct table *rows, struct err *e)
 	return ok;
 }
 
-bool taken_take(struct taken *t, u32 map, bool keeps_keys, struct table *rows, struct err *e)
+static bool take(struct taken *t, u32 map, bool keeps_keys, struct table *rows, struct err *e)
 {
 	struct held *held = &t->held[map];
 	struct adding adding = { rows, held, live_cells(t->live, map) };
@@ -196,6 +198,36 @@ bool taken_take(struct taken *t, u32 map, bool keeps_keys, struct table *rows, s
 	held_rows(held, rows);
 	held_clear(held, keeps_keys);
 	return ok;
+}
+
+bool taken_look(struct taken *t, u32 map, struct table *rows, struct err *e)
+{
+	bool ok = look(t, map, rows, e);
+
+	rows->is_set |= t->zeroed[map];
+	return ok;
+}
+
+bool taken_take(struct taken *t, u32 map, bool keeps_keys, struct table *rows, struct err *e)
+{
+	bool ok = take(t, map, keeps_keys, rows, e);
+
+	rows->is_set |= t->zeroed[map];
+	t->zeroed[map] = keeps_keys && rows->is_set;
+	return ok;
+}
+
+/* zero() leaves a map without key as it is when nothing was put into it. */
+static bool is_set(struct taken *t, u32 map)
+{
+	struct arena arena = { 0 };
+	struct err ignored = { 0 };
+	struct table rows;
+
+	table_init(&rows, &arena, t->unit, &t->unit->maps.v[map]);
+	taken_look(t, map, &rows, &ignored);
+	arena_free(&arena);
+	return rows.is_set;
 }
 
 void taken_look_up(struct taken *t, u32 map, const void *key, struct table *rows)
@@ -213,6 +245,7 @@ void taken_look_up(struct taken *t, u32 map, const void *key, struct table *rows
 
 bool taken_drop(struct taken *t, u32 map, bool keeps_keys, struct err *e)
 {
+	t->zeroed[map] = keeps_keys && !t->unit->maps.v[map].key && is_set(t, map);
 	held_clear(&t->held[map], keeps_keys);
 	return keeps_keys ? live_map_zero(t->live, map, e) : live_map_clear(t->live, map, e);
 }

@@ -13,6 +13,7 @@ struct taken {
 	const struct unit *unit;
 	struct live *live;
 	struct held *held; /* by map */
+	bool *zeroed;      /* ... one without key, which is there with its 0 */
 	u64 limit;         /* bytes of what is held */
 	u64 most, rows;    /* bytes and rows when most was held */
 	u64 drained;       /* how often a map was emptied because it filled */

@@ -32,6 +32,27 @@ void unit_free(struct unit *u)
 	arena_free(&arena);
 }
 
+/* Counting, and what counts besides, leaves no cell as it was. */
+static bool may_be_zero(const struct type *t)
+{
+	if (t->kind != TYPE_AGGS)
+		return !type_is_agg(t) || t->kind == TYPE_SUM;
+	for (u32 i = 0; i < t->n_fields; i++)
+		if (!may_be_zero(t->fields[i].type))
+			return false;
+	return true;
+}
+
+bool unit_has_set(const struct type *key, const struct type *value)
+{
+	return !key && may_be_zero(value);
+}
+
+u32 unit_element(const struct type *key, const struct type *value)
+{
+	return type_cell(value) + (unit_has_set(key, value) ? 8 : 0);
+}
+
 u32 unit_spill_key(const struct type *value)
 {
 	u32 cells = value->kind == TYPE_AGGS ? value->n_fields : 1;

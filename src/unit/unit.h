@@ -322,6 +322,14 @@ struct unit {
 	u32 poll_ms; /* records wake nobody: look for them that often; 0: they do */
 };
 
+/*
+ * A map without a key has its element from the start. What a program puts there is never all zeros,
+ * so that one that nothing was put into is known: where the value itself may be, a word behind its
+ * cell is set. True when there is one, at the offset type_cell(value).
+ */
+bool unit_has_set(const struct type *key, const struct type *value);
+/* Bytes of an element of a script's map. */
+u32 unit_element(const struct type *key, const struct type *value);
 /* Bytes of struct unit_spill with its cells: where the key is. */
 u32 unit_spill_key(const struct type *value);
 

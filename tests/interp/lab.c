@@ -187,7 +187,7 @@ static bool hold_row(void *ctx, const void *key, const void *value)
 	return true;
 }
 
-static void print_map(struct lab *l, const struct out *o, const struct urecord *r)
+static void print_map(struct lab *l, const struct out *o, const struct urecord *r, bool last)
 {
 	struct buf shown = { 0 };
 	struct held all;
@@ -199,6 +199,8 @@ static void print_map(struct lab *l, const struct out *o, const struct urecord *
 	table_init(&t, &l->arena, l->u, &l->u->maps.v[r->map]);
 	held_rows(&all, &t);
 	held_free(&all);
+	if (last && !t.map->key && !t.is_set)
+		return;
 	if (r->text) {
 		table_sort_by_value(&t);
 		o->ops->rows(&shown, o, &t, r->top, r->text);
@@ -240,7 +242,7 @@ static void act(struct lab *l, const struct out *o, struct interp_record rec)
 		                rec.bytes);
 		break;
 	case ACTION_PRINT_MAP:
-		print_map(l, o, r);
+		print_map(l, o, r, false);
 		if (r->takes) {
 			interp_clear(l->in, (u32)r->map, r->keeps_keys);
 			held_clear(&l->held[r->map], r->keeps_keys);
@@ -328,7 +330,7 @@ void lab_print_maps(struct lab *l)
 		qsort_r(order.v, order.n, sizeof(u32), by_name, l->u->maps.v);
 	for (u32 i = 0; i < order.n; i++)
 		if (interp_count(l->in, order.v[i]))
-			print_map(l, &o, &(struct urecord){ .map = (s32)order.v[i] });
+			print_map(l, &o, &(struct urecord){ .map = (s32)order.v[i] }, true);
 }
 
 u64 lab_errors(struct lab *l, enum uerror_kind kind)

@@ -654,7 +654,7 @@ static void test_many_statements(void **state)
 	for (u32 i = 0; i < 500; i++)
 		buf_printf(&s, "if (@x %% 2 == %u) { @x += 1; } else { @y++; } ", i % 2);
 	buf_puts(&s, "}");
-	assert_int_equal(wrong_buf(&s, "@x: 500\n@y: 0\n"), 0);
+	assert_int_equal(wrong_buf(&s, "@x: 500\n"), 0);
 }
 
 int main(void)

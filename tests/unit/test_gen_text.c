@@ -89,7 +89,7 @@ static const struct script_row answers[] = {
 	{ "BEGIN { $x = 5; if comptime is_str($x) { $y = $x == \"a\"; } else { print($x); } }",
 	  "5\n" },
 	{ "BEGIN { print(comptime (2 + 3)); if (1 == 2) { fail(\"never\"); } }", "5\n" },
-	{ "BEGIN { if (0) { @a = 1; } else { @b = 2; } }", "@a: 0\n@b: 2\n" },
+	{ "BEGIN { if (0) { @a = 1; } else { @b = 2; } }", "@b: 2\n" },
 	{ "BEGIN { static_assert(sizeof(uint32) == 4, \"size\"); assert(1, \"one\"); }", "" },
 };
 RUN_ROWS(answers)

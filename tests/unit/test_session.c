@@ -433,7 +433,7 @@ static void test_begin_and_end(void **state)
 	need_root();
 	add_sender(u, ATTACH_BEGIN, value, NULL);
 	add_sender(u, ATTACH_END, hello, NULL);
-	check(run_with(u, &o, NULL), 0, "value 42\nhello\n\n\n@x: 0\n", "0 Attached 2 probes\n");
+	check(run_with(u, &o, NULL), 0, "value 42\nhello\n\n\n", "0 Attached 2 probes\n");
 }
 
 /* What follows exit() is dropped, END still speaks, nothing is attached. */
@@ -447,7 +447,7 @@ static void test_exit_in_begin(void **state)
 	add_sender(u, ATTACH_BEGIN, leave_then_hello, NULL);
 	add_sender(u, ATTACH_END, hello, NULL);
 	add_sender(u, ATTACH_INTERVAL, value, &tick);
-	check(run_with(u, &o, NULL), 5, "value 42\nhello\n\n\n@x: 0\n", "0 Attached 3 probes\n");
+	check(run_with(u, &o, NULL), 5, "value 42\nhello\n\n\n", "0 Attached 3 probes\n");
 }
 
 static void test_exit_in_probe(void **state)
@@ -472,8 +472,7 @@ static void test_json(void **state)
 	add_sender(u, ATTACH_BEGIN, hello, NULL);
 	check(run_with(u, &o, NULL), 0,
 	      "{\"type\": \"attached_probes\", \"count\": 1, \"data\": {\"probes\": 1}}\n"
-	      "{\"type\": \"printf\", \"data\": \"hello\\n\"}\n"
-	      "{\"type\": \"map\", \"data\": {\"@x\": 0}}\n",
+	      "{\"type\": \"printf\", \"data\": \"hello\\n\"}\n",
 	      "");
 }
 
@@ -580,7 +579,7 @@ static void fill_pipe(int ends[2])
 /* Both signals are the session's: the first ends it, the second is no longer there after it. */
 static void check_signal(int signal)
 {
-	static const char wanted[] = "hello\n\n\n@x: 0\n";
+	static const char wanted[] = "hello\n\n\n";
 	struct session_options o = { .quiet = true };
 	struct unit *u = new_unit();
 	struct timespec none = { 0 };

@@ -165,11 +165,11 @@ def test_stacks_of_compilers_are_counted_once(context):
 
 def test_large_tables_are_written_while_they_are_made(context):
     """80 MB of text, of a table that takes a fraction of that."""
-    script = ("BEGIN { for ($i : 0..20000) { @x[(k=$i)] = count(); } print(@x, 0, \"" +
-              "0123456789" * 400 + "{k}\\n\"); clear(@x); }")
+    script = ("BEGIN { for ($i : 0..4000) { @x[(k=$i)] = count(); } print(@x, 0, \"" +
+              "0123456789" * 2050 + "{k}\\n\"); clear(@x); }")
     # Half of it is read; what the process has needed until then is its own, not its parent's.
     p = subprocess.Popen([context.memtap, "-q", "-e", script], stdout=subprocess.PIPE)
-    size = sum(len(p.stdout.readline()) for _ in range(10000))
+    size = sum(len(p.stdout.readline()) for _ in range(2000))
     with open(f"/proc/{p.pid}/status") as f:
         peak = int(next(line for line in f if line.startswith("VmHWM")).split()[1])
     size += sum(len(line) for line in p.stdout)

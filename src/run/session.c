@@ -259,8 +259,8 @@ static bool drain(struct session *s, enum haste haste, struct err *e)
 	return ok;
 }
 
-/* What BEGIN sent and the ring has kept. Probes may be adding to it already, faster than it is read,
- * but what was there is no more than the ring holds. */
+/* What BEGIN sent and the ring has kept. Probes may be adding to it already, faster than it is
+ * read, but what was there is no more than the ring holds. */
 static bool take_first(struct session *s, struct err *e)
 {
 	u64 end = s->n_read + (u64)s->unit->ring_pages * UNIT_PAGE;

@@ -90,7 +90,6 @@ struct gen {
 	struct arena work; /* of one program, while it is made */
 	u32 exit_label;
 	struct mark used;
-	bool prealloc;             /* hashes get their elements at the start */
 	u32 scratch_peak;          /* over all programs */
 	u32 zero_size;             /* bytes wanted of the zero map */
 	u32 n_turns;               /* maps of two generations */

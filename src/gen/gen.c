@@ -31,52 +31,13 @@ void gen_error(struct gen *g, struct loc loc, const char *fmt, ...)
 
 /* ---- maps ----------------------------------------------------------------------------------- */
 
-/*
- * A hash without preallocated elements starts at once and costs the same per event, but an
- * insertion can fail when it happens with interrupts off and the kernel's small reserve is used
- * up. User probes never run so; for everything else elements are allocated beforehand, unless
- * they are histograms, whose cells would take megabytes. A map that is emptied with each table gets
- * all its keys anew, as fast as events come, so there any probe can find the reserve used up: its
- * elements are allocated beforehand, too, unless what finds no room is sent (gen_spill.c).
- */
-#define PREALLOC_CELL_MAX 64u
-#define STACKS_MAX        16384u
-#define STACKS_PREALLOC   8192u
-#define PROCS_MAX         4096u
+#define STACKS_MAX      16384u
+#define STACKS_PREALLOC 8192u
+#define PROCS_MAX       4096u
 /* What a body needs is known when it has been compiled; it needs more where that is given. */
 #define ROUNDS     4u
 #define FILES_MAX  16384u
 #define FAMILY_MAX 1024u
-
-/* System calls are entered and left, and processes begin and end, with interrupts on. */
-static bool runs_interruptible(const struct variant *v)
-{
-	static const char *const events[] = { "syscalls:", "raw_syscalls:", "sched:sched_process_",
-		                              "sched_process_" };
-	bool all = (v->kind == ATTACH_TRACEPOINT || v->kind == ATTACH_RAWTP) && v->sites.n;
-
-	if (attach_kind_has(v->kind, KIND_CALM))
-		return true;
-	for (u32 i = 0; i < v->sites.n; i++) {
-		const char *event = v->sites.v[i].event;
-		bool known = false;
-
-		for (u32 k = 0; all && k < ARRAY_SIZE(events); k++)
-			known |= strncmp(event, events[k], strlen(events[k])) == 0;
-		all &= known;
-	}
-	return all;
-}
-
-static bool wants_prealloc(const struct script *s)
-{
-	for (const struct probe *p = s->probes; p; p = p->next)
-		for (u32 i = 0; i < p->variants.n; i++)
-			if (!p->variants.v[i]->ruled_out && p->variants.v[i]->sites.n &&
-			    !runs_interruptible(p->variants.v[i]))
-				return true;
-	return false;
-}
 
 /* Processes come and go while the script runs, but few. */
 static const struct umap family_map = { .name = "family",
@@ -133,10 +94,10 @@ static struct umap internal_map(const struct gen *g, enum umap_role role)
 	case UMAP_STACKS:
 		return (struct umap){ .name = "stacks",
 			              .bpf_type = BPF_MAP_TYPE_HASH,
-			              .flags = g->prealloc ? 0 : BPF_F_NO_PREALLOC,
+			              .flags = g->s->hurried ? 0 : BPF_F_NO_PREALLOC,
 			              .key_size = 8,
 			              .value_size = sizeof(struct ustack_value),
-			              .max_entries = g->prealloc ? STACKS_PREALLOC : STACKS_MAX };
+			              .max_entries = g->s->hurried ? STACKS_PREALLOC : STACKS_MAX };
 	case UMAP_ZERO:
 		return (struct umap){ .name = "zero",
 			              .bpf_type = BPF_MAP_TYPE_ARRAY,
@@ -233,6 +194,26 @@ static bool has_allocator(struct gen *g, const struct type *key)
 	                            : gen_unwind_member(g, "struct mm_struct", "mm_mt", &off);
 }
 
+/*
+ * A hash without preallocated elements starts at once and costs the same per event, but an
+ * insertion can fail when it happens with interrupts off and the kernel's small reserve is used up.
+ * Where that can be, elements are allocated beforehand. A map that is emptied with each table gets
+ * all its keys anew, as fast as events come, so there any probe can find the reserve used up. What
+ * is sent when it finds no room (gen_spill.c) needs none beforehand, unless one event alone puts in
+ * more than may be on its way; and few stacks are new within one stretch with interrupts off.
+ */
+static bool wants_elements(struct gen *g, const struct map_sym *sym)
+{
+	bool spills = gen_spills(sym);
+
+	if (sym->many_at_once)
+		return true;
+	if (!sym->hurried && (!sym->taken || spills))
+		return false;
+	return !(spills || (has_stack(sym->key, false) && !sym->taken)) ||
+	       !has_allocator(g, sym->key);
+}
+
 /* What is counted by key, and what has a stack in its key, has keys nobody can tell beforehand: the
  * loader gives it as many as there is memory for. */
 static void add_script_map(struct gen *g, const struct map_sym *sym)
@@ -253,14 +234,7 @@ static void add_script_map(struct gen *g, const struct map_sym *sym)
 		.sized = sym->max_entries != 0,
 	};
 
-	if (is_hash(m.bpf_type) &&
-	    ((!g->prealloc && !sym->many_at_once && (!sym->taken || gen_spills(sym))) ||
-	     m.value_size > PREALLOC_CELL_MAX))
-		m.flags = BPF_F_NO_PREALLOC;
-	/* Few stacks are new within one stretch with interrupts off; what spills is not lost. */
-	if (!m.flags && is_hash(m.bpf_type) && sym->key && !sym->many_at_once &&
-	    (gen_spills(sym) || (has_stack(sym->key, false) && !sym->taken)) &&
-	    has_allocator(g, sym->key))
+	if (is_hash(m.bpf_type) && !wants_elements(g, sym))
 		m.flags = BPF_F_NO_PREALLOC;
 	m.by_memory = !m.sized && !g->cfg->max_map_keys_set && sym->key && is_hash(m.bpf_type) &&
 	              (per_cpu || has_stack(sym->key, false));
@@ -719,7 +693,6 @@ bool gen_script(struct unit *u, const struct script *s, const struct config *c, 
 	bool ok = true;
 
 	copy_settings(u, s, c);
-	g.prealloc = wants_prealloc(s);
 	for (u32 i = 0; i < s->maps.n; i++)
 		add_script_map(&g, s->maps.v[i]);
 	for (const struct probe *p = s->probes; p; p = p->next) {

@@ -107,9 +107,28 @@ void gen_map_say_set(struct gen *g, const struct map_sym *sym, enum reg element)
 	code_store_imm(&g->c, 8, R2, 0, 1);
 }
 
-static void count_full(struct gen *g, const struct node *map)
+/* r0 = the counter of what the kernel answered to an insertion, where it was none: `answer` is not
+ * in r0 and is changed. Uses r1. */
+static void reason(struct gen *g, const struct node *map, struct temp answer)
 {
-	gen_count_error(g, UERROR_MAP_FULL, map->loc, map->map.sym->name);
+	struct code *c = &g->c;
+	enum reg r = answer.in_reg ? answer.reg : R1;
+	u32 full = code_label(c);
+
+	if (!answer.in_reg)
+		temp_load(g, answer, r);
+	code_alu32_imm(c, BPF_ADD, r, E2BIG);
+	gen_error_word(g, R0, UERROR_MAP_FULL, map->loc, map->map.sym->name);
+	code_if_imm(c, BPF_JEQ, r, 0, full);
+	gen_error_word(g, R0, UERROR_NO_MEMORY, map->loc, map->map.sym->name);
+	code_bind(c, full);
+}
+
+static void count_refused(struct gen *g, const struct node *map, struct temp answer)
+{
+	reason(g, map, answer);
+	code_const(&g->c, R1, 1);
+	code_atomic(&g->c, BPF_ADD, R0, 0, R1);
 }
 
 static void insert_zero(struct gen *g, const struct turn *map, struct mem key)
@@ -151,31 +170,37 @@ static void if_refused(struct gen *g, const struct map_sym *sym, u32 label)
 /*
  * r0 = address of the element, made zero when it is absent; jumps to `have` with it. Falls through
  * when there is no room. Someone else may insert it at the same moment: then our insertion fails,
- * and the second lookup finds theirs. One lookup in a loop of two rounds is shorter than two; the
- * round is counted in a register, which has to be free. Returns that: after the second round it
- * holds 1.
+ * and the second lookup finds theirs. One lookup in a loop of two rounds is shorter than two, where
+ * a register is free: it is 0 in the first round. Returns what has the kernel's answer to the
+ * insertion, made odd; the one that tells a full map apart is odd already.
  */
 static struct temp find_or_insert(struct gen *g, const struct node *map, struct mem key, u32 have)
 {
 	struct code *c = &g->c;
 	struct mark m = frame_mark(g);
 	u32 top = code_label(c), failed = code_label(c);
-	struct temp round = temp_of_reg(g);
+	struct temp answer = temp_of_reg(g);
 	struct turn held = gen_turn_hold(g, map->map.sym);
 
-	if (round.in_reg)
-		code_const(c, round.reg, 0);
+	if (answer.in_reg)
+		code_const(c, answer.reg, 0);
+	else
+		answer.mem = frame_alloc(g, 8);
 	code_bind(c, top);
 	lookup_held(g, &held, key);
 	code_if_imm(c, BPF_JNE, R0, 0, have);
-	if (round.in_reg) {
-		code_if_imm(c, BPF_JNE, round.reg, 0, failed);
-		code_const(c, round.reg, 1);
-	}
+	if (answer.in_reg)
+		code_if_imm(c, BPF_JSET, answer.reg, 1, failed);
 	insert_zero(g, &held, key);
+	if (answer.in_reg) {
+		code_mov(c, answer.reg, R0);
+		code_alu_imm(c, BPF_OR, answer.reg, 1);
+	} else {
+		mem_store(g, 8, answer.mem, R0);
+	}
 	if (map->map.sym->taken)
 		if_refused(g, map->map.sym, failed);
-	if (round.in_reg) {
+	if (answer.in_reg) {
 		code_goto(c, top);
 	} else {
 		lookup_held(g, &held, key);
@@ -183,12 +208,12 @@ static struct temp find_or_insert(struct gen *g, const struct node *map, struct 
 	}
 	code_bind(c, failed);
 	frame_release(g, m);
-	return round;
+	return answer;
 }
 
 void gen_map_reach(struct gen *g, const struct node *map, struct mem key, u32 full)
 {
-	struct temp round;
+	struct temp answer;
 	u32 have;
 
 	if (!map->map.sym->key) { /* an array has its element from the start */
@@ -197,13 +222,8 @@ void gen_map_reach(struct gen *g, const struct node *map, struct mem key, u32 fu
 		return;
 	}
 	have = code_label(&g->c);
-	round = find_or_insert(g, map, key, have);
-	if (round.in_reg) {
-		gen_error_word(g, R1, UERROR_MAP_FULL, map->loc, map->map.sym->name);
-		code_atomic(&g->c, BPF_ADD, R1, 0, round.reg);
-	} else {
-		count_full(g, map);
-	}
+	answer = find_or_insert(g, map, key, have);
+	count_refused(g, map, answer);
 	code_goto(&g->c, full);
 	code_bind(&g->c, have);
 }
@@ -222,8 +242,7 @@ void gen_map_reach_counter(struct gen *g, const struct node *map, struct mem key
 		return;
 	}
 	have = code_label(&g->c);
-	find_or_insert(g, map, key, have);
-	gen_error_word(g, R0, UERROR_MAP_FULL, map->loc, map->map.sym->name);
+	reason(g, map, find_or_insert(g, map, key, have));
 	code_bind(&g->c, have);
 }
 
@@ -370,7 +389,8 @@ static void assign_plain(struct gen *g, const struct node *map, const struct nod
 	at = gen_turn_enter(g, map->map.sym);
 	update(g, map, key, value, UPDATE_ANY);
 	code_if_imm(&g->c, BPF_JEQ, R0, 0, ok);
-	count_full(g, map);
+	code_mov(&g->c, R1, R0);
+	count_refused(g, map, (struct temp){ .in_reg = true, .reg = R1 });
 	code_bind(&g->c, ok);
 	gen_turn_leave(g, map->map.sym, at);
 }

@@ -17,6 +17,7 @@
 #define BATCH_BYTES  (1u << 20)
 #define ROOM_MOST    (1u << 24) /* keys of any map */
 #define ROOM_DRAINED 512u       /* of one that is emptied as it fills, at least */
+#define ROOM_MADE    64u        /* of one whose elements are made at the start, at least */
 #define CHAIN_BYTES  16u        /* of the table that the kernel finds elements by */
 
 /* Kernel names: at most 15 characters of [A-Za-z0-9_.]. */
@@ -82,12 +83,14 @@ u64 kern_map_fits(u64 bytes, u64 element)
 /*
  * What is emptied as it fills has a part of its memory here, the rest is for what was taken out of
  * it. Others have all of it, but where nobody asks for so much no more than the first: a hash has a
- * table of chains for all its keys from the start.
+ * table of chains for all its keys from the start. Where the elements are there from the start, too,
+ * it is max_entries, if there is memory for so many.
  */
 u32 live_map_room(const struct live *l, u32 map)
 {
 	const struct umap *m = &l->unit->maps.v[map];
 	bool drains = live_map_drains(l, map);
+	bool made = !(m->flags & BPF_F_NO_PREALLOC) && !l->map_memory_asked;
 	u64 sharing = 0, bytes, room;
 
 	if (!m->by_memory)
@@ -96,11 +99,11 @@ u32 live_map_room(const struct live *l, u32 map)
 		if (l->unit->maps.v[i].by_memory)
 			sharing += l->unit->maps.v[i].turn ? 2 : 1; /* generations */
 	bytes = l->map_memory / MAX(sharing, 1ull);
-	if (drains || !l->map_memory_asked)
+	if (drains || (!made && !l->map_memory_asked))
 		bytes /= LIVE_KEPT;
 	room = kern_map_fits(bytes, element_bytes(l, m));
-	if (!(m->flags & BPF_F_NO_PREALLOC) && !l->map_memory_asked)
-		return m->max_entries; /* made at the start, used or not */
+	if (made) /* at the start, used or not */
+		return (u32)MIN(MAX(room, (u64)ROOM_MADE), (u64)m->max_entries);
 	room = MAX(room, drains ? (u64)ROOM_DRAINED : (u64)m->max_entries);
 	return (u32)MIN(room, (u64)ROOM_MOST);
 }

@@ -24,6 +24,10 @@ static const struct {
 	                      "%s is full and an update was lost; set max_map_keys higher in "
 	                      "the script's config, or MEMTAP_MAX_MAP_KEYS in the environment",
 	                      NULL, "map_update_elem", E2BIG },
+	[UERROR_NO_MEMORY] = { false,
+	                       "the kernel had no memory at hand for one more key of %s and an "
+	                       "update was lost",
+	                       NULL, "map_update_elem", ENOMEM },
 	[UERROR_DELETE] = { true, "%s has no such key to delete", NULL, "map_delete_elem", ENOENT },
 	[UERROR_READ] = { true, "memory could not be read (%s); it is taken to be 0", NULL, "",
 	                  EFAULT },
@@ -48,6 +52,11 @@ static const struct {
 	"%s is full and an update was lost; --map-memory MIB (or the setting map_memory) gives "   \
 	"it "                                                                                      \
 	"room for more keys"
+
+/* Of one that spills: the ring was half full. */
+#define SPILL_LOST                                                                                 \
+	"new keys of %s came faster than they could be taken and an update was lost; set "         \
+	"ring_pages higher in the script's config"
 
 /* What to say of a map that is full. */
 static const char *full(const struct unit *u, const char *map)
@@ -109,7 +118,7 @@ static bool is_spilled(const struct unit *u, const struct uerror *error)
 {
 	bool found = false;
 
-	for (u32 i = 0; error->kind == UERROR_MAP_FULL && i < u->maps.n && !found; i++)
+	for (u32 i = 0; error->kind == UERROR_NO_MEMORY && i < u->maps.n && !found; i++)
 		found = u->maps.v[i].spills && strcmp(u->maps.v[i].name, error->what) == 0;
 	return found;
 }
@@ -151,6 +160,8 @@ static void report_error(struct events *ev, const struct uerror *error, u64 n)
 
 	if (is_lost_stack(error))
 		one = STACK_LOST;
+	if (is_spilled(ev->unit, error))
+		one = SPILL_LOST;
 	if (error->kind == UERROR_MAP_FULL)
 		one = full(ev->unit, error->what);
 	sentence(&b, n > 1 && many ? many : one, error->what);

@@ -146,13 +146,15 @@ struct umap {
 	/* Script maps: NULL key for a map without one (then a one-element array, key u32 0). A
 	 * key of several parts is a tuple. */
 	const struct type *key, *value;
-	bool per_cpu;   /* value is one cell per possible CPU */
-	bool by_memory; /* takes as many keys as fit the unit's map_memory, max_entries at least */
-	bool sized;     /* the script says how many elements it has room for: let @x = hash(N) */
-	u32 turn;       /* two generations: its words in the map of turns (enum uturn); 0: one */
-	bool spills;    /* ... what has no room is sent, and the map emptied as it fills */
-	u32 together;   /* maps with the same number are taken at the same instant; 0: by itself */
-	bool is_read;   /* by programs, which would miss what is taken for the sake of room */
+	bool per_cpu; /* value is one cell per possible CPU */
+	/* Takes as many keys as fit the unit's map_memory: max_entries at least, or at most if it
+	 * has its elements from the start. */
+	bool by_memory;
+	bool sized;   /* the script says how many elements it has room for: let @x = hash(N) */
+	u32 turn;     /* two generations: its words in the map of turns (enum uturn); 0: one */
+	bool spills;  /* ... what has no room is sent, and the map emptied as it fills */
+	u32 together; /* maps with the same number are taken at the same instant; 0: by itself */
+	bool is_read; /* by programs, which would miss what is taken for the sake of room */
 };
 
 /* ---- records: what programs send through the ring ------------------------------------------ */
@@ -253,14 +255,15 @@ struct uprog {
 
 enum uerror_kind {
 	UERROR_DIV_ZERO,
-	UERROR_MAP_FULL, /* an update failed: no room */
-	UERROR_DELETE,   /* delete of a missing key; shown with -k */
-	UERROR_READ,     /* memory could not be read; shown with -k */
-	UERROR_LOOKUP,   /* shown with -k */
-	UERROR_STACK,    /* a stack could not be read or stored */
-	UERROR_BOUNDS,   /* array index */
-	UERROR_CUT,      /* a string did not fit its place in a map and was cut */
-	UERROR_LOOP,     /* a while loop hit its limit */
+	UERROR_MAP_FULL,  /* an update failed: no room */
+	UERROR_DELETE,    /* delete of a missing key; shown with -k */
+	UERROR_READ,      /* memory could not be read; shown with -k */
+	UERROR_LOOKUP,    /* shown with -k */
+	UERROR_STACK,     /* a stack could not be read or stored */
+	UERROR_BOUNDS,    /* array index */
+	UERROR_CUT,       /* a string did not fit its place in a map and was cut */
+	UERROR_LOOP,      /* a while loop hit its limit */
+	UERROR_NO_MEMORY, /* an update failed: the kernel had none at hand for one more key */
 };
 
 /* A place in the script that counts its failures in the data map. */

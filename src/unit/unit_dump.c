@@ -43,6 +43,7 @@ static const char *const action_names[] = {
 static const char *const error_names[] = {
 	[UERROR_DIV_ZERO] = "division by zero",
 	[UERROR_MAP_FULL] = "map full",
+	[UERROR_NO_MEMORY] = "no memory for a key",
 	[UERROR_DELETE] = "delete",
 	[UERROR_READ] = "read",
 	[UERROR_LOOKUP] = "lookup",

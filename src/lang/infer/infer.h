@@ -32,6 +32,10 @@ struct map_info {
 	bool assigned; /* anything ever puts a value in */
 	bool keyed;    /* used with a key */
 	bool bare;     /* used as a value without a key */
+	/* Where it was filled last: one that the same probe fills elsewhere, too, has several
+	 * new keys in one event. */
+	const struct variant *filled_by;
+	const struct node *filled_at;
 };
 
 struct infer {
@@ -175,6 +179,8 @@ void infer_map_default(struct infer *in);
 
 /* ---- infer_drain.c -------------------------------------------------------------------------- */
 
+/* The probe runs with interrupts on, or is an interval, which only reports. */
+bool infer_is_calm(const struct variant *v);
 /* Finds the maps that are to be emptied as they fill. After infer_take(). */
 void infer_drain(struct infer *in);
 

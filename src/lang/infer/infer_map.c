@@ -369,6 +369,17 @@ static const struct type *merge_value(struct infer *in, struct map_info *m,
 	return both;
 }
 
+static void note_filled(struct infer *in, struct map_info *m, const struct node *map)
+{
+	const struct variant *v = in->variant;
+
+	m->sym->hurried |= !infer_is_calm(v);
+	m->sym->many_at_once |= v->kind == ATTACH_INTERVAL &&
+	                        (in->loops || (m->filled_by == v && m->filled_at != map));
+	m->filled_by = v;
+	m->filled_at = map;
+}
+
 void infer_map_assign(struct infer *in, struct node *map, const struct node *value,
                       const struct type *type, struct loc loc)
 {
@@ -377,7 +388,7 @@ void infer_map_assign(struct infer *in, struct node *map, const struct node *val
 	const struct type *old = m->sym->value;
 
 	m->assigned = true;
-	m->sym->many_at_once |= in->loops && in->variant->kind == ATTACH_INTERVAL;
+	note_filled(in, m, map);
 	if (!shape || !type || outlives(in, m, type, loc)) {
 		map->type = m->sym->value;
 		return;

@@ -87,7 +87,8 @@ struct map_sym {
 	u32 index;                /* in unit->maps: infer numbers script maps 0, 1, ... */
 	u32 max_entries;          /* from let @m = hash(N), 0 default */
 	u32 bpf_type;             /* from the declaration, 0 default */
-	bool many_at_once;        /* an interval puts elements in in a loop */
+	bool hurried;             /* elements are put in with interrupts off */
+	bool many_at_once;        /* ... several in one run of an interval */
 	u32 taken;                /* printed and cleared in a row: 1 + the number of the group of
 	                           * maps that are so together; 0: never */
 };
@@ -311,6 +312,7 @@ struct script {
 	struct macro *macros;
 	struct c_def *c_defs;
 	VEC(struct map_sym *) maps; /* filled by infer, in order of first use */
+	bool hurried;               /* a probe runs with interrupts off; by infer */
 	VEC(struct script_option) options; /* by script_options_read, checked by infer */
 	u32 macro_nodes;            /* that uses of #define have added */
 	VEC(const char *) notes;    /* by targets: which of several sources was taken, for -v */

@@ -309,7 +309,8 @@ static void put_commands(struct tree *t, const struct hot_key *k)
 	tree_object(t, "commands");
 	for (u32 op = 0; op < OPS; op++)
 		if (k->ops[op])
-			tree_whole(t, &(struct column)COL_COUNT(op_name(op), NULL), k->ops[op]);
+			tree_whole(t, &(struct column)COL_COUNT(proto_op_name(op), NULL),
+			           k->ops[op]);
 	tree_end(t);
 }
 

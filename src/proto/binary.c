@@ -90,7 +90,7 @@ static bool starts(const char *p, size_t n)
 
 static enum outcome untold(const struct pending *p)
 {
-	if (op_reads(p->op))
+	if (proto_op_reads(p->op))
 		return OUTCOME_MISS;
 	return p->creates ? OUTCOME_UNKNOWN : OUTCOME_HIT;
 }
@@ -118,7 +118,7 @@ static void read_more(struct pending *q, const struct header *h, const char *ext
 
 	if (store && h->cas)
 		q->op = OP_CAS;
-	q->counter = touches ? COUNTER_TOUCH : op_counter(q->op);
+	q->counter = touches ? COUNTER_TOUCH : proto_op_counter(q->op);
 	q->sized = has_value(q->op);
 	q->size = h->body - h->extras - h->key;
 	if (!is_arithmetic(q->op) || h->extras < 20)
@@ -186,7 +186,7 @@ static void take_answer(struct proto *c, const struct header *h, const char *bod
 	struct pending *p = conn_head(c);
 	const char *value = p->creates && h->body >= 8 ? body : NULL;
 
-	if (op_reads(p->op) && h->status == STATUS_OK)
+	if (proto_op_reads(p->op) && h->status == STATUS_OK)
 		conn_answer(c, OUTCOME_HIT, true, h->body - h->extras - h->key);
 	else
 		conn_answer(c, outcome_of(p, h->status, value), false, 0);

@@ -176,7 +176,7 @@ static enum counted counted_as(const struct pending *p, enum outcome outcome)
 		return p->counted;
 	if (outcome != OUTCOME_UNKNOWN)
 		return by_outcome[outcome];
-	return op_reads(p->op) ? COUNTED_EITHER : COUNTED_MAYBE;
+	return proto_op_reads(p->op) ? COUNTED_EITHER : COUNTED_MAYBE;
 }
 
 static void tell(struct proto *c, const struct pending *p, enum outcome outcome, bool answered)
@@ -601,12 +601,12 @@ static const char *const op_names[OPS] = {
 	[OP_WRITE] = "write",     [OP_OTHER] = "other",
 };
 
-const char *op_name(enum op op)
+const char *proto_op_name(enum op op)
 {
 	return op_names[op];
 }
 
-enum op op_find(struct str name)
+enum op proto_op_find(struct str name)
 {
 	u32 op = 0;
 
@@ -616,12 +616,12 @@ enum op op_find(struct str name)
 	return op;
 }
 
-bool op_reads(enum op op)
+bool proto_op_reads(enum op op)
 {
 	return op == OP_GET || op == OP_READ;
 }
 
-enum counter op_counter(enum op op)
+enum counter proto_op_counter(enum op op)
 {
 	static const u8 counters[OPS] = {
 		[OP_GET] = COUNTER_GET,       [OP_SET] = COUNTER_SET,

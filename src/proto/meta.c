@@ -153,7 +153,7 @@ static void set_flags(struct pending *p, const struct flags *f)
 		p->op = store_op(f);
 	else if (p->op == OP_INCR && (f->mode == 'D' || f->mode == '-'))
 		p->op = OP_DECR;
-	p->counter = p->op == OP_DELETE && f->stale ? COUNTER_NONE : op_counter(p->op);
+	p->counter = p->op == OP_DELETE && f->stale ? COUNTER_NONE : proto_op_counter(p->op);
 }
 
 void meta_request(struct proto *c, struct pending p, struct str line)
@@ -320,7 +320,7 @@ static void take_answer(struct proto *c, enum answer a, const struct flags *f, u
 	}
 	if (a == VA)
 		c->out.skip = size + 2;
-	if (op_reads(p->op) && (a == VA || f->sized))
+	if (proto_op_reads(p->op) && (a == VA || f->sized))
 		conn_answer(c, outcome_of(p, a, f, size), true, a == VA ? size : f->size);
 	else
 		conn_answer(c, outcome_of(p, a, f, size), false, 0);

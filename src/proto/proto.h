@@ -146,11 +146,11 @@ u64 proto_unconfirmed(struct proto *c);
 /* Keys since the last call that were reported without an answer because it was not seen. */
 u64 proto_unseen(struct proto *c);
 
-const char *op_name(enum op op); /* "get", "set", ... */
+const char *proto_op_name(enum op op); /* "get", "set", ... */
 /* Index of the operation called so, in any case; OPS when there is none. */
-enum op op_find(struct str name);
-bool op_reads(enum op op);
+enum op proto_op_find(struct str name);
+bool proto_op_reads(enum op op);
 /* The one that memcached moves for it; COUNTER_NONE for what only Redis does. */
-enum counter op_counter(enum op op);
+enum counter proto_op_counter(enum op op);
 
 #endif

@@ -262,14 +262,14 @@ static void request_inline(struct proto *c, struct str line)
 	struct word w = { .wrong = false };
 	struct str words = line;
 
-	while (word_next(&words, &w))
+	while (resp_word_next(&words, &w))
 		c->args.n++;
 	if (w.wrong) {
 		c->args.n = 0;
 		conn_push(c, &refused, (struct str){ 0 });
 		return;
 	}
-	while (word_next(&line, &w)) {
+	while (resp_word_next(&line, &w)) {
 		if (!argument(c, (struct str){ w.p, w.n }, w.size))
 			return;
 	}

@@ -239,7 +239,7 @@ struct keys {
 
 static bool is_source(const struct keys *k, const struct pending *p)
 {
-	return !k->mixed || op_reads(p->op);
+	return !k->mixed || proto_op_reads(p->op);
 }
 
 static struct keys keys_of(const struct proto *c, u32 at)
@@ -248,7 +248,7 @@ static struct keys keys_of(const struct proto *c, u32 at)
 	u32 reads = 0;
 
 	for (u32 i = 0; i < k.n; i++)
-		reads += op_reads(conn_at(c, at + i)->op);
+		reads += proto_op_reads(conn_at(c, at + i)->op);
 	k.mixed = reads && reads < k.n;
 	k.sources = k.mixed ? reads : k.n;
 	while (k.named < k.n && !conn_at(c, at + k.named)->named)

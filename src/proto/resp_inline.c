@@ -56,7 +56,7 @@ static u32 word_quoted(struct word *w, struct str s, char quote)
 	return MIN(i + 1, s.n);
 }
 
-bool word_next(struct str *line, struct word *w)
+bool resp_word_next(struct str *line, struct word *w)
 {
 	u32 i = 0;
 

@@ -13,6 +13,6 @@ struct word {
 };
 
 /* Cuts the next word off the line, as Redis does it. False at its end. */
-bool word_next(struct str *line, struct word *w);
+bool resp_word_next(struct str *line, struct word *w);
 
 #endif

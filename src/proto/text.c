@@ -80,7 +80,7 @@ static bool starts(const char *p, size_t n)
 
 static enum outcome untold(const struct pending *p)
 {
-	if (op_reads(p->op))
+	if (proto_op_reads(p->op))
 		return OUTCOME_MISS;
 	return p->creates ? OUTCOME_UNKNOWN : OUTCOME_HIT;
 }
@@ -93,7 +93,7 @@ static struct pending pending_of(const struct verb *verb)
 
 	return (struct pending){ .verb = verb,
 		                 .op = verb->op,
-		                 .counter = touches ? COUNTER_TOUCH : op_counter(verb->op),
+		                 .counter = touches ? COUNTER_TOUCH : proto_op_counter(verb->op),
 		                 .first = true,
 		                 .last = true };
 }
@@ -317,7 +317,7 @@ static void reply_block(struct proto *c, struct str word)
  * a value that does not end as it should is counted as stored. */
 static void count_refused(struct pending *p, struct str reason)
 {
-	if (op_reads(p->op))
+	if (proto_op_reads(p->op))
 		p->counted = COUNTED_MAYBE;
 	if (p->sized && str_is(reason, " bad data chunk")) {
 		p->counter = COUNTER_SET;

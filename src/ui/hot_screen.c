@@ -303,7 +303,7 @@ static void page_commands(struct buf *b, const struct hot_key *k)
 	buf_puts(b, "asked   ");
 	for (u32 i = 0, n = 0; i < OPS; i++)
 		if (k->ops[i])
-			buf_printf(b, "%s%s %u", n++ ? ", " : "", op_name(i), k->ops[i]);
+			buf_printf(b, "%s%s %u", n++ ? ", " : "", proto_op_name(i), k->ops[i]);
 	buf_puts(b, "\n");
 }
 

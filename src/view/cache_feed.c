@@ -218,7 +218,7 @@ static void count_item(const struct feed_record *k, struct command *c)
 		                   [OUTCOME_HIT] = COUNTED_HIT,
 		                   [OUTCOME_MISS] = COUNTED_MISS };
 
-	c->counter = k->fields[FOUND] ? COUNTER_LOOKUP : op_counter(c->op);
+	c->counter = k->fields[FOUND] ? COUNTER_LOOKUP : proto_op_counter(c->op);
 	c->counted = k->fields[FOUND] ? COUNTED_MAYBE : ways[c->outcome];
 }
 
@@ -232,10 +232,10 @@ static void take_command(struct cache_feed *f, const struct view_of *v, const st
 	struct command c = { .started = word(k, TIME, bytes), .first = true };
 	struct client from = { 0 };
 
-	c.op = k->fields[FOUND] ? OP_READ : op_find(str_of(end ? end + 1 : name));
+	c.op = k->fields[FOUND] ? OP_READ : proto_op_find(str_of(end ? end + 1 : name));
 	if (c.op == OPS)
 		c.op = OP_OTHER;
-	c.verb = k->fields[FOUND] ? "lookup" : op_name(c.op);
+	c.verb = k->fields[FOUND] ? "lookup" : proto_op_name(c.op);
 	c.key.p = (const char *)bytes + k->fields[KEY]->off + 8;
 	c.key_size = (u32)word(k, KEY, bytes);
 	c.key.n = MIN(c.key_size, PROTO_KEY_MAX);

@@ -84,7 +84,7 @@ static bool client_fits(const struct commands_view *v, const struct client *from
 static bool command_fits(const struct commands_view *v, const struct command *c)
 {
 	return !v->command[0] || strcasecmp(v->command, c->verb) == 0 ||
-	       strcasecmp(v->command, op_name(c->op)) == 0;
+	       strcasecmp(v->command, proto_op_name(c->op)) == 0;
 }
 
 static bool fits(struct commands_view *v, const struct command *c, const struct client *from)
@@ -160,7 +160,7 @@ static void print_object(struct commands_view *v, const struct command *c,
 	client_print(&text, from);
 	put_buf(&t, &columns[CLIENT], &text);
 	tree_text(&t, &columns[COMMAND], c->verb);
-	tree_text(&t, &columns[OP], op_name(c->op));
+	tree_text(&t, &columns[OP], proto_op_name(c->op));
 	report_key(&text, c->key);
 	put_buf(&t, &columns[KEY], &text);
 	tree_text(&t, &columns[OUTCOME],

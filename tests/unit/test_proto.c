@@ -35,7 +35,7 @@ static void tell(void *ctx, const struct command *c)
 
 	if (!c->first)
 		buf_putc(b, '+');
-	buf_printf(b, "%s", op_name(c->op));
+	buf_printf(b, "%s", proto_op_name(c->op));
 	if (c->key.n) {
 		buf_putc(b, ' ');
 		buf_add(b, c->key.p, c->key.n);
@@ -1178,11 +1178,11 @@ static void test_ops(void **state)
 {
 	(void)state;
 	for (enum op op = 0; op < OPS; op++)
-		assert_int_equal(op_find(str_of(op_name(op))), op);
-	assert_int_equal(op_find(STR("GET")), OP_GET);
-	assert_int_equal(op_find(STR("gett")), OPS);
-	assert_true(op_reads(OP_GET));
-	assert_false(op_reads(OP_SET));
+		assert_int_equal(proto_op_find(str_of(proto_op_name(op))), op);
+	assert_int_equal(proto_op_find(STR("GET")), OP_GET);
+	assert_int_equal(proto_op_find(STR("gett")), OPS);
+	assert_true(proto_op_reads(OP_GET));
+	assert_false(proto_op_reads(OP_SET));
 }
 
 int main(void)

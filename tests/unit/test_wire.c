@@ -26,7 +26,7 @@ static void told(void *ctx, const struct command *c, const struct client *from)
 	static const char outcomes[] = "?+-!";
 	struct seen *s = ctx;
 
-	buf_printf(&s->text, "%u:%s %.*s%c ", from->port, op_name(c->op), (int)c->key.n,
+	buf_printf(&s->text, "%u:%s %.*s%c ", from->port, proto_op_name(c->op), (int)c->key.n,
 	           c->key.n ? c->key.p : "", outcomes[c->outcome]);
 }
 

@@ -115,7 +115,7 @@ SMALL := $(filter src/cmd/% src/view/% src/memstat/% src/ui/% src/lang/parse/eve
          src/unit/unit_dump.c,$(SRC))
 SMALL := $(filter-out src/cmd/btf/cmd_btf_% src/view/cache_feed.c src/view/servers.c,$(SMALL))
 # So does attaching, where the kernel takes the time, and finding what a script names.
-SMALL += $(filter src/kern/attach_% src/kern/kern_attach.c src/kern/features.c,$(SRC))
+SMALL += $(filter src/kern/attach% src/kern/features.c,$(SRC))
 SMALL += $(filter src/lang/probe/targets_% src/world/% src/elf/dwarf_%,$(SRC))
 # And so do pictures and curves, which are drawn at the end, reports and warnings, once in a while,
 # and looking for files that were loaded.

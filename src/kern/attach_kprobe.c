@@ -110,11 +110,11 @@ static bool attach_one(struct attach *a, u32 site, struct err *e)
 		.kprobe_func = s->address ? 0 : (uintptr_t)s->event,
 		.probe_offset = s->address + s->offset,
 	};
-	int event = perf_open(&attr, -1, 0);
+	int event = attach_perf_open(&attr, -1, 0);
 
 	if (event < 0)
 		return kprobe_error(s, -event, e);
-	return perf_link(a, site, event, true, e);
+	return attach_perf_link(a, site, event, true, e);
 }
 
 bool attach_kprobe(struct attach *a, struct err *e)

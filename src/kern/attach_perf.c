@@ -15,14 +15,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-int perf_open(struct perf_event_attr *attr, s32 pid, s32 cpu)
+int attach_perf_open(struct perf_event_attr *attr, s32 pid, s32 cpu)
 {
 	long fd = syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
 	return fd < 0 ? -errno : (int)fd;
 }
 
-bool perf_error(int code, const char *what, struct err *e)
+bool attach_perf_error(int code, const char *what, struct err *e)
 {
 	switch (code) {
 	case EPERM:
@@ -44,7 +44,7 @@ bool perf_error(int code, const char *what, struct err *e)
 	}
 }
 
-bool perf_link(struct attach *a, u32 site, int event, bool slow, struct err *e)
+bool attach_perf_link(struct attach *a, u32 site, int event, bool slow, struct err *e)
 {
 	LIBBPF_OPTS(bpf_link_create_opts, o, .perf_event.bpf_cookie = a->prog->sites[site].cookie);
 	int prog = kern_prog_fd(a->l, a->prog_index, site);
@@ -59,7 +59,7 @@ bool perf_link(struct attach *a, u32 site, int event, bool slow, struct err *e)
 	if (link == -E2BIG)
 		return err_set(e, "this event already has the 64 programs the kernel allows");
 	if (link == -EMFILE)
-		return perf_error(EMFILE, NULL, e);
+		return attach_perf_error(EMFILE, NULL, e);
 	return err_sys(e, -link, "the kernel does not link the program to the event");
 }
 
@@ -80,11 +80,11 @@ static bool tracepoint_site(struct attach *a, u32 site, struct err *e)
 		.type = PERF_TYPE_TRACEPOINT,
 		.config = s->tracepoint_id,
 	};
-	int event = perf_open(&attr, -1, (s32)first_cpu(a->l));
+	int event = attach_perf_open(&attr, -1, (s32)first_cpu(a->l));
 
 	if (event < 0)
-		return perf_error(-event, s->event, e);
-	return perf_link(a, site, event, true, e);
+		return attach_perf_error(-event, s->event, e);
+	return attach_perf_link(a, site, event, true, e);
 }
 
 bool attach_tracepoint(struct attach *a, struct err *e)
@@ -99,11 +99,11 @@ bool attach_tracepoint(struct attach *a, struct err *e)
 static bool open_one(struct attach *a, u32 site, struct perf_event_attr *attr, s32 pid, s32 cpu,
                      struct err *e)
 {
-	int event = perf_open(attr, pid, cpu);
+	int event = attach_perf_open(attr, pid, cpu);
 
 	if (event < 0)
-		return perf_error(-event, a->prog->sites[site].name, e);
-	return perf_link(a, site, event, false, e);
+		return attach_perf_error(-event, a->prog->sites[site].name, e);
+	return attach_perf_link(a, site, event, false, e);
 }
 
 static bool open_cpus(struct attach *a, u32 site, struct perf_event_attr *attr, struct err *e)
@@ -136,11 +136,11 @@ static bool open_threads(struct attach *a, u32 site, struct perf_event_attr *att
 
 		if (tid <= 0)
 			continue;
-		event = perf_open(attr, tid, -1);
+		event = attach_perf_open(attr, tid, -1);
 		if (event == -ESRCH)
 			continue; /* the thread ended meanwhile */
-		ok = event >= 0 ? perf_link(a, site, event, false, e)
-		                : perf_error(-event, a->prog->sites[site].name, e);
+		ok = event >= 0 ? attach_perf_link(a, site, event, false, e)
+		                : attach_perf_error(-event, a->prog->sites[site].name, e);
 	}
 	closedir(dir);
 	return ok;

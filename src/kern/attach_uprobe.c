@@ -136,11 +136,11 @@ static bool attach_one(struct attach *a, u32 site, struct err *e)
 	s32 pid = s->pid > 0 ? s->pid : -1;
 	/* Without a process one CPU's event stands for all: the probe runs the program
 	 * wherever it is hit. */
-	int event = perf_open(&attr, pid, pid > 0 ? -1 : 0);
+	int event = attach_perf_open(&attr, pid, pid > 0 ? -1 : 0);
 
 	if (event < 0)
 		return uprobe_error(s, -event, e);
-	return perf_link(a, site, event, true, e);
+	return attach_perf_link(a, site, event, true, e);
 }
 
 bool attach_uprobe(struct attach *a, struct err *e)

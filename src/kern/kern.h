@@ -136,7 +136,7 @@ bool kern_session_attached(const struct live *l, u32 i, struct live_attached *do
 /* ---- verifier.c: the kernel's complaint in words of the script ---- */
 void verifier_explain(const struct unit *u, const struct uprog *p, const char *log, struct err *e);
 
-/* ---- kern_attach.c ---- */
+/* ---- attach.c ---- */
 /* One program being attached, passed to every attach function. */
 struct attach {
 	struct live *l;
@@ -149,7 +149,7 @@ struct attach {
 	void *ctx;
 };
 
-/* Attaches every site of a program: the rows of the table in kern_attach.c. */
+/* Attaches every site of a program: the rows of the table in attach.c. */
 typedef bool attach_fn(struct attach *a, struct err *e);
 /* One site with a descriptor of its own. */
 typedef bool attach_site_fn(struct attach *a, u32 site, struct err *e);
@@ -169,11 +169,11 @@ attach_fn attach_uprobe, attach_kprobe, attach_tracepoint, attach_counter, attac
 	attach_profile, attach_raw, attach_trampoline, attach_watchpoint, attach_iter, attach_self;
 
 /* ---- attach_perf.c ---- */
-int perf_open(struct perf_event_attr *attr, s32 pid, s32 cpu);
+int attach_perf_open(struct perf_event_attr *attr, s32 pid, s32 cpu);
 /* Links site's program to an open perf event, which it takes. slow: see struct handle. */
-bool perf_link(struct attach *a, u32 site, int event, bool slow, struct err *e);
+bool attach_perf_link(struct attach *a, u32 site, int event, bool slow, struct err *e);
 /* Says in *e why perf_event_open failed with errno `code`; returns false. */
-bool perf_error(int code, const char *what, struct err *e);
+bool attach_perf_error(int code, const char *what, struct err *e);
 
 /* ---- detach.c ---- */
 void detach_all(struct live *l);

@@ -357,7 +357,7 @@ static void statement(struct gen *g, const struct node *n)
 		break;
 	default:
 		gen_error(g, n->loc, "this statement can not be compiled (%s)",
-		          node_kind_name(n->kind));
+		          ast_kind_name(n->kind));
 		break;
 	}
 	frame_release(g, m);

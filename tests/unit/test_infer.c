@@ -180,7 +180,7 @@ static bool check_typed(void *ctx, struct node *n)
 
 	if (n->kind < NODE_EXPR && !n->type && !is_type_name_only(n))
 		buf_printf(r->problems, "%s: a %s at %u has no type\n", r->source.name,
-		           node_kind_name(n->kind), n->loc.off);
+		           ast_kind_name(n->kind), n->loc.off);
 	return true;
 }
 

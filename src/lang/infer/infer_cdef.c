@@ -63,7 +63,7 @@ static const struct type *fail(struct cdef *c, const char *problem)
 
 static bool expect(struct cdef *c, enum token_kind kind)
 {
-	return accept(c, kind) || fail(c, token_name(kind));
+	return accept(c, kind) || fail(c, lex_token_name(kind));
 }
 
 static bool number(struct cdef *c, s64 *value)

@@ -45,7 +45,7 @@ struct node **ast_slot(struct node *n, u32 i)
 	return off ? (struct node **)((char *)n + off) : NULL;
 }
 
-const char *node_kind_name(enum node_kind kind)
+const char *ast_kind_name(enum node_kind kind)
 {
 	static const char *const names[] = {
 #define X(name) #name,

@@ -319,7 +319,7 @@ struct script {
 };
 
 /* Names for dumps and messages. */
-const char *node_kind_name(enum node_kind kind);
+const char *ast_kind_name(enum node_kind kind);
 struct node *ast_node(struct arena *a, enum node_kind kind, struct loc loc);
 /* Deep copy of a list or tree (types and symbols are shared). */
 struct node *ast_copy(struct arena *a, const struct node *n);

@@ -136,7 +136,7 @@ static void detail(struct buf *b, const struct node *n)
 
 static void kind_name(struct buf *b, enum node_kind kind)
 {
-	for (const char *p = node_kind_name(kind); *p; p++)
+	for (const char *p = ast_kind_name(kind); *p; p++)
 		buf_putc(b, *p == '_' ? ' ' : (char)tolower((unsigned char)*p));
 }
 

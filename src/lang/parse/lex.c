@@ -29,7 +29,7 @@ bool lex_is_name(char c)
 	return lex_is_name_start(c) || is_digit(c);
 }
 
-const char *token_name(enum token_kind kind)
+const char *lex_token_name(enum token_kind kind)
 {
 	static const char *const names[] = { [TOKEN_END] = "the end of the script",
 		                             [TOKEN_BAD] = "an unexpected character",

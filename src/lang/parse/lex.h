@@ -62,7 +62,7 @@ bool lex_skip_blanks(struct lexer *l, bool *saw_line_end, u32 *at);
 /* Moves over "__attribute__((packed))" and the ';' after a C definition, where they follow. */
 void lex_skip_definition_end(struct lexer *l);
 /* "';'", "a name", ... for messages. */
-const char *token_name(enum token_kind kind);
+const char *lex_token_name(enum token_kind kind);
 bool lex_is_name_start(char c);
 bool lex_is_name(char c);
 

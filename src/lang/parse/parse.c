@@ -44,7 +44,7 @@ bool parse_accept(struct parser *p, enum token_kind kind)
 bool parse_expect(struct parser *p, enum token_kind kind)
 {
 	if (p->tok.kind != kind)
-		return parse_error(p, "expected %s", token_name(kind));
+		return parse_error(p, "expected %s", lex_token_name(kind));
 	parse_advance(p);
 	return true;
 }

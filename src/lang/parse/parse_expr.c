@@ -212,7 +212,7 @@ static bool parse_list(struct parser *p, enum token_kind closer, struct node **l
 		parse_append(&tail, e);
 		++*n;
 		if (p->tok.kind != closer && !parse_accept(p, TOKEN_COMMA))
-			return parse_error(p, "expected ',' or %s", token_name(closer));
+			return parse_error(p, "expected ',' or %s", lex_token_name(closer));
 	}
 	parse_advance(p);
 	return true;

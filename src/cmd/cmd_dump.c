@@ -61,7 +61,7 @@ static void print_time(struct buf *b, const struct job *j, const struct loaded *
 	u32 insns = 0;
 
 	for (u32 i = 0; i < N_STAGES; i++) {
-		print_time_row(b, stage_name(i), j->ns[i]);
+		print_time_row(b, job_stage_name(i), j->ns[i]);
 		sum += j->ns[i];
 	}
 	print_time_row(b, "compile", sum);
@@ -123,7 +123,7 @@ static bool take_word(struct dump_request *r, struct str word)
 	return found;
 }
 
-bool dump_parse(struct dump_request *r, const char *words, struct err *e)
+bool cmd_dump_parse(struct dump_request *r, const char *words, struct err *e)
 {
 	struct str rest = str_of(words);
 
@@ -154,7 +154,7 @@ static bool load(const struct job *j, struct loaded *l, struct err *e)
 	return live != NULL;
 }
 
-int dump_print(const struct job *j, const struct dump_request *r)
+int cmd_dump_print(const struct job *j, const struct dump_request *r)
 {
 	struct loaded l = { 0 };
 	struct buf b = { 0 };

@@ -17,8 +17,8 @@ struct dump_request {
 };
 
 /* Reads "ast,types". bpftrace's names of stages are known too. False and *e at a wrong word. */
-bool dump_parse(struct dump_request *r, const char *words, struct err *e);
+bool cmd_dump_parse(struct dump_request *r, const char *words, struct err *e);
 /* Prints it; programs are loaded, not attached. Returns the exit code. */
-int dump_print(const struct job *j, const struct dump_request *r);
+int cmd_dump_print(const struct job *j, const struct dump_request *r);
 
 #endif

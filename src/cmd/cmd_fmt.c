@@ -5,7 +5,7 @@
 #include "cmd/say.h"
 #include "lang/parse/fmt.h"
 
-int fmt_print(struct job *j, bool warnings)
+int cmd_fmt_print(struct job *j, bool warnings)
 {
 	struct buf b = { 0 };
 	bool ok = fmt_script(&b, &j->script, &j->diags);

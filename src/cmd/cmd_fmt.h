@@ -6,6 +6,6 @@
 #include "cmd/job.h"
 
 /* The job has its source and needs no world. Returns the exit code; messages are printed. */
-int fmt_print(struct job *j, bool warnings);
+int cmd_fmt_print(struct job *j, bool warnings);
 
 #endif

@@ -130,7 +130,7 @@ static void kernel_rows(struct info *p, struct world *w)
 		row_unknown(p, "probes", "kernel_functions");
 }
 
-int info_print(struct world *w, const struct out_ops *out)
+int cmd_info_print(struct world *w, const struct out_ops *out)
 {
 	struct info p = { .tree = { .b = &p.out, .ops = out->tree } };
 	struct tree *t = p.tree.ops ? &p.tree : NULL;

@@ -7,6 +7,6 @@
 #include "out/out.h"
 
 /* On stdout, as text or as one JSON object. Returns the exit code. */
-int info_print(struct world *w, const struct out_ops *out);
+int cmd_info_print(struct world *w, const struct out_ops *out);
 
 #endif

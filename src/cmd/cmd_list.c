@@ -358,7 +358,7 @@ static bool list_type(struct list *l, const char *name)
 
 /* ---- a program ------------------------------------------------------------------------------ */
 
-bool list_is_program(const char *path)
+bool cmd_list_is_program(const char *path)
 {
 	struct err e;
 	struct elf *f = strchr(path, '/') ? elf_open(path, &e) : NULL;
@@ -381,7 +381,7 @@ static bool list_program(struct list *l, const char *path)
 	return true;
 }
 
-int list_pattern(struct world *w, const char *pattern, bool verbose)
+int cmd_list_pattern(struct world *w, const char *pattern, bool verbose)
 {
 	struct list l = { .w = w, .verbose = verbose };
 	struct str rest, head = str_cut(str_of(pattern ? pattern : "*"), ':', &rest);
@@ -390,7 +390,7 @@ int list_pattern(struct world *w, const char *pattern, bool verbose)
 
 	if (pattern && is_type(pattern))
 		ok = list_type(&l, pattern);
-	else if (pattern && list_is_program(pattern))
+	else if (pattern && cmd_list_is_program(pattern))
 		ok = list_program(&l, pattern);
 	else if (k)
 		ok = list_kind(&l, k, rest.p ? rest.p : "", true);
@@ -404,7 +404,7 @@ int list_pattern(struct world *w, const char *pattern, bool verbose)
 	return ok ? 0 : 1;
 }
 
-void list_script(const struct job *j, bool verbose)
+void cmd_list_script(const struct job *j, bool verbose)
 {
 	struct list l = { .w = j->world, .verbose = verbose };
 

@@ -9,10 +9,10 @@
  * Lists on stdout what matches a pattern ("tracepoint:vmscan:*", "*fault*", "uprobe:/bin/sh",
  * "/bin/sh", "struct page"; NULL: everything). Returns the exit code; messages are printed.
  */
-int list_pattern(struct world *w, const char *pattern, bool verbose);
+int cmd_list_pattern(struct world *w, const char *pattern, bool verbose);
 /* True for the path, with a '/' in it, of a program or library. */
-bool list_is_program(const char *path);
+bool cmd_list_is_program(const char *path);
 /* The probes a script would attach, after STAGE_SITES. */
-void list_script(const struct job *j, bool verbose);
+void cmd_list_script(const struct job *j, bool verbose);
 
 #endif

@@ -248,12 +248,12 @@ static int do_job(struct job *j, const struct run_options *o, struct child *chil
 	if (o->emit_elf && cmd_elf_write(j, o->emit_elf) != 0)
 		return 1;
 	if (o->dump)
-		return dump_print(j, &o->dumped);
+		return cmd_dump_print(j, &o->dumped);
 	if (o->emit_elf)
 		return 0;
 	if (!o->list)
 		return run_job(j, o, child);
-	list_script(j, o->verbose);
+	cmd_list_script(j, o->verbose);
 	return 0;
 }
 
@@ -265,7 +265,7 @@ static int format_source(const struct run_options *o, struct opt_rest *rest)
 	int code;
 
 	job_init(&j, NULL);
-	code = read_source(&j, o, rest, &e) ? fmt_print(&j, !o->no_warnings) : fail(&e);
+	code = read_source(&j, o, rest, &e) ? cmd_fmt_print(&j, !o->no_warnings) : fail(&e);
 	job_free(&j);
 	return code;
 }
@@ -446,8 +446,8 @@ static int run_query(const struct run_options *o, const struct opt_rest *rest)
 
 	if (!w)
 		return fail(&e);
-	code = o->info ? info_print(w, o->out)
-	               : list_pattern(w, rest->n ? rest->v[0] : NULL, o->verbose);
+	code = o->info ? cmd_info_print(w, o->out)
+	               : cmd_list_pattern(w, rest->n ? rest->v[0] : NULL, o->verbose);
 	world_linux_free(w);
 	return code;
 }
@@ -457,7 +457,8 @@ static int run_query(const struct run_options *o, const struct opt_rest *rest)
 /* After -l the name of a tool is a pattern like others, and a program is one too. */
 static bool is_script(const struct run_options *o, const char *word)
 {
-	return o->list ? is_file(word) && !list_is_program(word) : is_file(word) || tools_has(word);
+	return o->list ? is_file(word) && !cmd_list_is_program(word)
+	               : is_file(word) || tools_has(word);
 }
 
 /*

@@ -42,7 +42,7 @@ bool job_packed(struct job *j, const char *name, struct str text, struct err *e)
 	return true;
 }
 
-const char *stage_name(enum stage stage)
+const char *job_stage_name(enum stage stage)
 {
 	static const char *const names[] = {
 		[STAGE_TREE] = "parse",

@@ -45,6 +45,6 @@ bool job_compile(struct job *j, enum stage last, bool helper_errors);
  * no such view. */
 bool job_view(const struct job *j, const struct view_kind **kind, struct err *e);
 
-const char *stage_name(enum stage stage);
+const char *job_stage_name(enum stage stage);
 
 #endif

@@ -270,5 +270,5 @@ bool run_options_finish(struct run_options *o, struct err *e)
 	o->out = out_format(o->format, o->json);
 	if (!check_missing(o, e) || !take_features(o, e) || !take_graph(o, e) || !check(o, e))
 		return false;
-	return !o->dump || dump_parse(&o->dumped, o->dump, e);
+	return !o->dump || cmd_dump_parse(&o->dumped, o->dump, e);
 }

@@ -37,7 +37,7 @@ static void listed(struct world *w, const char *pattern, bool verbose, int fd, c
 
 	fflush(NULL);
 	dup2(fileno(file), fd);
-	*code = list_pattern(w, pattern, verbose);
+	*code = cmd_list_pattern(w, pattern, verbose);
 	fflush(NULL);
 	dup2(kept, fd);
 	close(kept);

@@ -169,6 +169,18 @@ const struct type *type_ptr(struct arena *a, const struct type *elem, enum space
 	return t;
 }
 
+const struct type *type_struct_in(struct arena *a, const struct type *t, enum space space)
+{
+	struct type *copy;
+
+	if (t->space == space)
+		return t;
+	copy = arena_new(a, struct type);
+	*copy = *t;
+	copy->space = space;
+	return copy;
+}
+
 const struct type *type_array(struct arena *a, const struct type *elem, u32 count)
 {
 	u64 size = (u64)elem->size * count;

@@ -101,6 +101,8 @@ const struct type *type_str(struct arena *a, u32 size, bool bounded);
 const struct type *type_chars(struct arena *a, u32 count);
 const struct type *type_buf(struct arena *a, u32 count);
 const struct type *type_ptr(struct arena *a, const struct type *elem, enum space space);
+/* The struct as it lies in memory of that space. */
+const struct type *type_struct_in(struct arena *a, const struct type *t, enum space space);
 const struct type *type_array(struct arena *a, const struct type *elem, u32 count);
 /* Lays the fields out one slot after the other; sets off and size. */
 const struct type *type_tuple(struct arena *a, const struct type *const *types, u32 n);

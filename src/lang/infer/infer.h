@@ -204,8 +204,8 @@ const struct type *infer_type_name(struct infer *in, const struct type_name *nam
                                    enum space space);
 /* Kernel BTF, or NULL after the error that says what is missing. */
 struct btf *infer_btf(struct infer *in, struct loc loc);
-/* A struct of a kernel that has no types: it can be pointed to, and a look into it says what is
- * missing. */
+/* A struct of a kernel that has no types: the script's own of that name, else it can be pointed to,
+ * and a look into it says what is missing. */
 const struct type *infer_opaque(struct infer *in, const char *name);
 bool infer_is_opaque(const struct type *t);
 const struct type *infer_cast(struct infer *in, struct node *n);

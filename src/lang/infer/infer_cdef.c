@@ -375,7 +375,7 @@ static bool member(struct cdef *c, members *m)
 			return fail(c, "a complete type") != NULL;
 		vec_add(c->in->arena, m, one);
 	} while (accept(c, TOKEN_COMMA));
-	return expect(c, TOKEN_SEMI);
+	return at(c, TOKEN_RBRACE) || expect(c, TOKEN_SEMI);
 }
 
 static struct type *record_new(struct cdef *c, const char *name)
@@ -385,6 +385,7 @@ static struct type *record_new(struct cdef *c, const char *name)
 	t->kind = TYPE_STRUCT;
 	t->name = name;
 	remember(c->in, name, t, t);
+	hmap_put(&c->in->script->records, name, strlen(name), t);
 	return t;
 }
 
@@ -588,18 +589,11 @@ void infer_cdef_read(struct infer *in, struct loc loc)
 /* Pointers and structs inside a struct lie where the struct lies. */
 static const struct type *moved(struct arena *a, const struct type *t, enum space space)
 {
-	struct type *copy;
-
 	if (t->kind == TYPE_PTR)
 		return type_ptr(a, moved(a, t->elem, space), space);
 	if (t->kind == TYPE_ARRAY)
 		return type_array(a, moved(a, t->elem, space), t->count);
-	if (t->kind != TYPE_STRUCT || t->space == space)
-		return t;
-	copy = arena_new(a, struct type);
-	*copy = *t;
-	copy->space = space;
-	return copy;
+	return t->kind == TYPE_STRUCT ? type_struct_in(a, t, space) : t;
 }
 
 const struct type *infer_cdef_moved(struct infer *in, const struct type *t, enum space space)

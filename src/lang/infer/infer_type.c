@@ -92,8 +92,12 @@ struct btf *infer_btf(struct infer *in, struct loc loc)
 
 const struct type *infer_opaque(struct infer *in, const char *name)
 {
-	struct type *t = arena_new(in->arena, struct type);
+	const struct type *own = infer_cdef_type(in, str_of(name));
+	struct type *t;
 
+	if (own && own->size)
+		return infer_cdef_moved(in, own, SPACE_KERNEL);
+	t = arena_new(in->arena, struct type);
 	t->kind = TYPE_STRUCT;
 	t->space = SPACE_KERNEL;
 	t->name = name;

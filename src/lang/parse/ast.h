@@ -9,6 +9,7 @@
 #ifndef LANG_PARSE_AST_H
 #define LANG_PARSE_AST_H
 
+#include "base/hmap.h"
 #include "elf/usdt.h"
 #include "lang/parse/builtin.h"
 #include "lang/parse/op.h"
@@ -312,6 +313,7 @@ struct script {
 	struct macro *macros;
 	struct c_def *c_defs;
 	VEC(struct map_sym *) maps; /* filled by infer, in order of first use */
+	struct hmap records;        /* "struct x" -> struct type, as it defines it; during infer */
 	bool hurried;               /* a probe runs with interrupts off; by infer */
 	VEC(struct script_option) options; /* by script_options_read, checked by infer */
 	u32 macro_nodes;            /* that uses of #define have added */

@@ -102,13 +102,31 @@ static const struct type *convert_enum(struct script *s, struct btf *b, const st
 	return t;
 }
 
+/* The script's own definition of a struct is meant wherever the kernel's types name it. */
+static const struct type *own_struct(struct script *s, const char *name, enum space space)
+{
+	void **own = hmap_find(&s->records, name, strlen(name));
+	const struct type *t = own ? *own : NULL;
+
+	return t && t->size ? type_struct_in(s->arena, t, space) : NULL;
+}
+
 static const struct type *convert_struct(struct script *s, struct btf *b, const struct resolved *r,
                                          enum space space)
 {
 	const char *word = r->info.kind == BTF_KIND_UNION ? "union" : "struct";
-	struct type *t = arena_new(s->arena, struct type);
+	const char *name = r->typedef_name ? r->typedef_name : word;
+	const struct type *own;
+	struct type *t;
 
+	if (r->info.name[0])
+		name = arena_printf(s->arena, "%s %s", word, r->info.name);
+	own = own_struct(s, name, space);
+	if (own)
+		return own;
+	t = arena_new(s->arena, struct type);
 	t->kind = TYPE_STRUCT;
+	t->name = name;
 	t->size = r->info.kind == BTF_KIND_FWD ? 0 : r->info.size;
 	t->space = space;
 	/* The same struct seen from a module is the same type. */
@@ -116,10 +134,6 @@ static const struct type *convert_struct(struct script *s, struct btf *b, const 
 		b = btf_base(b);
 	t->origin = origins_of_btf(s->arena, &s->origins, b);
 	t->id = r->id;
-	if (r->info.name[0])
-		t->name = arena_printf(s->arena, "%s %s", word, r->info.name);
-	else
-		t->name = r->typedef_name ? r->typedef_name : word;
 	return t;
 }
 

@@ -241,12 +241,33 @@ static const struct type *string_type(struct infer *in, const struct type_name *
 	return NULL;
 }
 
+/* A bare name where either a type or a value may stand: one is the kernel's type only if it is
+ * nothing in the script. */
+static bool names_value(struct infer *in, struct str name)
+{
+	struct number value;
+	struct err ignored = { 0 };
+	struct btf *b;
+
+	if (infer_cdef_type(in, name) || infer_c_integer(name))
+		return false;
+	if (infer_cpp_string(in, name) || infer_cdef_const(in, name, &value) ||
+	    infer_cmacro_find(in, name, true))
+		return true;
+	b = in->world->ops->btf(in->world, &ignored);
+	return !(b && btf_find_cs(b, name)) && infer_constant(in, name, &value);
+}
+
 /* typeof(e): of integers at rest, the type of their own. What assigns to them may still be
  * ahead. */
-static const struct type *type_of(struct infer *in, struct node *e)
+static const struct type *type_of(struct infer *in, struct node *e, enum space space)
 {
-	const struct type *t = infer_value(in, e);
+	const struct type_name name = { .text = e->string, .array = -1, .loc = e->loc };
+	const struct type *t;
 
+	if (e->kind == NODE_IDENT && !names_value(in, e->string))
+		return base_type(in, &name, space);
+	t = infer_value(in, e);
 	if (!t || (e->kind != NODE_VAR && e->kind != NODE_MAP && e->kind != NODE_TUPLE_AT))
 		return t;
 	in->waiting |= !in->settled;
@@ -259,7 +280,7 @@ const struct type *infer_type_name(struct infer *in, const struct type_name *nam
 
 	if (str_is(name->text, "string") && !name->pointers)
 		return string_type(in, name);
-	t = name->e ? type_of(in, name->e) : base_type(in, name, space);
+	t = name->e ? type_of(in, name->e, space) : base_type(in, name, space);
 	if (!t)
 		return NULL;
 	if (name->pointers > POINTERS_MAX)
@@ -390,14 +411,10 @@ const struct type *infer_cast(struct infer *in, struct node *n)
 
 /* ---- sizeof, offsetof ----------------------------------------------------------------------- */
 
-/* sizeof(NAME): the parser takes a bare name for a type; it may be one of #define. */
+/* sizeof(NAME): the parser takes a bare name for a type; it may be one of #define, or of an enum. */
 static bool is_constant(struct infer *in, const struct type_name *of)
 {
-	struct number value;
-
-	if (of->e || of->pointers || of->array >= 0 || infer_cdef_type(in, of->text))
-		return false;
-	return infer_cpp_string(in, of->text) || infer_cdef_const(in, of->text, &value);
+	return !of->e && !of->pointers && of->array < 0 && names_value(in, of->text);
 }
 
 /* Once it is answered the node is a constant, so what later assignments may change waits. */

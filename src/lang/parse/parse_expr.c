@@ -120,15 +120,26 @@ static bool parse_type_array(struct parser *p, struct type_name *t)
 	return parse_expect(p, TOKEN_RBRACKET);
 }
 
-/* 'typeof' '(' expr ')' */
+static bool type_follows(struct lexer ahead, enum token_kind closer, bool take_bare);
+
+/* 'typeof' '(' (type | expr) ')' */
 static bool parse_typeof(struct parser *p, struct type_name *t)
 {
+	bool is_type, good;
+
 	parse_advance(p);
-	if (!parse_expect(p, TOKEN_LPAREN))
+	is_type = type_follows(p->lex, TOKEN_RPAREN, false);
+	if (!parse_expect(p, TOKEN_LPAREN) || !parse_enter(p))
 		return false;
-	t->text = STR("typeof");
-	t->e = parse_expr(p);
-	return t->e && parse_expect(p, TOKEN_RPAREN);
+	good = is_type ? parse_type(p, t) : (t->e = parse_expr(p)) != NULL;
+	p->depth--;
+	if (!is_type)
+		t->text = STR("typeof");
+	if (!good || !parse_expect(p, TOKEN_RPAREN))
+		return false;
+	if (t->array >= 0 && (p->tok.kind == TOKEN_MUL || p->tok.kind == TOKEN_LBRACKET))
+		return parse_error(p, "a type has one array, outermost");
+	return true;
 }
 
 /* type: (words | typeof) '*'* ['[' [number] ']'] */

@@ -155,7 +155,7 @@ void infer_own_add(struct infer *in, const struct type **own, const struct type 
 /* The same for a typed value. */
 void infer_own_take(struct infer *in, const struct type **own, const struct node *value);
 /* Bytes of a value of that type: of strings as declared, of tuples with C's alignment. */
-u32 infer_own_size(const struct type *t);
+u32 infer_own_size(struct infer *in, const struct type *t);
 
 /* ---- infer_map.c ---------------------------------------------------------------------------- */
 

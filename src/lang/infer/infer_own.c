@@ -114,29 +114,45 @@ void infer_own_add(struct infer *in, const struct type **own, const struct type 
 	in->changed = true;
 }
 
-static u32 alignment(const struct type *t)
+static u32 alignment(struct infer *in, const struct type *t);
+
+static u32 most_aligned(struct infer *in, const struct type *t)
+{
+	u32 most = 1;
+
+	for (u32 i = 0; i < t->n_fields; i++)
+		most = MAX(most, alignment(in, t->fields[i].type));
+	return most;
+}
+
+/* As its members, which of the kernel's structs and a program's is all that is known. */
+static u32 struct_alignment(struct infer *in, const struct type *t)
+{
+	u32 most = t->align ? t->align : most_aligned(in, infer_complete(in, t));
+
+	return t->size % most ? 1 : most; /* packed */
+}
+
+static u32 alignment(struct infer *in, const struct type *t)
 {
 	switch (t->kind) {
 	case TYPE_STR:
 	case TYPE_BUF:
+	case TYPE_INET:
+	case TYPE_MAC:
 		return 1;
 	case TYPE_ARRAY:
-		return alignment(t->elem);
+		return alignment(in, t->elem);
 	case TYPE_STRUCT:
-		return t->size % 8 ? 1 : 8;
-	case TYPE_TUPLE: {
-		u32 most = 1;
-
-		for (u32 i = 0; i < t->n_fields; i++)
-			most = MAX(most, alignment(t->fields[i].type));
-		return most;
-	}
+		return struct_alignment(in, t);
+	case TYPE_TUPLE:
+		return most_aligned(in, t);
 	default:
 		return MIN(MAX(t->size, 1u), 8u);
 	}
 }
 
-u32 infer_own_size(const struct type *t)
+u32 infer_own_size(struct infer *in, const struct type *t)
 {
 	u32 size = 0;
 
@@ -145,7 +161,7 @@ u32 infer_own_size(const struct type *t)
 	if (t->kind != TYPE_TUPLE)
 		return t->size;
 	for (u32 i = 0; i < t->n_fields; i++)
-		size = ROUND_UP(size, alignment(t->fields[i].type)) +
-		       infer_own_size(t->fields[i].type);
-	return ROUND_UP(size, alignment(t));
+		size = ROUND_UP(size, alignment(in, t->fields[i].type)) +
+		       infer_own_size(in, t->fields[i].type);
+	return ROUND_UP(size, alignment(in, t));
 }

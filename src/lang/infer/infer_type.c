@@ -442,7 +442,7 @@ const struct type *infer_sizeof(struct infer *in, struct node *n)
 	if (t->kind == TYPE_STRUCT && !t->size)
 		return infer_error(in, n->loc, "'%s' is only declared: its size is not known",
 		                   type_name(in->arena, t));
-	return infer_set_int(n, infer_own_size(t), &type_u64);
+	return infer_set_int(n, infer_own_size(in, t), &type_u64);
 }
 
 /* What kind of type it is, whatever its size, sign, target or name. */

@@ -215,6 +215,33 @@ static const struct type *compound_type(struct infer *in, struct node *n, const 
 	return number_type(n->assign.op, &left, &right);
 }
 
+/* A block with an aggregation as its value, which only a map can take. */
+static bool is_agg_block(const struct node *e)
+{
+	if (e->kind != NODE_BLOCK)
+		return false;
+	while (e->kind == NODE_BLOCK && e->result)
+		e = e->result;
+	return infer_is_agg(e);
+}
+
+/* @m = { ...; count() } becomes { ...; @m = count(); } */
+static void assign_inside(struct infer *in, struct node *n)
+{
+	struct node *block = n->assign.e, **end = &block->stmts, *next = n->next;
+	struct node *assign = ast_node(in->arena, NODE_ASSIGN, n->loc);
+
+	assign->assign.to = n->assign.to;
+	assign->assign.e = block->result;
+	block->result = NULL;
+	while (*end)
+		end = &(*end)->next;
+	*end = assign;
+	*n = *block;
+	n->next = next;
+	infer_block(in, n);
+}
+
 static void assign_map(struct infer *in, struct node *n)
 {
 	struct node *to = n->assign.to, *e = n->assign.e;
@@ -307,6 +334,10 @@ static void stmt_assign(struct infer *in, struct node *n)
 {
 	struct node *to = n->assign.to, *e = n->assign.e;
 
+	if (to->kind == NODE_MAP && n->assign.op == OP_NONE && is_agg_block(e)) {
+		assign_inside(in, n);
+		return;
+	}
 	if (to->kind == NODE_MAP)
 		assign_map(in, n);
 	else if (to->kind == NODE_VAR)

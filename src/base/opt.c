@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Reading argv by a table of options. Each wrong argument ends the reading with one message and,
- * where there is one, the nearest right name. Does not print and does not know what options mean.
+ * Reading argv by a table of options. Of an option given again the last value counts. Each wrong
+ * argument ends the reading with one message and, where there is one, the nearest right name. Does
+ * not print and does not know what options mean.
  */
 #include "base/opt.h"
 
@@ -15,7 +16,6 @@ struct reader {
 	const struct opt *rows;
 	u32 n_rows;
 	char *to;
-	bool *seen; /* per row */
 	int argc, at;
 	char **argv;
 	struct arena *arena;
@@ -53,7 +53,6 @@ static bool store_number(const struct opt *o, void *place, const char *name, con
 static bool store(struct reader *r, const struct opt *o, const char *name, const char *value)
 {
 	void *place = r->to + o->off;
-	bool *seen = &r->seen[o - r->rows];
 
 	if (o->kind == OPT_FLAG) {
 		*(bool *)place = true;
@@ -71,9 +70,6 @@ static bool store(struct reader *r, const struct opt *o, const char *name, const
 		list->v[list->n++] = value;
 		return true;
 	}
-	if (*seen)
-		return err_set(r->e, "%s is given more than once", name);
-	*seen = true;
 	if (o->kind == OPT_NUMBER)
 		return store_number(o, place, name, value, r->e);
 	if (o->kind == OPT_CHOICE && !is_choice(o->arg, value))
@@ -167,7 +163,6 @@ static bool parse(struct reader *r, struct opt_rest *rest, bool head)
 	struct arena *a = r->arena;
 	bool options = true;
 
-	r->seen = arena_array(a, bool, r->n_rows);
 	rest->v = arena_array(a, const char *, r->argc + 1);
 	rest->n = 0;
 	for (; r->at < r->argc; r->at++) {
@@ -189,7 +184,7 @@ static bool parse(struct reader *r, struct opt_rest *rest, bool head)
 bool opt_parse(const struct opt *rows, u32 n, void *to, struct arena *a, int argc, char **argv,
                struct opt_rest *rest, struct err *e)
 {
-	struct reader r = { rows, n, to, NULL, argc, 1, argv, a, e };
+	struct reader r = { rows, n, to, argc, 1, argv, a, e };
 
 	return parse(&r, rest, false);
 }
@@ -197,7 +192,7 @@ bool opt_parse(const struct opt *rows, u32 n, void *to, struct arena *a, int arg
 bool opt_parse_head(const struct opt *rows, u32 n, void *to, struct arena *a, int argc, char **argv,
                     struct opt_rest *rest, struct err *e)
 {
-	struct reader r = { rows, n, to, NULL, argc, 1, argv, a, e };
+	struct reader r = { rows, n, to, argc, 1, argv, a, e };
 
 	return parse(&r, rest, true);
 }

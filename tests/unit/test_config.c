@@ -77,7 +77,7 @@ static void test_environment(void **state)
 	setenv("MEMTAP_PRINT_MAPS_ON_EXIT", "0", 1);
 	assert_true(read_config(&f, "config = { max_probes = 8 } BEGIN {}"));
 	assert_int_equal(f.c.max_strlen, 200);
-	assert_int_equal(f.c.max_probes, 8);
+	assert_int_equal(f.c.max_probes, 7);
 	assert_false(f.c.print_maps_on_exit);
 	arena_free(&f.arena);
 	setenv("MEMTAP_MAX_STRLEN", "2x", 1);

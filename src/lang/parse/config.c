@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Settings of a script: defaults, then the environment (MEMTAP_X over BPFTRACE_X), then the
- * config block, which is the most specific and wins. A setting is a row with a function that
- * takes its value; names are the same in the block and, in upper case, in the environment.
+ * Settings of a script: defaults, then the config block, then the environment (MEMTAP_X over
+ * BPFTRACE_X), which is the user's and wins. A setting is a row with a function that takes its
+ * value; names are the same in the block and, in upper case, in the environment.
  */
 #include "lang/parse/lang.h"
 
@@ -399,14 +399,14 @@ bool config_read(struct config *c, const struct script *s, struct diags *d)
 		.stack_memory = 64,
 		.unwind_memory = 128,
 	};
+	for (const struct config_item *item = s->config; item; item = item->next)
+		read_item(c, item, d);
 	for (u32 i = 0; i < ARRAY_SIZE(settings); i++) {
 		read_variable(c, "bpftrace_", &settings[i], d);
 		read_variable(c, "memtap_", &settings[i], d);
 	}
 	for (u32 i = 0; i < ARRAY_SIZE(renamed); i++)
 		old_variable("bpftrace_", renamed[i].old, renamed[i].now, d);
-	for (const struct config_item *item = s->config; item; item = item->next)
-		read_item(c, item, d);
 	return d->n_errors == errors;
 }
 

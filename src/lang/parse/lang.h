@@ -41,7 +41,7 @@ bool parse_script(struct script *s, struct diags *d);
 bool parse_library(struct script *s, const char *text, struct diags *d);
 /* The expression that is all of [from, to) of the script's text; NULL after an error. */
 struct node *parse_text(struct script *s, u32 from, u32 to, struct diags *d);
-/* config.c: the config block and MEMTAP_/BPFTRACE_ environment variables over the defaults. */
+/* config.c: MEMTAP_/BPFTRACE_ environment variables over the config block over the defaults. */
 bool config_read(struct config *c, const struct script *s, struct diags *d);
 /* Then the settings whose value is an option of the script, as far as these are given. */
 bool config_options(struct config *c, const struct script *s,

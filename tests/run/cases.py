@@ -138,17 +138,18 @@ def settles(pid, seconds):
 
 
 class Run:
-    """One memtap process, its output collected while it runs."""
+    """One memtap process, its output collected while it runs; merged: both streams as one."""
 
-    def __init__(self, argv, env=None, stdin=None, shell=False, cwd=None):
+    def __init__(self, argv, env=None, stdin=None, shell=False, cwd=None, merged=False):
         self.process = subprocess.Popen(
             argv, shell=shell, env={**os.environ, **(env or {})}, cwd=cwd,
             stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-            text=True, errors="backslashreplace")
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT if merged else subprocess.PIPE,
+            start_new_session=True, text=True, errors="backslashreplace")
         self.out, self.err = [], []
         self.readers = [threading.Thread(target=self._read, args=pair, daemon=True) for pair in
-                        ((self.process.stdout, self.out), (self.process.stderr, self.err))]
+                        ((self.process.stdout, self.out), (self.process.stderr, self.err))
+                        if pair[0]]
         for reader in self.readers:
             reader.start()
         if stdin is not None:

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""Runs what docs/ and README.md show (lib/examples.py says how it is written there) and compares what
+comes out by its form. The commands of a page run in their order, in a folder and a network of the
+page's own, where the test programs are, so that ./itest and 127.0.0.1:11211 mean what they say.
+In the virtual machine only what needs more than the host may have is run."""
+import contextlib
+import glob
+import os
+import re
+import shlex
+import signal
+import subprocess
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from lib import examples, machine
+from lib.report import Skip
+from run.cases import Run
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PIDOF = """#!/bin/sh
+# The process of that name that the page has started.
+cat {0}/pid.$1 2>/dev/null || {{ echo "the page has started no $1" >&2; exit 1; }}
+"""
+WATCHED = 1.5     # seconds until the signal where the page shows ^C
+BEGINS = 0.7      # seconds for a command that stays
+# Holds a network open that has only a loopback: SIOCSIFFLAGS with IFF_UP and IFF_RUNNING.
+NETWORK = """
+import fcntl, socket, struct, sys
+fcntl.ioctl(socket.socket(), 0x8914, struct.pack("16sH14x", b"lo", 0x41))
+print("up", flush=True)
+sys.stdin.read()
+"""
+
+
+def pages():
+    paths = [TOP + "/README.md"] + sorted(glob.glob(TOP + "/docs/*.md"))
+    return [os.path.relpath(p, TOP) for p in paths]
+
+
+class Page:
+    """One page's commands while they run."""
+
+    def __init__(self, context, folder):
+        self.context, self.folder, self.staying, self.variables = context, folder, [], ""
+        for path in (glob.glob(context.progs + "/*") + glob.glob(context.build + "/examples/*") +
+                     [TOP + "/tests/run/aids/reclaim"]):
+            os.symlink(path, f"{folder}/{os.path.basename(path)}")
+        os.mkdir(folder + "/.bin")
+        os.symlink(context.memtap, folder + "/.bin/memtap")
+        if memcached := machine.memcached_usdt():
+            os.symlink(memcached, folder + "/.bin/memcached")
+        with open(folder + "/.bin/pidof", "w") as f:
+            f.write(PIDOF.format(folder))
+        os.chmod(folder + "/.bin/pidof", 0o755)
+        self.network = subprocess.Popen(["unshare", "-n", "python3", "-c", NETWORK],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.network.stdout.readline()
+        self.env = {"PATH": f"{folder}/.bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": folder}
+
+    def argv(self, command):
+        inside = ["nsenter", f"--net=/proc/{self.network.pid}/ns/net"]
+        return inside + ["bash", "-c", self.variables + command]
+
+    def end(self):
+        for p in self.staying:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(p.pid, signal.SIGKILL)
+            p.wait()
+        self.network.communicate()
+
+    def stay(self, command):
+        command = command.rstrip("& ")
+        p = subprocess.Popen(self.argv("exec " + command), cwd=self.folder,
+                             env={**os.environ, **self.env}, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                             start_new_session=True)
+        self.staying.append(p)
+        with open(f"{self.folder}/pid.{os.path.basename(shlex.split(command)[0])}", "w") as f:
+            f.write(str(p.pid))
+        time.sleep(BEGINS * self.context.factor)
+        if p.poll() is not None:
+            raise RuntimeError(f"`{command}` has ended")
+
+    def prepare(self, example):
+        """A command that is no memtap's: a file that is shown, a variable, what stays."""
+        if m := re.fullmatch(r"cat (\S+)", example.command):
+            path = f"{self.folder}/{m[1]}"
+            if example.shows and not os.path.lexists(path):
+                with open(path, "w") as f:
+                    f.write("\n".join(example.shows) + "\n")
+        elif re.match(r"[A-Za-z_]\w*='[^']*'$", example.command):
+            self.variables += example.command + "\n"
+        elif example.stays:
+            self.stay(example.command)
+        elif not example.command.startswith("cd "):
+            return self.compare(example)
+        return None
+
+    def compare(self, example):
+        limit = 20 * self.context.factor
+        run = Run(self.argv(example.command), self.env, cwd=self.folder, merged=True)
+        if any(line.strip() == "^C" for line in example.shows):
+            if not run.wait_for(r"Attached \d+ probe", limit, "out"):
+                run.kill()
+                return "was never attached:\n" + "".join(run.out)
+            time.sleep(WATCHED * self.context.factor)
+            interrupt(run.process.pid)
+        out, _, status = run.finish(limit)
+        if status is None:
+            return "did not end in time:\n" + out[-3000:]
+        wrong = any("ERROR" in line for line in example.shows)
+        if "hidden" not in example.notes and bool(status) != wrong:
+            return f"exit status {status}:\n{out[-3000:]}"
+        if not example.shows:
+            return None
+        found = examples.problem(example.shows, out.split("\n"), "names" in example.notes)
+        return f"{found}\n--- output\n{out[-3000:]}" if found else None
+
+
+def interrupt(pid):
+    """As the terminal does on ^C: all of the foreground."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGINT)
+
+
+def parsed(context, example):
+    """What can not run here is at least looked at: None, or what is wrong with its script."""
+    m = re.search(r"memtap\b.* -e '([^']*)'", example.command, re.S)
+    if not m:
+        return None
+    p = subprocess.run([context.memtap, "--fmt", "-e", m[1]], capture_output=True, text=True,
+                       check=False)
+    return p.stderr if p.returncode else None
+
+
+def skip_if_impossible(example, context):
+    reason = example.notes.get("not run")
+    for word in ["root"] + example.notes.get("needs", "").split():
+        reason = reason or machine.missing(word)
+    if reason:
+        if problem := parsed(context, example):
+            return problem
+        raise Skip(reason)
+    return None
+
+
+def run_example(page, example, context):
+    return skip_if_impossible(example, context) or page.compare(example)
+
+
+def run_page(path, report, context, pattern):
+    with open(f"{TOP}/{path}") as f:
+        found = list(examples.examples(path, f.read()))
+    chosen = [e for e in found if e.is_memtap and "hidden" not in e.notes and
+              (not pattern or re.search(pattern, e.name)) and
+              ("needs" in e.notes or not context.in_vm)]
+    if not chosen:
+        return
+    with tempfile.TemporaryDirectory(prefix="memtap-page.") as folder:
+        page = Page(context, folder)
+        try:
+            for example in found:
+                if example in chosen:
+                    report.run(example.name, run_example, page, example, context)
+                elif not example.is_memtap or "hidden" in example.notes:
+                    if problem := page.prepare(example):
+                        report.add("failed", example.name, problem)
+        finally:
+            page.end()
+
+
+def run_all(report, context, pattern=None):
+    report.check("wrong outputs of examples are found", examples.misses())
+    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+        list(pool.map(lambda path: run_page(path, report, context, pattern),
+                      report.chosen(pages())))

@@ -3,7 +3,7 @@
  * A cheaper place for a probe on a function.
  *
  * A breakpoint on an instruction that the kernel can carry out itself costs about a tenth of one
- * on an instruction that has to be single-stepped (elf/insn.h). free() of glibc starts
+ * on an instruction that has to be single-stepped (arch/insn.h). free() of glibc starts
  *
  *      test %rdi,%rdi      expensive
  *      je   ...            cheap: every call comes by, and nothing has changed yet

@@ -10,7 +10,7 @@
 #ifndef ELF_SITE_H
 #define ELF_SITE_H
 
-#include "elf/insn.h"
+#include "arch/insn.h"
 
 #define SITE_STEPS 8u /* at most so many instructions are passed over */
 
@@ -34,9 +34,6 @@ struct site {
 	u8 steps[SITE_STEPS];
 };
 
-/* Bytes from the entry of a Go function, whose code of n bytes is at p, to where it has its stack
- * and comes by once a call: it may jump back to its entry before. 0 for what is none. */
-u32 site_go_start(const u8 *p, size_t n);
 /* Only looks whether the first instruction is cheap already; needs no decoder. */
 bool site_is_cheap(const struct site *s, const struct site_code *c, bool nop5);
 /* Looks at the function alone; `c` holds its entry. */

@@ -7,7 +7,7 @@
 
 #include "elf/ehframe.h"
 #include "elf/elf.h"
-#include "elf/insn.h"
+#include "arch/insn.h"
 
 /*
  * Fills the gaps of a file's rows that are code, rows->v may be empty. Distances count from `base`,

@@ -6,7 +6,7 @@
 #define SYM_UNWIND_TABLE_H
 
 #include "elf/ehframe.h"
-#include "elf/insn.h"
+#include "arch/insn.h"
 
 /* Where a file's code is: segments that are mapped executable. */
 struct unwind_code {

@@ -111,7 +111,7 @@ static void test_moves(void **state)
 	assert_int_equal(MOVED_NOP5("\x85\xff\x0f\x1f\x44\0\0\x55\xc3"), 2);
 }
 
-#define GO(bytes) site_go_start((const u8 *)(bytes), sizeof(bytes) - 1)
+#define GO(bytes) insn_go_start((const u8 *)(bytes), sizeof(bytes) - 1)
 
 static void test_go(void **state)
 {
@@ -133,7 +133,7 @@ static void test_go(void **state)
 		u8 *cut = malloc(n + 1);
 
 		memcpy(cut, huge, n);
-		assert_int_equal(site_go_start(cut, n), 0);
+		assert_int_equal(insn_go_start(cut, n), 0);
 		free(cut);
 	}
 	/* A frame of 128 bytes: add $-128,%rsp */

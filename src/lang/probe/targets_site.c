@@ -8,7 +8,7 @@
  * All sites of one file are looked at together, for what may jump into them takes a pass over all
  * of the file's code. Only sites whose first instruction is expensive are looked at, so usually
  * nothing is. Go's functions may run their first instructions twice; their probes go after these
- * (elf/site_go.c).
+ * (arch/x86_64_go.c).
  */
 #include "lang/probe/targets.h"
 
@@ -128,7 +128,7 @@ static bool move_in_go(struct usite *s, const struct site_code *c, u64 entry)
 {
 	u64 at = entry - c->vaddr;
 
-	s->moved = site_go_start(c->p + at, MIN(c->n - at, s->size));
+	s->moved = insn_go_start(c->p + at, MIN(c->n - at, s->size));
 	s->offset += s->moved;
 	s->once = s->moved;
 	return s->moved;

@@ -11,9 +11,11 @@
  * that no decoder is needed. Without all of them, or without the jump back, it is no Go function or
  * one that looks at no stack, and the entry is right.
  */
-#include <string.h>
+#include "arch/insn.h"
 
-#include "elf/site.h"
+#if defined(__x86_64__)
+
+#include <string.h>
 
 struct bytes {
 	const char *p;
@@ -78,7 +80,7 @@ static bool jumps_back(const u8 *p, s64 from, size_t n)
 	return false;
 }
 
-u32 site_go_start(const u8 *p, size_t n)
+u32 insn_go_start(const u8 *p, size_t n)
 {
 	u32 look = match(looks, ARRAY_SIZE(looks), p, n), branch, end;
 	s64 more;
@@ -90,3 +92,5 @@ u32 site_go_start(const u8 *p, size_t n)
 	more = target(p, end, branch);
 	return more > end && (u64)more < n && jumps_back(p, more, n) ? end : 0;
 }
+
+#endif

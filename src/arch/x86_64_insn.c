@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Decoding with Zydis.
+ * x86-64's instructions, decoded with Zydis.
  *
  * The one idea: Zydis names every operand of an instruction, the hidden ones too, with what is done
  * to it; an instruction is harmless when all its operands are, so nothing has to be known about
@@ -9,7 +9,9 @@
  * The library is big and seldom needed (only for probes on expensive instructions), Debian has it
  * as a shared object only, and so it is loaded when a decoder is opened.
  */
-#include "elf/insn.h"
+#include "arch/insn.h"
+
+#if defined(__x86_64__)
 
 #include <Zydis/Zydis.h>
 #include <dlfcn.h>
@@ -188,6 +190,8 @@ bool decoder_harmless(const struct decoder *d, const u8 *p, size_t n)
 
 /* ---- what the kernel does itself ------------------------------------------------------------ */
 
+/* arch/x86/kernel/uprobes.c: push, 1-byte nop, direct jumps and calls; newer: the 5-byte nop. */
+
 bool insn_is_cheap(const u8 *p, size_t n, bool nop5)
 {
 	static const u8 long_nop[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
@@ -204,3 +208,5 @@ bool insn_is_cheap(const u8 *p, size_t n, bool nop5)
 		return true;
 	return nop5 && n >= sizeof(long_nop) && memcmp(p, long_nop, sizeof(long_nop)) == 0;
 }
+
+#endif

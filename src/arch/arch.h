@@ -22,6 +22,16 @@ struct arch_calls {
 	u32 stack_at;
 };
 
+/* How frames lie on the stack, and which registers lead from one to the next (base/unwind.h). */
+struct arch_frames {
+	u8 sp, fp, ra;   /* their numbers in DWARF; ra: the return address */
+	u8 return_below; /* bytes below the CFA where a call puts the return address */
+	u8 plt_slot;     /* bytes of a slot that UNWIND_PLT is about, a power of two */
+	/* Where the kernel puts registers in a signal's frame, from the stack pointer on. The
+	 * instruction pointer comes after the stack pointer. */
+	s16 signal_sp, signal_fp;
+};
+
 struct arch {
 	const char *name;
 	/* Byte offsets in the kernel's struct pt_regs. */
@@ -29,7 +39,9 @@ struct arch {
 	/* A register from which (value & user_mask) >> user_shift is 1 in user mode, else 0. */
 	s16 user_at;
 	u8 user_mask, user_shift;
+	s32 user_code; /* and what it is in 64-bit code of the user */
 	struct arch_calls c, go;
+	struct arch_frames frames;
 	/* Types of dynamic relocations: an address in the file itself, of a function, of data. */
 	u32 rel_relative, rel_function, rel_data;
 	u32 sys_uprobe; /* number of the system call uprobe(), 0: there is none */
@@ -47,5 +59,9 @@ bool arch_reg_is_kept(struct str name);
 /* The same as arch_reg() for the name that an assembler's operand has, for any part of a register.
  * *high: the part is its second byte. */
 s32 arch_operand(struct str name, bool *high);
+
+/* The CFA as linkers describe it for a slot of a PLT, an expression of DWARF: from which byte of
+ * the slot on there is a word more on the stack. -1 for any other expression. */
+s32 arch_plt_cfa(const u8 *expression, size_t n);
 
 #endif

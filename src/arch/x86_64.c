@@ -1,19 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * x86-64. struct pt_regs: arch/x86/include/asm/ptrace.h; C: System V AMD64 psABI 3.2.3; Go: its
- * ABIInternal; relocations: psABI 4.4.1.
+ * ABIInternal; relocations: psABI 4.4.1; registers in DWARF: psABI 3.6.2; signal frames: struct
+ * ucontext and arch/x86/include/uapi/asm/sigcontext.h.
  */
 #include "arch/arch.h"
 
 #if defined(__x86_64__)
 
+#include <dwarf.h>
 #include <elf.h>
+#include <string.h>
 
 static const char *const c_ints[] = { "di", "si", "dx", "cx", "r8", "r9" };
 static const char *const c_results[] = { "ax", "dx" };
 static const char *const go_ints[] = { "ax", "bx", "cx", "di", "si", "r8", "r9", "r10", "r11" };
 
 _Static_assert(ARRAY_SIZE(go_ints) <= ARCH_INTS, "pieces of a value");
+
+/* Registers as DWARF numbers them. */
+#define RBP 6
+#define RSP 7
+#define RIP 16
 
 /* The return address lies below the arguments on the stack. */
 const struct arch arch = {
@@ -26,8 +34,16 @@ const struct arch arch = {
 	.user_at = 136,
 	.user_mask = 3,
 	.user_shift = 1,
+	.user_code = 0x33, /* __USER_CS */
 	.c = { c_ints, ARRAY_SIZE(c_ints), 8, c_results, ARRAY_SIZE(c_results), 8 },
 	.go = { go_ints, ARRAY_SIZE(go_ints), 15, go_ints, ARRAY_SIZE(go_ints), 8 },
+	.frames = { .sp = RSP,
+	            .fp = RBP,
+	            .ra = RIP,
+	            .return_below = 8,
+	            .plt_slot = 16,
+	            .signal_sp = 160,
+	            .signal_fp = 120 },
 	.rel_relative = R_X86_64_RELATIVE,
 	.rel_function = R_X86_64_JUMP_SLOT,
 	.rel_data = R_X86_64_GLOB_DAT,
@@ -111,6 +127,23 @@ s32 arch_operand(struct str name, bool *high)
 		}
 	}
 	return -1;
+}
+
+/* ---- linkage tables ------------------------------------------------------------------------- */
+
+/* "rsp + 8 + ((rip & 15) >= N) * 8": a slot pushes one word, at its byte N. */
+s32 arch_plt_cfa(const u8 *e, size_t n)
+{
+	static const u8 head[] = { DW_OP_breg0 + RSP, 8,        DW_OP_breg0 + RIP, 0,
+		                   DW_OP_lit15,       DW_OP_and };
+	static const u8 tail[] = { DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus };
+	u8 lit;
+
+	if (n != sizeof(head) + 1 + sizeof(tail) || memcmp(e, head, sizeof(head)) != 0 ||
+	    memcmp(e + sizeof(head) + 1, tail, sizeof(tail)) != 0)
+		return -1;
+	lit = e[sizeof(head)];
+	return lit >= DW_OP_lit0 && lit <= DW_OP_lit15 ? lit - DW_OP_lit0 : -1;
 }
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The shape of unwind tables, shared by all who make them, load them and walk them. On x86-64 a
- * caller is found from three registers: where its instruction was, its stack pointer, its frame
- * pointer. A row says how, from its address on up to the next row's:
+ * The shape of unwind tables, shared by all who make them, load them and walk them. A caller is
+ * found from three registers: where its instruction was, its stack pointer, its frame pointer
+ * (arch/arch.h says which these are). A row says how, from its address on up to the next row's:
  *
  *      CFA (the stack pointer the caller had before its call)  by kind and offset
- *      return address                                          always at CFA - 8
+ *      return address                                          below the CFA, where a call puts it
  *      frame pointer                                           unchanged, or saved at CFA - 8 * n
  *
  * What does not fit this is UNWIND_RICH: there is a rule, the table has no room for it.
@@ -32,13 +32,13 @@
 enum unwind_kind {
 	UNWIND_GAP,    /* no function is known here */
 	UNWIND_END,    /* the outermost frame: it has no caller */
-	UNWIND_RSP,    /* CFA = rsp + offset */
-	UNWIND_RBP,    /* CFA = rbp + offset */
-	UNWIND_PLT,    /* CFA = rsp + 8, and 8 more from byte `offset` of the 16-byte entry on */
-	UNWIND_SIGNAL, /* the kernel's signal frame: registers at rsp */
+	UNWIND_SP,     /* CFA = stack pointer + offset */
+	UNWIND_FP,     /* CFA = frame pointer + offset */
+	UNWIND_PLT,    /* CFA as at an entry, and 8 more from byte `offset` of the slot on */
+	UNWIND_SIGNAL, /* the kernel's signal frame: registers at the stack pointer */
 	UNWIND_RICH,
-	UNWIND_DEREF_RSP, /* CFA = the word at (rsp + offset), + add */
-	UNWIND_DEREF_RBP,
+	UNWIND_DEREF_SP, /* CFA = the word at (stack pointer + offset), + add */
+	UNWIND_DEREF_FP,
 };
 
 struct unwind_row {
@@ -55,16 +55,10 @@ struct unwind_row {
 #define UNWIND_FP_MASK      127u
 #define UNWIND_FP_SAME      0u
 #define UNWIND_FP_MAX       126u /* saved at CFA - 8 * n */
-#define UNWIND_FP_AT_RBP    127u /* saved where rbp points (DEREF_RBP) */
+#define UNWIND_FP_AT_FP     127u /* saved where the frame pointer points (DEREF_FP) */
 #define UNWIND_OFFSET_SHIFT 11
 #define UNWIND_ADD_MASK     255u
 #define UNWIND_DEREF_SHIFT  19
-
-/* Where the kernel keeps registers in a signal frame, from the stack pointer on: struct
- * ucontext and sigcontext (arch/x86/include/uapi/asm/sigcontext.h). */
-#define UNWIND_SIGNAL_RBP 120
-#define UNWIND_SIGNAL_RSP 160
-#define UNWIND_SIGNAL_RIP 168
 
 #define UNWIND_CHUNK (128u << 10) /* bytes */
 

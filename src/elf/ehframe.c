@@ -3,13 +3,13 @@
  * Call frame information to rows, in two steps: find all functions (FDEs) and sort them by
  * address, then run each one's little program and write a row wherever the rule changes.
  *
- * Of the 17 registers such a program describes three are followed: the CFA, rbp and the return
- * address. DWARF expressions are not evaluated but recognised: the linker's for PLT entries, the
- * C library's for signal frames, and the compiler's for functions that align their stack; every
- * other one makes a rich row. Short gaps between functions are padding and get no row.
+ * Of the registers such a program describes three are followed: the CFA, the frame pointer and the
+ * return address. DWARF expressions are not evaluated but recognised: the linker's for slots of a
+ * PLT, the C library's for signal frames, and the compiler's for functions that align their stack;
+ * every other one makes a rich row. Short gaps between functions are padding and get no row.
  *
  * Everything is read through a cursor that can not leave its entry. Formats: DWARF 5, 6.4; Linux
- * Standard Base 5.0, "Exception Frames"; register numbers: System V AMD64 psABI 3.6.2.
+ * Standard Base 5.0, "Exception Frames".
  */
 #include "elf/ehframe.h"
 
@@ -17,11 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "base/sorted.h"
-
-#define REG_RBP 6u
-#define REG_RSP 7u
-#define REG_RA  16u
 
 #define PADDING      16u /* a shorter gap between two functions is alignment */
 #define REMEMBER_MAX 16u
@@ -104,7 +101,7 @@ enum save {
 	SAVE_SAME,
 	SAVE_UNDEFINED,
 	SAVE_AT_CFA, /* at CFA + off */
-	SAVE_AT_RBP, /* at the place rbp points to */
+	SAVE_AT_FP,  /* at the place the frame pointer points to */
 	SAVE_OTHER,
 };
 
@@ -115,7 +112,7 @@ struct saved {
 
 /* What is known at one address. */
 struct rules {
-	enum unwind_kind cfa; /* RSP, RBP, PLT, DEREF_*, or RICH */
+	enum unwind_kind cfa; /* SP, FP, PLT, DEREF_*, or RICH */
 	u32 reg;              /* of the last def_cfa */
 	s64 off, add;
 	struct saved fp, ra;
@@ -137,8 +134,8 @@ static s64 pack_fp(const struct rules *r)
 		return UNWIND_FP_SAME;
 	case SAVE_AT_CFA:
 		return words(r->fp.off, -(s64)UNWIND_FP_MAX, -1, &n) ? -n : -1;
-	case SAVE_AT_RBP:
-		return r->cfa == UNWIND_DEREF_RBP ? (s64)UNWIND_FP_AT_RBP : -1;
+	case SAVE_AT_FP:
+		return r->cfa == UNWIND_DEREF_FP ? (s64)UNWIND_FP_AT_FP : -1;
 	case SAVE_UNDEFINED:
 	case SAVE_OTHER:
 		return -1;
@@ -151,8 +148,8 @@ static bool pack_offset(const struct rules *r, u32 *bits)
 	s64 off, add;
 
 	switch (r->cfa) {
-	case UNWIND_RSP:
-	case UNWIND_RBP:
+	case UNWIND_SP:
+	case UNWIND_FP:
 		if (!words(r->off, -(1 << 20), (1 << 20) - 1, &off))
 			return false;
 		*bits = (u32)off << UNWIND_OFFSET_SHIFT;
@@ -160,8 +157,8 @@ static bool pack_offset(const struct rules *r, u32 *bits)
 	case UNWIND_PLT:
 		*bits = (u32)r->off << UNWIND_OFFSET_SHIFT;
 		return true;
-	case UNWIND_DEREF_RSP:
-	case UNWIND_DEREF_RBP:
+	case UNWIND_DEREF_SP:
+	case UNWIND_DEREF_FP:
 		if (!words(r->off, -(1 << 12), (1 << 12) - 1, &off) ||
 		    !words(r->add, 0, UNWIND_ADD_MASK, &add))
 			return false;
@@ -180,46 +177,35 @@ static u32 pack(const struct rules *r, bool signal)
 	if (r->ra.how == SAVE_UNDEFINED)
 		return UNWIND_END;
 	if (signal)
-		return r->cfa == UNWIND_DEREF_RSP && r->off == UNWIND_SIGNAL_RSP && !r->add
+		return r->cfa == UNWIND_DEREF_SP && r->off == arch.frames.signal_sp && !r->add
 		               ? UNWIND_SIGNAL
 		               : UNWIND_RICH;
-	if (r->ra.how != SAVE_AT_CFA || r->ra.off != -8 || fp < 0 || !pack_offset(r, &bits))
+	if (r->ra.how != SAVE_AT_CFA || r->ra.off != -arch.frames.return_below || fp < 0 ||
+	    !pack_offset(r, &bits))
 		return UNWIND_RICH;
 	return (u32)r->cfa | (u32)fp << UNWIND_FP_SHIFT | bits;
 }
 
 /* ---- expressions ---- */
 
-#define OP_BREG(r) (DW_OP_breg0 + (r))
-
-/* "rsp + 8 + ((rip & 15) >= N) * 8": an entry pushes one word, at its byte N. */
 static bool plt_expression(const struct cursor *e, struct rules *r)
 {
-	static const u8 head[] = {
-		OP_BREG(REG_RSP), 8, OP_BREG(REG_RA), 0, DW_OP_lit15, DW_OP_and
-	};
-	static const u8 tail[] = { DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus };
-	u8 lit;
+	s32 byte = arch_plt_cfa(e->p, (size_t)(e->end - e->p));
 
-	if ((size_t)(e->end - e->p) != sizeof(head) + 1 + sizeof(tail) ||
-	    memcmp(e->p, head, sizeof(head)) != 0 ||
-	    memcmp(e->p + sizeof(head) + 1, tail, sizeof(tail)) != 0)
-		return false;
-	lit = e->p[sizeof(head)];
-	if (lit < DW_OP_lit0 || lit > DW_OP_lit0 + 15)
+	if (byte < 0)
 		return false;
 	r->cfa = UNWIND_PLT;
-	r->off = lit - DW_OP_lit0;
+	r->off = byte;
 	return true;
 }
 
-/* "*(rbp + n)" and "*(rsp + n) + m" */
+/* "*(fp + n)" and "*(sp + n) + m" */
 static bool deref_expression(struct cursor e, struct rules *r)
 {
-	u8 op = (u8)fixed(&e, 1);
+	u32 reg = (u32)fixed(&e, 1) - DW_OP_breg0;
 	s64 off, add = 0;
 
-	if (op != OP_BREG(REG_RSP) && op != OP_BREG(REG_RBP))
+	if (reg != arch.frames.sp && reg != arch.frames.fp)
 		return false;
 	off = sleb(&e);
 	if (fixed(&e, 1) != DW_OP_deref || e.bad)
@@ -231,7 +217,7 @@ static bool deref_expression(struct cursor e, struct rules *r)
 	}
 	if (e.bad || e.p != e.end)
 		return false;
-	r->cfa = op == OP_BREG(REG_RSP) ? UNWIND_DEREF_RSP : UNWIND_DEREF_RBP;
+	r->cfa = reg == arch.frames.sp ? UNWIND_DEREF_SP : UNWIND_DEREF_FP;
 	r->off = off;
 	r->add = add;
 	return true;
@@ -243,14 +229,14 @@ static void cfa_expression(struct cursor e, struct rules *r)
 		r->cfa = UNWIND_RICH;
 }
 
-/* Of a saved register only "where rbp points" is known. */
+/* Of a saved register only "where the frame pointer points" is known. */
 static struct saved save_expression(struct cursor e)
 {
-	static const u8 at_rbp[] = { OP_BREG(REG_RBP), 0 };
-	bool known = (size_t)(e.end - e.p) == sizeof(at_rbp) &&
-	             memcmp(e.p, at_rbp, sizeof(at_rbp)) == 0;
+	const u8 at_fp[] = { (u8)(DW_OP_breg0 + arch.frames.fp), 0 };
+	bool known = (size_t)(e.end - e.p) == sizeof(at_fp) &&
+	             memcmp(e.p, at_fp, sizeof(at_fp)) == 0;
 
-	return (struct saved){ known ? SAVE_AT_RBP : SAVE_OTHER, 0 };
+	return (struct saved){ known ? SAVE_AT_FP : SAVE_OTHER, 0 };
 }
 
 /* ---- entries ---- */
@@ -406,7 +392,7 @@ static bool read_cie(struct reader *rd, struct cursor c, bool wide, struct cie *
 	cie->data_align = sleb(&c);
 	ra = version == 1 ? (u32)fixed(&c, 1) : (u32)uleb(&c);
 	augmentation(rd, &c, text, cie);
-	if (c.bad || ra != REG_RA)
+	if (c.bad || ra != arch.frames.ra)
 		return false;
 	cie->start = (struct rules){ .cfa = UNWIND_RICH };
 	run(rd, cie, c, &cie->start, NULL);
@@ -588,7 +574,7 @@ static void advance(struct machine *m, u64 delta)
 
 static struct saved *saved_of(struct machine *m, u64 reg)
 {
-	return reg == REG_RBP ? &m->r->fp : reg == REG_RA ? &m->r->ra : NULL;
+	return reg == arch.frames.fp ? &m->r->fp : reg == arch.frames.ra ? &m->r->ra : NULL;
 }
 
 static void save(struct machine *m, u64 reg, enum save how, s64 off)
@@ -611,13 +597,15 @@ static void restore(struct machine *m, u64 reg)
 	struct saved *s = saved_of(m, reg);
 
 	if (s)
-		*s = reg == REG_RBP ? m->cie->start.fp : m->cie->start.ra;
+		*s = reg == arch.frames.fp ? m->cie->start.fp : m->cie->start.ra;
 }
 
 static void define_cfa(struct machine *m, u64 reg, s64 off)
 {
-	m->r->reg = reg == REG_RSP || reg == REG_RBP ? (u32)reg : 0;
-	m->r->cfa = reg == REG_RSP ? UNWIND_RSP : reg == REG_RBP ? UNWIND_RBP : UNWIND_RICH;
+	m->r->reg = (u32)MIN(reg, (u64)UINT32_MAX);
+	m->r->cfa = reg == arch.frames.sp   ? UNWIND_SP
+	            : reg == arch.frames.fp ? UNWIND_FP
+	                                    : UNWIND_RICH;
 	m->r->off = off;
 	m->r->add = 0;
 }

@@ -7,13 +7,9 @@
  */
 #include "gen/gen_unwind.h"
 
-#define PT_BP 32
-#define PT_IP 128
-#define PT_CS 136
-#define PT_SP 152
+#include "arch/arch.h"
 
-#define FOUND_MANY 256  /* a power of two */
-#define USER_CS    0x33 /* 64-bit code: __USER_CS */
+#define FOUND_MANY 256 /* a power of two */
 
 /* ---- where things are ---- */
 
@@ -128,7 +124,7 @@ static void add_process(struct gen *g, u32 none)
  * 64-bit user code after the event. */
 static void user_registers(struct gen *g, struct mem to, u32 none)
 {
-	static const s32 regs[] = { PT_IP, PT_SP, PT_BP };
+	const s32 regs[] = { arch.ip, arch.sp, arch.fp };
 	struct code *c = &g->c;
 	enum reg from = R0;
 
@@ -139,8 +135,8 @@ static void user_registers(struct gen *g, struct mem to, u32 none)
 		code_mov(c, R1, R0);
 		code_call(c, BPF_FUNC_task_pt_regs);
 	}
-	code_load(c, 8, R1, from, PT_CS);
-	code_if_imm(c, BPF_JNE, R1, USER_CS, none);
+	code_load(c, 8, R1, from, arch.user_at);
+	code_if_imm(c, BPF_JNE, R1, arch.user_code, none);
 	for (u32 i = 0; i < ARRAY_SIZE(regs); i++) {
 		code_load(c, 8, R1, from, regs[i]);
 		mem_store(g, 8, mem_at(to, (s32)i * 8), R1);

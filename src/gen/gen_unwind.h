@@ -15,7 +15,7 @@
 enum {
 	ST_PC,
 	ST_SP = 8,
-	ST_BP = 16,
+	ST_FP = 16,
 	ST_BACK = 24, /* 1: pc is a return address, the call is before it */
 	ST_LIMIT = 32,
 	ST_FLAGS = 40,

@@ -6,7 +6,7 @@
  * the stack, each of 127 rounds would be a state of its own to check.
  *
  *     span of pc (that of the last frame is tried first) --> row of pc --> CFA
- *     read return address and frame pointer below the CFA --> next pc, sp, bp
+ *     read return address and frame pointer below the CFA --> next pc, sp, fp
  *
  * Both searches are unrolled: halve the distance, look at one entry, move on or not. An address
  * without a row (JIT code, a gap, a rule that did not fit) is left by its frame pointer, and
@@ -16,6 +16,11 @@
  * Memory is read without faults: what is not resident ends the stack, which is counted.
  */
 #include "gen/gen_unwind.h"
+
+#include "arch/arch.h"
+
+/* Bytes from the CFA down to a frame pointer that was saved right below the return address. */
+#define PAIR_BELOW (arch.frames.return_below + 8)
 
 /* Offsets in the kernel's structs, from its BTF; without them nothing is repaired. */
 struct returns {
@@ -267,16 +272,16 @@ static void rule_bytes(struct step *s, s32 from)
 static void plain_cfa(struct step *s)
 {
 	struct code *c = s->c;
-	u32 rbp = code_label(c);
+	u32 by_fp = code_label(c);
 
 	code_mov(c, R1, R7);
 	code_alu_imm(c, BPF_AND, R1, UNWIND_KIND_MASK);
-	code_if_imm(c, BPF_JEQ, R1, UNWIND_RBP, rbp);
-	code_if_imm(c, BPF_JNE, R1, UNWIND_RSP, s->special);
+	code_if_imm(c, BPF_JEQ, R1, UNWIND_FP, by_fp);
+	code_if_imm(c, BPF_JNE, R1, UNWIND_SP, s->special);
 	code_load(c, 8, R6, ST, ST_SP);
 	code_goto(c, s->have_base);
-	code_bind(c, rbp);
-	code_load(c, 8, R6, ST, ST_BP);
+	code_bind(c, by_fp);
+	code_load(c, 8, R6, ST, ST_FP);
 	code_bind(c, s->have_base);
 	rule_bytes(s, UNWIND_OFFSET_SHIFT);
 	code_alu(c, BPF_ADD, R6, R1);
@@ -286,7 +291,7 @@ static void plain_cfa(struct step *s)
 static void to_caller(struct step *s)
 {
 	struct code *c = s->c;
-	u32 address = code_label(c), at_rbp = code_label(c), only_return = code_label(c);
+	u32 address = code_label(c), at_fp = code_label(c), only_return = code_label(c);
 
 	code_bind(c, s->have_cfa);
 	code_load(c, 8, R1, ST, ST_SP);
@@ -295,30 +300,30 @@ static void to_caller(struct step *s)
 	code_alu_imm(c, BPF_RSH, R1, UNWIND_FP_SHIFT);
 	code_alu_imm(c, BPF_AND, R1, UNWIND_FP_MASK);
 	code_if_imm(c, BPF_JEQ, R1, 0, only_return);
-	code_if_imm(c, BPF_JEQ, R1, 2, s->have_pair);
-	code_if_imm(c, BPF_JEQ, R1, UNWIND_FP_AT_RBP, at_rbp);
+	code_if_imm(c, BPF_JEQ, R1, PAIR_BELOW / 8, s->have_pair);
+	code_if_imm(c, BPF_JEQ, R1, UNWIND_FP_AT_FP, at_fp);
 	code_alu_imm(c, BPF_LSH, R1, 3);
 	code_mov(c, R3, R6);
 	code_alu(c, BPF_SUB, R3, R1);
 	code_goto(c, address);
-	code_bind(c, at_rbp);
-	code_load(c, 8, R3, ST, ST_BP);
+	code_bind(c, at_fp);
+	code_load(c, 8, R3, ST, ST_FP);
 	code_bind(c, address);
 	read_user(s, ST_PAIR, 8, s->cut);
 	code_load(c, 8, R1, ST, ST_PAIR);
-	code_store(c, 8, ST, ST_BP, R1);
+	code_store(c, 8, ST, ST_FP, R1);
 	code_bind(c, only_return);
 	code_mov(c, R3, R6);
-	code_alu_imm(c, BPF_SUB, R3, 8);
+	code_alu_imm(c, BPF_SUB, R3, arch.frames.return_below);
 	read_user(s, ST_PAIR + 8, 8, s->cut);
 	code_goto(c, s->saved);
 	/* Both beside each other, as a function with a frame pointer pushes them. */
 	code_bind(c, s->have_pair);
 	code_mov(c, R3, R6);
-	code_alu_imm(c, BPF_SUB, R3, 16);
+	code_alu_imm(c, BPF_SUB, R3, PAIR_BELOW);
 	read_user(s, ST_PAIR, 16, s->cut);
 	code_load(c, 8, R1, ST, ST_PAIR);
-	code_store(c, 8, ST, ST_BP, R1);
+	code_store(c, 8, ST, ST_FP, R1);
 	code_bind(c, s->saved);
 	code_store(c, 8, ST, ST_SP, R6);
 	code_load(c, 8, R1, ST, ST_PAIR + 8);
@@ -339,9 +344,9 @@ static void plt(struct step *s)
 
 	code_if_imm(c, BPF_JNE, R1, UNWIND_PLT, other);
 	code_load(c, 8, R6, ST, ST_SP);
-	code_alu_imm(c, BPF_ADD, R6, 8);
+	code_alu_imm(c, BPF_ADD, R6, (s32)arch.c.stack_at);
 	code_load(c, 8, R1, ST, ST_PC);
-	code_alu_imm(c, BPF_AND, R1, 15);
+	code_alu_imm(c, BPF_AND, R1, arch.frames.plt_slot - 1);
 	code_mov(c, R2, R7);
 	code_alu_imm(c, BPF_RSH, R2, UNWIND_OFFSET_SHIFT);
 	code_if(c, BPF_JLT, R1, R2, s->have_cfa);
@@ -358,10 +363,10 @@ static void signal_frame(struct step *s)
 
 	code_if_imm(c, BPF_JNE, R1, UNWIND_SIGNAL, other);
 	code_load(c, 8, R3, ST, ST_SP);
-	code_alu_imm(c, BPF_ADD, R3, UNWIND_SIGNAL_RBP);
-	read_user(s, ST_BP, 8, s->cut);
+	code_alu_imm(c, BPF_ADD, R3, arch.frames.signal_fp);
+	read_user(s, ST_FP, 8, s->cut);
 	code_load(c, 8, R3, ST, ST_SP);
-	code_alu_imm(c, BPF_ADD, R3, UNWIND_SIGNAL_RSP);
+	code_alu_imm(c, BPF_ADD, R3, arch.frames.signal_sp);
 	read_user(s, ST_PAIR, 16, s->cut);
 	code_load(c, 8, R1, ST, ST_PAIR);
 	code_store(c, 8, ST, ST_SP, R1);
@@ -376,14 +381,14 @@ static void signal_frame(struct step *s)
 static void deref(struct step *s)
 {
 	struct code *c = s->c;
-	u32 rbp = code_label(c), base = code_label(c);
+	u32 by_fp = code_label(c), base = code_label(c);
 
-	code_if_imm(c, BPF_JEQ, R1, UNWIND_DEREF_RBP, rbp);
-	code_if_imm(c, BPF_JNE, R1, UNWIND_DEREF_RSP, s->no_rule);
+	code_if_imm(c, BPF_JEQ, R1, UNWIND_DEREF_FP, by_fp);
+	code_if_imm(c, BPF_JNE, R1, UNWIND_DEREF_SP, s->no_rule);
 	code_load(c, 8, R3, ST, ST_SP);
 	code_goto(c, base);
-	code_bind(c, rbp);
-	code_load(c, 8, R3, ST, ST_BP);
+	code_bind(c, by_fp);
+	code_load(c, 8, R3, ST, ST_FP);
 	code_bind(c, base);
 	rule_bytes(s, UNWIND_DEREF_SHIFT);
 	code_alu(c, BPF_ADD, R3, R1);
@@ -458,7 +463,7 @@ static void replaced_return(struct step *s)
 	code_const(c, R2, (u64)r.size);
 	code_call(c, BPF_FUNC_probe_read_kernel);
 	code_load(c, 8, R1, ST, ST_INSTANCE + r.stack);
-	code_alu_imm(c, BPF_ADD, R1, 8);
+	code_alu_imm(c, BPF_ADD, R1, arch.frames.return_below);
 	code_load(c, 8, R2, ST, ST_SP);
 	code_if(c, BPF_JGT, R1, R2, s->by_fp); /* it and those after it are further up */
 	code_if(c, BPF_JNE, R1, R2, passed);
@@ -484,7 +489,7 @@ static void frame_pointer_step(struct step *s)
 	code_bind(c, s->no_table);
 	replaced_return(s);
 	code_bind(c, s->by_fp);
-	code_load(c, 8, R6, ST, ST_BP);
+	code_load(c, 8, R6, ST, ST_FP);
 	code_if_imm(c, BPF_JEQ, R6, 0, s->whole);
 	gen_unwind_flag(s, FLAG_FP);
 	code_load(c, 8, R1, ST, ST_SP);
@@ -492,7 +497,7 @@ static void frame_pointer_step(struct step *s)
 	code_mov(c, R1, R6);
 	code_alu_imm(c, BPF_AND, R1, 7);
 	code_if_imm(c, BPF_JNE, R1, 0, s->cut);
-	code_alu_imm(c, BPF_ADD, R6, 16);
+	code_alu_imm(c, BPF_ADD, R6, PAIR_BELOW);
 	code_goto(c, s->have_pair);
 }
 

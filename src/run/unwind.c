@@ -890,7 +890,7 @@ void unwind_copied(struct unwind *w, const struct unit_copy *copy, struct ustack
 	struct copied c = { .w = w };
 	struct unwind_stack s = { .pc = copy->pc,
 		                  .sp = copy->sp,
-		                  .bp = copy->bp,
+		                  .fp = copy->fp,
 		                  .bytes = copy->pages,
 		                  .start = copy->sp & ~(u64)(UNIT_PAGE - 1),
 		                  .n = MIN(copy->n, UNIT_COPY_PAGES) * UNIT_PAGE,

@@ -166,7 +166,7 @@ static bool ends(const u8 *p, u32 n)
 
 static u32 rule_of(const struct state *s)
 {
-	u32 kind = s->bp ? UNWIND_RBP : UNWIND_RSP;
+	u32 kind = s->bp ? UNWIND_FP : UNWIND_SP;
 	s32 off = s->bp ? s->bp : s->sp;
 
 	if (s->outermost)

@@ -7,8 +7,10 @@
 
 #include <string.h>
 
+#include "arch/arch.h"
+
 struct regs {
-	u64 pc, sp, bp;
+	u64 pc, sp, fp;
 	bool back; /* pc is a return address: the call is before it */
 };
 
@@ -25,17 +27,17 @@ static bool read_word(const struct unwind_stack *s, u64 address, u64 *out)
 /* Return address and, unless it is the same, frame pointer, from below the CFA. */
 static bool restore(const struct unwind_stack *s, struct regs *r, u64 cfa, u32 fp)
 {
-	u64 bp = r->bp;
+	u64 saved = r->fp;
 
-	if (cfa <= r->sp || !read_word(s, cfa - 8, &r->pc))
+	if (cfa <= r->sp || !read_word(s, cfa - arch.frames.return_below, &r->pc))
 		return false;
-	if (fp == UNWIND_FP_AT_RBP) {
-		if (!read_word(s, r->bp, &bp))
+	if (fp == UNWIND_FP_AT_FP) {
+		if (!read_word(s, r->fp, &saved))
 			return false;
-	} else if (fp != UNWIND_FP_SAME && !read_word(s, cfa - 8 * (u64)fp, &bp)) {
+	} else if (fp != UNWIND_FP_SAME && !read_word(s, cfa - 8 * (u64)fp, &saved)) {
 		return false;
 	}
-	r->bp = bp;
+	r->fp = saved;
 	r->sp = cfa;
 	r->back = true;
 	return true;
@@ -46,15 +48,18 @@ static bool signal_frame(const struct unwind_stack *s, struct regs *r)
 	u64 frame = r->sp;
 
 	r->back = false;
-	return read_word(s, frame + UNWIND_SIGNAL_RBP, &r->bp) &&
-	       read_word(s, frame + UNWIND_SIGNAL_RSP, &r->sp) &&
-	       read_word(s, frame + UNWIND_SIGNAL_RIP, &r->pc);
+	return read_word(s, frame + (u64)arch.frames.signal_fp, &r->fp) &&
+	       read_word(s, frame + (u64)arch.frames.signal_sp, &r->sp) &&
+	       read_word(s, frame + (u64)arch.frames.signal_sp + 8, &r->pc);
 }
 
+/* The caller's lies where it points to, below the return address. */
 static bool by_frame_pointer(const struct unwind_stack *s, struct regs *r, bool *whole)
 {
-	*whole = r->bp == 0;
-	return r->bp >= r->sp && r->bp % 8 == 0 && restore(s, r, r->bp + 16, 2);
+	u64 below = arch.frames.return_below + 8u;
+
+	*whole = r->fp == 0;
+	return r->fp >= r->sp && r->fp % 8 == 0 && restore(s, r, r->fp + below, (u32)below / 8);
 }
 
 /* To the caller. False at the end, *whole when that is the outermost frame. */
@@ -70,18 +75,19 @@ static bool step(const struct unwind_stack *s, struct regs *r, bool *whole)
 	case UNWIND_END:
 		*whole = true;
 		return false;
-	case UNWIND_RSP:
+	case UNWIND_SP:
 		return restore(s, r, r->sp + (u64)unwind_offset(rule), fp);
-	case UNWIND_RBP:
-		return restore(s, r, r->bp + (u64)unwind_offset(rule), fp);
+	case UNWIND_FP:
+		return restore(s, r, r->fp + (u64)unwind_offset(rule), fp);
 	case UNWIND_PLT:
-		cfa = r->sp + 8 + (r->pc % 16 >= rule >> UNWIND_OFFSET_SHIFT ? 8 : 0);
+		cfa = r->sp + arch.c.stack_at;
+		cfa += r->pc % arch.frames.plt_slot >= rule >> UNWIND_OFFSET_SHIFT ? 8 : 0;
 		return restore(s, r, cfa, UNWIND_FP_SAME);
 	case UNWIND_SIGNAL:
 		return signal_frame(s, r);
-	case UNWIND_DEREF_RSP:
-	case UNWIND_DEREF_RBP:
-		cfa = unwind_kind(rule) == UNWIND_DEREF_RSP ? r->sp : r->bp;
+	case UNWIND_DEREF_SP:
+	case UNWIND_DEREF_FP:
+		cfa = unwind_kind(rule) == UNWIND_DEREF_SP ? r->sp : r->fp;
 		return read_word(s, cfa + (u64)unwind_deref_offset(rule), &cfa) &&
 		       restore(s, r, cfa + unwind_deref_add(rule), fp);
 	default:
@@ -91,7 +97,7 @@ static bool step(const struct unwind_stack *s, struct regs *r, bool *whole)
 
 u32 unwind_walk(const struct unwind_stack *s, u64 *ips, u32 max, bool *whole)
 {
-	struct regs r = { s->pc, s->sp, s->bp, false };
+	struct regs r = { s->pc, s->sp, s->fp, false };
 	u32 n = 0;
 
 	*whole = false;

@@ -8,7 +8,7 @@
 #include "base/unwind.h"
 
 struct unwind_stack {
-	u64 pc, sp, bp;  /* of the innermost frame */
+	u64 pc, sp, fp;  /* of the innermost frame */
 	const u8 *bytes; /* a copy of the memory from `start` on */
 	u64 start;
 	size_t n;

@@ -75,7 +75,7 @@ struct ustack_value {
 struct unit_copy {
 	u64 record;  /* index into unit->records */
 	u64 id, pid; /* the words of the value */
-	u64 pc, sp, bp;
+	u64 pc, sp, fp;
 	u64 limit; /* frames */
 	u64 n;     /* pages that could be read */
 	u8 pages[UNIT_COPY_PAGES * UNIT_PAGE];

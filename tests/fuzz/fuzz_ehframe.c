@@ -17,7 +17,7 @@ static void check(const struct ehframe_section *s)
 	if (rows.n && unwind_kind(rows.v[rows.n - 1].rule) != UNWIND_GAP)
 		abort();
 	for (u32 i = 0; i < rows.n; i++)
-		if (unwind_kind(rows.v[i].rule) > UNWIND_DEREF_RBP)
+		if (unwind_kind(rows.v[i].rule) > UNWIND_DEREF_FP)
 			abort();
 	ehframe_free(&rows);
 }

@@ -80,13 +80,13 @@ static void test_frame_pointer(void **state)
 	assert_int_equal(rows.n_functions, 1);
 	assert_int_equal(rows.n_damaged, 0);
 	assert_int_equal(rows.n, 6);
-	check_row(&rows, 0, 0, plain(UNWIND_RSP, 8, 0));
-	check_row(&rows, 1, 1, plain(UNWIND_RSP, 16, 2));
-	check_row(&rows, 2, 4, plain(UNWIND_RBP, 16, 2));
-	check_row(&rows, 3, 8, plain(UNWIND_RSP, 8, 0));
-	check_row(&rows, 4, 9, plain(UNWIND_RBP, 16, 2));
+	check_row(&rows, 0, 0, plain(UNWIND_SP, 8, 0));
+	check_row(&rows, 1, 1, plain(UNWIND_SP, 16, 2));
+	check_row(&rows, 2, 4, plain(UNWIND_FP, 16, 2));
+	check_row(&rows, 3, 8, plain(UNWIND_SP, 8, 0));
+	check_row(&rows, 4, 9, plain(UNWIND_FP, 16, 2));
 	check_row(&rows, 5, 64, UNWIND_GAP);
-	assert_int_equal(ehframe_rule(&rows, 3), plain(UNWIND_RSP, 16, 2));
+	assert_int_equal(ehframe_rule(&rows, 3), plain(UNWIND_SP, 16, 2));
 	assert_int_equal(ehframe_rule(&rows, 200), UNWIND_GAP);
 	ehframe_free(&rows);
 	buf_free(&b);
@@ -106,12 +106,12 @@ static void test_order(void **state)
 	rows = read_rows(&b, 0);
 	assert_int_equal(rows.n_functions, 3);
 	assert_int_equal(rows.n, 7);
-	check_row(&rows, 0, TEXT, plain(UNWIND_RSP, 8, 0));
-	check_row(&rows, 1, TEXT + 18, plain(UNWIND_RSP, 32, 0));
-	check_row(&rows, 2, TEXT + 20, plain(UNWIND_RSP, 8, 0));
+	check_row(&rows, 0, TEXT, plain(UNWIND_SP, 8, 0));
+	check_row(&rows, 1, TEXT + 18, plain(UNWIND_SP, 32, 0));
+	check_row(&rows, 2, TEXT + 20, plain(UNWIND_SP, 8, 0));
 	check_row(&rows, 3, TEXT + 32, UNWIND_GAP);
-	check_row(&rows, 4, TEXT + 0x100, plain(UNWIND_RSP, 8, 0));
-	check_row(&rows, 5, TEXT + 0x104, plain(UNWIND_RSP, 24, 0));
+	check_row(&rows, 4, TEXT + 0x100, plain(UNWIND_SP, 8, 0));
+	check_row(&rows, 5, TEXT + 0x104, plain(UNWIND_SP, 24, 0));
 	check_row(&rows, 6, TEXT + 0x110, UNWIND_GAP);
 	assert_int_equal(ehframe_rule(&rows, TEXT - 1), UNWIND_GAP);
 	ehframe_free(&rows);
@@ -144,13 +144,13 @@ static void test_expressions(void **state)
 	assert_int_equal(rule, (u32)UNWIND_PLT | 11u << UNWIND_OFFSET_SHIFT);
 	/* *(rbp - 40), rbp saved at (rbp) */
 	rule = rule_of(BYTES(0x0f, 3, 0x76, 0x58, 0x06, 0x10, 6, 2, 0x76, 0));
-	assert_int_equal(unwind_kind(rule), UNWIND_DEREF_RBP);
-	assert_int_equal(unwind_fp(rule), UNWIND_FP_AT_RBP);
+	assert_int_equal(unwind_kind(rule), UNWIND_DEREF_FP);
+	assert_int_equal(unwind_fp(rule), UNWIND_FP_AT_FP);
 	assert_int_equal(unwind_deref_offset(rule), -40);
 	assert_int_equal(unwind_deref_add(rule), 0);
 	/* *(rsp + 128) + 8 */
 	rule = rule_of(BYTES(0x0f, 6, 0x77, 0x80, 0x01, 0x06, 0x23, 8));
-	assert_int_equal(unwind_kind(rule), UNWIND_DEREF_RSP);
+	assert_int_equal(unwind_kind(rule), UNWIND_DEREF_SP);
 	assert_int_equal(unwind_deref_offset(rule), 128);
 	assert_int_equal(unwind_deref_add(rule), 8);
 	/* Any other one. */
@@ -165,12 +165,12 @@ static void test_limits(void **state)
 	assert_int_equal(rule_of(BYTES(0x07, 16)), UNWIND_END);
 	assert_int_equal(rule_of(BYTES(0x0c, 10, 0)), UNWIND_RICH); /* CFA from r10 */
 	assert_int_equal(rule_of(BYTES(0x0e, 12)), UNWIND_RICH);    /* not whole words */
-	assert_int_equal(rule_of(BYTES(0x86, 126)), plain(UNWIND_RSP, 8, 126));
+	assert_int_equal(rule_of(BYTES(0x86, 126)), plain(UNWIND_SP, 8, 126));
 	assert_int_equal(rule_of(BYTES(0x86, 127)), UNWIND_RICH);
 	assert_int_equal(rule_of(BYTES(0x09, 16, 5)), UNWIND_RICH); /* vfork */
-	assert_int_equal(rule_of(BYTES(0x13, 0x7c, 0x86, 3)), plain(UNWIND_RSP, 32, 3));
+	assert_int_equal(rule_of(BYTES(0x13, 0x7c, 0x86, 3)), plain(UNWIND_SP, 32, 3));
 	assert_int_equal(rule_of(BYTES(0x0e, 0xf8, 0xff, 0xff, 0x03)),
-	                 plain(UNWIND_RSP, 0x7ffff8, 0));
+	                 plain(UNWIND_SP, 0x7ffff8, 0));
 	assert_int_equal(rule_of(BYTES(0x0e, 0x80, 0x80, 0x80, 0x04)), UNWIND_RICH);
 }
 
@@ -206,9 +206,9 @@ static void test_damage(void **state)
 	assert_int_equal(rows.n_damaged, 4);
 	assert_int_equal(ehframe_rule(&rows, TEXT), UNWIND_GAP);
 	assert_int_equal(ehframe_rule(&rows, TEXT + 0x100), UNWIND_RICH);
-	assert_int_equal(ehframe_rule(&rows, TEXT + 0x203), plain(UNWIND_RSP, 8, 0));
+	assert_int_equal(ehframe_rule(&rows, TEXT + 0x203), plain(UNWIND_SP, 8, 0));
 	assert_int_equal(ehframe_rule(&rows, TEXT + 0x204), UNWIND_RICH);
-	assert_int_equal(ehframe_rule(&rows, TEXT + 0x300), plain(UNWIND_RSP, 8, 0));
+	assert_int_equal(ehframe_rule(&rows, TEXT + 0x300), plain(UNWIND_SP, 8, 0));
 	for (size_t n = 0; n < b.n; n++) {
 		struct ehframe_section cut = { .p = (const u8 *)b.p, .n = n, .vaddr = VADDR };
 
@@ -240,8 +240,8 @@ static void test_debug_frame(void **state)
 	ehframe_read(&s, 0, &rows);
 	assert_int_equal(rows.n_damaged, 0);
 	assert_int_equal(rows.n, 3);
-	check_row(&rows, 0, TEXT, plain(UNWIND_RSP, 8, 0));
-	check_row(&rows, 1, TEXT + 4, plain(UNWIND_RSP, 16, 0));
+	check_row(&rows, 0, TEXT, plain(UNWIND_SP, 8, 0));
+	check_row(&rows, 1, TEXT + 4, plain(UNWIND_SP, 16, 0));
 	check_row(&rows, 2, TEXT + 32, UNWIND_GAP);
 	ehframe_free(&rows);
 	buf_free(&b);

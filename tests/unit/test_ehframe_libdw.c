@@ -100,16 +100,16 @@ static bool same_cfa(Dwarf_Frame *f, u32 rule)
 	if (dwarf_frame_cfa(f, &ops, &n) != 0 || n < 1)
 		return false;
 	switch (unwind_kind(rule)) {
-	case UNWIND_RSP:
+	case UNWIND_SP:
 		return n == 1 && is_breg(&ops[0], RSP) &&
 		       breg_offset(&ops[0]) == unwind_offset(rule);
-	case UNWIND_RBP:
+	case UNWIND_FP:
 		return n == 1 && is_breg(&ops[0], RBP) &&
 		       breg_offset(&ops[0]) == unwind_offset(rule);
-	case UNWIND_DEREF_RSP:
-	case UNWIND_DEREF_RBP:
+	case UNWIND_DEREF_SP:
+	case UNWIND_DEREF_FP:
 		return n >= 2 && n <= 3 && ops[1].atom == DW_OP_deref &&
-		       is_breg(&ops[0], unwind_kind(rule) == UNWIND_DEREF_RSP ? RSP : RBP) &&
+		       is_breg(&ops[0], unwind_kind(rule) == UNWIND_DEREF_SP ? RSP : RBP) &&
 		       breg_offset(&ops[0]) == unwind_deref_offset(rule) &&
 		       (n == 2 ? 0 : ops[2].number) == unwind_deref_add(rule);
 	case UNWIND_PLT:
@@ -132,7 +132,7 @@ static bool same_fp(Dwarf_Frame *f, u32 rule)
 		return true;
 	if (fp == UNWIND_FP_SAME)
 		return is_unknown(f, RBP, false);
-	if (fp != UNWIND_FP_AT_RBP)
+	if (fp != UNWIND_FP_AT_FP)
 		return saved_at(f, RBP, -8 * (s64)fp);
 	/* An expression starts with the CFA on its stack. */
 	return dwarf_frame_register(f, RBP, room, &ops, &n) == 0 && n == 2 && ops &&

@@ -200,7 +200,7 @@ static void test_code(void **state)
 	for (u32 pc = (u32)(vaddr - t.base), end = pc + addresses; pc < end; pc++) {
 		u32 want = ehframe_rule(&t.rows, pc), got = ehframe_rule(&rows, pc);
 
-		if (unwind_kind(want) != UNWIND_RSP && unwind_kind(want) != UNWIND_RBP)
+		if (unwind_kind(want) != UNWIND_SP && unwind_kind(want) != UNWIND_FP)
 			continue;
 		all++;
 		same += want == got || (unwind_kind(want) == unwind_kind(got) && !unwind_fp(got) &&

@@ -134,7 +134,7 @@ static u32 our_frames(pid_t pid, u64 *ips)
 	assert_int_equal(ptrace(PTRACE_GETREGS, pid, 0, &regs), 0);
 	s.pc = regs.rip;
 	s.sp = s.start = regs.rsp;
-	s.bp = regs.rbp;
+	s.fp = regs.rbp;
 	for (s.n = 0; s.n < COPY_BYTES; s.n += 64) {
 		struct iovec to = { bytes + s.n, 64 }, from = { (void *)(regs.rsp + s.n), 64 };
 
@@ -220,14 +220,14 @@ static void test_cut(void **state)
 
 	(void)state;
 	s.sp = s.start = 0x1000;
-	s.bp = 0x1010;
+	s.fp = 0x1010;
 	for (s.n = 0; s.n < 0x20; s.n++) {
 		assert_int_equal(unwind_walk(&s, ips, 4, &whole), 1);
 		assert_false(whole);
 	}
 	assert_int_equal(unwind_walk(&s, ips, 4, &whole), 1);
 	assert_true(whole); /* a return address of 0 */
-	s.bp = 0;
+	s.fp = 0;
 	assert_int_equal(unwind_walk(&s, ips, 4, &whole), 1);
 	assert_true(whole);
 }

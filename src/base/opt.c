@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/near.h"
 #include "base/str.h"
 
 struct reader {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Borrowed pieces of text (pointer and length, not NUL-terminated), wildcard
- * matching, and the nearest name for a misspelt one.
- */
+/* Borrowed pieces of text: pointer and length, not NUL-terminated. */
 #ifndef BASE_STR_H
 #define BASE_STR_H
 
@@ -35,23 +32,5 @@ struct str str_cut(struct str s, char c, struct str *rest);
 
 /* Bytes of the well-formed UTF-8 sequence that starts at byte i < s.n, 0 when there is none. */
 u32 str_utf8(struct str s, u32 i);
-
-/* True if pattern has a wildcard: '*', '?' or a '[...]' set. */
-bool glob_is(struct str pattern);
-/* Shell-style match of the whole text: '*', '?', '[a-z]', '[!a]'. Linear in practice. */
-bool glob_match(struct str pattern, struct str text);
-
-/*
- * The nearest of many names: zero it, set `want`, offer names, read `best`
- * (NULL when none is near: more than a third of the letters differ).
- */
-struct near {
-	const char *want;
-	char best[128];
-	u32 distance;
-};
-void near_init(struct near *n, const char *want);
-void near_offer(struct near *n, const char *name);
-const char *near_best(const struct near *n);
 
 #endif

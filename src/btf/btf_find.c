@@ -14,6 +14,7 @@
  */
 #include "btf/btf_impl.h"
 
+#include "base/glob.h"
 #include "base/str.h"
 
 /* ---- remembered answers --------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/glob.h"
 #include "ctext/c_type.h"
 #include "cmd/say.h"
 #include "lang/type/debug_type.h"

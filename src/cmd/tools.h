@@ -7,6 +7,7 @@
 #define CMD_TOOLS_H
 
 #include "base/arena.h"
+#include "base/near.h"
 #include "base/str.h"
 
 /* What scripts/pack-tools wrote: names, each ending in NUL, the last one empty; the texts. */

@@ -83,7 +83,7 @@ u64 kern_map_fits(u64 bytes, u64 element)
 /*
  * What is emptied as it fills has a part of its memory here, the rest is for what was taken out of
  * it. Others have all of it, but where nobody asks for so much no more than the first: a hash has a
- * table of chains for all its keys from the start. Where the elements are there from the start, too,
+ * table of chains for all its keys from the start. Where the elements are there from the start too,
  * it is max_entries, if there is memory for so many.
  */
 u32 live_map_room(const struct live *l, u32 map)

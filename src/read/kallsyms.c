@@ -20,6 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/glob.h"
 #include "base/sorted.h"
 
 struct ksym {

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/glob.h"
 #include "kern/symbolize.h"
 #include "sym/frames.h"
 

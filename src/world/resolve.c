@@ -16,6 +16,7 @@
 
 #include "base/caps.h"
 #include "base/file.h"
+#include "base/near.h"
 #include "base/str.h"
 #include "elf/ldcache.h"
 

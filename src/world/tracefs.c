@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/caps.h"
+#include "base/glob.h"
 #include "read/tpformat.h"
 
 #define FORMAT_MAX   (1u << 20) /* bytes of one event's format */

@@ -22,6 +22,7 @@
 
 #include "base/caps.h"
 #include "base/file.h"
+#include "base/glob.h"
 #include "base/hmap.h"
 #include "kern/live.h"
 #include "world/bpf_list.h"

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/glob.h"
 #include "btf_build.h"
 
 /* ---- BTF ------------------------------------------------------------------------------------ */

@@ -9,6 +9,9 @@
 
 #include <cmocka.h>
 
+#include "base/glob.h"
+#include "base/near.h"
+
 static void test_compare(void **state)
 {
 	(void)state;

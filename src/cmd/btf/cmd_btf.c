@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/near.h"
 #include "base/str.h"
 #include "cmd/cmd.h"
 #include "cmd/say.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* `memtap btf find`: names by a pattern, with kind and id, in the order of the file. */
 #include "base/str.h"
+#include "base/near.h"
 #include "ctext/c_decl.h"
 #include "cmd/btf/cmd_btf.h"
 

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/near.h"
 #include "base/str.h"
 
 u32 cmd_btf_split(const char *what, const char **name)

@@ -5,6 +5,7 @@
 #ifndef LANG_PARSE_BUILTIN_H
 #define LANG_PARSE_BUILTIN_H
 
+#include "base/near.h"
 #include "base/str.h"
 #include "lang/parse/functions.h"
 #include "lang/parse/variables.h"

@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/glob.h"
 #include "lang/parse/lex.h"
 #include "unit/format.h"
 

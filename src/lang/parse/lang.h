@@ -6,6 +6,7 @@
 #ifndef LANG_PARSE_LANG_H
 #define LANG_PARSE_LANG_H
 
+#include "base/near.h"
 #include "lang/parse/ast.h"
 #include "lang/parse/world.h"
 

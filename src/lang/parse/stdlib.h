@@ -5,6 +5,7 @@
 #ifndef LANG_PARSE_STDLIB_H
 #define LANG_PARSE_STDLIB_H
 
+#include "base/near.h"
 #include "base/str.h"
 
 /* The text that defines the macros of that name, NULL when there are none. */

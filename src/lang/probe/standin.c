@@ -8,6 +8,7 @@
  */
 #include "lang/probe/standin.h"
 
+#include "base/glob.h"
 #include "base/str.h"
 
 #define ENTRY(function, event, n_params, remark, ...)                                              \

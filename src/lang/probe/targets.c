@@ -20,6 +20,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/glob.h"
 #include "lang/parse/event_body.h"
 
 #define ROWS(full, short_name, kind, min, max, form, expand)                                       \

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/glob.h"
+
 struct wanted {
 	struct targets *t;
 	const char *name;

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/glob.h"
 #include "lang/parse/event_body.h"
 
 struct event {

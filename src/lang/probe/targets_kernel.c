@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/glob.h"
 #include "base/hmap.h"
 #include "lang/probe/ksymbol.h"
 #include "btf/btf.h"

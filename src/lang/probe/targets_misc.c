@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/glob.h"
+
 /* HW_BREAKPOINT_* of linux/hw_breakpoint.h, whose other names are ours too. */
 #define HW_BREAKPOINT_R  1u
 #define HW_BREAKPOINT_W  2u

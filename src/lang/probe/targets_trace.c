@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/glob.h"
 #include "lang/type/btf_type.h"
 
 /* ---- tracepoint:group:event ----------------------------------------------------------------- */

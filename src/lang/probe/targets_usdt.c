@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include "base/glob.h"
+
 struct usdt {
 	struct targets *t;
 	const char *provider; /* glob; "*" when not given */

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/glob.h"
 #include "base/hmap.h"
 #include "lang/type/uargs.h"
 

@@ -82,18 +82,6 @@ u32 keys_top(const struct keys *k, struct key_row *rows, u32 n,
 void keys_stats(const struct keys *k, struct keys_stats *s);
 
 /*
- * A rate that forgets: a hit counts half after `half`, a quarter after twice that, and so on, so
- * that with steady hits it is their rate. Times are in any unit that does not run backwards; the
- * rate is in hits per that unit. All zero is a rate of 0.
- */
-struct rate {
-	double value;
-	u64 time; /* of the last change */
-};
-void rate_hit(struct rate *r, u64 time, u64 half, double weight);
-double rate_at(const struct rate *r, u64 time, u64 half);
-
-/*
  * The pattern that a key belongs to: `user:123:feed` is one of `user:*:feed`. The key is cut into
  * parts at each byte of `delimiters` (NULL: ":/|,;@#"). In each part,
  *

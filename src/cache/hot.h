@@ -11,6 +11,7 @@
 #define CACHE_HOT_H
 
 #include "agg/keys.h"
+#include "agg/rate.h"
 #include "cache/client.h"
 #include "cache/latency.h"
 #include "proto/proto.h"

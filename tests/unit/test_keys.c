@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "agg/distinct.h"
+#include "agg/rate.h"
 
 static struct keys *table(u64 limit, u32 payload, u32 key_max)
 {

@@ -17,8 +17,12 @@ static void test_numbered_arguments(void **state)
 	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(good); i++)
 		assert_int_equal(builtin_find(str_of(good[i]))->id, BUILTIN_ARG);
-	for (u32 i = 0; i < ARRAY_SIZE(bad); i++)
+	for (u32 i = 0; i < ARRAY_SIZE(bad); i++) {
 		assert_null(builtin_find(str_of(bad[i])));
+		assert_int_equal(builtin_arg(str_of(bad[i])), -1);
+	}
+	assert_int_equal(builtin_arg(STR("arg0")), 0);
+	assert_int_equal(builtin_arg(STR("arg255")), 255);
 }
 
 static void test_find(void **state)

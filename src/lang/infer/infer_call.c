@@ -85,17 +85,12 @@ static bool call_to_builtin(struct node *n)
 {
 	const struct builtin *b = builtin_find(n->call.name);
 	const struct node *arg = n->call.args;
-	struct str name = n->call.name;
 
 	if (!b || n->call.n_args > 1 || (arg && !is_namespace(b, arg)))
 		return false;
-	n->kind = NODE_BUILTIN;
-	n->builtin.name = name;
-	n->builtin.b = b;
-	n->builtin.n = arg && str_is(arg->string, "init");
-	if (b->id == BUILTIN_ARG)
-		for (u32 i = 3; i < name.n; i++)
-			n->builtin.n = n->builtin.n * 10 + (u32)(name.p[i] - '0');
+	ast_set_builtin(n, n->call.name);
+	if (arg && str_is(arg->string, "init"))
+		n->builtin.n = 1;
 	return true;
 }
 

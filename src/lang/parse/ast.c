@@ -65,6 +65,14 @@ struct node *ast_node(struct arena *a, enum node_kind kind, struct loc loc)
 	return n;
 }
 
+void ast_set_builtin(struct node *n, struct str name)
+{
+	n->kind = NODE_BUILTIN;
+	n->builtin.name = name;
+	n->builtin.b = builtin_find(name);
+	n->builtin.n = n->builtin.b->id == BUILTIN_ARG ? (u32)builtin_arg(name) : 0;
+}
+
 struct node *ast_copy(struct arena *a, const struct node *n)
 {
 	struct node *first = NULL, **tail = &first;

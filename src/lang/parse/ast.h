@@ -323,6 +323,8 @@ struct script {
 /* Names for dumps and messages. */
 const char *ast_kind_name(enum node_kind kind);
 struct node *ast_node(struct arena *a, enum node_kind kind, struct loc loc);
+/* The node becomes the variable of that name. */
+void ast_set_builtin(struct node *n, struct str name);
 /* Deep copy of a list or tree (types and symbols are shared). */
 struct node *ast_copy(struct arena *a, const struct node *n);
 /* `-d ast` (types == false) and `-d types`. One node a line, two blanks a level. */

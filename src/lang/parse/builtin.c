@@ -42,26 +42,25 @@ static const struct func funcs[] = {
 #undef A
 };
 
-/* "arg0" to "arg255", no leading zeros. */
-static bool is_arg(struct str name)
+s32 builtin_arg(struct str name)
 {
-	u32 n = 0;
+	s32 n = 0;
 
 	if (!str_starts(name, "arg") || name.n < 4 || name.n > 6)
-		return false;
+		return -1;
 	if (name.p[3] == '0' && name.n > 4)
-		return false;
+		return -1;
 	for (u32 i = 3; i < name.n; i++) {
 		if (name.p[i] < '0' || name.p[i] > '9')
-			return false;
-		n = n * 10 + (u32)(name.p[i] - '0');
+			return -1;
+		n = n * 10 + (name.p[i] - '0');
 	}
-	return n <= 255;
+	return n <= 255 ? n : -1;
 }
 
 const struct builtin *builtin_find(struct str name)
 {
-	if (is_arg(name))
+	if (builtin_arg(name) >= 0)
 		name = STR("arg0");
 	for (u32 i = 0; i < ARRAY_SIZE(builtins); i++)
 		if (str_is_row(name, builtins[i].name))

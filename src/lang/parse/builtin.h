@@ -42,6 +42,8 @@ struct func {
 
 /* NULL when unknown. "arg0".."arg255" all find BUILTIN_ARG. */
 const struct builtin *builtin_find(struct str name);
+/* The N of "argN", 0 to 255 and without leading zeros; -1 when the name is none. */
+s32 builtin_arg(struct str name);
 const struct func *func_find(struct str name);
 /* True for functions and variables of the language that are not here. */
 bool func_absent(struct str name);

@@ -23,6 +23,7 @@
 
 #include "base/buf.h"
 #include "base/glob.h"
+#include "lang/parse/builtin.h"
 #include "lang/parse/lex.h"
 #include "unit/format.h"
 
@@ -297,17 +298,10 @@ static bool put_word(struct reader *r, struct buf *b, struct str word)
 /* argN counts from 1 there. */
 static bool put_argument(struct buf *b, struct str word)
 {
-	u32 n = 0;
+	s32 n = builtin_arg(word);
 
-	if (word.n < 4 || word.n > 5 || !str_starts(word, "arg"))
-		return false;
-	for (u32 i = 3; i < word.n; i++) {
-		if (!isdigit((unsigned char)word.p[i]))
-			return false;
-		n = n * 10 + (u32)(word.p[i] - '0');
-	}
-	if (n)
-		buf_printf(b, "arg%u", n - 1);
+	if (n > 0)
+		buf_printf(b, "arg%d", n - 1);
 	return n > 0;
 }
 

@@ -272,11 +272,7 @@ static struct node *builtin_node(struct parser *p, struct str name, struct loc l
 {
 	struct node *n = parse_node(p, NODE_BUILTIN, loc);
 
-	n->builtin.name = name;
-	n->builtin.b = builtin_find(name);
-	if (n->builtin.b->id == BUILTIN_ARG)
-		for (u32 i = 3; i < name.n; i++)
-			n->builtin.n = n->builtin.n * 10 + (u32)(name.p[i] - '0');
+	ast_set_builtin(n, name);
 	return n;
 }
 

@@ -239,7 +239,6 @@ void gen_iovec(struct gen *g, const struct node *n, const struct type *t, struct
 /* r = argument i of the probe. */
 void gen_arg(struct gen *g, u32 i, struct loc loc);
 bool gen_arg_direct(struct gen *g, u32 i, enum reg dst);
-void gen_retval(struct gen *g);
 void gen_builtin(struct gen *g, const struct node *n);
 bool gen_builtin_direct(struct gen *g, const struct node *n, enum reg dst);
 /* A builtin that is no scalar (comm, ustack, func) into memory. */

@@ -114,7 +114,7 @@ void gen_arg(struct gen *g, u32 i, struct loc loc)
 	}
 }
 
-void gen_retval(struct gen *g)
+static void load_retval(struct gen *g)
 {
 	struct mark m = frame_mark(g);
 	struct mem slot;
@@ -159,29 +159,129 @@ void gen_pid_tgid(struct gen *g)
 	frame_release(g, m);
 }
 
-/* Of the two ids in R0. */
-static void half_of_ids(struct gen *g, bool pid)
+static void ids(struct gen *g, const struct node *n)
 {
-	if (pid)
+	if (n->builtin.n) /* pid(init) */
+		code_call(&g->c, BPF_FUNC_get_current_pid_tgid);
+	else
+		gen_pid_tgid(g);
+}
+
+/* Of the two ids in R0. */
+static void half_of_ids(struct gen *g, bool upper)
+{
+	if (upper)
 		code_alu_imm(&g->c, BPF_RSH, R0, 32);
 	else
 		code_alu32(&g->c, BPF_MOV, R0, R0);
 }
 
-static void elapsed(struct gen *g)
+static void read_pid(struct gen *g, const struct node *n)
 {
+	ids(g, n);
+	half_of_ids(g, true);
+}
+
+static void read_tid(struct gen *g, const struct node *n)
+{
+	ids(g, n);
+	half_of_ids(g, false);
+}
+
+static void read_uid(struct gen *g, const struct node *n)
+{
+	(void)n;
+	code_call(&g->c, BPF_FUNC_get_current_uid_gid);
+	half_of_ids(g, false);
+}
+
+static void read_gid(struct gen *g, const struct node *n)
+{
+	(void)n;
+	code_call(&g->c, BPF_FUNC_get_current_uid_gid);
+	half_of_ids(g, true);
+}
+
+/* Up to Linux 6.3 the helper leaves what is after the name as it was: it is cleared beforehand. */
+static void store_comm(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
+                       bool pad)
+{
+	u32 filled = g->w->kernel_version < COMM_PADDED ? 0 : COMM_SIZE;
+
+	(void)n;
+	if (pad || dst.base == MEM_STACK)
+		mem_zero(g, dst, filled, type_slot(t));
+	mem_addr(g, dst, R1);
+	code_const(&g->c, R2, COMM_SIZE);
+	code_call(&g->c, BPF_FUNC_get_current_comm);
+}
+
+static void store_stack(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
+                        bool pad)
+{
+	(void)pad;
+	gen_stack(g, t, dst, n->loc);
+}
+
+/* ---- the session ---------------------------------------------------------------------------- */
+
+static void read_elapsed(struct gen *g, const struct node *n)
+{
+	(void)n;
 	code_call(&g->c, BPF_FUNC_ktime_get_boot_ns);
 	code_map_value(&g->c, R1, gen_map_of(g, UMAP_DATA), UDATA_START * 8);
 	code_load(&g->c, 8, R1, R1, 0);
 	code_alu(&g->c, BPF_SUB, R0, R1);
 }
 
+static void read_ncpus(struct gen *g, const struct node *n)
+{
+	(void)n;
+	code_const(&g->c, R0, g->w->n_cpus);
+}
+
+/* Of `target` as well, which is a constant but for -c. */
+static void read_cpid(struct gen *g, const struct node *n)
+{
+	(void)n;
+	code_map_value(&g->c, R1, gen_map_of(g, UMAP_DATA), UDATA_CPID * 8);
+	code_load(&g->c, 8, R0, R1, 0);
+}
+
+/* ---- the event ------------------------------------------------------------------------------ */
+
+static void read_ctx(struct gen *g, const struct node *n)
+{
+	(void)n;
+	code_mov(&g->c, R0, CTX);
+}
+
+static void read_arg(struct gen *g, const struct node *n)
+{
+	gen_arg(g, n->builtin.n, n->loc);
+}
+
+static void read_retval(struct gen *g, const struct node *n)
+{
+	load_retval(g);
+	gen_narrow(g, n->type, R0);
+}
+
+static void read_usermode(struct gen *g, const struct node *n)
+{
+	(void)n;
+	code_load(&g->c, 8, R0, CTX, arch.user_at);
+	code_alu_imm(&g->c, BPF_AND, R0, arch.user_mask);
+	code_alu_imm(&g->c, BPF_RSH, R0, arch.user_shift);
+}
+
 /* The cookie given at attach time numbers the site; kinds without cookies have one site. */
-static void probe_index(struct gen *g)
+static void read_probe(struct gen *g, const struct node *n)
 {
 	const struct usite *sites = g->v->sites.v;
 	bool same = true;
 
+	(void)n;
 	for (u32 i = 1; i < g->v->sites.n; i++)
 		same &= sites[i].cookie == sites[0].cookie;
 	if (same) {
@@ -193,8 +293,9 @@ static void probe_index(struct gen *g)
 }
 
 /* Where the probed function starts. */
-static void function_address(struct gen *g)
+static void read_func(struct gen *g, const struct node *n)
 {
+	(void)n;
 	if (attach_kind_is_user(g->v->kind) && !attach_kind_has(g->v->kind, KIND_RETURN)) {
 		code_load(&g->c, 8, R0, CTX, arch.ip);
 		return;
@@ -209,43 +310,53 @@ static void function_address(struct gen *g)
 	code_call(&g->c, BPF_FUNC_get_func_ip);
 }
 
-static void uid_or_gid(struct gen *g, bool gid)
+/* A user symbol: address and pid. */
+static void store_func(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
+                       bool pad)
 {
-	code_call(&g->c, BPF_FUNC_get_current_uid_gid);
-	if (gid)
-		code_alu_imm(&g->c, BPF_RSH, R0, 32);
-	else
-		code_alu32(&g->c, BPF_MOV, R0, R0);
+	(void)t;
+	(void)pad;
+	read_func(g, n);
+	mem_store(g, 8, dst, R0);
+	gen_pid_tgid(g);
+	half_of_ids(g, true);
+	mem_store(g, 8, mem_at(dst, 8), R0);
+	gen_seen(g);
 }
 
-static void data_word(struct gen *g, u32 word)
-{
-	code_map_value(&g->c, R1, gen_map_of(g, UMAP_DATA), word * 8);
-	code_load(&g->c, 8, R0, R1, 0);
-}
+/* ---- the rows ------------------------------------------------------------------------------- */
 
-/* Builtins that are one helper call without arguments. */
-static u32 plain_helper(enum builtin_id id)
-{
-	switch (id) {
-	case BUILTIN_NSECS:
-		return BPF_FUNC_ktime_get_boot_ns;
-	case BUILTIN_CPU:
-		return BPF_FUNC_get_smp_processor_id;
-	case BUILTIN_NUMAID:
-		return BPF_FUNC_get_numa_node_id;
-	case BUILTIN_CURTASK:
-		return BPF_FUNC_get_current_task;
-	case BUILTIN_CGROUP:
-		return BPF_FUNC_get_current_cgroup_id;
-	case BUILTIN_RAND:
-		return BPF_FUNC_get_prandom_u32;
-	case BUILTIN_JIFFIES:
-		return BPF_FUNC_jiffies64;
-	default:
-		return 0;
+#define AS_NONE                                                                                    \
+	{                                                                                          \
+		0                                                                                  \
 	}
-}
+#define AS_HELPER(name)                                                                            \
+	{                                                                                          \
+		.helper = BPF_FUNC_##name                                                          \
+	}
+#define AS_VALUE(f)                                                                                \
+	{                                                                                          \
+		.value = (f)                                                                       \
+	}
+#define AS_STORED(f)                                                                               \
+	{                                                                                          \
+		.store = (f)                                                                       \
+	}
+#define AS_EITHER(f, g)                                                                            \
+	{                                                                                          \
+		.value = (f), .store = (g)                                                         \
+	}
+
+static const struct {
+	u32 helper;
+	void (*value)(struct gen *g, const struct node *n);
+	void (*store)(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
+	              bool pad);
+} builtins[] = {
+#define V(id, name, type, read, ...) [BUILTIN_##id] = read,
+	VARIABLES(V)
+#undef V
+};
 
 bool gen_builtin_direct(struct gen *g, const struct node *n, enum reg dst)
 {
@@ -257,98 +368,23 @@ bool gen_builtin_direct(struct gen *g, const struct node *n, enum reg dst)
 void gen_builtin(struct gen *g, const struct node *n)
 {
 	enum builtin_id id = n->builtin.b->id;
-	u32 helper = plain_helper(id);
 
-	if (helper) {
-		code_call(&g->c, helper);
-		return;
-	}
-	switch (id) {
-	case BUILTIN_PID:
-	case BUILTIN_TID:
-		if (n->builtin.n)
-			code_call(&g->c, BPF_FUNC_get_current_pid_tgid);
-		else
-			gen_pid_tgid(g);
-		half_of_ids(g, id == BUILTIN_PID);
-		break;
-	case BUILTIN_UID:
-	case BUILTIN_GID:
-	case BUILTIN_USERNAME:
-		uid_or_gid(g, id == BUILTIN_GID);
-		break;
-	case BUILTIN_ELAPSED:
-		elapsed(g);
-		break;
-	case BUILTIN_NCPUS:
-		code_const(&g->c, R0, g->w->n_cpus);
-		break;
-	case BUILTIN_CTX:
-		code_mov(&g->c, R0, CTX);
-		break;
-	case BUILTIN_ARG:
-		gen_arg(g, n->builtin.n, n->loc);
-		break;
-	case BUILTIN_RETVAL:
-		gen_retval(g);
-		gen_narrow(g, n->type, R0);
-		break;
-	case BUILTIN_FUNC:
-		function_address(g);
-		break;
-	case BUILTIN_PROBE:
-		probe_index(g);
-		break;
-	case BUILTIN_USERMODE:
-		code_load(&g->c, 8, R0, CTX, arch.user_at);
-		code_alu_imm(&g->c, BPF_AND, R0, arch.user_mask);
-		code_alu_imm(&g->c, BPF_RSH, R0, arch.user_shift);
-		break;
-	case BUILTIN_CPID:
-	case BUILTIN_TARGET: /* of -c: another one is a constant */
-		data_word(g, UDATA_CPID);
-		break;
-	default:
+	if (builtins[id].helper)
+		code_call(&g->c, builtins[id].helper);
+	else if (builtins[id].value)
+		builtins[id].value(g, n);
+	else
 		gen_error(g, n->loc, "'%.*s' can not be used as a number here",
 		          STR_ARG(n->builtin.name));
-		break;
-	}
-}
-
-/* Up to Linux 6.3 the helper leaves what is behind the name as it was: it is cleared beforehand. */
-static void store_comm(struct gen *g, const struct type *t, struct mem dst, bool pad)
-{
-	u32 filled = g->w->kernel_version < COMM_PADDED ? 0 : COMM_SIZE;
-
-	if (pad || dst.base == MEM_STACK)
-		mem_zero(g, dst, filled, type_slot(t));
-	mem_addr(g, dst, R1);
-	code_const(&g->c, R2, COMM_SIZE);
-	code_call(&g->c, BPF_FUNC_get_current_comm);
 }
 
 void gen_builtin_store(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
                        bool pad)
 {
-	switch (n->builtin.b->id) {
-	case BUILTIN_COMM:
-		store_comm(g, t, dst, pad);
-		break;
-	case BUILTIN_USTACK:
-	case BUILTIN_KSTACK:
-	case BUILTIN_STACK:
-		gen_stack(g, t, dst, n->loc);
-		break;
-	case BUILTIN_FUNC: /* a user symbol: address and pid */
-		function_address(g);
-		mem_store(g, 8, dst, R0);
-		gen_pid_tgid(g);
-		half_of_ids(g, true);
-		mem_store(g, 8, mem_at(dst, 8), R0);
-		gen_seen(g);
-		break;
-	default:
+	enum builtin_id id = n->builtin.b->id;
+
+	if (builtins[id].store)
+		builtins[id].store(g, n, t, dst, pad);
+	else
 		gen_error(g, n->loc, "'%.*s' can not be stored", STR_ARG(n->builtin.name));
-		break;
-	}
 }

@@ -301,8 +301,7 @@ static const struct type *of_task(struct infer *in, struct node *n, struct str t
 	if (!infer_btf(in, n->loc))
 		return NULL;
 	other->field.e = ast_node(in->arena, NODE_BUILTIN, n->loc);
-	other->field.e->builtin.name = STR("curtask");
-	other->field.e->builtin.b = builtin_find(STR("curtask"));
+	ast_set_builtin(other->field.e, STR("curtask"));
 	other->field.name = task;
 	n->kind = NODE_FIELD;
 	n->field.e = other;
@@ -357,44 +356,22 @@ static const struct type *rule_target(struct infer *in, struct node *n)
 	return infer_set_int(n, (u64)in->script->request.pid, &type_u32);
 }
 
+#define FIXED(type)                                                                                \
+	{                                                                                          \
+		&(type), NULL                                                                      \
+	}
+#define RULE(f)                                                                                    \
+	{                                                                                          \
+		NULL, f                                                                            \
+	}
+
 static const struct {
 	const struct type *fixed;
-	const struct type *(*rule)(struct infer *in, struct node *n);
+	infer_rule *rule;
 } builtins[] = {
-	[BUILTIN_PID] = { &type_u32, NULL },
-	[BUILTIN_TID] = { &type_u32, NULL },
-	[BUILTIN_UID] = { &type_u64, NULL },
-	[BUILTIN_GID] = { &type_u64, NULL },
-	[BUILTIN_USERNAME] = { NULL, rule_username },
-	[BUILTIN_NSECS] = { &type_u64, NULL },
-	[BUILTIN_ELAPSED] = { &type_u64, NULL },
-	[BUILTIN_CPU] = { &type_u32, NULL },
-	[BUILTIN_NCPUS] = { &type_u32, NULL },
-	[BUILTIN_NUMAID] = { &type_u32, NULL },
-	[BUILTIN_COMM] = { NULL, rule_comm },
-	[BUILTIN_CURTASK] = { NULL, rule_curtask },
-	[BUILTIN_CGROUP] = { &type_u64, NULL },
-	[BUILTIN_RAND] = { &type_u32, NULL },
-	[BUILTIN_CTX] = { NULL, rule_ctx },
-	[BUILTIN_ARGS] = { NULL, rule_args },
-	[BUILTIN_ARG] = { NULL, rule_arg },
-	[BUILTIN_RETVAL] = { NULL, rule_retval },
-	[BUILTIN_FUNC] = { NULL, rule_func },
-	[BUILTIN_PROBE] = { NULL, rule_probe },
-	[BUILTIN_USTACK] = { NULL, rule_ustack },
-	[BUILTIN_KSTACK] = { NULL, rule_kstack },
-	[BUILTIN_STACK] = { NULL, rule_stack },
-	[BUILTIN_CPID] = { &type_u32, NULL },
-	[BUILTIN_JIFFIES] = { &type_u64, NULL },
-	[BUILTIN_PPID] = { NULL, rule_ppid },
-	[BUILTIN_PCOMM] = { NULL, rule_pcomm },
-	[BUILTIN_LEADER_TID] = { NULL, rule_leader_tid },
-	[BUILTIN_LEADER_COMM] = { NULL, rule_leader_comm },
-	[BUILTIN_USERMODE] = { NULL, rule_usermode },
-	[BUILTIN_HAS_CPID] = { NULL, rule_has_cpid },
-	[BUILTIN_TARGET] = { NULL, rule_target },
-	[BUILTIN_HAS_TARGET] = { NULL, rule_has_target },
-	[BUILTIN_PROBETYPE] = { NULL, rule_probetype },
+#define V(id, name, type, ...) [BUILTIN_##id] = type,
+	VARIABLES(V)
+#undef V
 };
 
 const struct type *infer_builtin(struct infer *in, struct node *n)

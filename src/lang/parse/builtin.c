@@ -9,7 +9,7 @@
 
 /* By id. */
 static const struct builtin builtins[] = {
-#define V(id, name, text) { name, BUILTIN_##id, text },
+#define V(id, name, type, read, text) { name, BUILTIN_##id, text },
 	VARIABLES(V)
 #undef V
 };

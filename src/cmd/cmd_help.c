@@ -8,6 +8,7 @@
 #include "base/opt.h"
 #include "cmd/say.h"
 #include "lang/parse/builtin.h"
+#include "lang/parse/func.h"
 #include "lang/parse/stdlib.h"
 
 struct options {

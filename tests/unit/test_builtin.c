@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include "lang/parse/func.h"
+
 static void test_numbered_arguments(void **state)
 {
 	static const char *const good[] = { "arg0", "arg1", "arg9", "arg10", "arg255" };

@@ -12,6 +12,7 @@
 #include "base/hmap.h"
 #include "elf/usdt.h"
 #include "lang/parse/builtin.h"
+#include "lang/parse/func.h"
 #include "lang/parse/op.h"
 #include "lang/parse/origins.h"
 #include "lang/parse/request.h"

@@ -68,48 +68,6 @@ s32 unit_map(const struct unit *u, enum umap_role role)
 	return -1;
 }
 
-static const struct {
-	const char *name;
-	u32 needs, uses;
-	enum kind_args args;
-	u32 traits;
-} kinds[] = {
-#define K(id, name, section, place, program, type, attacher, needs, uses, args, traits)            \
-	[ATTACH_##id] = { name, needs, uses, KIND_ARGS_##args, traits },
-	PROBE_KINDS(K)
-#undef K
-};
-
-bool attach_kind_has(enum attach_kind kind, u32 traits)
-{
-	return kinds[kind].traits & traits;
-}
-
-bool attach_kind_is_user(enum attach_kind kind)
-{
-	return attach_kind_has(kind, KIND_USER);
-}
-
-u32 attach_kind_needs(enum attach_kind kind)
-{
-	return kinds[kind].needs;
-}
-
-u32 attach_kind_uses(enum attach_kind kind)
-{
-	return kinds[kind].uses;
-}
-
-enum kind_args attach_kind_args(enum attach_kind kind)
-{
-	return kinds[kind].args;
-}
-
-const char *attach_kind_name(enum attach_kind kind)
-{
-	return (u32)kind < ARRAY_SIZE(kinds) ? kinds[kind].name : "unknown";
-}
-
 /* The imported file that an offset is in; NULL: the script itself. */
 static const struct usource *import_at(const struct unit *u, u32 off)
 {

@@ -118,6 +118,16 @@ struct gen {
 struct mark frame_mark(struct gen *g);
 void frame_release(struct gen *g, struct mark m);
 struct mem frame_alloc(struct gen *g, u32 size);
+/* A free one of r7-r9, or R0. */
+enum reg frame_reg(struct gen *g);
+/* A word of the stack for a pointer, which would come back from scratch memory as a number. */
+s32 frame_pointer(struct gen *g);
+/* A word of the function's own stack for the rounds of a loop: in other memory, before Linux 6.7
+ * also in the program's frame seen from a callback, the kernel does not follow a number and sees no
+ * end. */
+struct mem frame_counter(struct gen *g);
+
+/* ---- mem.c ---- */
 /* dst = address of m. */
 void mem_addr(struct gen *g, struct mem m, enum reg dst);
 /* Takes from the verifier what it knows of the value at m. For what a callback changes and reads:
@@ -141,28 +151,24 @@ void mem_load_any(struct gen *g, u32 size, enum reg dst, struct mem m);
 void mem_copy_any(struct gen *g, struct mem dst, struct mem src, u32 size);
 /* Copies a multiple of 8 bytes; uses r0-r5. */
 void mem_copy(struct gen *g, struct mem dst, struct mem src, u32 size);
+/* Memory that the pointer now in `src` leads to; the pointer is kept until the mark is released. */
+struct mem mem_of_pointer(struct gen *g, enum reg src);
+
+/* ---- temp.c ---- */
 struct temp temp_save(struct gen *g, enum reg src);
 /* A register that is kept until the mark is released, when one is free: else !in_reg. */
 struct temp temp_of_reg(struct gen *g);
 void temp_load(struct gen *g, struct temp t, enum reg dst);
-/* A word of the stack for a pointer, which would come back from scratch memory as a number. */
-s32 frame_pointer(struct gen *g);
-/* A word of the function's own stack for the rounds of a loop: in other memory, before Linux 6.7
- * also in the program's frame seen from a callback, the kernel does not follow a number and sees no
- * end. */
-struct mem frame_counter(struct gen *g);
-/* Memory that the pointer now in `src` leads to; the pointer is kept until the mark is released. */
-struct mem mem_behind(struct gen *g, enum reg src);
 
 /* ---- gen.c ---- */
 /* Index of an internal map, added to the unit on first use. */
 u32 gen_map_of(struct gen *g, enum umap_role role);
 /* The map of stacks, for a program that puts some in. */
 u32 gen_stacks_map(struct gen *g);
-/* Emits: one more failure of this kind at this place. Uses r1 and r2 only. */
 /* Emits: dst = address of the counter of this failure. */
 void gen_error_word(struct gen *g, enum reg dst, enum uerror_kind kind, struct loc loc,
                     const char *what);
+/* Emits: one more failure of this kind at this place. Uses r1 and r2 only. */
 void gen_count_error(struct gen *g, enum uerror_kind kind, struct loc loc, const char *what);
 /* Emits: data word += 1. Uses r1 and r2. */
 void gen_count_data(struct gen *g, u32 word);

@@ -319,7 +319,7 @@ static void add_to_cells(struct gen *g, const struct aggregates *all, u32 out)
 		add_to_cell(g, all->v[0].type, all->v[0].value, out);
 		return;
 	}
-	cells = mem_behind(g, R0);
+	cells = mem_of_pointer(g, R0);
 	for (u32 i = 0; i < all->n; i++) {
 		mem_addr(g, mem_at(cells, all->v[i].off), R0);
 		add_to_cell(g, all->v[i].type, all->v[i].value, out);
@@ -499,7 +499,7 @@ void gen_agg_clear(struct gen *g, const struct map_sym *sym, struct mem key)
 {
 	struct cells all = cells_begin(g, sym, key);
 
-	mem_zero(g, mem_behind(g, R0), 0, unit_element(sym->key, sym->value));
+	mem_zero(g, mem_of_pointer(g, R0), 0, unit_element(sym->key, sym->value));
 	cells_end(g, all);
 }
 

@@ -286,7 +286,7 @@ static void store_pair(struct gen *g, const struct node *n)
 	const struct var_sym *var = n->each.var->var.sym;
 	struct mem pair = g->vars[var->index];
 	struct mark m = frame_mark(g);
-	struct mem key = mem_behind(g, R2), value = mem_behind(g, R3), to;
+	struct mem key = mem_of_pointer(g, R2), value = mem_of_pointer(g, R3), to;
 
 	gen_convert(g, pair, var->type->fields[0].type, key, sym->key, true);
 	to = mem_at(pair, (s32)var->type->fields[1].off);

@@ -296,14 +296,14 @@ void gen_map_store(struct gen *g, const struct node *n, const struct type *t, st
 
 	if (is_direct(n)) {
 		code_map_value(&g->c, R0, map_index(n), 0);
-		gen_convert(g, dst, t, mem_behind(g, R0), st, pad);
+		gen_convert(g, dst, t, mem_of_pointer(g, R0), st, pad);
 		return;
 	}
 	absent = code_label(&g->c);
 	done = code_label(&g->c);
 	lookup(g, n, gen_key(g, n));
 	code_if_imm(&g->c, BPF_JEQ, R0, 0, absent);
-	gen_convert(g, dst, t, mem_behind(g, R0), st, pad);
+	gen_convert(g, dst, t, mem_of_pointer(g, R0), st, pad);
 	code_goto(&g->c, done);
 	code_bind(&g->c, absent);
 	count_absent(g, n);
@@ -343,7 +343,7 @@ static void assign_direct(struct gen *g, const struct node *map, const struct no
 	}
 	code_map_value(&g->c, R1, map_index(map), 0);
 	gen_map_say_set(g, map->map.sym, R1);
-	gen_store_in(g, e, t, mem_behind(g, R1), true, map->map.sym);
+	gen_store_in(g, e, t, mem_of_pointer(g, R1), true, map->map.sym);
 }
 
 static bool find_effect(void *ctx, struct node *n)
@@ -416,7 +416,7 @@ static struct mem reach(struct gen *g, const struct node *map, u32 full)
 /* Other operators than + and - have no atomic form: load, compute, store. */
 static void change(struct gen *g, const struct node *n, struct temp by)
 {
-	struct mem cell = mem_behind(g, R0);
+	struct mem cell = mem_of_pointer(g, R0);
 
 	mem_load(g, 8, R0, cell);
 	temp_load(g, by, R1);
@@ -498,7 +498,7 @@ static void delete_only(struct gen *g, const struct node *map)
 	}
 	lookup(g, map, gen_key(g, map));
 	code_if_imm(&g->c, BPF_JEQ, R0, 0, none);
-	mem_zero(g, mem_behind(g, R0), 0, unit_element(sym->key, sym->value));
+	mem_zero(g, mem_of_pointer(g, R0), 0, unit_element(sym->key, sym->value));
 	code_bind(&g->c, none);
 }
 
@@ -512,7 +512,7 @@ void gen_map_delete(struct gen *g, const struct node *map, struct node *key)
 
 	if (is_direct(map)) {
 		code_map_value(&g->c, R1, map_index(map), 0);
-		mem_zero(g, mem_behind(g, R1), 0, unit_element(sym->key, sym->value));
+		mem_zero(g, mem_of_pointer(g, R1), 0, unit_element(sym->key, sym->value));
 		code_const(&g->c, R0, 1);
 		return;
 	}

@@ -321,7 +321,7 @@ static struct mem element(struct gen *g, const struct node *n)
 	code_alu_imm(&g->c, BPF_MUL, R0, (s32)step);
 	mem_addr(g, base, R1);
 	code_alu(&g->c, BPF_ADD, R1, R0);
-	return mem_behind(g, R1);
+	return mem_of_pointer(g, R1);
 }
 
 struct mem gen_part(struct gen *g, const struct node *n)

@@ -74,7 +74,7 @@ struct turn gen_turn_hold(struct gen *g, const struct map_sym *sym)
 	t.held = sym->taken && sym->key;
 	if (t.held) {
 		look_up(g, sym);
-		t.map = mem_behind(g, R0);
+		t.map = mem_of_pointer(g, R0);
 	}
 	return t;
 }
@@ -121,7 +121,7 @@ struct mem gen_turn_enter(struct gen *g, const struct map_sym *sym)
 	g->found.takes = true;
 	if (g->assume.may_sleep) {
 		cell(g, gen_map_of(g, UMAP_TURNS));
-		at = mem_behind(g, R0);
+		at = mem_of_pointer(g, R0);
 		add(g, at, 1);
 	}
 	return at;

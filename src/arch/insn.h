@@ -26,21 +26,21 @@ struct insn {
 
 #define INSN_LONGEST 15u /* bytes, on any machine */
 
-struct decoder;
+struct insn_decoder;
 
 /* NULL and *e when the library that decodes is not there. */
-struct decoder *decoder_open(struct err *e);
-void decoder_close(struct decoder *d);
+struct insn_decoder *insn_decoder_open(struct err *e);
+void insn_decoder_close(struct insn_decoder *d);
 
 /* The instruction at p, of which n bytes are there, running at address `vaddr`. False for bytes
  * that are none or are cut short. */
-bool decoder_read(const struct decoder *d, const u8 *p, size_t n, u64 vaddr, struct insn *out);
+bool insn_read(const struct insn_decoder *d, const u8 *p, size_t n, u64 vaddr, struct insn *out);
 /*
  * True when it can not fail, writes no memory, leaves the stack pointer and all registers but those
  * that nothing is passed in and the flags as they were, and is not one of those that order memory
  * or talk to the system. Memory it reads is its own file's, its thread's or the stack.
  */
-bool decoder_harmless(const struct decoder *d, const u8 *p, size_t n);
+bool insn_is_harmless(const struct insn_decoder *d, const u8 *p, size_t n);
 
 /*
  * True when the kernel carries the instruction out itself instead of running a copy under single

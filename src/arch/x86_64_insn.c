@@ -25,7 +25,7 @@
 
 _Static_assert(MAJOR == 4, "written for Zydis 4");
 
-struct decoder {
+struct insn_decoder {
 	void *library;
 	ZydisDecoder z;
 	__typeof__(ZydisDecoderInit) *init;
@@ -34,9 +34,9 @@ struct decoder {
 	__typeof__(ZydisRegisterGetLargestEnclosing) *whole;
 };
 
-struct decoder *decoder_open(struct err *e)
+struct insn_decoder *insn_decoder_open(struct err *e)
 {
-	struct decoder *d = calloc(1, sizeof(*d));
+	struct insn_decoder *d = calloc(1, sizeof(*d));
 	char name[32];
 
 	if (!d)
@@ -53,11 +53,11 @@ struct decoder *decoder_open(struct err *e)
 	    ZYAN_SUCCESS(d->init(&d->z, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
 		return d;
 	err_set(e, "%s can not be loaded", name);
-	decoder_close(d);
+	insn_decoder_close(d);
 	return NULL;
 }
 
-void decoder_close(struct decoder *d)
+void insn_decoder_close(struct insn_decoder *d)
 {
 	if (!d)
 		return;
@@ -90,13 +90,13 @@ static enum insn_flow flow_of(const ZydisDecodedInstruction *z)
 	}
 }
 
-static bool decode(const struct decoder *d, const u8 *p, size_t n, ZydisDecoderContext *c,
+static bool decode(const struct insn_decoder *d, const u8 *p, size_t n, ZydisDecoderContext *c,
                    ZydisDecodedInstruction *z)
 {
 	return ZYAN_SUCCESS(d->decode(&d->z, c, p, n, z));
 }
 
-bool decoder_read(const struct decoder *d, const u8 *p, size_t n, u64 vaddr, struct insn *out)
+bool insn_read(const struct insn_decoder *d, const u8 *p, size_t n, u64 vaddr, struct insn *out)
 {
 	ZydisDecodedInstruction z;
 	ZydisDecoderContext c;
@@ -133,7 +133,7 @@ static bool is_calculation(const ZydisDecodedInstruction *z)
 }
 
 /* Registers a caller does not pass anything in, and does not get back. */
-static bool is_scratch(const struct decoder *d, ZydisRegister r)
+static bool is_scratch(const struct insn_decoder *d, ZydisRegister r)
 {
 	if (r == ZYDIS_REGISTER_RFLAGS || r == ZYDIS_REGISTER_RIP)
 		return true;
@@ -153,7 +153,7 @@ static bool is_present(const ZydisDecodedOperandMem *m)
 	return m->base == ZYDIS_REGISTER_RIP || m->base == ZYDIS_REGISTER_RSP;
 }
 
-static bool operand_harmless(const struct decoder *d, const ZydisDecodedOperand *o)
+static bool operand_harmless(const struct insn_decoder *d, const ZydisDecodedOperand *o)
 {
 	bool writes = o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
 
@@ -169,7 +169,7 @@ static bool operand_harmless(const struct decoder *d, const ZydisDecodedOperand 
 	}
 }
 
-bool decoder_harmless(const struct decoder *d, const u8 *p, size_t n)
+bool insn_is_harmless(const struct insn_decoder *d, const u8 *p, size_t n)
 {
 	ZydisDecodedOperand o[ZYDIS_MAX_OPERAND_COUNT];
 	ZydisDecodedInstruction z;

@@ -53,15 +53,15 @@ bool site_is_cheap(const struct site *s, const struct site_code *c, bool nop5)
 /* ---- the function itself -------------------------------------------------------------------- */
 
 /* Walks to the first cheap instruction and notes the steps. */
-static bool walk(struct site *s, const u8 *p, size_t n, const struct decoder *d, bool nop5)
+static bool walk(struct site *s, const u8 *p, size_t n, const struct insn_decoder *d, bool nop5)
 {
 	size_t at = 0;
 
 	while (at < n && !insn_is_cheap(p + at, n - at, nop5)) {
 		struct insn i;
 
-		if (s->n_steps == SITE_STEPS || !decoder_read(d, p + at, n - at, 0, &i) ||
-		    i.flow != INSN_NEXT || !decoder_harmless(d, p + at, n - at))
+		if (s->n_steps == SITE_STEPS || !insn_read(d, p + at, n - at, 0, &i) ||
+		    i.flow != INSN_NEXT || !insn_is_harmless(d, p + at, n - at))
 			return false;
 		at += i.length;
 		s->steps[s->n_steps++] = (u8)at;
@@ -82,12 +82,12 @@ static bool is_step(const struct site *s, u64 addr)
 }
 
 static const char *look_through(const struct site *s, const u8 *p, size_t n,
-                                const struct decoder *d)
+                                const struct insn_decoder *d)
 {
 	for (size_t at = 0; at < n;) {
 		struct insn i;
 
-		if (!decoder_read(d, p + at, n - at, s->entry + at, &i))
+		if (!insn_read(d, p + at, n - at, s->entry + at, &i))
 			return "not all of it can be decoded";
 		if (i.flow == INSN_INDIRECT)
 			return "it has an indirect jump";
@@ -99,7 +99,8 @@ static const char *look_through(const struct site *s, const u8 *p, size_t n,
 	return NULL;
 }
 
-void site_propose(struct site *s, const struct site_code *c, const struct decoder *d, bool nop5)
+void site_propose(struct site *s, const struct site_code *c, const struct insn_decoder *d,
+                  bool nop5)
 {
 	u64 at = s->entry - c->vaddr;
 	const char *why;
@@ -170,7 +171,7 @@ void sites_strike(struct site *v, u32 n, u64 addr, const char *why)
  * `tries` bytes on. Of 15 bytes in a row one starts an instruction, and chains that start wrong
  * soon fall in with the right one. What can not be decoded is passed over by a byte.
  */
-static void mark_starts(const struct site_code *c, const struct decoder *d, u64 from, u64 to,
+static void mark_starts(const struct site_code *c, const struct insn_decoder *d, u64 from, u64 to,
                         u32 tries, bool *seen)
 {
 	for (u32 k = 0; k < tries; k++) {
@@ -179,14 +180,14 @@ static void mark_starts(const struct site_code *c, const struct decoder *d, u64 
 			u64 off = at - c->vaddr;
 
 			seen[at - from] = true;
-			at += decoder_read(d, c->p + off, c->n - off, at, &i) ? i.length : 1;
+			at += insn_read(d, c->p + off, c->n - off, at, &i) ? i.length : 1;
 		}
 	}
 }
 
 /* Short jumps into the site from instructions in [from, to), which start nobody knows where (tries
  * 15) or at `from` (tries 1). */
-static void strike_short(struct site *s, const struct site_code *c, const struct decoder *d,
+static void strike_short(struct site *s, const struct site_code *c, const struct insn_decoder *d,
                          u64 from, u64 to, u32 tries)
 {
 	bool seen[AROUND] = { false };
@@ -200,13 +201,13 @@ static void strike_short(struct site *s, const struct site_code *c, const struct
 		u64 off = at - c->vaddr;
 		struct insn i;
 
-		if (seen[at - from] && decoder_read(d, c->p + off, c->n - off, at, &i) &&
+		if (seen[at - from] && insn_read(d, c->p + off, c->n - off, at, &i) &&
 		    (i.flow == INSN_JUMP || i.flow == INSN_BRANCH) && is_step(s, i.target))
 			stay(s, why_entered);
 	}
 }
 
-static void strike_around(struct site *s, const struct site_code *c, const struct decoder *d)
+static void strike_around(struct site *s, const struct site_code *c, const struct insn_decoder *d)
 {
 	u64 end = s->entry + s->size;
 
@@ -296,7 +297,8 @@ static bool leads_in(const u8 *p, u32 behind, const struct steps *t)
 	return _mm_movemask_epi8(found) != 0;
 }
 
-void sites_strike_code(struct site *v, u32 n, const struct site_code *c, const struct decoder *d)
+void sites_strike_code(struct site *v, u32 n, const struct site_code *c,
+                       const struct insn_decoder *d)
 {
 	struct steps t;
 	size_t at = 0;

@@ -37,12 +37,14 @@ struct site {
 /* Only looks whether the first instruction is cheap already; needs no decoder. */
 bool site_is_cheap(const struct site *s, const struct site_code *c, bool nop5);
 /* Looks at the function alone; `c` holds its entry. */
-void site_propose(struct site *s, const struct site_code *c, const struct decoder *d, bool nop5);
+void site_propose(struct site *s, const struct site_code *c, const struct insn_decoder *d,
+                  bool nop5);
 /* By entry. */
 void sites_sort(struct site *v, u32 n);
 /* What runs at `addr` also comes from elsewhere: a site that is passed over there stays. */
 void sites_strike(struct site *v, u32 n, u64 addr, const char *why);
 /* Strikes what jumps and addresses in this code lead to. One pass over it. */
-void sites_strike_code(struct site *v, u32 n, const struct site_code *c, const struct decoder *d);
+void sites_strike_code(struct site *v, u32 n, const struct site_code *c,
+                       const struct insn_decoder *d);
 
 #endif

@@ -104,7 +104,7 @@ struct unwind {
 	u64 limit;
 	u32 procs_map, files_map;
 	struct files *names;
-	struct decoder *decoder; /* NULL: not needed so far, or not there */
+	struct insn_decoder *decoder; /* NULL: not needed so far, or not there */
 	VEC(struct file *) files;
 	VEC(struct process *) procs;
 	VEC(struct resting) resting;
@@ -1121,7 +1121,7 @@ void unwind_free(struct unwind *w)
 		free(w->files.v[i]);
 	}
 	files_free(w->names);
-	decoder_close(w->decoder);
+	insn_decoder_close(w->decoder);
 	unwind_memory_free(&w->memory);
 	arena_free(&w->arena);
 	pthread_cond_destroy(&w->wake);

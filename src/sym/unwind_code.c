@@ -50,7 +50,7 @@ struct read {
 };
 
 struct code {
-	const struct decoder *decoder;
+	const struct insn_decoder *decoder;
 	const u8 *p;
 	u64 from, to;       /* addresses of the gap */
 	u64 start;          /* of the program, 0 none */
@@ -230,7 +230,7 @@ static void read_insns(struct code *c)
 
 	c->insns.n = 0;
 	for (u64 at = 0; at < size;) {
-		bool ok = decoder_read(c->decoder, c->p + at, size - at, c->from + at, &i);
+		bool ok = insn_read(c->decoder, c->p + at, size - at, c->from + at, &i);
 		struct read r = { .target = (u32)size };
 
 		if (ok) {
@@ -405,7 +405,8 @@ static void merge(struct ehframe_rows *rows, const struct unwind_row *v, u32 n)
 	rows->n = kept;
 }
 
-void unwind_code_fill(struct elf *f, u64 base, struct decoder **decoder, struct ehframe_rows *rows)
+void unwind_code_fill(struct elf *f, u64 base, struct insn_decoder **decoder,
+                      struct ehframe_rows *rows)
 {
 	static const char *const names[] = { ".init", ".text", ".fini" };
 	struct code c = { .base = base };
@@ -420,7 +421,7 @@ void unwind_code_fill(struct elf *f, u64 base, struct decoder **decoder, struct 
 	if (!bytes || bytes > BYTES_MAX)
 		return;
 	if (!*decoder)
-		*decoder = decoder_open(&e);
+		*decoder = insn_decoder_open(&e);
 	if (!*decoder)
 		return;
 	c.decoder = *decoder;

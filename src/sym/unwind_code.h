@@ -15,6 +15,7 @@
  * where instructions can not be decoded on this machine (libZydis is not there), or where so much
  * is described by nothing that it is no oversight.
  */
-void unwind_code_fill(struct elf *f, u64 base, struct decoder **decoder, struct ehframe_rows *rows);
+void unwind_code_fill(struct elf *f, u64 base, struct insn_decoder **decoder,
+                      struct ehframe_rows *rows);
 
 #endif

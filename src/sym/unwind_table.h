@@ -25,7 +25,7 @@ struct unwind_table {
 };
 
 struct unwind_reading {
-	struct decoder **decoder; /* code that nothing describes is read too (unwind_code.h) */
+	struct insn_decoder **decoder; /* code that nothing describes is read too (unwind_code.h) */
 	bool (*given_up)(const void *ctx); /* true: the rest is left out */
 	const void *ctx;
 };

@@ -6,13 +6,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
-	static struct decoder *decoder;
+	static struct insn_decoder *decoder;
 	struct site_code c = { p, n, n % 2 ? 0 : 0x7fffffff00 };
 	struct site v[32] = { 0 };
 	struct err e;
 
 	if (!decoder)
-		decoder = decoder_open(&e);
+		decoder = insn_decoder_open(&e);
 	if (!decoder)
 		return 0;
 	for (u32 i = 0; i < ARRAY_SIZE(v); i++) {

@@ -15,7 +15,7 @@
 #define ENTRY 0x1000u /* of the function in the file's code */
 #define SIZE  0x2000u
 
-static struct decoder *decoder;
+static struct insn_decoder *decoder;
 static u8 code[SIZE];
 static const struct site_code file = { code, SIZE, BASE };
 
@@ -24,14 +24,14 @@ static int open_decoder(void **state)
 	struct err e;
 
 	(void)state;
-	decoder = decoder_open(&e);
+	decoder = insn_decoder_open(&e);
 	return decoder ? 0 : -1;
 }
 
 static int close_decoder(void **state)
 {
 	(void)state;
-	decoder_close(decoder);
+	insn_decoder_close(decoder);
 	return 0;
 }
 

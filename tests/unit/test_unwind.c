@@ -179,7 +179,7 @@ static void test_code(void **state)
 	struct unwind_row nothing = { 0, UNWIND_GAP };
 	struct ehframe_rows rows = { .v = malloc(sizeof(nothing)), .n = 1 };
 	u32 all = 0, same = 0, addresses;
-	struct decoder *d = NULL;
+	struct insn_decoder *d = NULL;
 	struct unwind_table t;
 	const u8 *p;
 	struct elf *f;
@@ -209,7 +209,7 @@ static void test_code(void **state)
 	assert_true(all > addresses / 2);
 	assert_true(same >= all / 100 * 95);
 	elf_close(f);
-	decoder_close(d);
+	insn_decoder_close(d);
 	ehframe_free(&rows);
 	unwind_table_free(&t);
 }

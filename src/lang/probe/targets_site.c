@@ -85,7 +85,7 @@ static void add_return(struct targets *t, struct probe *p, struct usite *s, void
 struct work {
 	struct elf *elf;
 	struct returns returns;
-	struct decoder *decoder;
+	struct insn_decoder *decoder;
 	const char *no_decoder;
 	VEC(struct site) sites;
 	bool nop5_known, nop5;
@@ -117,7 +117,7 @@ static bool need_decoder(struct targets *t, struct work *w)
 
 	if (w->decoder || w->no_decoder)
 		return w->decoder;
-	w->decoder = decoder_open(&e);
+	w->decoder = insn_decoder_open(&e);
 	if (!w->decoder)
 		w->no_decoder = arena_strdup(t->arena, e.text);
 	return w->decoder;
@@ -205,7 +205,7 @@ static void move_in_file(struct targets *t, const char *path)
 		s->offset += s->moved;
 		s->stays = w.sites.v[i].why;
 	}
-	decoder_close(w.decoder);
+	insn_decoder_close(w.decoder);
 	hmap_free(&w.returns.at);
 }
 

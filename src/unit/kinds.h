@@ -65,7 +65,7 @@
 	  NONE, KIND_REGS)                                                                        \
 	/* a hardware breakpoint on memory */                                                     \
 	K(WATCHPOINT, "watchpoint", "perf_event", NULL, PERF_EVENT, 0,                            \
-	  attach_watchpoint, 0, 0, NONE, KIND_ANY_PID | KIND_COUNTER)                             \
+	  attach_watchpoint, 0, 0, NONE, KIND_REGS | KIND_ANY_PID | KIND_COUNTER)                 \
 	/* run for each object of a kind, whoever reads its iterator */                           \
 	K(ITER, "iter", "iter", of_kernel, TRACING, BPF_TRACE_ITER, attach_iter,                  \
 	  FEATURE_BTF, 0, NONE, KIND_PER_SITE | KIND_ANY_PID | KIND_READ)                         \

@@ -197,8 +197,7 @@ const struct type *infer_call_reg(struct infer *in, struct node *n)
 
 	if (!name)
 		return NULL;
-	if (!attach_kind_has(in->variant->kind, KIND_REGS) ||
-	    !attach_kind_has(in->variant->kind, KIND_USER | KIND_KERNEL))
+	if (!attach_kind_has(in->variant->kind, KIND_REGS))
 		return infer_error(in, n->loc, "reg() is not available in %s probes",
 		                   attach_kind_name(in->variant->kind));
 	near_init(&near, name);

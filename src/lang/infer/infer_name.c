@@ -329,12 +329,13 @@ static const struct type *rule_leader_comm(struct infer *in, struct node *n)
 	return of_task(in, n, STR("group_leader"), STR("comm"));
 }
 
-/* From the registers that the event interrupted. */
+/* From the registers that the event interrupted; without them it is the kernel that runs, but for
+ * what this program itself runs. */
 static const struct type *rule_usermode(struct infer *in, struct node *n)
 {
 	if (attach_kind_has(in->variant->kind, KIND_REGS))
 		return &type_u8;
-	return wrong_probe(in, n, "probes of functions, counters and clocks have it");
+	return infer_set_int(n, attach_kind_has(in->variant->kind, KIND_OWN), &type_u8);
 }
 
 static const struct type *rule_has_cpid(struct infer *in, struct node *n)

@@ -375,12 +375,32 @@ static const struct {
 #undef V
 };
 
+/* What only memtap has gives way to what a script calls by its name. */
+static bool gives_way(struct infer *in, const struct node *n)
+{
+	enum builtin_id id = n->builtin.b->id;
+	struct str name = n->builtin.name;
+	struct number value;
+
+	if (id != BUILTIN_TARGET && id != BUILTIN_HAS_TARGET && id != BUILTIN_STACK)
+		return false;
+	return infer_cpp_string(in, name) || infer_cdef_const(in, name, &value) ||
+	       infer_cmacro_find(in, name, true);
+}
+
 const struct type *infer_builtin(struct infer *in, struct node *n)
 {
 	enum builtin_id id;
 
 	if (!n->builtin.b)
 		return infer_error(in, n->loc, "Unknown builtin: '%.*s'", STR_ARG(n->builtin.name));
+	if (gives_way(in, n)) {
+		struct str name = n->builtin.name;
+
+		n->kind = NODE_IDENT;
+		n->string = name;
+		return infer_ident(in, n);
+	}
 	id = n->builtin.b->id;
 	return builtins[id].fixed ? builtins[id].fixed : builtins[id].rule(in, n);
 }

@@ -258,14 +258,25 @@ static bool names_value(struct infer *in, struct str name)
 	return !(b && btf_find_cs(b, name)) && infer_constant(in, name, &value);
 }
 
+/* What was parsed as a value is the bare name of a type. */
+static bool names_type(struct infer *in, const struct node *e, struct type_name *name)
+{
+	if (e->kind != NODE_IDENT && e->kind != NODE_BUILTIN)
+		return false;
+	*name = (struct type_name){ .array = -1, .loc = e->loc };
+	name->text = e->kind == NODE_IDENT ? e->string : e->builtin.name;
+	return e->kind == NODE_IDENT ? !names_value(in, name->text)
+	                             : infer_cdef_type(in, name->text) != NULL;
+}
+
 /* typeof(e): of integers at rest, the type of their own. What assigns to them may still be
  * ahead. */
 static const struct type *type_of(struct infer *in, struct node *e, enum space space)
 {
-	const struct type_name name = { .text = e->string, .array = -1, .loc = e->loc };
+	struct type_name name;
 	const struct type *t;
 
-	if (e->kind == NODE_IDENT && !names_value(in, e->string))
+	if (names_type(in, e, &name))
 		return base_type(in, &name, space);
 	t = infer_value(in, e);
 	if (!t || (e->kind != NODE_VAR && e->kind != NODE_MAP && e->kind != NODE_TUPLE_AT))
@@ -421,11 +432,14 @@ static bool is_constant(struct infer *in, const struct type_name *of)
 static const struct type *sized(struct infer *in, struct node *n)
 {
 	const struct type *t;
+	struct type_name name;
 
 	if (!n->size.e && is_constant(in, &n->size.of)) {
 		n->size.e = ast_node(in->arena, NODE_IDENT, n->size.of.loc);
 		n->size.e->string = n->size.of.text;
 	}
+	if (n->size.e && names_type(in, n->size.e, &name))
+		return base_type(in, &name, SPACE_NONE);
 	if (!n->size.e)
 		return infer_type_name(in, &n->size.of, SPACE_NONE);
 	t = infer_value(in, n->size.e);

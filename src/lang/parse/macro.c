@@ -24,8 +24,9 @@
 struct expander {
 	struct script *script;
 	struct diags *d;
-	u32 uses;  /* so far: numbers the scopes */
-	u32 nodes; /* copied so far */
+	u32 uses;        /* so far: numbers the scopes */
+	u32 nodes;       /* copied so far */
+	bool in_library; /* in a body of the library, which knows none of the script's macros */
 	bool stop;
 };
 
@@ -102,6 +103,12 @@ static bool take_library(struct expander *x, struct str name)
 	return text && parse_library(x->script, text, x->d);
 }
 
+/* A macro that has the name of a function or variable is that one in its own body. */
+static bool is_visible(const struct expander *x, const struct macro *m, bool is_known)
+{
+	return (m->library || !x->in_library) && !(m->at_work && is_known);
+}
+
 /* The macro a call means; NULL when it is none. Of several the one with more parameters that say
  * what they take. The script's own come before the library's. */
 static struct macro *find(struct expander *x, const struct node *call)
@@ -112,7 +119,7 @@ static struct macro *find(struct expander *x, const struct node *call)
 	for (struct macro *m = x->script->macros; m; m = m->next) {
 		u32 n;
 
-		if (!str_eq(m->name, call->call.name))
+		if (!str_eq(m->name, call->call.name) || !is_visible(x, m, call->call.f))
 			continue;
 		n = fitness(m, call);
 		if (n > most) {
@@ -266,6 +273,7 @@ static void replace(struct expander *x, struct node *n, struct macro *m, u32 dep
 {
 	struct node *body, *next = n->next;
 	struct use u = { x, m, n->call.args, ++x->uses, n->loc, false };
+	bool in_library = x->in_library;
 
 	if (m->at_work) {
 		diag_error(x->d, n->loc, "macro '%.*s' uses itself", STR_ARG(m->name));
@@ -275,7 +283,9 @@ static void replace(struct expander *x, struct node *n, struct macro *m, u32 dep
 	body = ast_copy(x->script->arena, m->body);
 	substitute_below(&u, body);
 	m->at_work = true;
+	x->in_library |= m->library;
 	expand_below(x, body, depth);
+	x->in_library = in_library;
 	m->at_work = false;
 	body->loc = n->loc;
 	body->macro = m;
@@ -284,12 +294,29 @@ static void replace(struct expander *x, struct node *n, struct macro *m, u32 dep
 }
 
 /* The name alone of a macro of the script that takes nothing. */
-static bool is_bare_use(const struct script *s, struct str name)
+static bool is_bare_use(const struct expander *x, struct str name)
 {
-	for (const struct macro *m = s->macros; m; m = m->next)
-		if (!m->library && !m->n_params && str_eq(m->name, name))
+	bool is_known = builtin_find(name);
+
+	for (const struct macro *m = x->script->macros; m; m = m->next)
+		if (!m->library && !m->n_params && str_eq(m->name, name) &&
+		    is_visible(x, m, is_known))
 			return true;
 	return false;
+}
+
+/* Makes it a call. */
+static void take_bare_use(const struct expander *x, struct node *n)
+{
+	struct str name = n->kind == NODE_BUILTIN ? n->builtin.name : n->string;
+	struct node *call;
+
+	if (!is_bare_use(x, name))
+		return;
+	call = ast_node(x->script->arena, NODE_CALL, n->loc);
+	call->call.name = name;
+	call->next = n->next;
+	*n = *call;
 }
 
 static void expand(struct expander *x, struct node *n, u32 depth)
@@ -302,13 +329,8 @@ static void expand(struct expander *x, struct node *n, u32 depth)
 		give_up(x, n->loc, "macros in macros are nested too deeply here");
 		return;
 	}
-	if (n->kind == NODE_IDENT && is_bare_use(x->script, n->string)) {
-		struct node *call = ast_node(x->script->arena, NODE_CALL, n->loc);
-
-		call->call.name = n->string;
-		call->next = n->next;
-		*n = *call;
-	}
+	if (n->kind == NODE_IDENT || n->kind == NODE_BUILTIN)
+		take_bare_use(x, n);
 	m = n->kind == NODE_CALL ? find(x, n) : NULL;
 	if (m)
 		replace(x, n, m, depth);
@@ -365,9 +387,6 @@ static void check_definition(struct script *s, struct diags *d, const struct mac
 		if (same_shape(n, m))
 			diag_error(d, m->loc, "macro '%.*s' is defined twice with these parameters",
 			           STR_ARG(m->name));
-	if (builtin_find(m->name))
-		diag_error(d, m->loc, "'%.*s' is a builtin variable: a macro needs another name",
-		           STR_ARG(m->name));
 	check_params(d, m);
 	ast_walk(m->body, check_node, &c);
 }

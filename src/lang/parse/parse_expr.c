@@ -181,11 +181,12 @@ static bool starts_operand(const struct token *t)
 static bool type_follows(struct lexer ahead, enum token_kind closer, bool take_bare)
 {
 	struct token t = lex_next(&ahead);
-	bool pointer = false;
+	bool pointer = false, is_value;
 
-	if (t.kind != TOKEN_NAME || builtin_find(t.text) || func_find(t.text) ||
-	    str_is(t.text, "true") || str_is(t.text, "false"))
+	if (t.kind != TOKEN_NAME)
 		return false;
+	is_value = builtin_find(t.text) || func_find(t.text) || str_is(t.text, "true") ||
+	           str_is(t.text, "false");
 	if (is_type_word(t.text) || str_is(t.text, "typeof"))
 		return true;
 	t = lex_next(&ahead);
@@ -202,7 +203,7 @@ static bool type_follows(struct lexer ahead, enum token_kind closer, bool take_b
 	if (t.kind != closer)
 		return false;
 	if (pointer || take_bare)
-		return true;
+		return pointer || !is_value;
 	t = lex_next(&ahead);
 	return starts_operand(&t);
 }

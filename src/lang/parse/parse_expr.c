@@ -442,14 +442,16 @@ static struct node *all_settings(struct parser *p, const struct token *config)
 	return n;
 }
 
-/* setting: 'config' ['.' name], of the settings that hold while the script runs; without a name
- * it is a record of all. */
+/* setting: 'config' ['(' ')'] ['.' name], of the settings that hold while the script runs; without
+ * a name it is a record of all. */
 static struct node *parse_setting(struct parser *p)
 {
 	struct token config = p->tok;
 	struct node *n;
 
 	parse_advance(p);
+	if (parse_accept(p, TOKEN_LPAREN) && !parse_expect(p, TOKEN_RPAREN))
+		return NULL;
 	if (!parse_accept(p, TOKEN_DOT))
 		return all_settings(p, &config);
 	n = setting_node(p, &config, p->tok.text);

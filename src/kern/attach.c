@@ -50,12 +50,27 @@ static bool is_stopped(const struct live *l)
 	return l->stopped && l->stopped(l->stopped_ctx);
 }
 
+/* A probe of a program may have several places: those of one attach point and name. */
+static void attach_done(struct attach *a, u32 site)
+{
+	const struct usite *s = &a->prog->sites[site];
+	const char *probe;
+
+	a->done.sites++;
+	if (!attach_kind_has(a->prog->kind, KIND_USER))
+		return;
+	probe = arena_printf(&a->l->arena, "%u:%s", s->loc.off, s->name);
+	if (hmap_find(&a->l->probes, probe, strlen(probe)))
+		a->l->n_more_places++;
+	hmap_put(&a->l->probes, probe, strlen(probe), a->l);
+}
+
 bool attach_each(struct attach *a, attach_site_fn *fn, struct err *e)
 {
 	/* Thousands, one by one, take minutes: Ctrl-C is not left waiting for them. */
 	for (u32 i = 0; i < a->prog->n_sites && !is_stopped(a->l); i++) {
 		if (fn(a, i, e))
-			a->done.sites++;
+			attach_done(a, i);
 		else if (!attach_failed(a, i, e))
 			return false;
 	}
@@ -67,7 +82,8 @@ bool attach_halving(struct attach *a, const u32 *sites, u32 n, attach_many_fn *f
 	if (is_stopped(a->l))
 		return true;
 	if (fn(a, sites, n, e)) {
-		a->done.sites += n;
+		for (u32 i = 0; i < n; i++)
+			attach_done(a, sites[i]);
 		return true;
 	}
 	if (n == 1)
@@ -145,6 +161,7 @@ bool live_attach(struct live *l, u32 *attached, live_warn_fn *warn, void *ctx, s
 		l->progs[i].attached = a.done;
 		*attached += a.done.sites;
 	}
+	*attached -= l->n_more_places;
 	return *attached || !refused || nothing_attached(l, refused, e);
 }
 

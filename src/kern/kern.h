@@ -10,6 +10,7 @@
 #include <linux/perf_event.h>
 
 #include "base/arena.h"
+#include "base/hmap.h"
 #include "kern/live.h"
 
 /*
@@ -53,6 +54,8 @@ struct live {
 	int *maps;
 	struct loaded *progs;
 	VEC(struct handle) handles;
+	struct hmap probes; /* of programs, that have a place */
+	u32 n_more_places;  /* ... beyond the first of each */
 	VEC(s32) followed; /* processes, see live_follow() */
 	VEC(int) iters;    /* links among the handles, of iterators to be read */
 	struct ring_buffer *ring;

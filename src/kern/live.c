@@ -171,6 +171,7 @@ void live_free(struct live *l)
 			close_fd(l->progs[i].fds[j]);
 	for (u32 i = 0; i < l->unit->maps.n; i++)
 		close_fd(l->maps[i]);
+	hmap_free(&l->probes);
 	arena_free(&l->arena);
 	free(l);
 }

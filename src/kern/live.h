@@ -55,7 +55,8 @@ typedef void live_warn_fn(void *ctx, struct loc loc, const char *text);
 /*
  * Attaches all other programs. A site that can not be attached fails the whole (false, *e names
  * probe and reason, everything attached so far is undone), or, when unit->lenient_probes, is
- * reported through `warn` and skipped. *attached counts sites; fewer are when live_options.stopped.
+ * reported through `warn` and skipped. *attached counts probes, each once however many places it
+ * has; fewer are when live_options.stopped.
  */
 bool live_attach(struct live *l, u32 *attached, live_warn_fn *warn, void *ctx, struct err *e);
 /* How program i (unit->progs order) was attached, for -v. */

@@ -139,8 +139,29 @@ static int compare_rows(const void *x, const void *y, void *ctx)
 	return compare_keys(m->key, a->key, b->key);
 }
 
+/* The series of a map all end with the interval of its newest value. What is older than they reach
+ * back is dropped. */
+static void share_end(struct table *t)
+{
+	s64 end = 0;
+
+	for (u32 i = 0; i < t->rows.n; i++)
+		end = MAX(end, t->rows.v[i].value.n + t->rows.v[i].value.n_buckets);
+	for (u32 i = 0; i < t->rows.n; i++) {
+		struct cell *c = &t->rows.v[i].value;
+		u64 n = c->n_buckets, late = MIN((u64)(end - c->n) - n, n);
+		u64 *buckets = arena_array(t->arena, u64, n * 2);
+
+		memcpy(buckets, c->buckets + late * 2, (n - late) * 2 * sizeof(*buckets));
+		c->buckets = buckets;
+		c->n = end - (s64)n;
+	}
+}
+
 void table_sort(struct table *t)
 {
+	if (t->map->value->kind == TYPE_TSERIES)
+		share_end(t);
 	if (t->rows.n > 1)
 		qsort_r(t->rows.v, t->rows.n, sizeof(*t->rows.v), compare_rows, t);
 }

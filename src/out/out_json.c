@@ -187,15 +187,16 @@ static void json_series(struct buf *b, const struct out *o, const struct type *t
 
 	buf_putc(b, '[');
 	for (u32 i = 0; i < c->n_buckets; i++) {
-		s64 v = (s64)c->buckets[i * 2 + 1];
+		u64 at = series_time(o, t, c, i);
 
 		if (!c->buckets[i * 2])
 			continue;
-		buf_printf(b, "%s{\"interval_start\": %" PRIu64 ", \"value\": ", gap,
-		           series_time(o, t, c, i));
-		json_int(b, t, (u64)(div > 1 ? v / (s64)div : v));
+		buf_printf(b, "%s{\"interval_start\":\"", gap);
+		value_time(b, "%Y-%m-%dT%H:%M:%S", at);
+		buf_printf(b, ".%09u\",\"value\":", (u32)(at % 1000000000));
+		json_int(b, t, series_value(t, c, i, div));
 		buf_putc(b, '}');
-		gap = ", ";
+		gap = ",";
 	}
 	buf_putc(b, ']');
 }

@@ -3,6 +3,7 @@
 #include "out_fixture.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "unit/bucket.h"
 
@@ -139,6 +140,61 @@ static void test_lhist(void **state)
 	             "[1023K, 2M)            1 |" FULL "|\n\n");
 	t = (struct type){ .kind = TYPE_LHIST, .min = 0, .max = 16384, .step = 128 };
 	check_scalar(&t, (u64[130]){ [9] = 7 }, "@x:\n[1024, 1152)           7 |" FULL "|\n\n");
+}
+
+static const struct type series = {
+	.kind = TYPE_TSERIES, .size = 8, .is_signed = true, .step = 100000000, .max = 5
+};
+
+/* One value of a series, in the slot of its interval. */
+static void put_in(u64 *cell, u64 interval, s64 value)
+{
+	u64 *slot = cell + interval % 5 * 3;
+
+	slot[0] = interval + 1;
+	slot[1] = (u64)value;
+	slot[2] = 1;
+}
+
+/* All end with the newest interval of the map; a dash is no value, a dot zero. */
+static void test_series(void **state)
+{
+	struct umap m = map_of(&type_u64, &series);
+	u64 cells[3][5 * 3] = { 0 };
+	struct table t;
+
+	(void)state;
+	setenv("TZ", "UTC", 1);
+	put_in(cells[0], 10, -5);
+	put_in(cells[0], 12, 5);
+	put_in(cells[0], 13, 0);
+	put_in(cells[1], 14, 3);
+	put_in(cells[2], 9, 1);
+	table_init(&t, &fixture_arena, &fixture_unit, &m);
+	for (u64 key = 1; key <= 3; key++)
+		table_add(&t, &key, cells[key - 1], 1);
+	table_sort(&t);
+	print_map(&t, 0, 0);
+	fixture_is("@x[1]:\n"
+	           "             -5                                                  5\n"
+	           "hh:mm:ss.ms  |___________________________________________________|\n"
+	           "01:46:41.000 *                         .                         | -5\n"
+	           "01:46:41.100 |                         .                         | -\n"
+	           "01:46:41.200 |                         .                         * 5\n"
+	           "01:46:41.300 |                         *                         | 0\n"
+	           "01:46:41.400 |                         .                         | -\n"
+	           "             v___________________________________________________v\n"
+	           "             -5                                                  5\n"
+	           "\n"
+	           "@x[2]:\n"
+	           "                   2                                                   4\n"
+	           "hh:mm:ss.ns        |___________________________________________________|\n"
+	           "01:46:41.400000000 |                         *                         | 3\n"
+	           "                   v___________________________________________________v\n"
+	           "                   2                                                   4\n"
+	           "\n"
+	           "@x[3]:\n"
+	           "<no data>\n");
 }
 
 static void test_keys(void **state)
@@ -334,7 +390,7 @@ int main(void)
 		cmocka_unit_test(test_top_and_div), cmocka_unit_test(test_keyed_hist),
 		cmocka_unit_test(test_one_cell),    cmocka_unit_test(test_records),
 		cmocka_unit_test(test_messages),    cmocka_unit_test(test_said),
-		cmocka_unit_test(test_formats),
+		cmocka_unit_test(test_formats),     cmocka_unit_test(test_series),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

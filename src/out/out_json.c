@@ -472,19 +472,21 @@ static void json_maps(struct buf *b, const struct out *o, const struct out_maps 
 	           m->emptied, m->rows, m->bytes, m->limit, m->lost);
 }
 
+/* Up to the sentence. Of a helper "msg" is what its error is called, as programs expect. */
 static void json_error_head(struct buf *b, const struct out_error *e)
 {
-	if (e->helper)
-		buf_printf(b, "{\"type\": \"helper_error\", \"helper\": \"%s\", \"retcode\": %d",
-		           e->helper, e->retcode);
-	else
-		buf_puts(b, "{\"type\": \"runtime_error\"");
+	if (!e->helper) {
+		buf_puts(b, "{\"type\": \"runtime_error\", \"msg\": ");
+		return;
+	}
+	buf_puts(b, "{\"type\": \"helper_error\", \"msg\": ");
+	json_text(b, strerror(-e->retcode));
+	buf_printf(b, ", \"helper\": \"%s\", \"retcode\": %d, \"detail\": ", e->helper, e->retcode);
 }
 
 static void json_runtime_error(struct buf *b, const struct out *o, const struct out_error *e)
 {
 	json_error_head(b, e);
-	buf_puts(b, ", \"msg\": ");
 	json_text(b, e->text);
 	if (e->loc)
 		json_place(b, o->unit, e->loc->off);

@@ -372,8 +372,17 @@ static void text_flags(struct buf *b, const struct out *o, const struct value *v
 	flags_print(b, v->type->text, value_word(v));
 }
 
-/* What is not here has no text: no value, or one of aggregations, which are cells. */
+/* A member of a struct whose type has no values here: floating point. */
+static void text_none(struct buf *b, const struct out *o, const struct value *v)
+{
+	(void)o;
+	(void)v;
+	buf_puts(b, "null");
+}
+
+/* What is not here has no text: one of aggregations, which are cells. */
 static const struct value_kind kinds[] = {
+	[TYPE_NONE] = { text_none, AS_WORD, false },
 	[TYPE_BOOL] = { text_bool, AS_WORD, false },
 	[TYPE_INT] = { text_number, AS_INT, false },
 	[TYPE_PTR] = { text_pointer, AS_UNSIGNED, false },

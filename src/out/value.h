@@ -36,7 +36,7 @@ struct value_kind {
 	void (*text)(struct buf *b, const struct out *o, const struct value *v);
 	enum {
 		AS_STRING,
-		AS_WORD, /* the text, but no string: true */
+		AS_WORD, /* the text, but no string: true, null */
 		AS_INT,
 		AS_UNSIGNED,
 		AS_ADDRESS, /* a number, and in a row, where it is named, its text */

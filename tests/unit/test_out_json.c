@@ -245,8 +245,9 @@ static void test_messages(void **state)
 	           "{\"type\": \"runtime_error\", \"msg\": \"a \\\"b\\\"\", "
 	           "\"filename\": \"stdin\", \"line\": 1, \"col\": 1, \"count\": 3}\n"
 	           "{\"type\": \"runtime_error\", \"msg\": \"c\", \"count\": 1}\n"
-	           "{\"type\": \"helper_error\", \"helper\": \"map_update_elem\", "
-	           "\"retcode\": -7, \"msg\": \"d\", \"count\": 2}\n");
+	           "{\"type\": \"helper_error\", \"msg\": \"Argument list too long\", "
+	           "\"helper\": \"map_update_elem\", \"retcode\": -7, \"detail\": \"d\", "
+	           "\"count\": 2}\n");
 }
 
 static const struct column name = { .name = "name", .type = COLUMN_TEXT },

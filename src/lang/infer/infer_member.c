@@ -60,8 +60,9 @@ static void gather(void *ctx, const struct field *f)
 
 	while (elem->kind == TYPE_ARRAY)
 		elem = elem->elem;
-	/* Functions, floating point, structs that are only declared: nothing to show. */
-	if (!g->left || elem->kind == TYPE_NONE || !f->type->size)
+	/* Of what has no value here, such as floating point, the name is shown; an array of any length
+	 * has no elements. */
+	if (!g->left || (!f->type->size && elem->kind != TYPE_NONE))
 		return;
 	g->left--;
 	copy.type = complete(g, f->type);

@@ -64,7 +64,7 @@ static const struct opt rows[] = {
 	{ 0, "no-feature", "NAME[,NAME...]", OPT_TEXT, TO(no_feature),
 	  "do without: kprobe_multi, kprobe_session, loop, uprobe_multi" },
 	{ 0, "probe-filter", "REGEX", OPT_TEXT, TO(probe_filter),
-	  "of the probes a wildcard stands for, attach those with a match only" },
+	  "attach the probes with a match only; BEGIN and END in any case" },
 	{ 0, "traceable-functions", "FILE", OPT_TEXT, TO(functions),
 	  "the functions that can be traced, instead of what the kernel lists" },
 	{ 'I', NULL, "DIR", OPT_LIST, TO(include_dirs), "look for the files of #include here too" },

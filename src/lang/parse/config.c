@@ -163,7 +163,6 @@ static const char *set_missing_probes(struct config *c, const struct value *v)
 	for (u32 i = 0; !v->is_number && i < ARRAY_SIZE(missing_words); i++)
 		if (strcmp(v->text, missing_words[i]) == 0) {
 			c->missing_probes = i;
-			c->missing_probes_set = true;
 			return NULL;
 		}
 	return "error, warn or ignore";

@@ -20,7 +20,6 @@ struct config {
 	u32 max_cat_bytes;   /* of a file that cat() prints, 10240 */
 	bool demangle; /* names of C++ and Rust functions */
 	enum { MISSING_ERROR, MISSING_WARN, MISSING_IGNORE } missing_probes;
-	bool missing_probes_set; /* given by the user */
 	enum stack_mode stack_mode;
 	u32 ring_pages;      /* of 4 KiB, a power of two; default 64 */
 	const char *view;    /* the C view behind the script, NULL none */

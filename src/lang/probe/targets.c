@@ -132,13 +132,12 @@ void targets_absent(struct targets *t, u32 i, const char *hint, const char *fmt,
 	char text[1024];
 	va_list ap;
 
-	t->n_missing++;
 	if (t->config->missing_probes == MISSING_IGNORE && !t->is_trial)
 		return;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	if (!t->is_trial && (t->config->missing_probes == MISSING_WARN || t->forgiving))
+	if (!t->is_trial && t->config->missing_probes == MISSING_WARN)
 		diag_warn(t->diags, loc, "%s", text);
 	else
 		diag_error(t->diags, loc, "%s", text);
@@ -159,10 +158,7 @@ u32 targets_lacks(struct targets *t, enum attach_kind kind)
 /* A script that wants to hear nothing about single probes still hears about a whole kind. */
 void targets_unsupported(struct targets *t, const char *hint, const char *text)
 {
-	bool lenient = t->config->missing_probes != MISSING_ERROR || t->forgiving;
-
-	t->n_missing++;
-	if (lenient && !t->is_trial)
+	if (t->config->missing_probes != MISSING_ERROR && !t->is_trial)
 		diag_warn(t->diags, t->attach->loc, "%s", text);
 	else
 		diag_error(t->diags, t->attach->loc, "%s", text);
@@ -225,10 +221,11 @@ static bool is_unwanted(const struct targets *t, const char *rest)
 	       regexec(t->event->filter, colon ? colon + 1 : rest, 0, NULL, 0) != 0;
 }
 
-/* --probe-filter chooses among what wildcards stand for. */
+/* --probe-filter leaves BEGIN and END. */
 static bool is_filtered(const struct targets *t, const char *name)
 {
-	return t->script->request.probe_filter && is_pattern(t) &&
+	return t->script->request.probe_filter &&
+	       !attach_kind_has(t->provider->kind, KIND_AROUND) &&
 	       regexec(t->script->request.probe_filter, name, 0, NULL, 0) != 0;
 }
 
@@ -254,7 +251,7 @@ void targets_add(struct targets *t, struct variant *v, struct usite site, const 
 		return;
 	t->n_sites++;
 	site.loc = t->attach->loc;
-	site.optional = t->forgiving || is_pattern(t);
+	site.optional = is_pattern(t);
 	vec_add(t->arena, &v->sites, site);
 }
 
@@ -450,13 +447,13 @@ static void expand_attach(struct targets *t)
 
 /* What a trial may have to take back. */
 struct before {
-	u32 n_sites, n_variants, n_missing;
+	u32 n_sites, n_variants;
 	u32 *variant_sites;
 };
 
 static struct before trial_begin(struct targets *t)
 {
-	struct before b = { t->n_sites, t->probe->variants.n, t->n_missing, NULL };
+	struct before b = { t->n_sites, t->probe->variants.n, NULL };
 
 	b.variant_sites = arena_array(t->arena, u32, b.n_variants + 1);
 	for (u32 i = 0; i < b.n_variants; i++)
@@ -467,7 +464,6 @@ static struct before trial_begin(struct targets *t)
 static void trial_undo(struct targets *t, const struct before *b)
 {
 	t->n_sites = b->n_sites;
-	t->n_missing = b->n_missing;
 	t->probe->variants.n = b->n_variants;
 	for (u32 i = 0; i < b->n_variants; i++)
 		t->probe->variants.v[i]->sites.n = b->variant_sites[i];
@@ -586,15 +582,6 @@ void targets_note_uses(struct targets *t, struct probe *p)
 	ast_walk(p->body, note_use, t);
 }
 
-/* Of a probe's attach points none is there: what would have been a warning is an error. */
-static void all_missing(struct diags *d, u32 from)
-{
-	for (u32 i = from; i < d->list.n; i++) {
-		d->n_errors += d->list.v[i].level != DIAG_ERROR;
-		d->list.v[i].level = DIAG_ERROR;
-	}
-}
-
 /* Each variant is typed by itself and so needs a body of its own. The first takes the probe's,
  * which nobody asks for any more, but for who prints the tree as it was written. */
 static void give_bodies(struct targets *t, const struct probe *p)
@@ -614,15 +601,12 @@ static void give_bodies(struct targets *t, const struct probe *p)
 
 static void expand_probe(struct targets *t, struct probe *p)
 {
-	u32 before = t->n_sites, first_diag = t->diags->list.n;
 	struct attach *attaches = p->attaches;
 
 	t->probe = p;
 	t->first_variant = 0;
 	event_body_unroll(t->script, p, t->diags);
 	targets_note_uses(t, p);
-	t->forgiving = p->attaches->next && !t->config->missing_probes_set;
-	t->n_missing = 0;
 	if (p->pred && predicate_rules_out(&t->script->request, p->pred)) {
 		struct variant *off = arena_new(t->arena, struct variant);
 
@@ -637,8 +621,6 @@ static void expand_probe(struct targets *t, struct probe *p)
 		else
 			expand_attach(t);
 	}
-	if (t->forgiving && t->n_missing && t->n_sites == before)
-		all_missing(t->diags, first_diag);
 	give_bodies(t, p);
 }
 

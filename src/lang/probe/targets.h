@@ -28,14 +28,10 @@ struct targets {
 	u32 n_args_used; /* 1 + the highest argN, 0 none */
 	u32 n_sites;     /* of the whole script, counted beyond the limit too */
 	u32 n_added;     /* of this attach point */
-	/* The probe has other attach points: one that is missing is no error while another is
-	 * there, unless the script says otherwise. */
-	bool forgiving;
 	const struct event_given *event; /* the attach point was given by the user, or NULL */
 	u32 first_variant; /* those before it are not shared: they are of another event */
 	bool uses_kstack;
 	bool is_trial; /* one of several to choose from: a miss is an error of `diags` */
-	u32 n_missing; /* of the probe's attach points */
 	u32 n_unchecked; /* attach points that may not be looked up */
 };
 

@@ -115,7 +115,7 @@ static void test_names(void **state)
 		{ "t:vmscan:* { print(args.nid); }", "tracepoint:vmscan:mm_vmscan_lru_isolate | "
 		                                     "tracepoint:vmscan:mm_vmscan_write_folio" },
 		{ "Tracepoint:sched:sched_switch { }", "tracepoint:sched:sched_switch" },
-		{ "software:faults:1 {}", "software:page-faults:1" },
+		{ "software:faults:1 {}", "software:faults:1" },
 		{ "s:page-faults: {}", "software:page-faults:100" },
 		{ "h:cache-misses:5 {}", "hardware:cache-misses:5" },
 		{ "i:s:1, i:1s, i:ms:20 {}", "interval:s:1 interval:1s interval:ms:20" },

@@ -74,12 +74,14 @@ static void missing(struct line *l, struct dwarf_file *d, u32 near)
 	struct targets *t = l->t;
 
 	if (!dwarf_line_known(d, l->file)) {
-		targets_missing(t, 0, NULL, "%s was not built from a file '%s'", l->path, l->file);
+		targets_missing(t, 0, NULL, "%s was not built from a file '%s'",
+		                targets_shown(t, l->path), l->file);
 		return;
 	}
 	targets_missing(t, 1,
 	                near ? arena_printf(t->arena, "line %u, the next with code", near) : NULL,
-	                "no code of %s belongs to line %u of %s", l->path, l->line, l->file);
+	                "no code of %s belongs to line %u of %s", targets_shown(t, l->path),
+	                l->line, l->file);
 }
 
 static void line_file(struct targets *t, const char *path, void *ctx)
@@ -103,7 +105,8 @@ static void line_file(struct targets *t, const char *path, void *ctx)
 
 		if (elf_offset(l->elf, l->places.v[i].vaddr, &offset))
 			targets_place(t, path, offset,
-			              arena_printf(t->arena, "%s@%s:%u", path, l->file, l->line));
+			              arena_printf(t->arena, "%s@%s:%u", targets_shown(t, path),
+			                           l->file, l->line));
 	}
 	if (!l->places.n)
 		missing(l, d, near);

@@ -119,7 +119,7 @@ void targets_counter(struct targets *t)
 	if (t->n_parts > 1 && !targets_number(t, 1, &site.period))
 		return;
 	targets_add(t, targets_shared(t), site,
-	            arena_printf(t->arena, "%s:%" PRIu64, c->name, site.period));
+	            arena_printf(t->arena, "%s:%" PRIu64, t->parts[0], site.period));
 }
 
 /* ---- clocks --------------------------------------------------------------------------------- */

@@ -84,7 +84,8 @@ static void usdt_add(struct usdt *u, const struct usdt_site *s)
 		return;
 	}
 	targets_add(t, usdt_variant(t, s), site,
-	            arena_printf(t->arena, "%s:%s:%s", u->path, s->provider, s->name));
+	            arena_printf(t->arena, "%s:%s:%s", targets_shown(t, u->path), s->provider,
+	                         s->name));
 }
 
 static bool usdt_site(void *ctx, const struct usdt_site *s)

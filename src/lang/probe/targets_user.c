@@ -112,8 +112,15 @@ bool targets_files(struct targets *t, const char *path,
 		targets_no_file(t, &e);
 		return false;
 	}
+	t->shown = strchr(path, '/') ? path : file;
 	cb(t, file, ctx);
+	t->shown = NULL;
 	return true;
+}
+
+const char *targets_shown(const struct targets *t, const char *path)
+{
+	return t->shown ? t->shown : path;
 }
 
 /* ---- uprobe, uretprobe ---------------------------------------------------------------------- */
@@ -195,7 +202,7 @@ static void uprobe_add(struct uprobe *u, const char *symbol, u64 offset, u64 plu
 		.path = u->path, .offset = offset + plus, .pid = targets_pid(t), .size = size
 	};
 	u64 *key = arena_new(t->arena, u64);
-	const char *rest = arena_printf(t->arena, "%s:%s", u->path, symbol);
+	const char *rest = arena_printf(t->arena, "%s:%s", targets_shown(t, u->path), symbol);
 
 	*key = site.offset;
 	if (hmap_find(&u->seen, key, sizeof(*key)))
@@ -297,8 +304,9 @@ static void uprobe_missing(struct uprobe *u, struct elf *f)
 	elf_each(f, u->cpp ? cpp_offer : symbol_offer, u);
 	if (!glob_is(str_of(u->symbol)) && near_best(&u->near))
 		best = arena_printf(t->arena, "'%s'", u->near.best);
-	targets_missing(t, u->part, best, "No matches for %s %s:%s%s.", t->provider->full, u->path,
-	                u->symbol, u->n_symbols ? "" : " (the file has no symbols)");
+	targets_missing(t, u->part, best, "No matches for %s %s:%s%s.", t->provider->full,
+	                targets_shown(t, u->path), u->symbol,
+	                u->n_symbols ? "" : " (the file has no symbols)");
 }
 
 static void uprobe_address(struct uprobe *u, struct elf *f)
@@ -313,7 +321,7 @@ static void uprobe_address(struct uprobe *u, struct elf *f)
 		diag_error(t->diags, targets_loc(t, u->part), "'%s' is not an address", u->symbol);
 	else if (!elf_offset(f, vaddr, &offset))
 		diag_error(t->diags, targets_loc(t, u->part), "'%s' has nothing at address %s",
-		           u->path, u->symbol);
+		           targets_shown(t, u->path), u->symbol);
 	else
 		uprobe_add(u, u->symbol, offset, u->plus, 0);
 }

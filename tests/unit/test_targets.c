@@ -108,7 +108,7 @@ static void check_places(const struct place_row *row)
 static void test_names(void **state)
 {
 	static const struct place_row rows[] = {
-		{ "begin {} END {}", "BEGIN | END" },
+		{ "begin {} END {}", "begin | END" },
 		{ "BEGIN, END { }", "BEGIN | END" },
 		{ "t:vmscan:* { @ = count(); }", "tracepoint:vmscan:mm_vmscan_lru_isolate "
 		                                 "tracepoint:vmscan:mm_vmscan_write_folio" },

@@ -142,14 +142,37 @@ static const struct type *c_array(struct infer *in, const struct tpfield *f)
 	return elem ? type_array(in->arena, elem, f->count) : NULL;
 }
 
-static const struct type *c_struct(struct infer *in, const struct tpfield *f)
+/* The type of that name in the kernel's BTF. */
+static const struct type *c_named(struct infer *in, const struct tpfield *f)
 {
 	struct err e = { 0 };
 	struct btf *b = in->world->ops->btf(in->world, &e);
 	u32 id = b ? btf_find_cs(b, bare_c_type(str_of(f->type))) : 0;
-	const struct type *t = id ? btf_type(in->script, b, id, SPACE_KERNEL) : NULL;
+
+	return id ? btf_type(in->script, b, id, SPACE_KERNEL) : NULL;
+}
+
+static const struct type *c_struct(struct infer *in, const struct tpfield *f)
+{
+	const struct type *t = c_named(in, f);
 
 	return t && t->size == f->size ? t : NULL;
+}
+
+/* An integer that is shown by the names of its enum, where the kernel tells them. */
+static const struct type *c_enum(struct infer *in, const struct tpfield *f,
+                                 const struct type *plain)
+{
+	const struct type *named = c_named(in, f);
+	struct type *t;
+
+	if (!named || !named->n_enums)
+		return plain;
+	t = arena_new(in->arena, struct type);
+	*t = *named;
+	t->size = plain->size;
+	t->is_signed = plain->is_signed;
+	return t;
 }
 
 static const struct type *format_type(struct infer *in, const struct tpfield *f)
@@ -164,6 +187,8 @@ static const struct type *format_type(struct infer *in, const struct tpfield *f)
 	if (f->count)
 		return c_array(in, f);
 	t = c_integer(f, f->size);
+	if (t && strncmp(f->type, "enum ", 5) == 0)
+		return c_enum(in, f, t);
 	return t ? t : c_struct(in, f);
 }
 

@@ -265,7 +265,10 @@ static const struct type *rule_func(struct infer *in, struct node *n)
 
 static const struct type *rule_probe(struct infer *in, struct node *n)
 {
-	(void)n;
+	const struct variant *v = in->variant;
+
+	if (in->script->probe_is_text)
+		return infer_set_string(in, n, v->sites.n ? v->sites.v[0].name : "");
 	return type_plain(in->arena, TYPE_PROBE);
 }
 

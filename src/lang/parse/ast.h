@@ -299,6 +299,7 @@ struct script {
 	bool follows;        /* it calls follow(): set by infer */
 	bool follow_imports; /* else they are read over, as for --fmt */
 	bool is_packed;      /* it is a part of the program, and so is all that it imports */
+	bool probe_is_text;  /* `probe` is used as a string: by targets_expand() */
 	bool counts_params;  /* $# is in it */
 	u32 n_params;        /* the highest N of $N in it; UINT32_MAX: it takes any number, $@ */
 	/* probes keep their bodies as written beside those of their variants */

@@ -229,11 +229,14 @@ static bool is_filtered(const struct targets *t, const char *name)
 	       regexec(t->script->request.probe_filter, name, 0, NULL, 0) != 0;
 }
 
-/* "PROVIDER:rest". */
+/* "PROVIDER:rest"; BEGIN and END as the script writes them. */
 static const char *whole_name(struct targets *t, const char *rest)
 {
+	struct str written = t->attach->provider;
 	const char *full = t->provider->full;
 
+	if (attach_kind_has(t->provider->kind, KIND_AROUND))
+		return arena_strndup(t->arena, written.p, written.n);
 	return *rest ? arena_join(t->arena, full, ':', rest) : full;
 }
 
@@ -566,6 +569,7 @@ static bool note_use(void *ctx, struct node *n)
 	if (n->kind != NODE_BUILTIN || !n->builtin.b)
 		return true;
 	t->uses_kstack |= n->builtin.b->id == BUILTIN_KSTACK || n->builtin.b->id == BUILTIN_STACK;
+	t->uses_probe |= n->builtin.b->id == BUILTIN_PROBE;
 	if (n->builtin.b->id == BUILTIN_ARGS)
 		t->uses_args = true;
 	if (n->builtin.b->id == BUILTIN_ARG)
@@ -575,11 +579,29 @@ static bool note_use(void *ctx, struct node *n)
 
 void targets_note_uses(struct targets *t, struct probe *p)
 {
-	t->uses_args = t->uses_result = t->uses_kstack = false;
+	t->uses_args = t->uses_result = t->uses_kstack = t->uses_probe = false;
 	t->n_args_used = 0;
 	if (p->pred)
 		ast_walk(p->pred, note_use, t);
 	ast_walk(p->body, note_use, t);
+}
+
+/* A program for each place, whose name is a constant there. */
+static void split_sites(struct targets *t, struct probe *p)
+{
+	for (u32 i = 0, n = p->variants.n; i < n; i++) {
+		struct variant *v = p->variants.v[i];
+
+		for (u32 k = 1; k < v->sites.n; k++) {
+			struct variant *one = arena_new(t->arena, struct variant);
+
+			*one = *v;
+			memset(&one->sites, 0, sizeof(one->sites));
+			vec_add(t->arena, &one->sites, v->sites.v[k]);
+			vec_add(t->arena, &p->variants, one);
+		}
+		v->sites.n = MIN(v->sites.n, 1u);
+	}
 }
 
 /* Each variant is typed by itself and so needs a body of its own. The first takes the probe's,
@@ -621,6 +643,8 @@ static void expand_probe(struct targets *t, struct probe *p)
 		else
 			expand_attach(t);
 	}
+	if (t->script->probe_is_text && t->uses_probe)
+		split_sites(t, p);
 	give_bodies(t, p);
 }
 
@@ -647,6 +671,7 @@ bool targets_expand(struct script *s, const struct config *c, struct world *w, s
 	struct loc over = { 0, 0 };
 	bool found = false;
 
+	s->probe_is_text = targets_probe_is_text(s);
 	for (struct probe *p = s->probes; p; p = p->next) {
 		bool had_room = t.n_sites <= c->max_probes;
 

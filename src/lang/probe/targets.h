@@ -32,6 +32,7 @@ struct targets {
 	const struct event_given *event; /* the attach point was given by the user, or NULL */
 	u32 first_variant; /* those before it are not shared: they are of another event */
 	bool uses_kstack;
+	bool uses_probe;
 	bool is_trial; /* one of several to choose from: a miss is an error of `diags` */
 	u32 n_unchecked; /* attach points that may not be looked up */
 };
@@ -109,6 +110,8 @@ void targets_attach(struct targets *t, struct attach *a);
 bool targets_try(struct targets *t, struct attach *a, bool stand_in, const char **why);
 /* Finds out which arguments the predicate and body of a probe use. */
 void targets_note_uses(struct targets *t, struct probe *p);
+/* Whether `probe` is a string in the script, or a number that stands for one. */
+bool targets_probe_is_text(const struct script *s);
 /* True for the name of a kind of probe that others can stand for. */
 bool targets_is_kind(struct str name);
 

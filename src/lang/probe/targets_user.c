@@ -401,8 +401,8 @@ static void note_late(struct targets *t, const struct uprobe *u)
 	struct late_point late = { .kind = t->provider->kind };
 
 	if (!t->script->request.pid || !*t->parts[0] || !u->many || t->uses_args ||
-	    t->uses_result || t->is_trial || t->event || t->script->request.probe_filter ||
-	    memchr(text, '$', t->attach->loc.len))
+	    t->uses_result || (t->uses_probe && t->script->probe_is_text) || t->is_trial ||
+	    t->event || t->script->request.probe_filter || memchr(text, '$', t->attach->loc.len))
 		return;
 	late.text = arena_strndup(t->arena, text, t->attach->loc.len);
 	late.exact = targets_reads_registers(t->probe);

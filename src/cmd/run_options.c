@@ -36,7 +36,7 @@ static const struct opt rows[] = {
 	  "write the programs to FILE, an object for libbpf and its tools, and end" },
 	{ 0, "dry-run", NULL, OPT_FLAG, TO(dry_run), "end once all probes are attached" },
 	{ 0, "lines", NULL, OPT_FLAG, TO(lines),
-	  "source lines and inlined functions in user stacks" },
+	  "source lines of debug files fetched too, inlined functions in flame graphs" },
 	{ 0, "no-demangle", NULL, OPT_FLAG, TO(no_demangle),
 	  "names of C++ and Rust functions as the linker sees them" },
 	{ 0, "fmt", NULL, OPT_FLAG, TO(fmt), "print the script in the usual form and end" },

@@ -644,6 +644,7 @@ static void copy_settings(struct unit *u, const struct script *s, const struct c
 	u->only_lines = c->only_lines ? arena_strdup(&u->arena, c->only_lines) : NULL;
 	u->max_lines = c->max_lines;
 	u->mangled = !c->demangle;
+	u->no_lines = !c->show_debug_info;
 	u->lenient_probes = c->missing_probes != MISSING_ERROR;
 	u->silent_probes = c->missing_probes == MISSING_IGNORE;
 	for (u32 i = 0; i < s->notes.n; i++) {

@@ -21,7 +21,7 @@ struct names {
 /* How user names are printed. */
 struct names_options {
 	bool mangled; /* C++ and Rust as the linker sees them */
-	bool lines;   /* source lines in stacks */
+	enum sym_lines lines; /* in stacks */
 };
 /* *n must not move until names_free(). */
 void names_init(struct names *n, struct stackmap *stacks, const struct names_options *o);

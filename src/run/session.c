@@ -567,7 +567,9 @@ static void say(void *ctx, enum report kind, const struct loc *loc, const char *
 static void init_events(struct session *s)
 {
 	struct names_options no = { .mangled = s->options->mangled || s->unit->mangled,
-		                    .lines = s->options->lines };
+		                    .lines = s->options->lines   ? SYM_LINES_ALL
+		                             : s->unit->no_lines ? SYM_LINES_NONE
+		                                                 : SYM_LINES_FOUND };
 
 	s->stacks = stackmap_new(s->unit, s->live,
 	                         limit_of(s->options->stack_limit, s->unit->stack_memory));

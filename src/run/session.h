@@ -30,7 +30,7 @@ struct session_options {
 	bool keep_errors;             /* -k: warn about failed reads, lookups and deletes too */
 	bool dry_run;                 /* end after attaching; BEGIN and END do not run */
 	bool mangled;                 /* --no-demangle */
-	bool lines;                   /* --lines: source lines in user stacks */
+	bool lines;                   /* --lines: SYM_LINES_ALL, else as the unit says */
 	enum buffering buffering;     /* -B */
 	const char *output;           /* -o: file to write to (made or emptied), NULL: output_fd */
 	int output_fd;                /* usually 1 */

@@ -13,6 +13,7 @@ struct elf;
 struct debugfile_place {
 	const char *root; /* of the file system that holds it, as "/proc/12/root"; "" is ours */
 	const char *name; /* its path below that root, "" when not known */
+	bool fetch;       /* for source lines: a server may be asked for the debug file */
 };
 
 /* Directories, with ',' between them, in which debug files are looked for first. For the whole

@@ -21,9 +21,10 @@ struct frame {
 	u64 ip;
 };
 
-static void print_place(struct buf *b, const struct line_frame *l)
+/* In mode perf a frame has its module in this place. */
+static void print_place(struct buf *b, const struct frame *f, const struct line_frame *l)
 {
-	if (l->file[0])
+	if (l->file[0] && f->mode != FRAMES_PERF)
 		buf_printf(b, "@%s:%d", l->file, l->line);
 }
 
@@ -39,7 +40,7 @@ static void print_inlined(struct buf *b, const struct frame *f, const struct lin
 {
 	print_start(b, f);
 	buf_printf(b, "[inlined] %s", l->function);
-	print_place(b, l);
+	print_place(b, f, l);
 	buf_putc(b, '\n');
 }
 
@@ -56,7 +57,8 @@ static void print_kernel(struct buf *b, const struct frame *f)
 static void print_user(struct buf *b, const struct frame *f)
 {
 	struct line_frame lines[INLINED_MAX];
-	u32 n = sym_user_lines(f->sym, f->kind, (u32)f->pid, f->ip, lines, INLINED_MAX);
+	u32 n = sym_user_lines(f->sym, SYM_LINES_FOUND, f->kind, (u32)f->pid, f->ip, lines,
+	                       INLINED_MAX);
 	const char *module;
 
 	for (u32 i = 0; i + 1 < n; i++)
@@ -64,7 +66,7 @@ static void print_user(struct buf *b, const struct frame *f)
 	print_start(b, f);
 	sym_user(f->sym, b, f->kind, (u32)f->pid, f->ip, &module);
 	if (n)
-		print_place(b, &lines[n - 1]);
+		print_place(b, f, &lines[n - 1]);
 	if (f->mode == FRAMES_PERF)
 		buf_printf(b, " (%s)", module[0] ? module : "[unknown]");
 }
@@ -175,7 +177,8 @@ static void each_function(struct sym *s, struct buf *b, const struct frame *f, f
 	frame.name = buf_text(b);
 	fn(ctx, &frame);
 	if (f->pid != FRAMES_KERNEL)
-		n = sym_user_lines(s, f->kind, (u32)f->pid, f->ip, lines, INLINED_MAX);
+		n = sym_user_lines(s, SYM_LINES_ALL, f->kind, (u32)f->pid, f->ip, lines,
+		                   INLINED_MAX);
 	if (n > 1)
 		each_inlined(lines, n - 1, &frame, fn, ctx);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Lines by elfutils' libdw, which is loaded on first use: only --lines needs it.
+ * Lines by elfutils' libdw, which is loaded on first use: when a stack is printed that has a frame
+ * in a file with DWARF.
  *
  * An address has one line of the line table, and that is the line of the innermost function. If
  * that was inlined, its DIE says from which line of the next function it was called, and so on

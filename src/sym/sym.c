@@ -32,7 +32,7 @@ struct sym *sym_new(const struct sym_options *o)
 		abort(); /* out of memory, see base/arena.h */
 	s->options = o ? *o : none;
 	s->kernel = ksym_new(s->options.ask, s->options.ask_ctx);
-	s->user = usym_new(!s->options.mangled);
+	s->user = usym_new(!s->options.mangled, s->options.lines == SYM_LINES_ALL);
 	return s;
 }
 
@@ -157,10 +157,10 @@ void sym_user_function(struct sym *s, struct buf *b, enum sym_kind kind, u32 pid
 	*module = place.module;
 }
 
-u32 sym_user_lines(struct sym *s, enum sym_kind kind, u32 pid, u64 addr, struct line_frame *out,
-                   u32 max)
+u32 sym_user_lines(struct sym *s, enum sym_lines least, enum sym_kind kind, u32 pid, u64 addr,
+                   struct line_frame *out, u32 max)
 {
-	if (!s->options.lines)
+	if (s->options.lines < least)
 		return 0;
 	return usym_lines(s->user, pid, addr - back(kind, addr), out, max);
 }

@@ -204,7 +204,7 @@ static struct lines *open_lines(const char *path, const struct debugfile_place *
 	if (file && has_section(file, ".debug_info"))
 		l = lines_open(path);
 	else if (file && (debugfile_find(file, where, &debug) ||
-	                  (elf_build_id(file, id) && debuginfod_find(id, &debug))))
+	                  (where->fetch && elf_build_id(file, id) && debuginfod_find(id, &debug))))
 		l = lines_open(buf_text(&debug));
 	elf_close(file);
 	buf_free(&debug);

@@ -68,6 +68,7 @@ struct numbered {
 
 struct usym {
 	bool demangled;
+	bool fetch_lines;        /* debug files for them */
 	usym_file_fn *find_file; /* NULL: no address is a place in a file */
 	void *find_ctx;
 	struct numbered *numbered; /* by number */
@@ -81,13 +82,14 @@ struct usym {
 	struct proc procs[PROCS_MAX];
 };
 
-struct usym *usym_new(bool demangled)
+struct usym *usym_new(bool demangled, bool fetch_lines)
 {
 	struct usym *u = calloc(1, sizeof(*u));
 
 	if (!u)
 		abort(); /* out of memory, see base/arena.h */
 	u->demangled = demangled;
+	u->fetch_lines = fetch_lines;
 	u->files = files_new();
 	return u;
 }
@@ -315,7 +317,7 @@ static void locate(struct whereabouts *w, u32 pid, const struct procmap *m)
 	snprintf(w->root, sizeof(w->root), "/proc/%u/root", pid);
 	if (stat(w->root, &st) != 0)
 		w->root[0] = 0;
-	w->place = (struct debugfile_place){ w->root, m->path };
+	w->place = (struct debugfile_place){ .root = w->root, .name = m->path };
 }
 
 static struct file_id map_file(struct usym *u, struct proc *p, const struct procmap *m)
@@ -407,7 +409,7 @@ static struct numbered *numbered_get(struct usym *u, u32 number)
 /* Its names; the file is looked for as we see it, for the process may be gone. */
 static struct symfile *numbered_names(struct usym *u, const struct numbered *n)
 {
-	struct debugfile_place where = { "", n->path };
+	struct debugfile_place where = { .root = "", .name = n->path };
 
 	if (strcmp(n->path, "[vdso]") == 0)
 		return vdso_names(u);
@@ -448,7 +450,7 @@ static struct usym_place find_numbered(struct usym *u, u64 addr)
 
 static u32 numbered_lines(struct usym *u, u64 addr, struct line_frame *out, u32 max)
 {
-	struct debugfile_place where = { "", "" };
+	struct debugfile_place where = { "", "", u->fetch_lines };
 	struct files_path path;
 	struct symfile *names;
 	struct numbered *n;
@@ -507,6 +509,7 @@ static u32 address_lines(struct usym *u, u32 pid, u64 addr, struct line_frame *o
 	if (!names || names == u->vdso)
 		return 0;
 	locate(&w, pid, m);
+	w.place.fetch = u->fetch_lines;
 	path = files_path(u->files, map_file(u, p, m));
 	return symfile_lines(names, path.text, &w.place,
 	                     symfile_vaddr(names, addr - m->start + m->offset), u->demangled, out,

@@ -24,7 +24,8 @@ struct usym_file {
 };
 typedef bool usym_file_fn(void *ctx, u32 number, struct usym_file *f);
 
-struct usym *usym_new(bool demangled);
+/* fetch_lines: debug files may be fetched from a server for source lines. */
+struct usym *usym_new(bool demangled, bool fetch_lines);
 /* From now on addresses with UNWIND_FRAME set are places in files that `find` knows. */
 void usym_set_files(struct usym *u, usym_file_fn *find, void *ctx);
 void usym_free(struct usym *u);

@@ -312,6 +312,7 @@ struct unit {
 	/* bpf_session_is_return() in the kernel's BTF; 0: unknown, or not needed */
 	u32 session_kfunc;
 	u32 max_lines;       /* of those, then it ends; 0 never */
+	bool no_lines;       /* stacks without source lines */
 	bool mangled;        /* names of C++ and Rust functions as the linker sees them */
 	bool lenient_probes; /* missing_probes = warn or ignore: all may be refused */
 	bool silent_probes;  /* missing_probes = ignore: without a warning */

@@ -233,9 +233,10 @@ static void print_settings(struct buf *b, const struct unit *u)
 		buf_printf(b, ", view %s", u->view);
 	if (u->poll_ms)
 		buf_printf(b, " looked at every %u ms", u->poll_ms);
-	buf_printf(b, "%s%s%s\n", u->print_maps_on_exit ? "" : ", maps not printed at exit",
+	buf_printf(b, "%s%s%s%s\n", u->print_maps_on_exit ? "" : ", maps not printed at exit",
 	           u->lenient_probes ? ", probes may be missing" : "",
-	           u->mangled ? ", names not demangled" : "");
+	           u->mangled ? ", names not demangled" : "",
+	           u->no_lines ? ", no source lines" : "");
 }
 
 void unit_print(struct buf *b, const struct unit *u)

@@ -318,7 +318,7 @@ static void debug_open(struct world_linux *l, struct debug *d, const char *path)
 {
 	struct elf *f = world_elf(&l->w, path, &d->e);
 	const char *root = root_of(&l->arena, path);
-	struct debugfile_place where = { root, path + strlen(root) };
+	struct debugfile_place where = { .root = root, .name = path + strlen(root) };
 	struct buf apart = { 0 };
 
 	if (!f)

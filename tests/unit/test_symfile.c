@@ -92,7 +92,7 @@ static int remove_files(void **state)
 
 static const char *name_in(const char *file, const char *root, const char *name)
 {
-	struct debugfile_place where = { root, name };
+	struct debugfile_place where = { .root = root, .name = name };
 	struct symfile *f = symfile_read(in_dir(file), &where);
 	static char text[256];
 	const char *found;

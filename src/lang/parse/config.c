@@ -183,6 +183,11 @@ static const char *set_demangle(struct config *c, const struct value *v)
 	return set_flag(&c->demangle, v);
 }
 
+static const char *set_debug_info(struct config *c, const struct value *v)
+{
+	return set_flag(&c->show_debug_info, v);
+}
+
 static const char *set_cut_mark(struct config *c, const struct value *v)
 {
 	if (v->is_number)
@@ -217,6 +222,7 @@ static const struct setting settings[] = {
 	{ "max_cat_bytes", set_max_cat_bytes },
 	{ "license", set_license },
 	{ "cpp_demangle", set_demangle },
+	{ "show_debug_info", set_debug_info },
 };
 
 /* Settings of bpftrace that have nothing to set here. */
@@ -228,7 +234,6 @@ static const char *const ignored[] = {
 	"max_bpf_progs",
 	"max_type_res_iterations",
 	"on_stack_limit",
-	"show_debug_info",
 	"symbol_source",
 	"unstable_addr",
 	"unstable_dw_ustack",
@@ -391,6 +396,7 @@ bool config_read(struct config *c, const struct script *s, struct diags *d)
 		.cut_mark = "..",
 		.print_maps_on_exit = true,
 		.demangle = true,
+		.show_debug_info = true,
 		.missing_probes = MISSING_ERROR,
 		.stack_mode = STACK_BPFTRACE,
 		.ring_pages = 64,

@@ -18,6 +18,7 @@ struct config {
 	const char *cut_mark; /* ".." */
 	bool print_maps_on_exit;
 	u32 max_cat_bytes;   /* of a file that cat() prints, 10240 */
+	bool show_debug_info; /* source lines in stacks, true */
 	bool demangle; /* names of C++ and Rust functions */
 	enum { MISSING_ERROR, MISSING_WARN, MISSING_IGNORE } missing_probes;
 	enum stack_mode stack_mode;

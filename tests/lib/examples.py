@@ -205,7 +205,7 @@ def problem(shown, printed, names=False):
         if found < at or (i == 0 and found) or (last and found + len(piece) != len(got)):
             return "\n".join([f"part {i + 1} of what the page shows has the form"] + piece +
                              ["what was printed has"] + got)
-        at = found + len(piece)
+        at = found + max(len(piece) - 1, 0)  # rows go on after `...`
     return None
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """Runs what docs/ and README.md show (lib/examples.py says how it is written there) and compares what
-comes out by its form. The commands of a page run in their order, in a folder and a network of the
-page's own, where the test programs are, so that ./itest and 127.0.0.1:11211 mean what they say.
+comes out by its form. The commands of a page run in their order, in a folder, /srv, and
+a network of the page's own; the test programs are there, so that ./itest means what it says.
 In the virtual machine only what needs more than the host may have is run."""
 import contextlib
 import glob
@@ -21,15 +21,18 @@ from run.cases import Run
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PIDOF = """#!/bin/sh
 # The process of that name that the page has started.
-cat {0}/pid.$1 2>/dev/null || {{ echo "the page has started no $1" >&2; exit 1; }}
+cat /srv/.bin/pid.$1 2>/dev/null || { echo "the page has started no $1" >&2; exit 1; }
 """
-WATCHED = 1.5     # seconds until the signal where the page shows ^C
+WATCHED = 1.2     # seconds until the signal where the page shows ^C
 BEGINS = 0.7      # seconds for a command that stays
-# Holds a network open that has only a loopback: SIOCSIFFLAGS with IFF_UP and IFF_RUNNING.
-NETWORK = """
-import fcntl, socket, struct, sys
+# The page's folder is /srv there, the network has only a loopback: SIOCSIFFLAGS with IFF_UP and
+# IFF_RUNNING. It is there as long as this reads.
+PLACE = """
+import fcntl, socket, struct, subprocess, sys
+for pair in zip(sys.argv[1::2], sys.argv[2::2]):
+    subprocess.run(["mount", "--bind", *pair], check=True)
 fcntl.ioctl(socket.socket(), 0x8914, struct.pack("16sH14x", b"lo", 0x41))
-print("up", flush=True)
+print("ready", flush=True)
 sys.stdin.read()
 """
 
@@ -44,40 +47,41 @@ class Page:
 
     def __init__(self, context, folder):
         self.context, self.folder, self.staying, self.variables = context, folder, [], ""
+        self.printed = ""
         for path in (glob.glob(context.progs + "/*") + glob.glob(context.build + "/examples/*") +
-                     [TOP + "/tests/run/aids/reclaim"]):
+                     glob.glob(TOP + "/tests/run/aids/[rw]*")):
             os.symlink(path, f"{folder}/{os.path.basename(path)}")
         os.mkdir(folder + "/.bin")
         os.symlink(context.memtap, folder + "/.bin/memtap")
-        if memcached := machine.memcached_usdt():
-            os.symlink(memcached, folder + "/.bin/memcached")
         with open(folder + "/.bin/pidof", "w") as f:
-            f.write(PIDOF.format(folder))
+            f.write(PIDOF)
         os.chmod(folder + "/.bin/pidof", 0o755)
-        self.network = subprocess.Popen(["unshare", "-n", "python3", "-c", NETWORK],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.network.stdout.readline()
-        self.env = {"PATH": f"{folder}/.bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": folder}
+        mounts = [folder, "/srv"]
+        if memcached := machine.memcached_usdt():
+            mounts += [memcached, "/usr/bin/memcached"]
+        self.place = subprocess.Popen(["unshare", "-n", "-m", "python3", "-c", PLACE, *mounts],
+                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.place.stdout.readline()
+        self.env = {"PATH": "/srv/.bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/srv"}
 
     def argv(self, command):
-        inside = ["nsenter", f"--net=/proc/{self.network.pid}/ns/net"]
-        return inside + ["bash", "-c", self.variables + command]
+        return ["nsenter", "--target", str(self.place.pid), "--net", "--mount",
+                "bash", "-c", "cd /srv\n" + self.variables + command]
 
     def end(self):
         for p in self.staying:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(p.pid, signal.SIGKILL)
             p.wait()
-        self.network.communicate()
+        self.place.communicate()
 
     def stay(self, command):
         command = command.rstrip("& ")
-        p = subprocess.Popen(self.argv("exec " + command), cwd=self.folder,
-                             env={**os.environ, **self.env}, stdin=subprocess.DEVNULL,
+        p = subprocess.Popen(self.argv("exec " + command), env={**os.environ, **self.env}, stdin=subprocess.DEVNULL,
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                              start_new_session=True)
         self.staying.append(p)
-        with open(f"{self.folder}/pid.{os.path.basename(shlex.split(command)[0])}", "w") as f:
+        with open(f"{self.folder}/.bin/pid.{os.path.basename(shlex.split(command)[0])}", "w") as f:
             f.write(str(p.pid))
         time.sleep(BEGINS * self.context.factor)
         if p.poll() is not None:
@@ -100,7 +104,7 @@ class Page:
 
     def compare(self, example):
         limit = 20 * self.context.factor
-        run = Run(self.argv(example.command), self.env, cwd=self.folder, merged=True)
+        run = Run(self.argv(example.command), self.env, merged=True)
         if any(line.strip() == "^C" for line in example.shows):
             if not run.wait_for(r"Attached \d+ probe", limit, "out"):
                 run.kill()
@@ -108,6 +112,7 @@ class Page:
             time.sleep(WATCHED * self.context.factor)
             interrupt(run.process.pid)
         out, _, status = run.finish(limit)
+        self.printed = out
         if status is None:
             return "did not end in time:\n" + out[-3000:]
         wrong = any("ERROR" in line for line in example.shows)
@@ -165,8 +170,7 @@ def run_page(path, report, context, pattern):
                 if example in chosen:
                     report.run(example.name, run_example, page, example, context)
                 elif not example.is_memtap or "hidden" in example.notes:
-                    if problem := page.prepare(example):
-                        report.add("failed", example.name, problem)
+                    report.run(example.name, page.prepare, example)
         finally:
             page.end()
 

@@ -163,6 +163,12 @@ static u64 skewed(u64 i)
 	return i % 100 ? 20 + i % 5 : 5000000;
 }
 
+/* Over so many powers of two that a row takes three: from 2^3, where 2^4 belongs, to 2^63. */
+static u64 powers(u64 i)
+{
+	return 1ull << (4 + i % 59);
+}
+
 static void test_rows(void **state)
 {
 	struct sizes *s = sizes_new();
@@ -179,6 +185,28 @@ static void test_rows(void **state)
 	check_rows(skewed, 1000, 10, 24);
 	check_rows(one, 10, 1, 1);
 	check_rows(zero, 10, 1, 1);
+	check_rows(powers, 590, 20, 20);
+}
+
+/* Rows begin at round numbers. */
+static void test_edges(void **state)
+{
+	struct sizes *s = sizes_new();
+	struct sizes_row rows[SIZES_ROWS];
+
+	(void)state;
+	sizes_add(s, 1000, 50);
+	sizes_add(s, 40000, 50);
+	assert_int_equal(sizes_rows(s, rows), 22);
+	assert_true(rows[0].low == 896 && rows[0].high == 1024); /* a quarter of 2^9 */
+	assert_true(rows[21].low == 32768 && rows[21].high == 32768 + 8192);
+	free(s);
+	s = sizes_new();
+	sizes_add(s, 1001, 50);
+	sizes_add(s, 1099, 50);
+	sizes_rows(s, rows);
+	assert_int_equal(rows[0].low % (rows[0].high - rows[0].low), 0);
+	free(s);
 }
 
 /* A mean of what is taken is that of the blocks. */
@@ -296,9 +324,10 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_quantiles), cmocka_unit_test(test_coarse),
-		cmocka_unit_test(test_rows),      cmocka_unit_test(test_taken),
-		cmocka_unit_test(test_glibc),     cmocka_unit_test(test_jemalloc),
-		cmocka_unit_test(test_blocks),    cmocka_unit_test(test_names),
+		cmocka_unit_test(test_rows),      cmocka_unit_test(test_edges),
+		cmocka_unit_test(test_taken),     cmocka_unit_test(test_glibc),
+		cmocka_unit_test(test_jemalloc),  cmocka_unit_test(test_blocks),
+		cmocka_unit_test(test_names),
 	};
 
 	if (argc > 1)

@@ -21,6 +21,7 @@ if __name__ == "__main__":
 from diff import numbers, programs, typed  # noqa: E402
 
 SCRIPTS = 100      # in `make check`
+TREES = 500        # of operators, in `make check`
 OTHER_SHARE = 10   # one old script in so many runs under bpftrace, which takes long to compile
 OTHER = "0.17"
 TYPED_SHARE = 20   # one script in so many is of typed.py: the kernel takes long to check them
@@ -69,9 +70,16 @@ def random_program(seed, directory, typed_share):
     return program
 
 
+def suite_programs(directory):
+    """What `make check` runs, in the interpreter, the kernel or both."""
+    made = [random_program(1 + i, directory, TYPED_SHARE) for i in range(SCRIPTS)]
+    return made + [Program(s.what, f"{directory}/n{i}.bt", s.text(), s.want, len(s.errors))
+                   for i, s in enumerate(numbers.scripts(1, TREES, "cc"))]
+
+
 def interpret(lab, made):
-    """What the interpreter prints for each program, in one process."""
-    p = subprocess.run([lab] + [m.path for m in made], capture_output=True, text=True,
+    """What is wrong with what the interpreter prints for each program, in one process."""
+    p = subprocess.run(lab + [m.path for m in made], capture_output=True, text=True,
                        errors="replace", check=False)
     parts = re.split(r"^== .*\n", p.stdout, flags=re.M)[1:]
     for m, text in zip(made, parts + [""] * (len(made) - len(parts))):
@@ -106,11 +114,11 @@ def in_kernel(build, pool, made, factor):
             for m in made]
 
 
-def wrong_numbers(build, seed, factor=1.0, trees=500):
+def wrong_numbers(build, seed, factor=1.0, trees=TREES):
     with tempfile.TemporaryDirectory() as d, ThreadPoolExecutor(os.cpu_count()) as pool:
         made = [Program(s.what, f"{d}/{i}.bt", s.text(), s.want, len(s.errors))
                 for i, s in enumerate(numbers.scripts(seed, trees, "cc"))]
-        wrong = list(interpret(f"{build}/tests/lab_run", made))
+        wrong = list(interpret([f"{build}/tests/lab_run"], made))
         wrong += [r for r in (j.result() for j in in_kernel(build, pool, made, factor)) if r]
     return wrong, sum(len(m.want) for m in made)
 
@@ -120,7 +128,7 @@ def differences(build, seed, n, factor=1.0, typed_share=TYPED_SHARE):
     other = other_bpftrace()
     with tempfile.TemporaryDirectory() as d, ThreadPoolExecutor(os.cpu_count()) as pool:
         made = [random_program(seed + i, d, typed_share) for i in range(n)]
-        wrong = list(interpret(f"{build}/tests/lab_run", made))
+        wrong = list(interpret([f"{build}/tests/lab_run"], made))
         jobs = in_kernel(build, pool, made, factor)
         old = [m for m in made if m.old][::OTHER_SHARE] if other else []
         jobs += [pool.submit(run_one, [other], m, "bpftrace " + OTHER, factor) for m in old]

@@ -416,6 +416,9 @@ static void test_resp_keys(void **state)
 	     "set a hit 1\n+set b hit 3\nset a hit 4\n");
 	resp("LMPOP 3 a b\r\nLMPOP x a\r\nSINTERCARD 99999999999 a\r\n", "-ERR\r\n-ERR\r\n-ERR\r\n",
 	     "write a error\n+write b error\nother error\nother error\n");
+	/* More keys than there are words: the last word is the last one. */
+	resp("EVAL s 4 a b\r\nEVAL s 5 a b\r\n", "-ERR\r\n-ERR\r\n",
+	     "write a error\n+write b error\nother error\n");
 	resp("SSUBSCRIBE a\r\n", ">3\r\n$10\r\nssubscribe\r\n$1\r\na\r\n:1\r\n", "other ?\n");
 	resp("no.such a\r\nOBJECT\r\n", "-ERR\r\n-ERR\r\n", "other error\nother error\n");
 }
@@ -470,6 +473,9 @@ static void test_resp_found(void **state)
 	     "ZINCRBY z 2 m\r\nHINCRBY h f 4\r\n",
 	     ":1\r\n:2\r\n:-3\r\n$3\r\n0.5\r\n$1\r\n1\r\n,2\r\n:5\r\n",
 	     "incr n ?\nincr n hit\ndecr n ?\nincr n ?\nincr n hit\nwrite z ?\nwrite h hit\n");
+	resp("INCRBY n 5\r\nINCRBY n 5\r\nDECRBY n 5\r\nDECRBY n 5\r\nDECR n\r\nDECR n\r\n",
+	     ":5\r\n:6\r\n:-5\r\n:5\r\n:-1\r\n:1\r\n",
+	     "incr n ?\nincr n hit\ndecr n ?\ndecr n hit\ndecr n ?\ndecr n hit\n");
 	resp("MGET a\r\nINCRBYFLOAT n 1.5\r\n", "*1\r\n$-1\r\n$3\r\n1.5\r\n",
 	     "get a miss\nincr n ?\n");
 	resp("LSET l 0 x\r\nRENAMENX a b\r\nRENAMENX a b\r\nCOPY a b\r\nRESTORE a 0 x\r\n",
@@ -604,6 +610,21 @@ static void test_protocol_not_known(void **state)
 	begun(PROTOCOL_AUTO, "\r\nget a\r\n", "ERROR\r\nEND\r\n", "other error\nget a miss\n");
 }
 
+/* Only a word that is a command of Redis', in capitals, is taken for one, once all of it is there. */
+static void test_protocol_of_words(void **state)
+{
+	static const char *const lines[] = { "FOO a\r\nget a\r\n", "GETx a\r\nget a\r\n" };
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(lines); i++) {
+		struct said s = { PROTOCOL_AUTO, lines[i], "ERROR\r\nEND\r\n", strlen(lines[i]),
+			          12 };
+
+		say(&s, true, s.n_in, 1, "other error\nget a miss\n");
+	}
+	begun(PROTOCOL_AUTO, "GET\ta\r\n", "$-1\r\n", "get a miss\n");
+}
+
 /* What no server takes ends the connection: what is sent after it is not asked. */
 static void test_refused(void **state)
 {
@@ -615,6 +636,10 @@ static void test_refused(void **state)
 	      "get a miss\nother error\n");
 	begun(PROTOCOL_RESP, "*3\r\n$3\r\nDEL\r\n$1\r\na\r\n+b\r\nGET b\r\n",
 	      "-ERR Protocol error: expected '$'\r\n", "other error\n");
+	begun(PROTOCOL_RESP, "*2\r\n$3\r\nGET\r\n$x\r\nGET b\r\n", "-ERR Protocol error\r\n",
+	      "other error\n");
+	begun(PROTOCOL_RESP, "*2\r\n$3\r\nGET\r\n$5000000000\r\nGET b\r\n",
+	      "-ERR Protocol error\r\n", "other error\n");
 	/* It goes on all the same: then something was misunderstood. */
 	proto_begin(c);
 	proto_request(c, "*x\r\nGET a\r\n", 11, 11, 1);
@@ -1208,6 +1233,7 @@ int main(void)
 		cmocka_unit_test(test_resp_inline),
 		cmocka_unit_test(test_first_bytes),
 		cmocka_unit_test(test_protocol_not_known),
+		cmocka_unit_test(test_protocol_of_words),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_lost_and_found),
 		cmocka_unit_test(test_within_a_value),

@@ -49,6 +49,33 @@ static const struct script_row searches[] = {
 };
 RUN_ROWS(searches)
 
+#define LETTERS 20u
+
+/* Texts that differ in one bit of one letter, up to each length: words at a time, and what is left. */
+static void test_every_letter(void **state)
+{
+	struct buf script = { 0 }, want = { 0 };
+	char a[LETTERS + 1] = "abcde\x80ghi\x80k\xfflm\x80o\x80qrs", b[LETTERS + 1];
+
+	(void)state;
+	buf_printf(&script, "BEGIN { $a = \"%s\"; $b = $a; ", a);
+	for (u32 at = 0; at < LETTERS; at++) {
+		memcpy(b, a, sizeof(b));
+		b[at] ^= at % 2 ? 0x02 : 0x01;
+		buf_printf(&script, "$b = \"%s\"; ", b);
+		for (u32 n = 1; n < LETTERS; n++) {
+			buf_printf(&script, "printf(\"%%d\", strncmp($a, $b, %u) != 0); ", n);
+			buf_putc(&want, at < n ? '1' : '0');
+		}
+		buf_puts(&script, "printf(\" %d\\n\", $a == $b); ");
+		buf_puts(&want, " 0\n");
+	}
+	buf_puts(&script, "}");
+	assert_int_equal(wrong_in(lab_init, buf_text(&script), buf_text(&want)), 0);
+	buf_free(&script);
+	buf_free(&want);
+}
+
 static const struct script_row bytes[] = {
 	{ "BEGIN { print(memcmp(\"abc\", \"abd\", 3)); print(memcmp(\"abc\", \"abd\", 2)); }",
 	  "-1\n0\n" },
@@ -107,9 +134,8 @@ RUN_ROWS(library)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_searches),
-		cmocka_unit_test(test_bytes),
-		cmocka_unit_test(test_answers),
+		cmocka_unit_test(test_searches), cmocka_unit_test(test_every_letter),
+		cmocka_unit_test(test_bytes),    cmocka_unit_test(test_answers),
 		cmocka_unit_test(test_library),
 	};
 

@@ -64,6 +64,9 @@ union number {
 	int i;
 	char bytes[8];
 };
+struct row {
+	short v[6];
+};
 enum color { RED, GREEN = 5, BLUE };
 typedef unsigned int count_type;
 typedef struct {
@@ -132,6 +135,11 @@ KEEP void named(enum color c, count_type n, size_type s, union number u)
 	sink = c + (long)n + s.w + u.i;
 }
 
+KEEP void row_by_value(struct row r, int after)
+{
+	sink = r.v[0] + after;
+}
+
 KEEP void flexible(const struct tail *t)
 {
 	sink = t->data[0];
@@ -196,6 +204,7 @@ int main(void)
 	bits(f, &f);
 	pointers(&first, "text", (struct node **)list, NULL);
 	named(GREEN, 4000000000u, (size_type){ 3, 4 }, (union number){ .i = 77 });
+	row_by_value((struct row){ { 1, 22, -3, 44, -5, 66 } }, 7);
 	flexible(&tail.t);
 	unaligned(5, 6);
 	returns_large(100);

@@ -150,6 +150,20 @@ static void test_classic(void **state)
 	     "other ?\nother ?\nother error\nother error\nget a miss\n");
 }
 
+/* A key has up to 250 bytes. */
+static void test_key_length(void **state)
+{
+	char in[300], want[300];
+
+	(void)state;
+	for (int n = 249; n <= 251; n++) {
+		snprintf(in, sizeof(in), "delete %0*d\r\n", n, 1);
+		snprintf(want, sizeof(want), n <= 250 ? "delete %0*d hit\n" : "other error\n", n,
+		         1);
+		text(in, n <= 250 ? "DELETED\r\n" : "CLIENT_ERROR\r\n", want);
+	}
+}
+
 static void test_meta(void **state)
 {
 	(void)state;
@@ -1214,6 +1228,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_classic),
+		cmocka_unit_test(test_key_length),
 		cmocka_unit_test(test_meta),
 		cmocka_unit_test(test_meta_makes),
 		cmocka_unit_test(test_errors),

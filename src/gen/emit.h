@@ -200,6 +200,8 @@ void gen_store_in(struct gen *g, const struct node *n, const struct type *t, str
                   bool pad, const void *sym);
 /* Kinds that rest in one word and are computed in r0. */
 bool gen_is_word(const struct type *t);
+/* Bytes of text, its NUL included, that a string of declared size keeps. */
+u32 gen_room(const struct type *t);
 /* True when a variable of that type is zero after the NUL of its strings, so that it can be copied
  * into a key as it is. A long string alone is not: clearing it costs more than reading it. */
 bool gen_is_padded(const struct type *t);

@@ -238,8 +238,8 @@ static void store_str(struct gen *g, const struct node *n, const struct type *t,
 {
 	const struct node *from = arg(n, 0), *len = arg(n, 1);
 	/* An array ends where it ends, with or without a NUL. */
-	u32 size = MIN(type_slot(t),
-	               from->type->kind == TYPE_ARRAY ? n->type->count : n->type->size);
+	u32 most = from->type->kind == TYPE_ARRAY ? n->type->count : gen_room(n->type);
+	u32 size = MIN(gen_room(t), most);
 	bool own = from->type->kind == TYPE_STR && !gen_is_foreign(from);
 	struct temp length = { 0 }, address;
 	enum space space;

@@ -208,7 +208,13 @@ static void store_comm(struct gen *g, const struct node *n, const struct type *t
 {
 	u32 filled = g->w->kernel_version < COMM_PADDED ? 0 : COMM_SIZE;
 
-	(void)n;
+	if (!t->bounded && t->count < COMM_SIZE) { /* it may be cut */
+		struct mem whole = frame_alloc(g, COMM_SIZE);
+
+		store_comm(g, n, n->type, whole, true);
+		gen_convert(g, dst, t, whole, n->type, pad);
+		return;
+	}
 	if (pad || dst.base == MEM_STACK)
 		mem_zero(g, dst, filled, type_slot(t));
 	mem_addr(g, dst, R1);

@@ -34,8 +34,7 @@ void gen_literal(struct gen *g, struct str text, u32 size, struct mem dst, bool 
 		mem_zero(g, dst, words * 4, ROUND_UP(size, 8u));
 }
 
-/* Bytes of text, its NUL included, that a string of declared size keeps. */
-static u32 room_of(const struct type *t)
+u32 gen_room(const struct type *t)
 {
 	return t->bounded || !t->count ? type_slot(t) : MIN(t->count, type_slot(t));
 }
@@ -44,7 +43,7 @@ static u32 room_of(const struct type *t)
 static void convert_string(struct gen *g, struct mem dst, const struct type *dt, struct mem src,
                            const struct type *st, bool pad, bool padded)
 {
-	u32 slot = type_slot(dt), to = room_of(dt), from = type_slot(st);
+	u32 slot = type_slot(dt), to = gen_room(dt), from = type_slot(st);
 
 	if (!padded) { /* a char array in a struct: what follows is not part of it */
 		u32 max = MIN(to, st->count + 1);
@@ -125,7 +124,7 @@ static void store_foreign(struct gen *g, const struct node *n, const struct type
                           bool pad)
 {
 	enum space space = gen_address(g, n);
-	u32 slot = type_slot(t);
+	u32 slot = type_slot(t), room = gen_room(t);
 
 	if (t->kind == TYPE_STR) {
 		struct temp address = temp_save(g, R0);
@@ -133,8 +132,8 @@ static void store_foreign(struct gen *g, const struct node *n, const struct type
 		if (pad || dst.base == MEM_STACK)
 			mem_zero(g, dst, 0, slot);
 		temp_load(g, address, R3);
-		gen_probe_read_str(g, space, dst, MIN(t->size, n->type->count + 1), NULL,
-		                   t->size < n->type->count, n->loc);
+		gen_probe_read_str(g, space, dst, MIN(room, n->type->count + 1), NULL,
+		                   room < n->type->count, n->loc);
 		return;
 	}
 	if (n->type->size % 8)
@@ -204,7 +203,7 @@ static void store_cast(struct gen *g, const struct node *n, const struct type *t
 	const struct node *e = n->cast.e;
 	struct mem cut;
 
-	if (n->type->kind != TYPE_STR || e->type->count <= room_of(n->type)) {
+	if (n->type->kind != TYPE_STR || e->type->count <= gen_room(n->type)) {
 		gen_store(g, e, t, dst, pad);
 		return;
 	}
@@ -223,7 +222,7 @@ void gen_store(struct gen *g, const struct node *n, const struct type *t, struct
 	} else if (gen_uarg(g, n) && gen_uarg(g, n)->form == UARG_REGISTERS) {
 		gen_uarg_store(g, gen_uarg(g, n), t, dst);
 	} else if (n->kind == NODE_STRING) {
-		gen_literal(g, n->string, room_of(t), dst, pad);
+		gen_literal(g, n->string, gen_room(t), dst, pad);
 	} else if (is_part(n) && n->type->kind == TYPE_STR) {
 		convert_string(g, dst, t, gen_part(g, n), n->type, pad, false);
 	} else if (is_part(n)) {

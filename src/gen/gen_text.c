@@ -296,7 +296,7 @@ void gen_text_concat(struct gen *g, const struct node *n, const struct type *t, 
 	struct mem left = gen_place(g, a), right = gen_place(g, b);
 	struct mem both = frame_alloc(g, first + second);
 	struct code *c = &g->c;
-	u32 empty = code_label(c), full = code_label(c);
+	u32 empty = code_label(c), full = code_label(c), room = MIN(gen_room(t), first + second);
 
 	mem_zero(g, both, 0, first + second);
 	mem_addr(g, both, R1);
@@ -316,11 +316,11 @@ void gen_text_concat(struct gen *g, const struct node *n, const struct type *t, 
 	if (pad || dst.base == MEM_STACK)
 		mem_zero(g, dst, 0, type_slot(t));
 	mem_addr(g, dst, R1);
-	code_const(c, R2, MIN(type_slot(t), first + second));
+	code_const(c, R2, room);
 	mem_addr(g, both, R3);
 	code_call(c, BPF_FUNC_probe_read_kernel_str);
 	if (!n->type->bounded)
-		gen_count_cut(g, MIN(type_slot(t), first + second), n->loc);
+		gen_count_cut(g, room, n->loc);
 }
 
 /* ---- numbers -------------------------------------------------------------------------------- */

@@ -99,7 +99,7 @@ static void test_wrong(void **state)
 		{ "strlen = 1", "unknown config key 'strlen'", "'max_strlen'" },
 		{ "zzz = 1", "unknown config key 'zzz'", NULL },
 		{ "max_strlen = abc", "must be a number", NULL },
-		{ "max_strlen = 70000", "must be a number from 8 to 65536", NULL },
+		{ "max_strlen = 70000", "must be a number from 1 to 65536", NULL },
 		{ "missing_probes = maybe", "must be error, warn or ignore", NULL },
 		{ "missing_probes = 1", "must be error, warn or ignore", NULL },
 		{ "stack_mode = x", "must be bpftrace, perf, raw or build_id", NULL },

@@ -122,7 +122,7 @@ const struct type *infer_call_iovec(struct infer *in, struct node *n)
 {
 	static const char *const what[] = { "the address of iovec()", "the count of iovec()",
 		                            "the length of iovec()" };
-	u32 max = in->config->max_strlen / 8 * 8;
+	u32 max = MAX(in->config->max_strlen / 8 * 8, 2 * PIECE_HEAD);
 	struct node *bytes = infer_arg(n, 3);
 
 	for (u32 i = 0; i < ARRAY_SIZE(what); i++) {

@@ -23,11 +23,19 @@ const struct type *infer_set_int(struct node *n, u64 value, const struct type *t
 	return type;
 }
 
+/* A text longer than max_strlen allows is whole where it stands, and cut where it is kept. */
+static const struct type *literal(struct infer *in, const struct node *n)
+{
+	if (n->string.n >= in->config->max_strlen)
+		return type_str(in->arena, n->string.n + 2, false);
+	return type_str(in->arena, n->string.n + 1, true);
+}
+
 const struct type *infer_set_string(struct infer *in, struct node *n, const char *text)
 {
 	n->kind = NODE_STRING;
 	n->string = str_of(text);
-	n->type = type_str(in->arena, n->string.n + 1, true);
+	n->type = literal(in, n);
 	return n->type;
 }
 
@@ -551,7 +559,7 @@ static const struct type *rule(struct infer *in, struct node *n)
 	case NODE_INT:
 		return integer(n);
 	case NODE_STRING:
-		return type_str(in->arena, n->string.n + 1, true);
+		return literal(in, n);
 	case NODE_IDENT:
 		return infer_ident(in, n);
 	case NODE_BUILTIN:

@@ -13,8 +13,8 @@
 #include <linux/bpf.h>
 #include <string.h>
 
-#define KEY_MAX     512u /* the BPF stack */
-#define KEY_STR_MAX 256u /* of a string in a key, unless the user chose max_strlen */
+#define KEY_MAX     16000u /* half of the memory that a probe has for strings */
+#define KEY_STR_MAX 256u   /* of a string in a key, unless the user chose max_strlen */
 
 struct map_info *infer_map_find(struct infer *in, struct node *map)
 {
@@ -85,31 +85,18 @@ void infer_map_declare(struct infer *in)
 
 /* ---- keys ----------------------------------------------------------------------------------- */
 
-/* Bytes of the key when no string has more than `cap`. */
-static u32 slot_capped(const struct type *t, u32 cap)
-{
-	u32 sum = 0;
-
-	if (t->kind == TYPE_STR)
-		return MIN(t->size, cap);
-	if (t->kind != TYPE_TUPLE)
-		return type_slot(t);
-	for (u32 i = 0; i < t->n_fields; i++)
-		sum += slot_capped(t->fields[i].type, cap);
-	return sum;
-}
-
-static const struct type *cap_strings(struct infer *in, const struct type *t, u32 cap)
+/* Strings that may be longer than `cap` are cut there; so are, with all, those that may not. */
+static const struct type *cap_strings(struct infer *in, const struct type *t, u32 cap, bool all)
 {
 	const struct type **types;
 
 	if (t->kind == TYPE_STR)
-		return t->size > cap ? type_str(in->arena, cap, false) : t;
+		return t->count > cap && (all || !t->bounded) ? type_str(in->arena, cap, false) : t;
 	if (t->kind != TYPE_TUPLE)
 		return t;
 	types = arena_array(in->arena, const struct type *, t->n_fields);
 	for (u32 i = 0; i < t->n_fields; i++)
-		types[i] = cap_strings(in, t->fields[i].type, cap);
+		types[i] = cap_strings(in, t->fields[i].type, cap, all);
 	return type_retuple(in->arena, t, types);
 }
 
@@ -118,15 +105,15 @@ static const struct type *key_fit(struct infer *in, const struct type *t, const 
                                   struct loc loc)
 {
 	u32 cap = in->config->max_strlen_set ? in->config->max_strlen : KEY_STR_MAX;
+	const struct type *cut = cap_strings(in, t, cap, false);
 
-	cap = MIN(MAX(cap & ~7u, 8u), KEY_MAX);
-	while (cap > 8 && slot_capped(t, cap) > KEY_MAX)
-		cap -= 8;
-	if (slot_capped(t, cap) > KEY_MAX)
+	for (cap = KEY_MAX; cap && type_slot(cut) > KEY_MAX; cap = (cap - cap / 8) & ~7u)
+		cut = cap_strings(in, cut, cap, true);
+	if (type_slot(cut) > KEY_MAX)
 		return infer_error(in, loc,
 		                   "the key of %s has %u bytes, more than the %u there is room for",
 		                   name, type_slot(t), KEY_MAX);
-	return cap_strings(in, t, cap);
+	return cut;
 }
 
 static bool key_mismatch(struct infer *in, const struct map_info *m, const struct type *t,
@@ -399,7 +386,7 @@ void infer_map_assign(struct infer *in, struct node *map, const struct node *val
 		infer_own_add(in, &m->sym->own, type);
 	type = merge_value(in, m, value, type, loc);
 	if (type && !type_is_agg(type))
-		type = cap_strings(in, infer_rest(in, type), in->config->max_strlen);
+		type = cap_strings(in, infer_rest(in, type), in->config->max_strlen, false);
 	if (type && (!old || !type_eq(old, type) || old->bounded != type->bounded ||
 	             old->space != type->space)) {
 		m->sym->value = type;

@@ -82,6 +82,8 @@ const struct type *infer_own(struct infer *in, const struct node *n)
 
 	if (n->kind == NODE_INT && n->integer.is_bare)
 		own = literal(n);
+	else if (n->kind == NODE_STRING)
+		own = type_str(in->arena, n->string.n + 1, true);
 	else if (n->kind == NODE_VAR && n->var.sym)
 		own = n->var.sym->own;
 	else if (n->kind == NODE_MAP && n->map.sym && !type_is_agg(n->map.sym->value))

@@ -43,7 +43,7 @@ static const char *set_flag(bool *to, const struct value *v)
 
 static const char *set_max_strlen(struct config *c, const struct value *v)
 {
-	const char *wrong = set_number(&c->max_strlen, v, 8, 65536, "a number from 8 to 65536");
+	const char *wrong = set_number(&c->max_strlen, v, 1, 65536, "a number from 1 to 65536");
 
 	c->max_strlen_set |= !wrong;
 	return wrong;

@@ -19,6 +19,7 @@
 
 struct list {
 	struct world *w;
+	s32 pid; /* of this process, 0 any */
 	struct buf out;
 	const char *filter; /* glob over whole names, NULL none */
 	bool verbose;
@@ -39,7 +40,7 @@ static const struct kind kinds[] = {
 	{ "software", "s", ATTACH_SOFTWARE, 1, true, false },
 	{ "hardware", "h", ATTACH_HARDWARE, 1, true, false },
 	{ "tracepoint", "t", ATTACH_TRACEPOINT, 2, true, true },
-	{ "rawtracepoint", "rt", ATTACH_RAWTP, 1, false, false },
+	{ "rawtracepoint", "rt", ATTACH_RAWTP, 1, true, false },
 	{ "btftracepoint", "tp_btf", ATTACH_TPBTF, 1, false, false },
 	{ "kprobe", "k", ATTACH_KPROBE, 1, true, false },
 	{ "kretprobe", "kr", ATTACH_KRETPROBE, 1, false, false },
@@ -51,6 +52,8 @@ static const struct kind kinds[] = {
 	{ "uretprobe", "ur", ATTACH_URETPROBE, 2, false, false },
 	{ "usdt", "U", ATTACH_USDT, 2, false, false },
 	{ "iter", "it", ATTACH_ITER, 1, true, false },
+	{ "interval", "i", ATTACH_INTERVAL, 1, false, false },
+	{ "profile", "p", ATTACH_PROFILE, 1, false, false },
 };
 
 static const struct kind *kind_find(struct str name)
@@ -115,13 +118,13 @@ static void print_uargs(struct list *l, const struct variant *v)
 		if (!all->v[i].name[0])
 			continue;
 		buf_puts(&l->out, "    ");
-		debug_type_print(&l->out, all->dwarf, all->v[i].die);
-		buf_printf(&l->out, " %s\n", all->v[i].name);
+		debug_type_declare(&l->out, all->dwarf, all->v[i].die, all->v[i].name);
+		buf_putc(&l->out, '\n');
 	}
 	if (on_return && all->returns) {
 		buf_puts(&l->out, "    ");
-		debug_type_print(&l->out, all->dwarf, all->returns);
-		buf_puts(&l->out, " retval\n");
+		debug_type_declare(&l->out, all->dwarf, all->returns, "retval");
+		buf_putc(&l->out, '\n');
 	}
 }
 
@@ -188,11 +191,12 @@ static void print_sites(struct list *l, const struct script *s)
 
 /* ---- a pattern ------------------------------------------------------------------------------ */
 
-static void list_counters(struct list *l, const struct kind *k, const char *glob)
+/* Events of counters and units of clocks. */
+static void list_names(struct list *l, const struct kind *k, const char *glob)
 {
 	const char *event;
 
-	for (u32 i = 0; (event = targets_counter_name(k->kind, i)); i++) {
+	for (u32 i = 0; (event = targets_event_name(k->kind, i)); i++) {
 		struct buf name = { 0 };
 
 		buf_printf(&name, "%s:%s:", k->name, event);
@@ -235,6 +239,7 @@ static bool expand(struct list *l, const char *pattern, bool complain)
 	j.source.text = arena_printf(&j.arena, "%s %s", pattern,
 	                             l->verbose ? "{ args; arg255 }" : "{ }");
 	j.source.n = (u32)strlen(j.source.text);
+	j.script.request.pid = l->pid;
 	ok = parse_script(&j.script, &j.diags) && config_read(&j.config, &j.script, &j.diags);
 	j.config.missing_probes = MISSING_WARN;
 	j.config.max_probes = UINT32_MAX;
@@ -256,12 +261,12 @@ static bool list_kind(struct list *l, const struct kind *k, const char *rest, bo
 	u32 parts = 0;
 	bool ok = true;
 
-	if (attach_kind_has(k->kind, KIND_COUNTER)) {
+	if (targets_event_name(k->kind, 0)) {
 		struct str after, event = str_cut(str_of(rest), ':', &after);
 		struct buf glob = { 0 };
 
 		buf_add(&glob, event.p, event.n);
-		list_counters(l, k, *buf_text(&glob) ? buf_text(&glob) : "*");
+		list_names(l, k, *buf_text(&glob) ? buf_text(&glob) : "*");
 		buf_free(&glob);
 		flush(l);
 		return true;
@@ -368,37 +373,108 @@ bool cmd_list_is_program(const char *path)
 	return f;
 }
 
-static bool list_program(struct list *l, const char *path)
+/* Functions and static probes of a program, of kinds whose names match. */
+static void list_program(struct list *l, struct str kinds_glob, const char *path, const char *rest)
 {
 	static const char *const kinds_of_files[] = { "uprobe", "usdt" };
 	struct buf pattern = { 0 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds_of_files); i++) {
 		buf_reset(&pattern);
-		buf_printf(&pattern, "%s:\"%s\":*", kinds_of_files[i], path);
-		expand(l, buf_text(&pattern), false);
+		buf_printf(&pattern, "%s:\"%s\":%s", kinds_of_files[i], path, rest);
+		if (glob_match(kinds_glob, str_of(kinds_of_files[i])))
+			expand(l, buf_text(&pattern), false);
 	}
 	buf_free(&pattern);
+}
+
+/* "*:PATH:*": true when what stands after a pattern for kinds is about a file. */
+static bool list_in_file(struct list *l, struct str kinds_glob, struct str rest)
+{
+	struct str name, path = str_cut(rest, ':', &name);
+	struct buf file = { 0 }, names = { 0 };
+	bool found = memchr(path.p, '/', path.n) != NULL;
+
+	buf_add(&file, path.p, path.n);
+	if (name.p)
+		buf_add(&names, name.p, name.n);
+	if (found)
+		list_program(l, kinds_glob, buf_text(&file), names.n ? buf_text(&names) : "*");
+	buf_free(&file);
+	buf_free(&names);
+	return found;
+}
+
+/* All there is; of a process its functions and static probes too. */
+static void list_all(struct list *l)
+{
+	search(l, "*");
+	l->filter = NULL;
+	if (l->pid)
+		list_program(l, STR("*"), "*", "*");
+}
+
+static bool list_one(struct list *l, const char *pattern)
+{
+	struct str rest, head = str_cut(str_of(pattern), ':', &rest);
+	const struct kind *k = kind_find(head);
+
+	if (is_type(pattern))
+		return list_type(l, pattern);
+	if (k)
+		return list_kind(l, k, rest.p ? rest.p : "", true);
+	if (rest.p && !glob_is(head))
+		return expand(l, pattern, true);
+	if (!rest.p || !list_in_file(l, head, rest))
+		search(l, pattern);
 	return true;
 }
 
-int cmd_list_pattern(struct world *w, const char *pattern, bool verbose)
+/* The first of several with ',' between them; quotes and brackets keep one. */
+static size_t first_pattern(const char *text)
 {
-	struct list l = { .w = w, .verbose = verbose };
-	struct str rest, head = str_cut(str_of(pattern ? pattern : "*"), ':', &rest);
-	const struct kind *k = kind_find(head);
+	bool quoted = false;
+	u32 open = 0;
+	size_t n = 0;
+
+	for (; text[n] && (text[n] != ',' || quoted || open); n++) {
+		quoted ^= text[n] == '"';
+		open += text[n] == '(' || text[n] == '[';
+		open -= (text[n] == ')' || text[n] == ']') && open;
+	}
+	return n;
+}
+
+static bool list_each(struct list *l, const char *patterns)
+{
 	bool ok = true;
 
-	if (pattern && is_type(pattern))
-		ok = list_type(&l, pattern);
-	else if (pattern && cmd_list_is_program(pattern))
-		ok = list_program(&l, pattern);
-	else if (k)
-		ok = list_kind(&l, k, rest.p ? rest.p : "", true);
-	else if (rest.p && !glob_is(head))
-		ok = expand(&l, pattern, true);
+	while (*patterns) {
+		size_t n = first_pattern(patterns);
+		struct buf one = { 0 };
+
+		buf_add(&one, patterns, n);
+		if (n)
+			ok &= list_one(l, buf_text(&one));
+		l->filter = NULL;
+		buf_free(&one);
+		patterns += n + (patterns[n] == ',');
+		patterns += strspn(patterns, " ");
+	}
+	return ok;
+}
+
+int cmd_list_pattern(struct world *w, const char *pattern, s32 pid, bool verbose)
+{
+	struct list l = { .w = w, .pid = pid, .verbose = verbose };
+	bool ok = true;
+
+	if (!pattern)
+		list_all(&l);
+	else if (cmd_list_is_program(pattern))
+		list_program(&l, STR("*"), pattern, "*");
 	else
-		search(&l, pattern ? pattern : "*");
+		ok = list_each(&l, pattern);
 	if (ok && !l.found && !l.told)
 		say_warning("no probes match");
 	buf_free(&l.out);

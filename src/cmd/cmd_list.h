@@ -6,10 +6,11 @@
 #include "cmd/job.h"
 
 /*
- * Lists on stdout what matches a pattern ("tracepoint:vmscan:*", "*fault*", "uprobe:/bin/sh",
- * "/bin/sh", "struct page"; NULL: everything). Returns the exit code; messages are printed.
+ * Lists on stdout what matches patterns, with ',' between them ("tracepoint:vmscan:*", "*fault*",
+ * "uprobe:/bin/sh", "/bin/sh", "struct page"; NULL: everything). With a `pid` above 0, patterns for
+ * files mean those of that process. Returns the exit code; messages are printed.
  */
-int cmd_list_pattern(struct world *w, const char *pattern, bool verbose);
+int cmd_list_pattern(struct world *w, const char *pattern, s32 pid, bool verbose);
 /* True for the path, with a '/' in it, of a program or library. */
 bool cmd_list_is_program(const char *path);
 /* The probes a script would attach, after STAGE_SITES. */

@@ -447,7 +447,7 @@ static int run_query(const struct run_options *o, const struct opt_rest *rest)
 	if (!w)
 		return fail(&e);
 	code = o->info ? cmd_info_print(w, o->out)
-	               : cmd_list_pattern(w, rest->n ? rest->v[0] : NULL, o->verbose);
+	               : cmd_list_pattern(w, rest->n ? rest->v[0] : NULL, (s32)o->pid, o->verbose);
 	world_linux_free(w);
 	return code;
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * BTF as C text. Only for people to read: function pointers are written short, and nested
- * anonymous members are opened in place.
+ * BTF as C text. Only for people to read: function pointers of arguments are written short, and
+ * nested anonymous members are opened in place.
  */
 #include "ctext/c_type.h"
+
+#include "ctext/c_decl.h"
 
 #define DEPTH_MAX 16u
 
@@ -68,6 +70,8 @@ void c_type_print(struct buf *b, const struct btf *btf, u32 id)
 	print_type(b, btf, id, 0);
 }
 
+static const struct c_style as_named;
+
 static void print_members(struct buf *b, const struct btf *btf, u32 id, u32 depth);
 
 static void print_member(struct buf *b, const struct btf *btf, const struct btf_field *m, u32 depth)
@@ -75,19 +79,18 @@ static void print_member(struct buf *b, const struct btf *btf, const struct btf_
 	u32 type = btf_skip(btf, m->type);
 	struct btf_info info;
 
-	buf_fill(b, ' ', depth * 4);
+	buf_fill(b, '\t', depth);
 	if (btf_info(btf, type, &info) && !*info.name && depth < DEPTH_MAX &&
 	    (info.kind == BTF_KIND_STRUCT || info.kind == BTF_KIND_UNION)) {
 		buf_printf(b, "%s {\n", tag_of(info.kind));
 		print_members(b, btf, type, depth + 1);
-		buf_fill(b, ' ', depth * 4);
+		buf_fill(b, '\t', depth);
 		buf_printf(b, "}%s%s;\n", *m->name ? " " : "", m->name);
 		return;
 	}
-	print_type(b, btf, m->type, 0);
-	buf_printf(b, " %s", m->name);
+	c_decl(b, btf, &as_named, m->type, m->name);
 	if (m->bit_size)
-		buf_printf(b, " : %u", m->bit_size);
+		buf_printf(b, ": %u", m->bit_size);
 	buf_puts(b, ";\n");
 }
 
@@ -115,7 +118,7 @@ bool c_type_define(struct buf *b, const struct btf *btf, const char *name)
 		print_members(b, btf, id, 1);
 	else
 		for (u32 i = 0; btf_enumerator(btf, &info, i, &v); i++)
-			buf_printf(b, "    %s = %lld,\n", v.name, (long long)v.value);
+			buf_printf(b, "\t%s = %lld,\n", v.name, (long long)v.value);
 	buf_puts(b, "};\n");
 	return true;
 }

@@ -46,7 +46,7 @@ struct dwarf_type {
 	const char *name;         /* NULL none */
 	const char *typedef_name; /* the outermost, NULL none */
 	u64 size;                 /* bytes; 0 for what is only declared */
-	bool is_signed, is_union;
+	bool is_signed, is_union, is_const;
 	bool is_complex, is_vector; /* FLOAT */
 	bool is_reference;          /* PTR: C++ reference */
 	bool by_reference;          /* RECORD: passed as a pointer to a copy */

@@ -40,13 +40,14 @@ static bool step_to(const struct dwarf_file *d, Dwarf_Die *die)
 }
 
 /* Goes through typedefs and qualifiers; false when nothing is behind them (void). */
-static bool peel(const struct dwarf_file *d, Dwarf_Die *die, const char **typedef_name)
+static bool peel(const struct dwarf_file *d, Dwarf_Die *die, struct dwarf_type *t)
 {
 	for (u32 i = 0; i < PEEL_MAX; i++) {
 		int tag = d->lib->dwarf_tag(die);
 
-		if (tag == DW_TAG_typedef && !*typedef_name)
-			*typedef_name = d->lib->dwarf_diename(die);
+		if (tag == DW_TAG_typedef && !t->typedef_name)
+			t->typedef_name = d->lib->dwarf_diename(die);
+		t->is_const |= tag == DW_TAG_const_type && !t->typedef_name;
 		if (tag != DW_TAG_typedef && !is_qualifier(tag))
 			return true;
 		if (!step_to(d, die))
@@ -199,7 +200,7 @@ bool dwarf_type_read(struct dwarf_file *d, u32 number, struct dwarf_type *t)
 	memset(t, 0, sizeof(*t));
 	if (!dwarf_die(d, number, &die))
 		return false;
-	if (!peel(d, &die, &t->typedef_name))
+	if (!peel(d, &die, t))
 		return true; /* const void */
 	t->die = dwarf_number(d, &die);
 	t->name = d->lib->dwarf_diename(&die);

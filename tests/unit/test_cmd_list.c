@@ -37,7 +37,7 @@ static void listed(struct world *w, const char *pattern, bool verbose, int fd, c
 
 	fflush(NULL);
 	dup2(fileno(file), fd);
-	*code = cmd_list_pattern(w, pattern, verbose);
+	*code = cmd_list_pattern(w, pattern, 0, verbose);
 	fflush(NULL);
 	dup2(kept, fd);
 	close(kept);
@@ -60,8 +60,12 @@ static void test_patterns(void **state)
 		{ "*sched*wake*", "tracepoint:sched:sched_wakeup\n" },
 		{ "sched_wake", "tracepoint:sched:sched_wakeup\n" },
 		{ "software:*faults",
-		  "software:page-faults:\nsoftware:minor-faults:\nsoftware:major-faults:\n"
-		  "software:alignment-faults:\nsoftware:emulation-faults:\n" },
+		  "software:alignment-faults:\nsoftware:emulation-faults:\nsoftware:faults:\n"
+		  "software:major-faults:\nsoftware:minor-faults:\nsoftware:page-faults:\n" },
+		{ "interval:*", "interval:hz:\ninterval:ms:\ninterval:s:\ninterval:us:\n" },
+		{ "p:?s", "profile:ms:\nprofile:us:\n" },
+		{ "s:dummy,t:sched:*wakeup, h:cycles",
+		  "software:dummy:\ntracepoint:sched:sched_wakeup\nhardware:cycles:\n" },
 		{ "s:dummy", "software:dummy:\n" },
 		{ "t:none:*", "" },
 	};
@@ -139,17 +143,17 @@ static void test_c_types(void **state)
 		skip();
 	assert_true(c_type_define(&b, btf, "struct list_head"));
 	assert_string_equal(buf_text(&b), "struct list_head {\n"
-	                                  "    struct list_head * next;\n"
-	                                  "    struct list_head * prev;\n"
+	                                  "\tstruct list_head *next;\n"
+	                                  "\tstruct list_head *prev;\n"
 	                                  "};\n");
 	assert_false(c_type_define(&b, btf, "struct no_such_struct"));
 	assert_false(c_type_define(&b, btf, "struct "));
 	buf_reset(&b);
 	assert_true(c_type_define(&b, btf, "enum zone_type"));
-	assert_non_null(strstr(buf_text(&b), "    ZONE_DMA = 0,\n"));
+	assert_non_null(strstr(buf_text(&b), "\tZONE_DMA = 0,\n"));
 	buf_reset(&b);
 	assert_true(c_type_define(&b, btf, "struct page"));
-	assert_non_null(strstr(buf_text(&b), "\n    union {\n        struct {\n"));
+	assert_non_null(strstr(buf_text(&b), "\n\tunion {\n\t\tstruct {\n"));
 	buf_reset(&b);
 	id = btf_find_c(btf, "size_t");
 	c_type_print(&b, btf, id);

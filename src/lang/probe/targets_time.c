@@ -88,12 +88,28 @@ static const struct counter *counter_find(struct targets *t, const char *name)
 	return NULL;
 }
 
-const char *targets_counter_name(enum attach_kind kind, u32 i)
+static int by_name(const void *a, const void *b)
 {
-	for (size_t k = 0; k < ARRAY_SIZE(counters); k++)
-		if (counters[k].kind == kind && i-- == 0)
-			return counters[k].name;
-	return NULL;
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+const char *targets_event_name(enum attach_kind kind, u32 i)
+{
+	static const char *const units[] = { "hz", "ms", "s", "us" };
+	const char *names[2 * ARRAY_SIZE(counters)];
+	u32 n = 0;
+
+	if (kind == ATTACH_INTERVAL || kind == ATTACH_PROFILE)
+		return i < ARRAY_SIZE(units) ? units[i] : NULL;
+	for (size_t k = 0; k < ARRAY_SIZE(counters); k++) {
+		if (counters[k].kind != kind)
+			continue;
+		names[n++] = counters[k].name;
+		if (counters[k].alias)
+			names[n++] = counters[k].alias;
+	}
+	qsort(names, n, sizeof(*names), by_name);
+	return i < n ? names[i] : NULL;
 }
 
 bool targets_number(struct targets *t, u32 i, u64 *n)

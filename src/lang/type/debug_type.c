@@ -218,13 +218,15 @@ static void print(struct buf *b, struct dwarf_file *d, u32 die, u32 depth)
 		buf_puts(b, "void");
 		return;
 	}
+	if (t.is_const && (t.typedef_name || t.kind != DWARF_PTR))
+		buf_puts(b, "const ");
 	if (t.typedef_name) {
 		buf_puts(b, t.typedef_name);
 	} else if (t.kind == DWARF_PTR) {
 		print(b, d, t.target, depth + 1);
 		if (!b->n || b->p[b->n - 1] != '*')
 			buf_putc(b, ' ');
-		buf_putc(b, t.is_reference ? '&' : '*');
+		buf_puts(b, t.is_reference ? "&" : t.is_const ? "*const" : "*");
 	} else if (t.kind == DWARF_ARRAY) {
 		print(b, d, t.target, depth + 1);
 		for (u32 i = 0; i < t.n_dims; i++)
@@ -238,7 +240,10 @@ static void print(struct buf *b, struct dwarf_file *d, u32 die, u32 depth)
 	}
 }
 
-void debug_type_print(struct buf *b, struct dwarf_file *d, u32 die)
+void debug_type_declare(struct buf *b, struct dwarf_file *d, u32 die, const char *name)
 {
 	print(b, d, die, 0);
+	if (b->p[b->n - 1] != '*' && b->p[b->n - 1] != '&')
+		buf_putc(b, ' ');
+	buf_puts(b, name);
 }

@@ -16,7 +16,7 @@ bool debug_type_member(struct script *s, const struct type *t, const char *name,
 /* Calls back for each field, those of anonymous and inherited parts as if they were its own. */
 void debug_type_each(struct script *s, const struct type *t,
                      void (*cb)(void *ctx, const struct field *f), void *ctx);
-/* As C writes it: "const char *", "struct item *", "std::string &". */
-void debug_type_print(struct buf *b, struct dwarf_file *d, u32 die);
+/* A declaration as C has it: "const char *name", "struct item *const i", "std::string &s". */
+void debug_type_declare(struct buf *b, struct dwarf_file *d, u32 die, const char *name);
 
 #endif

@@ -71,7 +71,7 @@ static const struct opt rows[] = {
 	{ 0, "include", "FILE", OPT_LIST, TO(include_files), "begin with #include \"FILE\"" },
 	{ 0, "usdt-file-activation", NULL, OPT_FLAG, TO(usdt_file_activation),
 	  "accepted: the kernel switches USDT probes on" },
-	{ 0, "debuginfo", "DIR[,DIR...]", OPT_TEXT, TO(debug_dirs),
+	{ 0, "debuginfo", "DIR[:DIR...]", OPT_TEXT, TO(debug_dirs),
 	  "look for separate debug files here first, then in /usr/lib/debug" },
 	{ 0, "dwarf-pid", "PID", OPT_NUMBER, TO(dwarf_pid),
 	  "accepted: stacks of any process are walked by its tables" },

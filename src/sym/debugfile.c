@@ -5,7 +5,9 @@
  *     /usr/lib/debug/.build-id/ab/cdef.debug      build id abcdef
  *     DIR/LINK, DIR/.debug/LINK, /usr/lib/debug/DIR/LINK   .gnu_debuglink of DIR/FILE
  *
- * and in the user's directories as in /usr/lib/debug.
+ * and in the user's directories as in /usr/lib/debug, or in them alone: USER/LINK. A user's
+ * directory that is no absolute path is tried below the program's own first. A file with a build id
+ * but without a link has FILE.debug for one.
  *
  * A file found by its link must have the build id of the one it is for or, when that has none,
  * the checksum the link gives.
@@ -27,6 +29,7 @@ static const char *user_dirs = ""; /* debugfile_set_dirs */
 struct want {
 	char id[64]; /* "" when the file has none */
 	const char *link;
+	char usual[256]; /* in place of a link that there is not */
 	u32 crc;
 };
 
@@ -113,6 +116,15 @@ static void read_link(struct elf *f, struct want *w)
 	memcpy(&w->crc, p + ROUND_UP(length + 1, 4), sizeof(w->crc));
 }
 
+static void usual_link(struct want *w, const char *name)
+{
+	const char *slash = strrchr(name, '/');
+	int n = snprintf(w->usual, sizeof(w->usual), "%s.debug", slash ? slash + 1 : name);
+
+	if (w->id[0] && *name && n < (int)sizeof(w->usual))
+		w->link = w->usual;
+}
+
 static bool below(const char *root, const struct debugfile_place *where, const struct want *w,
                   struct buf *path)
 {
@@ -123,15 +135,43 @@ static bool below(const char *root, const struct debugfile_place *where, const s
 	       beside_file(root, where->name, w, path);
 }
 
+static bool in_user_dir(struct str dir, const struct debugfile_place *where, const struct want *w,
+                        struct buf *path)
+{
+	if (in_dir(dir, where, w, path))
+		return true;
+	buf_reset(path);
+	buf_printf(path, "%.*s/%s", STR_ARG(dir), w->link ? w->link : "");
+	return w->link && try_path(path, w);
+}
+
+/* The directory below that of the program. */
+static bool beside_program(struct str dir, const struct debugfile_place *where,
+                           const struct want *w, struct buf *path)
+{
+	const char *slash = strrchr(where->name, '/');
+	char text[4096];
+	int n;
+
+	if (!slash || dir.p[0] == '/')
+		return false;
+	n = snprintf(text, sizeof(text), "%s%.*s/%.*s", where->root, (int)(slash - where->name),
+	             where->name, STR_ARG(dir));
+	return n < (int)sizeof(text) && in_user_dir(str_of(text), where, w, path);
+}
+
 static bool in_user_dirs(const struct debugfile_place *where, const struct want *w,
                          struct buf *path)
 {
-	struct str dir, rest = str_of(user_dirs);
+	const char *p = user_dirs;
 
-	while (rest.p && rest.n) {
-		dir = str_cut(rest, ',', &rest);
-		if (dir.n && in_dir(dir, where, w, path))
+	while (*p) {
+		struct str dir = { p, (u32)strcspn(p, ",:") };
+
+		if (dir.n &&
+		    (beside_program(dir, where, w, path) || in_user_dir(dir, where, w, path)))
 			return true;
+		p += dir.n + (p[dir.n] != 0);
 	}
 	return false;
 }
@@ -148,6 +188,8 @@ bool debugfile_find(struct elf *f, const struct debugfile_place *where, struct b
 	if (!elf_build_id(f, w.id))
 		w.id[0] = 0;
 	read_link(f, &w);
+	if (!w.link)
+		usual_link(&w, where->name);
 	if (in_user_dirs(where, &w, path))
 		return true;
 	if (where->root[0] && below(where->root, where, &w, path))

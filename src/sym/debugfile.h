@@ -16,7 +16,7 @@ struct debugfile_place {
 	bool fetch;       /* for source lines: a server may be asked for the debug file */
 };
 
-/* Directories, with ',' between them, in which debug files are looked for first. For the whole
+/* Directories, with ':' or ',' between them, in which debug files are looked for first. For the whole
  * program, before threads are started; the text is kept. */
 void debugfile_set_dirs(const char *list);
 /* Path of the file that belongs to `f`: by build id and by debug link (checked), in the user's

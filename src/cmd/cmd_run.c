@@ -394,6 +394,16 @@ static bool check_params(struct job *j, const struct script_args *args, struct e
 	return usage ? err_hint(e, "%s", usage) : false;
 }
 
+static void say_without_effect(const struct run_options *o)
+{
+	struct buf b = { 0 };
+
+	run_options_without_effect(o, &b);
+	if (b.n)
+		say_note(buf_text(&b));
+	buf_free(&b);
+}
+
 /* A script that is parsed, so that what stands after it can be read by its options. */
 static int run_parsed(struct job *j, struct run_options *o, const struct opt_rest *behind)
 {
@@ -411,6 +421,8 @@ static int run_parsed(struct job *j, struct run_options *o, const struct opt_res
 	if (!run_options_finish(o, &e) || !check_params(j, &args, &e) ||
 	    !find_process(j, o, &args, &e))
 		return fail(&e);
+	if (o->verbose)
+		say_without_effect(o);
 	j->world = open_world(o, &e);
 	if (!j->world)
 		return fail(&e);

@@ -151,6 +151,19 @@ static bool check_missing(const struct run_options *o, struct err *e)
 	return true;
 }
 
+void run_options_without_effect(const struct run_options *o, struct buf *b)
+{
+	if (o->btf)
+		buf_puts(b, "-b, --btf: without effect, the kernel's BTF is always used\n");
+	if (o->usdt_file_activation)
+		buf_puts(b, "--usdt-file-activation: without effect, the kernel switches USDT "
+		            "probes on\n");
+	if (o->dwarf_pid)
+		buf_puts(b, "--dwarf-pid: without effect, stacks of any process are walked by its "
+		            "tables\n");
+	config_without_effect(b);
+}
+
 /* --mode is the long way to say what has an option of its own. */
 static void take_mode(struct run_options *o)
 {

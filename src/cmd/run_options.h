@@ -37,6 +37,8 @@ u32 run_options_word(int argc, char **argv);
 bool run_options_finish(struct run_options *o, struct err *e);
 /* True, or false and *e: the file is asked for and can not be read. path may be NULL. */
 bool run_options_readable(const char *path, struct err *e);
+/* Of what was given, that which is accepted and has nothing to do here, a line each. */
+void run_options_without_effect(const struct run_options *o, struct buf *b);
 /* The file with the kernel's types that the environment names, NULL: none. */
 const char *run_options_btf(void);
 void run_options_usage(struct buf *b);

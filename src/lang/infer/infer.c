@@ -68,6 +68,8 @@ static void report(struct infer *in, enum diag_level level, struct loc loc, cons
 		diag_error(in->diags, loc, "%s", text);
 	else
 		diag_warn(in->diags, loc, "%s", text);
+	if (in->expansion && !in->expansion->macro->library)
+		diag_use(in->diags, in->expansion->loc);
 }
 
 const struct type *infer_error(struct infer *in, struct loc loc, const char *fmt, ...)

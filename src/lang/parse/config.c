@@ -227,23 +227,12 @@ static const struct setting settings[] = {
 
 /* Settings of bpftrace that have nothing to set here. */
 static const char *const ignored[] = {
-	"cache_user_symbols",
-	"lazy_symbolication",
-	"log_size",
-	"max_ast_nodes",
-	"max_bpf_progs",
-	"max_type_res_iterations",
-	"on_stack_limit",
-	"symbol_source",
-	"unstable_addr",
-	"unstable_dw_ustack",
-	"unstable_import",
-	"unstable_import_statement",
-	"unstable_macro",
-	"unstable_map_decl",
-	"unstable_tseries",
-	"unstable_typeinfo",
-	"use_blazesym",
+	"cache_user_symbols", "lazy_symbolication", "log_size",
+	"max_ast_nodes",      "max_bpf_progs",      "max_type_res_iterations",
+	"on_stack_limit",     "symbol_source",      "unstable_addr",
+	"unstable_dw_ustack", "unstable_import",    "unstable_import_statement",
+	"unstable_macro",     "unstable_map_decl",  "unstable_tseries",
+	"unstable_typeinfo",  "use_blazesym",
 };
 
 static const struct {
@@ -320,6 +309,19 @@ static void read_variable(struct config *c, const char *prefix, const struct set
 	if (expected)
 		diag_error(d, (struct loc){ 0, 0 }, "environment variable %s must be %s, not '%s'",
 		           name, expected, text);
+}
+
+void config_without_effect(struct buf *b)
+{
+	static const char *const others[] = { "debug_output", "kernel_build", "kernel_source",
+		                              "verify_llvm_ir", "vmlinux" };
+	char name[64];
+
+	for (u32 i = 0; i < ARRAY_SIZE(ignored) + ARRAY_SIZE(others); i++)
+		if (variable(name, "bpftrace_",
+		             i < ARRAY_SIZE(ignored) ? ignored[i]
+		                                     : others[i - ARRAY_SIZE(ignored)]))
+			buf_printf(b, "%s: without effect, there is nothing to set here\n", name);
 }
 
 /* ---- the config block ----------------------------------------------------------------------- */

@@ -73,6 +73,12 @@ void diag_hint(struct diags *d, const char *fmt, ...)
 	va_end(ap);
 }
 
+void diag_use(struct diags *d, struct loc use)
+{
+	if (d->list.n && d->n_errors <= ERRORS_MAX)
+		d->list.v[d->list.n - 1].use = use;
+}
+
 void diag_cause(struct diags *d)
 {
 	if (d->list.n && d->n_errors <= ERRORS_MAX)
@@ -143,30 +149,65 @@ static void print_text(struct buf *b, const struct diag *d, bool color)
 	buf_printf(b, ": %s\n", d->text);
 }
 
+/* A place of the text, in lines and columns. */
+struct span {
+	u32 off, end;
+	u32 line, column, last_line, last_column;
+};
+
+static struct span span_of(const struct source *s, struct loc loc)
+{
+	struct span p = { .off = MIN(loc.off, s->n) };
+
+	p.end = p.off + MIN(loc.len, s->n - p.off);
+	source_line(s, p.off, &p.line, &p.column);
+	source_line(s, p.end, &p.last_line, &p.last_column);
+	p.last_column = MAX(p.last_column, p.column + 1);
+	return p;
+}
+
+static void print_where(struct buf *b, const struct source *s, const struct span *p)
+{
+	if (p->line == p->last_line)
+		buf_printf(b, "%s:%u:%u-%u: ", source_name(s, p->off), p->line, p->column,
+		           p->last_column);
+	else
+		buf_printf(b, "%s:%u-%u: ", source_name(s, p->off), p->line, p->last_line);
+}
+
+static void print_lines(struct buf *b, const struct source *s, const struct span *p)
+{
+	if (p->line != p->last_line) {
+		print_span(b, s, p->off, p->end);
+		return;
+	}
+	print_line(b, s, line_start(s, p->off));
+	buf_fill(b, ' ', p->column - 1);
+	buf_fill(b, '~', p->last_column - p->column);
+	buf_putc(b, '\n');
+}
+
 static void print_placed(struct buf *b, const struct source *s, const struct diag *d,
                          struct loc loc, bool color)
 {
-	u32 off = MIN(loc.off, s->n), end = off + MIN(loc.len, s->n - off);
-	u32 line, column, last_line, last_column;
-	bool one_line;
+	struct span p = span_of(s, loc);
 
-	source_line(s, off, &line, &column);
-	source_line(s, end, &last_line, &last_column);
-	one_line = line == last_line;
-	last_column = MAX(last_column, column + 1);
-	if (one_line)
-		buf_printf(b, "%s:%u:%u-%u: ", source_name(s, off), line, column, last_column);
-	else
-		buf_printf(b, "%s:%u-%u: ", source_name(s, off), line, last_line);
+	print_where(b, s, &p);
 	print_text(b, d, color);
-	if (one_line) {
-		print_line(b, s, line_start(s, off));
-		buf_fill(b, ' ', column - 1);
-		buf_fill(b, '~', last_column - column);
-		buf_putc(b, '\n');
-	} else {
-		print_span(b, s, off, end);
-	}
+	print_lines(b, s, &p);
+}
+
+/* Where the macro is used that the place before is in. */
+static void print_use(struct buf *b, const struct source *s, struct loc loc)
+{
+	struct span p;
+
+	if (!loc.len || !source_place(s, &loc))
+		return;
+	p = span_of(s, loc);
+	print_where(b, s, &p);
+	buf_puts(b, "expanded from here\n");
+	print_lines(b, s, &p);
 }
 
 static void print_diag(struct buf *b, const struct source *s, const struct diag *d, bool color)
@@ -177,6 +218,7 @@ static void print_diag(struct buf *b, const struct source *s, const struct diag 
 		print_placed(b, s, d, loc, color);
 	else
 		print_text(b, d, color);
+	print_use(b, s, d->use);
 	if (d->hint) {
 		colored(b, color, "36", "HINT");
 		buf_printf(b, ": %s\n", d->hint);

@@ -44,6 +44,8 @@ bool parse_library(struct script *s, const char *text, struct diags *d);
 struct node *parse_text(struct script *s, u32 from, u32 to, struct diags *d);
 /* config.c: MEMTAP_/BPFTRACE_ environment variables over the config block over the defaults. */
 bool config_read(struct config *c, const struct script *s, struct diags *d);
+/* Variables of the environment that bpftrace has and memtap has no use for, a line each. */
+void config_without_effect(struct buf *b);
 /* Then the settings whose value is an option of the script, as far as these are given. */
 bool config_options(struct config *c, const struct script *s,
                     struct diags *d);

@@ -108,8 +108,12 @@ bool parse_include(struct script *s, struct c_def *line, struct diags *d)
 	if (!header_name(&p, line->loc, &name, &quoted))
 		return false;
 	file.path = import_header(s, name, quoted, line->loc.off);
-	if (!file.path)
+	if (!file.path) {
+		vec_add(s->arena, &s->notes,
+		        arena_printf(s->arena, "#include %.*s: not read, types come from BTF",
+		                     STR_ARG(name)));
 		return false;
+	}
 	if (is_taken(s, file.path))
 		return true;
 	if (s->source->imports.n == INCLUDES_MAX) {

@@ -4,19 +4,21 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-bool file_read(const char *path, struct buf *b, size_t limit, struct err *e)
+/* Closes fd. */
+static bool read_all(int fd, const char *path, struct buf *b, size_t limit, struct err *e)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	char chunk[16384];
 	ssize_t n;
 
-	if (fd < 0)
-		return err_sys(e, errno, "can not open %s", path);
 	while ((n = read(fd, chunk, sizeof(chunk))) != 0) {
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -32,43 +34,199 @@ bool file_read(const char *path, struct buf *b, size_t limit, struct err *e)
 	return true;
 }
 
-static bool map_fd(int fd, const char *path, struct file_map *m, struct err *e)
+bool file_read(const char *path, struct buf *b, size_t limit, struct err *e)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return err_sys(e, errno, "can not open %s", path);
+	return read_all(fd, path, b, limit, e);
+}
+
+/* ---- files of others ------------------------------------------------------------------------ */
+
+/* A file longer than LENGTH_FREE takes at least a SPARSEST-th of its length on disk. */
+#define LENGTH_FREE (64ull << 20)
+#define SPARSEST    64u
+#define DISK_BLOCK  512u /* what st_blocks counts, stat(2) */
+
+/* Bytes of "/proc/PID/root" that the path begins with, 0: it does not. */
+static size_t root_length(const char *path)
+{
+	int n = 0;
+
+	if (sscanf(path, "/proc/%*u/root%n", &n) != 0 || !n || path[n] != '/')
+		return 0;
+	return (size_t)n;
+}
+
+/* Held by path: -1 with errno set. */
+static int hold_in_root(const char *path, size_t n)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT };
+	char root[64];
+	int dir, fd;
+
+	if (n >= sizeof(root)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	memcpy(root, path, n);
+	root[n] = 0;
+	dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return -1;
+	fd = (int)syscall(SYS_openat2, dir, path + n, &how, sizeof(how));
+	close(dir);
+	return fd;
+}
+
+static bool is_sparse(const struct stat *st)
+{
+	u64 size = (u64)st->st_size, there = (u64)st->st_blocks * DISK_BLOCK;
+
+	/* Some file systems do not say how much there is. */
+	return size > LENGTH_FREE && there && there < size / SPARSEST;
+}
+
+static bool may_read(int fd, const char *path, struct err *e)
 {
 	struct stat st;
-	void *p;
 
 	if (fstat(fd, &st) < 0)
 		return err_sys(e, errno, "can not stat %s", path);
 	if (S_ISDIR(st.st_mode))
 		return err_sys(e, EISDIR, "can not read %s", path);
+	if (!S_ISREG(st.st_mode))
+		return err_set(e, "%s is not a regular file", path);
+	if (is_sparse(&st))
+		return err_set(e, "%s is all but empty: of its %llu bytes the disk has %llu", path,
+		               (unsigned long long)st.st_size,
+		               (unsigned long long)st.st_blocks * DISK_BLOCK);
+	return true;
+}
+
+int file_hold(const char *path, struct err *e)
+{
+	size_t root = root_length(path);
+	int fd = root ? hold_in_root(path, root) : open(path, O_PATH | O_CLOEXEC);
+
+	*e = (struct err){ 0 };
+	if (fd < 0) {
+		err_sys(e, errno, "can not open %s", path);
+		return -1;
+	}
+	if (may_read(fd, path, e))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+int file_open(const char *path, struct err *e)
+{
+	int held = file_hold(path, e), fd;
+	char self[32];
+
+	if (held < 0)
+		return -1;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", held);
+	fd = open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		err_sys(e, errno, "can not open %s", path);
+	close(held);
+	return fd;
+}
+
+bool file_read_regular(const char *path, struct buf *b, size_t limit, struct err *e)
+{
+	int fd = file_open(path, e);
+
+	return fd >= 0 && read_all(fd, path, b, limit, e);
+}
+
+/* ---- mapped --------------------------------------------------------------------------------- */
+
+#define PAGE 4096u
+
+static _Atomic u32 holes;
+
+u32 file_holes(void)
+{
+	return holes;
+}
+
+/* A page beyond the end of a mapped file was touched: it becomes one of zeros. */
+static void on_bus(int sig, siginfo_t *info, void *context)
+{
+	u8 *page = (u8 *)info->si_addr - (uintptr_t)info->si_addr % PAGE;
+	int code = errno;
+
+	(void)context;
+	if (info->si_code == BUS_ADRERR &&
+	    mmap(page, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == page) {
+		holes++;
+	} else {
+		signal(sig, SIG_DFL);
+		raise(sig);
+	}
+	errno = code;
+}
+
+void file_guard(void)
+{
+	struct sigaction guard = { .sa_sigaction = on_bus, .sa_flags = SA_SIGINFO };
+
+	sigaction(SIGBUS, &guard, NULL);
+}
+
+/* What is mapped of a file of n bytes, with a page of zeros after it: in the rest of its last page
+ * may be what others put there. */
+static size_t mapped_bytes(size_t n)
+{
+	return ROUND_UP(n, PAGE) + PAGE;
+}
+
+static bool map_fd(int fd, const char *path, struct file_map *m, struct err *e)
+{
+	size_t bytes;
+	struct stat st;
+	u8 *p;
+
+	if (fstat(fd, &st) < 0)
+		return err_sys(e, errno, "can not stat %s", path);
 	m->p = (const u8 *)"";
 	m->n = (size_t)st.st_size;
 	if (!m->n)
 		return true;
-	p = mmap(NULL, m->n, PROT_READ, MAP_PRIVATE, fd, 0);
+	bytes = mapped_bytes(m->n);
+	p = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED)
 		return err_sys(e, errno, "can not map %s", path);
+	if (mmap(p, m->n, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) != p) {
+		int code = errno;
+
+		munmap(p, bytes);
+		return err_sys(e, code, "can not map %s", path);
+	}
 	m->p = p;
+	file_guard();
 	return true;
 }
 
 bool file_map(const char *path, struct file_map *m, struct err *e)
 {
-	/* Not to wait for the other end of a pipe that lies where a file was expected. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	bool ok;
+	int fd = file_open(path, e);
+	bool ok = fd >= 0 && map_fd(fd, path, m, e);
 
-	if (fd < 0)
-		return err_sys(e, errno, "can not open %s", path);
-	ok = map_fd(fd, path, m, e);
-	close(fd);
+	if (fd >= 0)
+		close(fd);
 	return ok;
 }
 
 void file_unmap(struct file_map *m)
 {
 	if (m->n)
-		munmap(base_plain(m->p), m->n);
+		munmap(base_plain(m->p), mapped_bytes(m->n));
 	*m = (struct file_map){ 0 };
 }
 

@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Whole files: read (for /proc and /sys, whose sizes lie) or mapped.
+ *
+ * Files of others are opened by file_open() alone. They may be anything, and change at any time:
+ *
+ *   - only regular files are opened; what is not is never opened at all, for that may have effects
+ *   - a path below /proc/PID/root is looked up in that root: links in it do not lead out
+ *   - a file that is longer than there is of it (holes) is refused, for what is read of a file is
+ *     bounded by its length
+ *   - a mapped file that is cut short meanwhile reads as zeros, and that is counted
  */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
@@ -11,13 +19,26 @@
 /* Appends the file's bytes to b. Refuses more than `limit` bytes. */
 bool file_read(const char *path, struct buf *b, size_t limit, struct err *e);
 
-/* A read-only private mapping. A file of 0 bytes maps to p = "" and n = 0. */
+/* A descriptor to read from; -1 and *e when it can not be opened, or is not to be. */
+int file_open(const char *path, struct err *e);
+/* The same, for those who only name it (O_PATH). */
+int file_hold(const char *path, struct err *e);
+/* As file_read, of a file that file_open() opens. */
+bool file_read_regular(const char *path, struct buf *b, size_t limit, struct err *e);
+
+/* A read-only private mapping of a regular file, with a zero after its last byte: a string in it
+ * ends, whatever becomes of the file. A file of 0 bytes maps to p = "" and n = 0. */
 struct file_map {
 	const u8 *p;
 	size_t n;
 };
 bool file_map(const char *path, struct file_map *m, struct err *e);
 void file_unmap(struct file_map *m);
+
+/* From here on pages that a mapped file has no more are zeros. For what is mapped by others. */
+void file_guard(void);
+/* How many such pages were read. */
+u32 file_holes(void);
 
 /* Writes all of it, going on after signals and short writes. False with errno set. */
 bool file_write_all(int fd, const void *p, size_t n);

@@ -2,18 +2,22 @@
 /*
  * An ELF file as memtap sees it: symbols, segments, notes, sections by name.
  *
- * The one idea: libelf decodes the headers and sections over our own read-only mapping, and
- * everything taken from the file (names, offsets, sizes) is checked here when it is used. So the
- * names handed out point into the file and cost nothing, and a damaged file yields fewer symbols
- * instead of a crash. A file whose tables lie past its end is refused: it was cut short, and
- * "no such symbol" would be the wrong answer about it.
+ * The one idea: the headers are copied when a file is opened and checked once; all else is read
+ * in place, over a mapping, and everything taken from it (names, offsets, sizes) is checked here
+ * when it is used. So the names handed out point into the file and cost nothing, and a damaged
+ * file, or one that changes meanwhile, yields fewer symbols instead of a crash. A file whose tables
+ * lie past its end is refused: it was cut short, and "no such symbol" would be the wrong answer
+ * about it.
  *
- * It does not read DWARF, follow debug links or handle other byte orders and word sizes.
+ * Whose file it is does not matter: work and memory are bounded by the bytes it really has
+ * (base/file.h refuses holes) and by the limits below; a file beyond them is refused by name.
+ *
+ * It does not read DWARF, follow debug links or handle other byte orders and word sizes. Facts about
+ * the format: elf(5), System V gABI chapters 4 and 5.
  */
 #include "elf/elf.h"
 
-#include <gelf.h>
-#include <libelf.h>
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,55 +31,105 @@
 #define UNPACKED_MAX (256u << 20) /* bytes of a compressed section */
 #define ZLIB_RATIO   1100u        /* no stream unpacks to more (zlib's manual: 1032) */
 
+#define SEGMENTS_MAX 256u        /* each address is looked for in all of them */
+#define SYMBOLS_MAX  (8u << 20)  /* of one table; a browser with all of its has 2 million */
+#define LONGEST_NAME (32u << 10) /* bytes of a symbol's name; longer ones are left out */
+
+/* Names may share their ends, or be the same: all of a table are as long as it this many times, and
+ * so much more. */
+#define NAMES_SHARED 16u
+#define NAMES_MORE   (1u << 20)
+
+/* Where the build id is looked for: so many segments of notes, and so many bytes of each. */
+#define NOTE_SEGMENTS 16u
+#define NOTE_BYTES    (64u << 10)
+
+struct unpacked {
+	u32 section;
+	u8 *p;
+	size_t n;
+};
+
 struct elf {
 	struct arena arena;
 	const char *path;
 	struct file_map map; /* n is 0 when the memory is borrowed */
-	Elf *elf;
+	const u8 *p;         /* the file, or its part of an archive */
+	size_t n;
 	u64 base; /* where it starts in its file: above 0 in an archive */
 	u16 type; /* ET_* */
 	u64 entry;
+	const Elf64_Phdr *headers; /* copies, as the next */
+	u32 n_headers;
+	const Elf64_Shdr *sections;
+	u32 n_sections;
+	u32 section_names; /* number of the section that has them */
 	VEC(struct elf_segment) segments;
+	VEC(struct unpacked) unpacked;
 };
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-static void load_segments(struct elf *f)
-{
-	size_t n = 0;
-
-	if (elf_getphdrnum(f->elf, &n) != 0)
-		return;
-	for (size_t i = 0; i < n && i < INT32_MAX; i++) {
-		GElf_Phdr ph;
-
-		if (!gelf_getphdr(f->elf, (int)i, &ph))
-			return;
-		if (ph.p_type == PT_LOAD && ph.p_filesz)
-			vec_add(&f->arena, &f->segments,
-			        ((struct elf_segment){ ph.p_vaddr, ph.p_offset, ph.p_filesz }));
-	}
-}
-
-/* Says in the user's words what kind of file this is not. */
-static bool check_kind(const struct elf *f, GElf_Ehdr *eh, struct err *e)
-{
-	const char *ident = elf_getident(f->elf, NULL);
-
-	if (elf_kind(f->elf) != ELF_K_ELF || !ident)
-		return err_set(e, "%s is not an ELF file", f->path);
-	if (ident[EI_CLASS] != ELFCLASS64)
-		return err_set(e, "%s is not a 64-bit ELF file", f->path);
-	if (ident[EI_DATA] != ELFDATA2LSB)
-		return err_set(e, "%s is not a little-endian ELF file", f->path);
-	if (!gelf_getehdr(f->elf, eh))
-		return err_set(e, "%s is a damaged ELF file: %s", f->path, elf_errmsg(-1));
-	return true;
-}
-
 static bool within(u64 offset, u64 size, size_t n)
 {
 	return offset <= n && size <= n - offset;
+}
+
+static bool cut_short(const struct elf *f, const char *what, struct err *e)
+{
+	return err_set(e, "%s is cut short: its %s lie past its end", f->path, what);
+}
+
+static bool beyond(const struct elf *f, u64 limit, const char *what, struct err *e)
+{
+	return err_set(e, "%s has more than %llu %s, which is more than is read of one", f->path,
+	               (unsigned long long)limit, what);
+}
+
+/* Says in the user's words what kind of file this is not. */
+static bool read_header(struct elf *f, Elf64_Ehdr *eh, struct err *e)
+{
+	if (f->n < EI_NIDENT || memcmp(f->p, ELFMAG, SELFMAG) != 0)
+		return err_set(e, "%s is not an ELF file", f->path);
+	if (f->p[EI_CLASS] != ELFCLASS64)
+		return err_set(e, "%s is not a 64-bit ELF file", f->path);
+	if (f->p[EI_DATA] != ELFDATA2LSB)
+		return err_set(e, "%s is not a little-endian ELF file", f->path);
+	if (f->n < sizeof(*eh))
+		return cut_short(f, "headers", e);
+	memcpy(eh, f->p, sizeof(*eh));
+	if ((eh->e_phnum && eh->e_phentsize != sizeof(Elf64_Phdr)) ||
+	    (eh->e_shoff && eh->e_shentsize != sizeof(Elf64_Shdr)))
+		return err_set(e, "%s is a damaged ELF file: its headers have another size",
+		               f->path);
+	f->type = eh->e_type;
+	f->entry = eh->e_entry;
+	return true;
+}
+
+static const void *copy(struct elf *f, u64 offset, size_t n)
+{
+	return memcpy(arena_alloc(&f->arena, n), f->p + offset, n);
+}
+
+static bool read_segments(struct elf *f, const Elf64_Ehdr *eh, struct err *e)
+{
+	size_t bytes = eh->e_phnum * sizeof(Elf64_Phdr);
+
+	if (!within(eh->e_phoff, bytes, f->n))
+		return cut_short(f, "program headers", e);
+	if (eh->e_phnum > SEGMENTS_MAX)
+		return beyond(f, SEGMENTS_MAX, "segments", e);
+	f->n_headers = eh->e_phnum;
+	f->headers = copy(f, eh->e_phoff, bytes);
+	for (u32 i = 0; i < f->n_headers; i++) {
+		const Elf64_Phdr *ph = &f->headers[i];
+
+		if (ph->p_type == PT_LOAD && ph->p_filesz)
+			vec_add(&f->arena, &f->segments,
+			        ((struct elf_segment){ ph->p_vaddr, ph->p_offset, ph->p_filesz }));
+	}
+	return true;
 }
 
 /* True for sections that are needed to name symbols. */
@@ -84,39 +138,55 @@ static bool holds_symbols(u32 sh_type)
 	return sh_type == SHT_SYMTAB || sh_type == SHT_DYNSYM || sh_type == SHT_STRTAB;
 }
 
-/* Refuses a file that ends before what its headers speak of. */
-static bool check_length(const struct elf *f, const GElf_Ehdr *eh, size_t n, struct err *e)
+/* Where there are too many for the header's fields, they are in the first section's (gABI). */
+static bool count_sections(struct elf *f, const Elf64_Ehdr *eh, u64 *n, struct err *e)
 {
-	static const char format[] = "%s is cut short: its %s lie past its end";
-	Elf_Scn *scn = NULL;
-	GElf_Shdr sh;
+	Elf64_Shdr first;
 
-	if (!within(eh->e_phoff, (u64)eh->e_phnum * eh->e_phentsize, n))
-		return err_set(e, format, f->path, "program headers");
-	if (eh->e_shoff && !within(eh->e_shoff, (u64)MAX(eh->e_shnum, 1) * eh->e_shentsize, n))
-		return err_set(e, format, f->path, "section headers");
-	while ((scn = elf_nextscn(f->elf, scn)))
-		if (gelf_getshdr(scn, &sh) && holds_symbols(sh.sh_type) &&
-		    !within(sh.sh_offset, sh.sh_size, n))
-			return err_set(e, format, f->path, "symbols");
+	*n = eh->e_shnum;
+	f->section_names = eh->e_shstrndx;
+	if (!within(eh->e_shoff, sizeof(first), f->n))
+		return cut_short(f, "section headers", e);
+	memcpy(&first, f->p + eh->e_shoff, sizeof(first));
+	if (!eh->e_shnum)
+		*n = first.sh_size;
+	if (eh->e_shstrndx == SHN_XINDEX)
+		f->section_names = first.sh_link;
+	if (*n > UINT16_MAX)
+		return beyond(f, UINT16_MAX, "sections", e);
+	return within(eh->e_shoff, *n * sizeof(first), f->n) || cut_short(f, "section headers", e);
+}
+
+static bool read_sections(struct elf *f, const Elf64_Ehdr *eh, struct err *e)
+{
+	u64 n;
+
+	if (!eh->e_shoff)
+		return true;
+	if (!count_sections(f, eh, &n, e))
+		return false;
+	f->sections = copy(f, eh->e_shoff, n * sizeof(*f->sections));
+	f->n_sections = (u32)n;
+	for (u32 i = 0; i < f->n_sections; i++) {
+		const Elf64_Shdr *sh = &f->sections[i];
+
+		if (!holds_symbols(sh->sh_type))
+			continue;
+		if (!within(sh->sh_offset, sh->sh_size, f->n))
+			return cut_short(f, "symbols", e);
+		if (sh->sh_type != SHT_STRTAB && sh->sh_size / sizeof(Elf64_Sym) > SYMBOLS_MAX)
+			return beyond(f, SYMBOLS_MAX, "symbols", e);
+	}
 	return true;
 }
 
 static bool start(struct elf *f, const void *p, size_t n, struct err *e)
 {
-	GElf_Ehdr eh = { 0 };
+	Elf64_Ehdr eh;
 
-	elf_version(EV_CURRENT);
-	/* libelf does not write through it for native files. */
-	f->elf = n ? elf_memory(base_plain(p), n) : NULL;
-	if (!f->elf)
-		return err_set(e, "%s is not an ELF file", f->path);
-	if (!check_kind(f, &eh, e) || !check_length(f, &eh, n, e))
-		return false;
-	f->type = eh.e_type;
-	f->entry = eh.e_entry;
-	load_segments(f);
-	return true;
+	f->p = p;
+	f->n = n;
+	return read_header(f, &eh, e) && read_segments(f, &eh, e) && read_sections(f, &eh, e);
 }
 
 static struct elf *elf_new(const char *path)
@@ -177,7 +247,6 @@ void elf_close(struct elf *f)
 {
 	if (!f)
 		return;
-	elf_end(f->elf);
 	file_unmap(&f->map);
 	arena_free(&f->arena);
 	free(f);
@@ -263,27 +332,21 @@ bool elf_segment(const struct elf *f, u32 i, struct elf_segment *s)
 	return true;
 }
 
-static bool is_code(const GElf_Phdr *ph)
+static bool is_code(const Elf64_Phdr *ph)
 {
 	return ph->p_type == PT_LOAD && (ph->p_flags & PF_X) && ph->p_filesz;
 }
 
 bool elf_code(struct elf *f, u32 i, const u8 **p, size_t *n, u64 *vaddr)
 {
-	size_t headers = 0, size = 0;
-	const char *file = elf_rawfile(f->elf, &size);
-	GElf_Phdr ph;
+	for (u32 k = 0; k < f->n_headers; k++) {
+		const Elf64_Phdr *ph = &f->headers[k];
 
-	if (!file || elf_getphdrnum(f->elf, &headers) != 0)
-		return false;
-	for (size_t k = 0; k < headers && k < INT32_MAX; k++) {
-		if (!gelf_getphdr(f->elf, (int)k, &ph))
-			return false;
-		if (!is_code(&ph) || ph.p_offset >= size || i--)
+		if (!is_code(ph) || ph->p_offset >= f->n || i--)
 			continue;
-		*p = (const u8 *)file + ph.p_offset;
-		*n = MIN(ph.p_filesz, size - ph.p_offset);
-		*vaddr = ph.p_vaddr;
+		*p = f->p + ph->p_offset;
+		*n = MIN(ph->p_filesz, f->n - ph->p_offset);
+		*vaddr = ph->p_vaddr;
 		return true;
 	}
 	return false;
@@ -300,48 +363,41 @@ struct symtab {
 };
 
 /* Bytes of a section that has some in the file. */
-static bool section_bytes(Elf_Scn *scn, const GElf_Shdr *sh, const u8 **p, size_t *n)
+static bool section_bytes(const struct elf *f, const Elf64_Shdr *sh, const u8 **p, size_t *n)
 {
-	Elf_Data *d;
-
-	if (!scn || sh->sh_type == SHT_NOBITS || (sh->sh_flags & SHF_COMPRESSED))
+	if (sh->sh_type == SHT_NULL || sh->sh_type == SHT_NOBITS || !sh->sh_size ||
+	    !within(sh->sh_offset, sh->sh_size, f->n))
 		return false;
-	d = elf_getdata(scn, NULL);
-	if (!d || !d->d_buf)
-		return false;
-	*p = d->d_buf;
-	*n = d->d_size;
+	*p = f->p + sh->sh_offset;
+	*n = sh->sh_size;
 	return true;
 }
 
-static bool symtab_load(struct elf *f, Elf_Scn *scn, const GElf_Shdr *sh, struct symtab *t)
+static bool symtab_load(const struct elf *f, const Elf64_Shdr *sh, struct symtab *t)
 {
-	Elf_Scn *link = elf_getscn(f->elf, sh->sh_link);
+	const Elf64_Shdr *link = sh->sh_link < f->n_sections ? &f->sections[sh->sh_link] : NULL;
 	const u8 *names;
-	GElf_Shdr link_sh;
 	size_t bytes;
 
-	if (!link || !gelf_getshdr(link, &link_sh) || link_sh.sh_type != SHT_STRTAB)
+	if (!link || link->sh_type != SHT_STRTAB ||
+	    (sh->sh_flags | link->sh_flags) & SHF_COMPRESSED)
 		return false;
-	if (!section_bytes(scn, sh, &t->syms, &bytes) ||
-	    !section_bytes(link, &link_sh, &names, &t->names_n))
+	if (!section_bytes(f, sh, &t->syms, &bytes) || !section_bytes(f, link, &names, &t->names_n))
 		return false;
 	t->n = bytes / sizeof(Elf64_Sym);
 	t->names = (const char *)names;
 	/* Names are handed out as C strings, so the table has to end one. */
-	return t->names_n && t->names[t->names_n - 1] == 0;
+	return t->names[t->names_n - 1] == 0;
 }
 
 /* Bytes from an address to the end of its section. */
-static u64 room_behind(struct elf *f, u32 section, u64 value)
+static u64 room_behind(const struct elf *f, u32 section, u64 value)
 {
-	Elf_Scn *scn = section < SHN_LORESERVE ? elf_getscn(f->elf, section) : NULL;
-	GElf_Shdr sh;
+	const Elf64_Shdr *sh = section < f->n_sections ? &f->sections[section] : NULL;
 
-	if (!scn || !gelf_getshdr(scn, &sh) || value < sh.sh_addr ||
-	    value - sh.sh_addr > sh.sh_size)
+	if (!sh || value < sh->sh_addr || value - sh->sh_addr > sh->sh_size)
 		return 0;
-	return sh.sh_size - (value - sh.sh_addr);
+	return sh->sh_size - (value - sh->sh_addr);
 }
 
 /* False for symbols that name no code or data of this file. */
@@ -370,28 +426,34 @@ static bool symbol_read(struct elf *f, const struct symtab *t, size_t i, struct 
 static bool each_of_table(struct elf *f, const struct symtab *t,
                           bool (*cb)(void *ctx, const struct elf_sym *s), void *ctx)
 {
+	u64 names = (u64)NAMES_SHARED * t->names_n + NAMES_MORE;
+
 	for (size_t i = 0; i < t->n; i++) {
 		struct elf_sym s;
+		size_t length;
 
-		if (symbol_read(f, t, i, &s) && !cb(ctx, &s))
+		if (!symbol_read(f, t, i, &s))
+			continue;
+		length = strnlen(s.name, LONGEST_NAME);
+		if (length > names)
+			break;
+		names -= length;
+		if (length < LONGEST_NAME && !cb(ctx, &s))
 			return false;
 	}
 	return true;
 }
 
+/* A file has one table of a kind (gABI); what comes after it is not looked at. */
 static bool each_of_kind(struct elf *f, u32 sh_type, bool (*cb)(void *ctx, const struct elf_sym *s),
                          void *ctx)
 {
-	Elf_Scn *scn = NULL;
-
-	while ((scn = elf_nextscn(f->elf, scn))) {
+	for (u32 i = 0; i < f->n_sections; i++) {
 		struct symtab t;
-		GElf_Shdr sh;
 
-		if (!gelf_getshdr(scn, &sh) || sh.sh_type != sh_type)
-			continue;
-		if (symtab_load(f, scn, &sh, &t) && !each_of_table(f, &t, cb, ctx))
-			return false;
+		if (f->sections[i].sh_type == sh_type)
+			return !symtab_load(f, &f->sections[i], &t) ||
+			       each_of_table(f, &t, cb, ctx);
 	}
 	return true;
 }
@@ -454,74 +516,80 @@ bool elf_find(struct elf *f, const char *name, struct elf_sym *out)
 
 /* ---- sections and notes --------------------------------------------------------------------- */
 
-static Elf_Scn *section_named(struct elf *f, const char *name, GElf_Shdr *sh)
+static const Elf64_Shdr *section_named(const struct elf *f, const char *name)
 {
-	Elf_Scn *scn = NULL;
-	size_t names;
+	const u8 *names;
+	size_t n, length = strlen(name) + 1;
 
-	if (elf_getshdrstrndx(f->elf, &names) != 0)
+	if (f->section_names >= f->n_sections ||
+	    !section_bytes(f, &f->sections[f->section_names], &names, &n))
 		return NULL;
-	while ((scn = elf_nextscn(f->elf, scn))) {
-		const char *have;
+	for (u32 i = 1; i < f->n_sections; i++) {
+		u32 at = f->sections[i].sh_name;
 
-		if (!gelf_getshdr(scn, sh))
-			continue;
-		have = elf_strptr(f->elf, names, sh->sh_name);
-		if (have && strcmp(have, name) == 0)
-			return scn;
+		if (within(at, length, n) && memcmp(names + at, name, length) == 0)
+			return &f->sections[i];
 	}
 	return NULL;
 }
 
 /*
  * A section packed by zlib (gABI, chapter 4: a header of type, size and alignment, then the
- * stream). Not by elf_compress(), which writes into the section headers: those are our read-only
- * mapping.
+ * stream).
  */
-static bool section_unpacked(struct elf *f, Elf_Scn *scn, const GElf_Shdr *sh, const u8 **p,
-                             size_t *n)
+static bool unpack(struct elf *f, const u8 *packed, size_t n, struct unpacked *to)
 {
-	GElf_Shdr raw = *sh;
-	const u8 *packed;
-	uLongf size;
 	Elf64_Chdr head;
-	size_t have;
-	u8 *to;
+	uLongf size;
 
-	raw.sh_flags &= ~(u64)SHF_COMPRESSED;
-	if (!section_bytes(scn, &raw, &packed, &have) || have < sizeof(head))
+	if (n < sizeof(head))
 		return false;
 	memcpy(&head, packed, sizeof(head));
 	if (head.ch_type != ELFCOMPRESS_ZLIB || head.ch_size > UNPACKED_MAX ||
-	    head.ch_size / ZLIB_RATIO > have)
+	    head.ch_size / ZLIB_RATIO > n)
 		return false;
 	size = head.ch_size;
-	to = arena_alloc(&f->arena, size);
-	if (uncompress(to, &size, packed + sizeof(head), have - sizeof(head)) != Z_OK)
+	to->p = arena_alloc(&f->arena, size);
+	if (uncompress(to->p, &size, packed + sizeof(head), n - sizeof(head)) != Z_OK)
 		return false;
-	*p = to;
-	*n = size;
+	to->n = size;
 	return true;
+}
+
+/* Unpacked once; one that can not be has n 0. */
+static bool section_unpacked(struct elf *f, const Elf64_Shdr *sh, const u8 **p, size_t *n)
+{
+	struct unpacked u = { .section = (u32)(sh - f->sections) };
+	u32 i = 0;
+
+	while (i < f->unpacked.n && f->unpacked.v[i].section != u.section)
+		i++;
+	if (i == f->unpacked.n) {
+		if (section_bytes(f, sh, p, n))
+			unpack(f, *p, *n, &u);
+		vec_add(&f->arena, &f->unpacked, u);
+	}
+	*p = f->unpacked.v[i].p;
+	*n = f->unpacked.v[i].n;
+	return *n != 0;
 }
 
 bool elf_section(struct elf *f, const char *name, const u8 **p, size_t *n, u64 *vaddr)
 {
-	GElf_Shdr sh;
-	Elf_Scn *scn = section_named(f, name, &sh);
+	const Elf64_Shdr *sh = section_named(f, name);
 
-	if (!scn)
+	if (!sh)
 		return false;
-	*vaddr = sh.sh_addr;
-	if (sh.sh_flags & SHF_COMPRESSED)
-		return section_unpacked(f, scn, &sh, p, n);
-	return section_bytes(scn, &sh, p, n);
+	*vaddr = sh->sh_addr;
+	return sh->sh_flags & SHF_COMPRESSED ? section_unpacked(f, sh, p, n)
+	                                     : section_bytes(f, sh, p, n);
 }
 
 bool elf_has_section(struct elf *f, const char *name)
 {
-	GElf_Shdr sh;
+	const Elf64_Shdr *sh = section_named(f, name);
 
-	return section_named(f, name, &sh) && sh.sh_type != SHT_NOBITS && sh.sh_size;
+	return sh && sh->sh_type != SHT_NOBITS && sh->sh_size;
 }
 
 /* Notes are a header of three words, then name and content, each padded to 4 bytes (gABI). */
@@ -564,20 +632,15 @@ static bool build_id_in(const u8 *p, size_t n, char buf[64])
 
 bool elf_build_id(struct elf *f, char buf[64])
 {
-	size_t n = 0;
+	u32 looked_at = 0;
 
-	if (elf_getphdrnum(f->elf, &n) != 0)
-		return false;
-	for (size_t i = 0; i < n && i < INT32_MAX; i++) {
-		GElf_Phdr ph;
-		Elf_Data *d;
+	for (u32 i = 0; i < f->n_headers && looked_at < NOTE_SEGMENTS; i++) {
+		const Elf64_Phdr *ph = &f->headers[i];
 
-		if (!gelf_getphdr(f->elf, (int)i, &ph))
-			return false;
-		if (ph.p_type != PT_NOTE || !ph.p_filesz || ph.p_offset > INT64_MAX)
+		if (ph->p_type != PT_NOTE || !within(ph->p_offset, ph->p_filesz, f->n))
 			continue;
-		d = elf_getdata_rawchunk(f->elf, (s64)ph.p_offset, ph.p_filesz, ELF_T_BYTE);
-		if (d && d->d_buf && build_id_in(d->d_buf, d->d_size, buf))
+		looked_at++;
+		if (build_id_in(f->p + ph->p_offset, MIN(ph->p_filesz, NOTE_BYTES), buf))
 			return true;
 	}
 	return false;

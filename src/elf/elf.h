@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * What memtap needs of an ELF file: function symbols and where their code lies in the
- * file, notes, the build id. Read with libelf; only x86-64 and other 64-bit
- * little-endian files.
+ * file, notes, the build id. Only x86-64 and other 64-bit little-endian files.
  */
 #ifndef ELF_ELF_H
 #define ELF_ELF_H
@@ -37,7 +36,8 @@ u64 elf_base(const struct elf *f);
 /* Address of the first instruction that runs, 0 none. */
 u64 elf_entry(const struct elf *f);
 
-/* All defined symbols of .symtab, then .dynsym (duplicates possible); cb false stops. */
+/* All defined symbols of .symtab, then .dynsym (duplicates possible); cb false stops. Names of
+ * 32 KiB and more are left out. */
 void elf_each(struct elf *f, bool (*cb)(void *ctx, const struct elf_sym *s), void *ctx);
 /* A function (or, without one, an object) by exact name; version suffixes "@..." are ignored. */
 bool elf_find(struct elf *f, const char *name, struct elf_sym *out);

@@ -188,6 +188,108 @@ static void says_that_the_symbols_are_cut_off(void **state)
 	elf_close(f);
 }
 
+/* ---- files made to stall a reader ----------------------------------------------------------- */
+
+/* A file of one symbol table and its names, with as many section headers on the table as wanted. */
+struct made {
+	u8 *p;
+	size_t n;
+};
+
+#define MADE_AT 4096u /* of the symbols; the headers lie after the names */
+
+static struct made make_file(u32 symbols, u32 name_bytes, u32 tables, const Elf64_Sym *each)
+{
+	u64 names = MADE_AT + (u64)symbols * sizeof(Elf64_Sym), headers = names + name_bytes;
+	Elf64_Ehdr eh = {
+		.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+		.e_type = ET_DYN,
+		.e_shoff = headers,
+		.e_shentsize = sizeof(Elf64_Shdr),
+		.e_shnum = (u16)(tables + 2),
+	};
+	Elf64_Shdr sh[2] = {
+		{ .sh_type = SHT_STRTAB, .sh_offset = names, .sh_size = name_bytes },
+		{ .sh_type = SHT_SYMTAB,
+		  .sh_offset = MADE_AT,
+		  .sh_size = symbols * sizeof(Elf64_Sym),
+		  .sh_link = 1 },
+	};
+	struct made m = { .n = headers + (tables + 2ull) * sizeof(Elf64_Shdr) };
+
+	m.p = calloc(1, m.n);
+	assert_non_null(m.p);
+	memcpy(m.p, &eh, sizeof(eh));
+	for (u32 i = 0; each && i < symbols; i++)
+		memcpy(m.p + MADE_AT + i * sizeof(*each), each, sizeof(*each));
+	memset(m.p + names, 'a', name_bytes - 1);
+	memcpy(m.p + headers + sizeof(sh[0]), &sh[0], sizeof(sh[0]));
+	for (u32 i = 0; i < tables; i++)
+		memcpy(m.p + headers + (i + 2) * sizeof(sh[0]), &sh[1], sizeof(sh[1]));
+	return m;
+}
+
+static const Elf64_Sym function = { .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+	                            .st_shndx = 1,
+	                            .st_value = 1 };
+
+static bool count(void *ctx, const struct elf_sym *s)
+{
+	assert_non_null(s->name);
+	++*(u32 *)ctx;
+	return true;
+}
+
+static u32 symbols_of(struct made m)
+{
+	struct err e;
+	struct elf *f = elf_open_memory(m.p, m.n, "made", &e);
+	u32 n = 0;
+
+	if (!f)
+		fail_msg("%s", e.text);
+	elf_each(f, count, &n);
+	elf_close(f);
+	free(m.p);
+	return n;
+}
+
+static void reads_a_table_once(void **state)
+{
+	(void)state;
+	assert_int_equal(symbols_of(make_file(100, 16, 1, &function)), 100);
+	assert_int_equal(symbols_of(make_file(100, 16, 2000, &function)), 100);
+}
+
+/* All have the same name: it may be looked at as often as real names share their ends. */
+static void long_names_are_bounded(void **state)
+{
+	(void)state;
+	assert_int_equal(symbols_of(make_file(100000, 20000, 1, &function)), 68);
+	assert_int_equal(symbols_of(make_file(10, 40000, 1, &function)), 0);
+}
+
+static void refuses_too_many(void **state)
+{
+	struct made m = make_file((8u << 20) + 1, 16, 1, NULL);
+	Elf64_Ehdr eh = { 0 };
+	struct err e;
+
+	(void)state;
+	assert_null(elf_open_memory(m.p, m.n, "made", &e));
+	assert_string_equal(e.text, "made has more than 8388608 symbols, which is more than is "
+	                            "read of one");
+	memcpy(&eh, m.p, sizeof(eh));
+	eh.e_phoff = sizeof(eh);
+	eh.e_phnum = 300;
+	eh.e_phentsize = sizeof(Elf64_Phdr);
+	memcpy(m.p, &eh, sizeof(eh));
+	assert_null(elf_open_memory(m.p, m.n, "made", &e));
+	assert_string_equal(e.text, "made has more than 256 segments, which is more than is "
+	                            "read of one");
+	free(m.p);
+}
+
 static void reads_notes_within_bounds(void **state)
 {
 	static const u8 one[] = {
@@ -252,6 +354,9 @@ int main(void)
 		cmocka_unit_test(says_what_a_foreign_file_is),
 		cmocka_unit_test(says_that_a_file_is_cut_short),
 		cmocka_unit_test(says_that_the_symbols_are_cut_off),
+		cmocka_unit_test(reads_a_table_once),
+		cmocka_unit_test(long_names_are_bounded),
+		cmocka_unit_test(refuses_too_many),
 		cmocka_unit_test(reads_notes_within_bounds),
 		cmocka_unit_test(unpacks_sections),
 	};

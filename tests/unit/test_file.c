@@ -4,11 +4,14 @@
 
 #include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -134,12 +137,149 @@ static void test_map_empty(void **state)
 	unlink(path);
 }
 
+/* A mapped file that is cut short is no end: what is gone reads as zeros, and is counted. */
+static void test_map_cut(void **state)
+{
+	static char bytes[3 * 4096];
+	const char *path;
+	struct file_map m;
+	struct err e;
+	u32 before = file_holes();
+
+	(void)state;
+	memset(bytes, 'x', sizeof(bytes));
+	path = file_with(bytes, sizeof(bytes));
+	assert_true(file_map(path, &m, &e));
+	assert_int_equal(m.p[4096], 'x');
+	assert_int_equal(truncate(path, 0), 0);
+	assert_int_equal(m.p[4096], 0);
+	assert_int_equal(m.p[8192 + 100], 0);
+	assert_int_equal(file_holes(), before + 2);
+	file_unmap(&m);
+	unlink(path);
+}
+
+/* Also one that fills its last page. */
+static void test_map_ends_strings(void **state)
+{
+	static char bytes[4096];
+	const char *path;
+	struct file_map m;
+	struct err e;
+
+	(void)state;
+	memset(bytes, 'x', sizeof(bytes));
+	path = file_with(bytes, sizeof(bytes));
+	assert_true(file_map(path, &m, &e));
+	assert_int_equal(strlen((const char *)m.p), sizeof(bytes));
+	file_unmap(&m);
+	unlink(path);
+}
+
+static void test_only_regular(void **state)
+{
+	const char *path = file_with("", 0);
+	struct buf b = { 0 };
+	struct file_map m;
+	struct err e;
+
+	(void)state;
+	unlink(path);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_false(file_map(path, &m, &e));
+	assert_non_null(strstr(e.text, "is not a regular file"));
+	assert_false(file_read_regular(path, &b, 100, &e));
+	assert_non_null(strstr(e.text, "is not a regular file"));
+	assert_int_equal(file_open("/dev/null", &e), -1);
+	assert_string_equal(e.text, "/dev/null is not a regular file");
+	unlink(path);
+}
+
+static void test_refuses_holes(void **state)
+{
+	const char *path = file_with("\177ELF", 4);
+	struct file_map m;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(truncate(path, 64 << 20), 0);
+	assert_true(file_map(path, &m, &e));
+	file_unmap(&m);
+	assert_int_equal(truncate(path, 200ll << 30), 0);
+	assert_false(file_map(path, &m, &e));
+	assert_non_null(strstr(e.text, "is all but empty: of its 214748364800 bytes"));
+	unlink(path);
+}
+
+static void must_write(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+/* A process with a root of its own, in which /abs is a link to /inside. */
+static pid_t in_root(char *root)
+{
+	char path[64];
+	int ready[2];
+	pid_t pid;
+
+	assert_non_null(mkdtemp(root));
+	snprintf(path, sizeof(path), "%s/inside", root);
+	must_write(path, "inner");
+	snprintf(path, sizeof(path), "%s/abs", root);
+	assert_int_equal(symlink("/inside", path), 0);
+	snprintf(path, sizeof(path), "%s/up", root);
+	assert_int_equal(symlink("../../../../etc/passwd", path), 0);
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	if (!pid) {
+		if (chroot(root) == 0 && write(ready[1], "", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], path, 1), 1);
+	close(ready[0]);
+	return pid;
+}
+
+static void test_stays_in_root(void **state)
+{
+	char root[] = "/tmp/test_file.XXXXXX", path[64];
+	struct buf b = { 0 };
+	struct err e;
+	pid_t pid;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	pid = in_root(root);
+	snprintf(path, sizeof(path), "/proc/%d/root/abs", (int)pid);
+	assert_true(file_read_regular(path, &b, 100, &e));
+	assert_string_equal(buf_text(&b), "inner");
+	snprintf(path, sizeof(path), "/proc/%d/root/up", (int)pid);
+	assert_int_equal(file_open(path, &e), -1);
+	assert_int_equal(e.code, ENOENT);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	buf_free(&b);
+	snprintf(path, sizeof(path), "rm -r %s", root);
+	assert_int_equal(system(path), 0); /* NOLINT(cert-env33-c) */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_read),          cmocka_unit_test(test_read_proc),
-		cmocka_unit_test(test_read_failures), cmocka_unit_test(test_map),
-		cmocka_unit_test(test_map_empty),     cmocka_unit_test(test_write_all),
+		cmocka_unit_test(test_map_cut),       cmocka_unit_test(test_map_ends_strings),
+		cmocka_unit_test(test_only_regular),  cmocka_unit_test(test_refuses_holes),
+		cmocka_unit_test(test_stays_in_root), cmocka_unit_test(test_read),
+		cmocka_unit_test(test_read_proc),     cmocka_unit_test(test_read_failures),
+		cmocka_unit_test(test_map),           cmocka_unit_test(test_map_empty),
+		cmocka_unit_test(test_write_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

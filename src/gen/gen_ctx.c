@@ -243,6 +243,7 @@ static void read_elapsed(struct gen *g, const struct node *n)
 static void read_ncpus(struct gen *g, const struct node *n)
 {
 	(void)n;
+	g->u->n_cpus = g->w->n_cpus;
 	code_const(&g->c, R0, g->w->n_cpus);
 }
 

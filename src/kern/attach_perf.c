@@ -69,7 +69,7 @@ static u32 first_cpu(struct live *l)
 {
 	if (!l->online)
 		l->online = sys_online_cpus(&l->arena, &l->n_online);
-	return l->online[0];
+	return l->n_online ? l->online[0] : 0;
 }
 
 static bool tracepoint_site(struct attach *a, u32 site, struct err *e)
@@ -109,6 +109,9 @@ static bool open_one(struct attach *a, u32 site, struct perf_event_attr *attr, s
 static bool open_cpus(struct attach *a, u32 site, struct perf_event_attr *attr, struct err *e)
 {
 	first_cpu(a->l);
+	if (!a->l->n_online)
+		return err_set(e, "which processors are online is not known: "
+		                  "/sys/devices/system/cpu/online can not be read");
 	for (u32 i = 0; i < a->l->n_online; i++)
 		if (!open_one(a, site, attr, -1, (s32)a->l->online[i], e))
 			return false;

@@ -213,8 +213,10 @@ int sys_link_kprobe_multi(int prog, const struct sys_kprobe_multi *m);
 int sys_raw_tracepoint(int prog, const char *name, u64 cookie);
 /* The number in /sys/bus/event_source/devices/NAME/type, 0 when there is none. */
 int sys_event_source(const char *name);
-/* The online CPUs, at least one. */
+/* The online CPUs; *n is 0 when they are not known. */
 u32 *sys_online_cpus(struct arena *a, u32 *n);
+/* How many CPUs a per-CPU map has cells for; 0 and *e when the kernel does not say. */
+u32 sys_possible_cpus(struct err *e);
 /* Which capability a refused call wants: sets *e to a sentence for `what`; returns false. */
 bool sys_refused(struct err *e, int code, const char *what);
 /* The same of perf_event_open(2), which a setting may keep from those who have them, too. */

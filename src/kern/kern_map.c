@@ -47,11 +47,16 @@ static bool is_array(const struct umap *m)
 	return m->bpf_type == BPF_MAP_TYPE_ARRAY || m->bpf_type == BPF_MAP_TYPE_PERCPU_ARRAY;
 }
 
-static void count_processors(struct live *l)
+static bool count_processors(struct live *l, struct err *e)
 {
-	int n = libbpf_num_possible_cpus();
+	u32 expected = l->unit->n_cpus;
 
-	l->n_cells = n > 0 ? (u32)n : 1;
+	l->n_cells = sys_possible_cpus(e);
+	if (!l->n_cells || !expected || expected == l->n_cells)
+		return l->n_cells;
+	err_set(e, "the kernel has %u possible processors, and the script was compiled for %u",
+	        l->n_cells, expected);
+	return err_hint(e, "/sys/devices/system/cpu/possible is missing, or not this kernel's");
 }
 
 u32 live_cells(const struct live *l, u32 map)
@@ -115,8 +120,8 @@ bool kern_map_create(struct live *l, u32 map, struct err *e)
 	char name[BPF_OBJ_NAME_LEN];
 	int fd;
 
-	if (!l->n_cells && (is_per_cpu(m) || m->per_cpu))
-		count_processors(l);
+	if (!l->n_cells && (is_per_cpu(m) || m->per_cpu) && !count_processors(l, e))
+		return false;
 	sized.max_entries = live_map_room(l, map);
 	kernel_name(name, m->name);
 	if (m->role == UMAP_CHUNKS || m->role == UMAP_SHELVES)

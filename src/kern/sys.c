@@ -42,6 +42,9 @@ struct attr_kprobe_multi {
 };
 
 /* union bpf_attr, BPF_RAW_TRACEPOINT_OPEN; cookie since Linux 6.10. */
+#define CPUS_MAX 12288u /* kernels are built for up to 8192 */
+#define CPUS_FEW 128u   /* most machines have fewer */
+
 struct attr_raw_tracepoint {
 	u64 name;
 	u32 prog_fd, pad;
@@ -168,8 +171,7 @@ u32 *sys_online_cpus(struct arena *a, u32 *n)
 	struct err ignored;
 	const char *p;
 
-	if (!file_read("/sys/devices/system/cpu/online", &b, 65536, &ignored))
-		buf_puts(&b, "0");
+	file_read("/sys/devices/system/cpu/online", &b, 65536, &ignored);
 	p = buf_text(&b);
 	while (*p >= '0' && *p <= '9') {
 		char *end;
@@ -184,6 +186,52 @@ u32 *sys_online_cpus(struct arena *a, u32 *n)
 	buf_free(&b);
 	*n = cpus.n;
 	return cpus.v;
+}
+
+/* Leading words of `words` that the kernel wrote when the element was looked up. */
+static u32 cells_written(int map, u64 *words, u32 marked)
+{
+	union bpf_attr attr = { .map_fd = (u32)map };
+	u32 key = 0, n = 0;
+
+	memset(words, 0xff, marked * sizeof(*words));
+	attr.key = (uintptr_t)&key;
+	attr.value = (uintptr_t)words;
+	if (sys_bpf(BPF_MAP_LOOKUP_ELEM, &attr, sizeof(attr)) < 0)
+		return 0;
+	while (n < marked && words[n] == 0)
+		n++;
+	return n;
+}
+
+/* A new element is zeros, in each of its cells. /sys is not asked: it may be missing, or another
+ * one may be mounted there, and the kernel writes as many cells as there are. */
+u32 sys_possible_cpus(struct err *e)
+{
+	static const struct umap one = { .bpf_type = BPF_MAP_TYPE_PERCPU_ARRAY,
+		                         .key_size = sizeof(u32),
+		                         .value_size = sizeof(u64),
+		                         .max_entries = 1 };
+	int map = sys_map_create(&one, "memtap_cpus", -1);
+	u64 *words = map < 0 ? NULL : malloc(CPUS_MAX * sizeof(*words));
+	u32 n = 0;
+
+	if (map < 0) {
+		sys_refused(e, -map, "the kernel does not let this user make BPF maps");
+		return 0;
+	}
+	if (!words)
+		abort(); /* out of memory, see base/arena.h */
+	/* Pages that nobody touches cost nothing. */
+	n = cells_written(map, words, CPUS_FEW);
+	if (n == CPUS_FEW)
+		n = cells_written(map, words, CPUS_MAX);
+	free(words);
+	close(map);
+	if (n && n < CPUS_MAX)
+		return n;
+	err_set(e, "the kernel does not say how many processors its maps are for");
+	return 0;
 }
 
 bool sys_refused(struct err *e, int code, const char *what)

@@ -60,10 +60,16 @@ static size_t root_length(const char *path)
 	return (size_t)n;
 }
 
-/* Held by path: -1 with errno set. */
+/* Held by path, with `dir` as root: -1 with errno set. */
+static int hold_below(int dir, const char *path, u32 flags)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC | flags, .resolve = RESOLVE_IN_ROOT };
+
+	return (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
+}
+
 static int hold_in_root(const char *path, size_t n)
 {
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT };
 	char root[64];
 	int dir, fd;
 
@@ -76,7 +82,7 @@ static int hold_in_root(const char *path, size_t n)
 	dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return -1;
-	fd = (int)syscall(SYS_openat2, dir, path + n, &how, sizeof(how));
+	fd = hold_below(dir, path + n, 0);
 	close(dir);
 	return fd;
 }
@@ -106,11 +112,9 @@ static bool may_read(int fd, const char *path, struct err *e)
 	return true;
 }
 
-int file_hold(const char *path, struct err *e)
+/* fd as it is, or -1 and *e. */
+static int hold(int fd, const char *path, struct err *e)
 {
-	size_t root = root_length(path);
-	int fd = root ? hold_in_root(path, root) : open(path, O_PATH | O_CLOEXEC);
-
 	*e = (struct err){ 0 };
 	if (fd < 0) {
 		err_sys(e, errno, "can not open %s", path);
@@ -122,10 +126,18 @@ int file_hold(const char *path, struct err *e)
 	return -1;
 }
 
-int file_open(const char *path, struct err *e)
+int file_hold(const char *path, struct err *e)
 {
-	int held = file_hold(path, e), fd;
+	size_t root = root_length(path);
+
+	return hold(root ? hold_in_root(path, root) : open(path, O_PATH | O_CLOEXEC), path, e);
+}
+
+/* Closes `held`. */
+static int open_held(int held, const char *path, struct err *e)
+{
 	char self[32];
+	int fd;
 
 	if (held < 0)
 		return -1;
@@ -135,6 +147,16 @@ int file_open(const char *path, struct err *e)
 		err_sys(e, errno, "can not open %s", path);
 	close(held);
 	return fd;
+}
+
+int file_open(const char *path, struct err *e)
+{
+	return open_held(file_hold(path, e), path, e);
+}
+
+int file_open_below(int root, const char *path, struct err *e)
+{
+	return open_held(hold(hold_below(root, path, O_NOFOLLOW), path, e), path, e);
 }
 
 bool file_read_regular(const char *path, struct buf *b, size_t limit, struct err *e)

@@ -23,6 +23,9 @@ bool file_read(const char *path, struct buf *b, size_t limit, struct err *e);
 int file_open(const char *path, struct err *e);
 /* The same, for those who only name it (O_PATH). */
 int file_hold(const char *path, struct err *e);
+/* As file_open, of a path below the directory `root` that does not lead out of it; a link is not
+ * the file. */
+int file_open_below(int root, const char *path, struct err *e);
 /* As file_read, of a file that file_open() opens. */
 bool file_read_regular(const char *path, struct buf *b, size_t limit, struct err *e);
 

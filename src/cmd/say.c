@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "ui/term.h"
 
 static bool use_color(void)
@@ -149,9 +150,25 @@ void say_begin(void)
 			return;
 }
 
+/* What was read instead are zeros. */
+static void say_holes(void)
+{
+	char text[160];
+
+	if (!file_holes())
+		return;
+	snprintf(text, sizeof(text),
+	         "a program, library or debug file was cut short while it was read (%u pages): "
+	         "names "
+	         "from it may be missing",
+	         file_holes());
+	say_warning(text);
+}
+
 /* Some file systems say only now that there is no room. */
 int say_end(int code)
 {
+	say_holes();
 	if (ferror(stdout))
 		return 1;
 	if (close(STDOUT_FILENO) == 0)

@@ -9,10 +9,10 @@
  */
 #include "elf/dwarf_impl.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "base/file.h"
 
 bool dwarf_file_in(struct elf *f)
 {
@@ -23,9 +23,10 @@ bool dwarf_file_in(struct elf *f)
 
 static bool begin(struct dwarf_file *d, struct err *e)
 {
-	d->fd = open(d->path, O_RDONLY | O_CLOEXEC);
+	d->fd = file_open(d->path, e);
 	if (d->fd < 0)
-		return err_sys(e, errno, "can not open %s", d->path);
+		return false;
+	file_guard(); /* libdw maps it */
 	d->dbg = d->lib->dwarf_begin(d->fd, DWARF_C_READ);
 	if (d->dbg)
 		return true;

@@ -45,8 +45,6 @@
 	X(dwarf_lineendsequence)                                                                   \
 	X(dwarf_nextcu)                                                                            \
 	X(dwarf_offdie)                                                                            \
-	X(dwarf_getscopes)                                                                         \
-	X(dwarf_getscopes_die)                                                                     \
 	X(dwarf_getsrc_die)                                                                        \
 	X(dwarf_getsrcfiles)                                                                       \
 	X(dwarf_filesrc)

@@ -12,8 +12,8 @@
  * Whose file it is does not matter: work and memory are bounded by the bytes it really has
  * (base/file.h refuses holes) and by the limits below; a file beyond them is refused by name.
  *
- * It does not read DWARF, follow debug links or handle other byte orders and word sizes. Facts about
- * the format: elf(5), System V gABI chapters 4 and 5.
+ * It does not read DWARF, follow debug links or handle other byte orders and word sizes. Facts
+ * about the format: elf(5), System V gABI chapters 4 and 5.
  */
 #include "elf/elf.h"
 

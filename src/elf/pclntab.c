@@ -25,6 +25,8 @@
 #define MAGIC_1_18 0xfffffff0u
 #define MAGIC_1_20 0xfffffff1u
 
+#define LONGEST_NAME (16u << 10) /* longer names are not read */
+
 #define HEAD 8u /* magic to pointer size; words of 8 bytes follow */
 
 struct table {
@@ -87,7 +89,7 @@ static const char *name_of(const struct table *t, u64 record)
 	if (at < record || !number(t, at + t->wide, 4, &name))
 		return NULL;
 	name += t->names;
-	if (name >= t->n || !memchr(t->p + name, 0, t->n - name))
+	if (name >= t->n || !memchr(t->p + name, 0, MIN(t->n - name, (u64)LONGEST_NAME)))
 		return NULL;
 	return (const char *)t->p + name;
 }

@@ -37,6 +37,7 @@ struct cursor {
 	const char *p;
 	const char *why;
 	struct elf *elf; /* where symbols are looked up; NULL: nowhere */
+	u32 *looked_up;  /* how many were */
 	u64 pc;          /* address of the probed instruction */
 };
 
@@ -161,6 +162,9 @@ static bool is_symbol_char(char c)
 	       c == '.' || c == '$';
 }
 
+/* Each takes a walk through the symbol table. Files have one or two. */
+#define VARIABLES_MAX 1024u
+
 /* symbol [number] "(%rip)" */
 static bool variable(struct cursor *c, struct usdt_arg *a)
 {
@@ -181,6 +185,8 @@ static bool variable(struct cursor *c, struct usdt_arg *a)
 	if (strncmp(c->p, "(%rip)", 6) != 0)
 		return bad(c, "a symbol whose address depends on where the file is loaded");
 	c->p += 6;
+	if (c->elf && ++*c->looked_up > VARIABLES_MAX)
+		return bad(c, "a variable, after very many others");
 	if (!c->elf || !elf_find(c->elf, name, &sym))
 		return bad(c, "a variable that is not in the symbol table");
 	a->reg = arch.ip;
@@ -266,6 +272,7 @@ struct note_head {
 
 struct notes {
 	struct elf *elf;
+	u32 looked_up;
 	bool has_base;
 	u64 base; /* address of .stapsdt.base, to undo what prelink moved */
 };
@@ -310,7 +317,7 @@ static const char *site_read(struct notes *w, const struct elf_note *note, struc
 	if (!site_place(w, &h, s))
 		return "its address is outside the file";
 	elf_vaddr(w->elf, s->offset, &pc);
-	parse((struct cursor){ .p = spec, .elf = w->elf, .pc = pc }, s);
+	parse((struct cursor){ .p = spec, .elf = w->elf, .pc = pc, .looked_up = &w->looked_up }, s);
 	return NULL;
 }
 

@@ -33,6 +33,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/hmap.h"
 #include "base/sorted.h"
 #include "read/procmaps.h"
@@ -412,7 +413,7 @@ static bool is_given_up(const void *ctx)
 	       stop_asked(__atomic_load_n(&w->stop, __ATOMIC_ACQUIRE));
 }
 
-static void file_read(struct unwind *w, struct file *f)
+static void file_take(struct unwind *w, struct file *f)
 {
 	struct err e;
 	u64 start = clock_ns(CLOCK_MONOTONIC);
@@ -467,7 +468,7 @@ static bool file_load(struct unwind *w, struct file *f, u32 keep)
 	u32 from = 0;
 
 	f->used = ++w->clock;
-	file_read(w, f);
+	file_take(w, f);
 	if (f->loaded || !f->read || !f->n_rows)
 		return true;
 	if (!make_room(w, units_of_rows(f->n_rows), false, keep))
@@ -919,7 +920,8 @@ void unwind_copied(struct unwind *w, const struct unit_copy *copy, struct ustack
 /* Its descriptor has gone to another file: perhaps it is still where it was. */
 static int file_reopen(const struct file *f)
 {
-	int fd = f->inode ? open(f->path, O_PATH | O_CLOEXEC) : -1;
+	struct err ignored;
+	int fd = f->inode ? file_hold(f->path, &ignored) : -1;
 	struct stat st;
 
 	if (fd < 0 ||
@@ -961,7 +963,7 @@ void unwind_prepare(struct unwind *w, u32 pid)
 			struct file *f = maps.v[i].exec ? file_get(w, pid, &maps.v[i]) : NULL;
 
 			if (f)
-				file_read(w, f);
+				file_take(w, f);
 		}
 	arena_free(&arena);
 }

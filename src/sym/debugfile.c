@@ -22,7 +22,8 @@
 #include "base/str.h"
 #include "elf/elf.h"
 
-#define DEBUG_DIR "/usr/lib/debug"
+#define DEBUG_DIR   "/usr/lib/debug"
+#define CHECKED_MAX (1u << 30) /* bytes of a file whose checksum is computed: half a second */
 
 static const char *user_dirs = ""; /* debugfile_set_dirs */
 
@@ -41,7 +42,7 @@ static bool checksum_is(const char *path, u32 crc)
 
 	if (!file_map(path, &m, &e))
 		return false;
-	same = crc32_z(0, m.p, m.n) == crc;
+	same = m.n <= CHECKED_MAX && crc32_z(0, m.p, m.n) == crc;
 	file_unmap(&m);
 	return same;
 }

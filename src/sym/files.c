@@ -21,6 +21,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "elf/elf.h"
 #include "read/procmaps.h"
 
@@ -85,14 +86,15 @@ void files_free(struct files *s)
 
 /* ---- slots ---------------------------------------------------------------------------------- */
 
-/* A regular file held by path only: opening devices and pipes may have effects. */
+/* A regular file held by path only: nothing is read before it must be. */
 static int open_regular(const char *path, u64 inode, struct stat *st)
 {
-	int fd = open(path, O_PATH | O_CLOEXEC);
+	struct err ignored;
+	int fd = file_hold(path, &ignored);
 
 	if (fd < 0)
 		return -1;
-	if (fstat(fd, st) == 0 && S_ISREG(st->st_mode) && (!inode || st->st_ino == inode))
+	if (fstat(fd, st) == 0 && (!inode || st->st_ino == inode))
 		return fd;
 	close(fd);
 	return -1;

@@ -7,7 +7,8 @@
  * The one idea: the file is a log. Compilers append lines as they compile, also for addresses
  * they use anew, so of two lines for one address the later is right, and a file that has grown is
  * read on from where the last reading ended. A file that was replaced, or in which what was read
- * last is not there any more, is read from its beginning.
+ * last is not there any more, is read from its beginning. One that is written anew all the time
+ * may take a tenth of the time; beyond that the names are those read last.
  */
 #include "sym/jit.h"
 
@@ -28,7 +29,9 @@
 #define ENTRIES_LIMIT (1u << 20)
 #define TAIL          64u /* bytes that must still be there to read on after them */
 #define SECOND        1000000000ull
-#define NESTING_MAX   64u /* entries below an address that may reach over it */
+#define FREE_NS       SECOND /* of reading, whatever part of the time that is */
+#define SHARE         10u    /* then a tenth */
+#define NESTING_MAX   64u    /* entries below an address that may reach over it */
 
 struct entry {
 	u64 start, size;
@@ -49,6 +52,7 @@ struct jit {
 	struct entry *v;
 	u32 n, cap, sorted;
 	struct buf names;
+	u64 began_ns, spent_ns; /* when this began, and how much of it went into reading */
 };
 
 /* ---- finding it ----------------------------------------------------------------------------- */
@@ -112,6 +116,7 @@ struct jit *jit_new(u32 pid)
 	if (!j)
 		abort(); /* out of memory, see base/arena.h */
 	j->pid = pid;
+	j->began_ns = clock_ns(CLOCK_MONOTONIC);
 	snprintf(path, sizeof(path), "/proc/%u/status", pid);
 	if (!file_read(path, &status, 65536, &e))
 		buf_reset(&status);
@@ -173,19 +178,19 @@ static bool is_older(const struct stat *st, u64 than)
 	return (u64)st->st_mtim.tv_sec * SECOND + (u64)st->st_mtim.tv_nsec + blur < than;
 }
 
-/* The directory is one everybody writes to: no link is followed, no pipe waited for. */
+/* The directory is one everybody writes to. */
 static int open_map(const struct jit *j, struct stat *st)
 {
-	static const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-	char path[sizeof(j->path) + 1];
-	int fd;
+	int root = j->root >= 0 ? j->root : open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct err ignored;
+	int fd = file_open_below(root, j->path, &ignored);
 
-	snprintf(path, sizeof(path), "/%s", j->path);
-	fd = j->root >= 0 ? openat(j->root, j->path, flags) : open(path, flags);
+	if (root != j->root)
+		close(root);
 	if (fd < 0)
 		return -1;
-	if (fstat(fd, st) == 0 && S_ISREG(st->st_mode) &&
-	    (st->st_uid == j->uid || st->st_uid == 0) && !is_older(st, began(j->pid)))
+	if (fstat(fd, st) == 0 && (st->st_uid == j->uid || st->st_uid == 0) &&
+	    !is_older(st, began(j->pid)))
 		return fd;
 	close(fd);
 	return -1;
@@ -292,7 +297,13 @@ static int by_start(const void *a, const void *b)
 	return x->order < y->order ? -1 : 1;
 }
 
-static void refresh(struct jit *j)
+/* False when enough time has gone into it. */
+static bool may_read_on(const struct jit *j)
+{
+	return j->spent_ns < FREE_NS + (clock_ns(CLOCK_MONOTONIC) - j->began_ns) / SHARE;
+}
+
+static void look(struct jit *j)
 {
 	struct stat st;
 
@@ -304,6 +315,16 @@ static void refresh(struct jit *j)
 	if (j->sorted != j->n)
 		qsort(j->v, j->n, sizeof(*j->v), by_start);
 	j->sorted = j->n;
+}
+
+static void refresh(struct jit *j)
+{
+	u64 start = clock_ns(CLOCK_MONOTONIC);
+
+	if (!may_read_on(j))
+		return;
+	look(j);
+	j->spent_ns += clock_ns(CLOCK_MONOTONIC) - start;
 }
 
 /* ---- asking --------------------------------------------------------------------------------- */

@@ -9,18 +9,22 @@
  */
 #include "sym/lines.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
+#include "base/file.h"
 #include "elf/dwarf_lib.h"
 #include "sym/demangle.h"
 
 #define KEPT       4096u       /* addresses remembered */
 #define MEMORY_MAX (16u << 20) /* of their texts, then they are forgotten */
 #define FRAMES_MAX 32u
+#define DEPTH_MAX  256u          /* scopes in one another */
+#define TEXT_MAX   (16u << 10)   /* of a name */
+#define SLOW_NS    1000000000ull /* to find the scopes of an address: no more of them then */
 
 struct answer {
 	u64 vaddr;
@@ -33,6 +37,7 @@ struct lines {
 	const struct dwarf_lib *dw;
 	Dwarf *dwarf;
 	int fd;
+	bool slow; /* an address took SLOW_NS */
 	struct arena arena;
 	size_t used; /* bytes of the arena, about */
 	struct answer kept[KEPT];
@@ -47,8 +52,9 @@ struct lines *lines_open(const char *path)
 
 	if (!l)
 		abort(); /* out of memory, see base/arena.h */
-	l->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	l->fd = file_open(path, &ignored);
 	l->dw = l->fd >= 0 ? dwarf_lib(&ignored) : NULL;
+	file_guard(); /* libdw maps the file */
 	if (l->dw)
 		l->dwarf = l->dw->dwarf_begin(l->fd, DWARF_C_READ);
 	if (l->dwarf)
@@ -88,8 +94,10 @@ static bool find_unit(struct lines *l, u64 vaddr, Dwarf_Die *unit)
 
 static const char *keep(struct lines *l, const char *text)
 {
-	l->used += text ? strlen(text) + 32 : 0;
-	return text ? arena_strdup(&l->arena, text) : "";
+	size_t n = text ? strnlen(text, TEXT_MAX) : 0;
+
+	l->used += n + 32;
+	return text ? arena_strndup(&l->arena, text, n) : "";
 }
 
 static const char *attribute_text(struct lines *l, Dwarf_Die *die, u32 name)
@@ -136,28 +144,81 @@ static void call_place(struct lines *l, Dwarf_Die *unit, Dwarf_Die *die, struct 
 	f->line = (s32)attribute_number(l, die, DW_AT_call_line);
 }
 
+/* What holds code of its own, and what may hold such things. */
+static bool has_code(int tag)
+{
+	return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine ||
+	       tag == DW_TAG_lexical_block || tag == DW_TAG_try_block ||
+	       tag == DW_TAG_catch_block || tag == DW_TAG_with_stmt;
+}
+
+static bool may_hold_code(int tag)
+{
+	return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_class_type ||
+	       tag == DW_TAG_structure_type;
+}
+
+/* The way from a unit to the innermost scope of an address. */
+struct way {
+	struct lines *l;
+	u64 vaddr, until_ns;
+	Dwarf_Die at[DEPTH_MAX];
+	u32 n;
+};
+
+static bool is_late(struct way *w)
+{
+	if (clock_ns(CLOCK_MONOTONIC) < w->until_ns)
+		return false;
+	w->l->slow = true;
+	return true;
+}
+
+/* Not by dwarf_getscopes(), which goes as deep as a file likes, and once more for each level. */
+static bool find_way(struct way *w, Dwarf_Die *parent, u32 depth)
+{
+	const struct dwarf_lib *dw = w->l->dw;
+	Dwarf_Die kid;
+
+	for (int more = dw->dwarf_child(parent, &kid); more == 0 && !is_late(w);
+	     more = dw->dwarf_siblingof(&kid, &kid)) {
+		int tag = dw->dwarf_tag(&kid);
+
+		if (has_code(tag) && dw->dwarf_haspc(&kid, w->vaddr) > 0) {
+			w->at[w->n++] = kid;
+			if (depth + 1 < DEPTH_MAX)
+				find_way(w, &kid, depth + 1);
+			return true;
+		}
+		if (may_hold_code(tag) && depth + 1 < DEPTH_MAX && find_way(w, &kid, depth + 1))
+			return true;
+	}
+	return false;
+}
+
 /* Walks outwards from the function at an address; frames[0] has its line already. */
 static u32 walk_inlined(struct lines *l, Dwarf_Die *unit, u64 vaddr, bool demangled,
                         struct line_frame *frames)
 {
-	Dwarf_Die *inner = NULL, *scopes = NULL;
+	struct way w = { .l = l, .vaddr = vaddr };
 	u32 n = 1;
-	int count = 0;
 
-	if (l->dw->dwarf_getscopes(unit, vaddr, &inner) > 0)
-		count = l->dw->dwarf_getscopes_die(&inner[0], &scopes);
-	for (int i = 0; i < count && n < FRAMES_MAX; i++) {
-		if (l->dw->dwarf_tag(&scopes[i]) == DW_TAG_subprogram)
+	if (l->slow)
+		return n;
+	w.until_ns = clock_ns(CLOCK_MONOTONIC) + SLOW_NS;
+	find_way(&w, unit, 0);
+	for (u32 i = w.n; i-- && n < FRAMES_MAX;) {
+		Dwarf_Die *scope = &w.at[i];
+
+		if (l->dw->dwarf_tag(scope) == DW_TAG_subprogram)
 			break;
-		if (l->dw->dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine)
+		if (l->dw->dwarf_tag(scope) != DW_TAG_inlined_subroutine)
 			continue;
-		frames[n - 1].function = function_name(l, &scopes[i], demangled);
+		frames[n - 1].function = function_name(l, scope, demangled);
 		frames[n] = (struct line_frame){ 0 };
-		call_place(l, unit, &scopes[i], &frames[n]);
+		call_place(l, unit, scope, &frames[n]);
 		n++;
 	}
-	free(inner);
-	free(scopes);
 	return n;
 }
 

@@ -181,6 +181,31 @@ static void test_not_ours(void **state)
 	unlink(target);
 }
 
+/* A large map that is another one each time it is looked at: after a while it is not read any more
+ * for each address. Without that limit no name is ever outdated. */
+static void test_written_all_the_time(void **state)
+{
+	char last[64], want[64];
+	bool outdated = false;
+	struct buf b = { 0 };
+
+	(void)state;
+	for (u32 i = 0; i < 300000; i++)
+		buf_printf(&b, "%x 8 name%u\n", 0x100000 + i * 16, i);
+	for (u32 round = 0; round < 2000 && !outdated; round++) {
+		size_t n = b.n;
+
+		snprintf(last, sizeof(last), "1000 100 last%u\n", round);
+		snprintf(want, sizeof(want), "last%u+0", round);
+		buf_puts(&b, last);
+		put(buf_text(&b), O_TRUNC);
+		b.n = n;
+		outdated = strcmp(name(0x1000), want) != 0;
+	}
+	assert_true(outdated);
+	buf_free(&b);
+}
+
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -189,7 +214,7 @@ int main(void)
 		cmocka_unit_test(test_lines), CASE(test_no_map),
 		CASE(test_growing),           CASE(test_older_than_the_process),
 		CASE(test_later_wins),        CASE(test_stale),
-		CASE(test_not_ours),
+		CASE(test_not_ours),          CASE(test_written_all_the_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -210,7 +210,7 @@ bool import_take(struct script *s, const struct import *file, struct diags *d)
 		source_append(to, s->arena, file->path, file->text);
 		return true;
 	}
-	ok = file_read(file->path, &text, SOURCE_MAX - to->n - 1, &e);
+	ok = file_read_regular(file->path, &text, SOURCE_MAX - to->n - 1, &e);
 	if (!ok)
 		diag_error(d, file->loc, "can not import: %s", e.text);
 	else

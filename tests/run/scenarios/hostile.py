@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""What other users control is read within bounds: a session does not crash, stall or fill the
+machine because of it, nor look where it should not. docs/security.md lists all of it."""
+import os
+import re
+import shutil
+import tempfile
+import threading
+
+from run.aids import hostile
+from run.cases import Run
+from run.scenarios import on_host, require, shown
+
+MEMORY = 4 * hostile.GIB  # of address space; what these files claim is more, or would take as much
+
+
+def run_on(context, *argv, seconds=20, env=None):
+    """(stdout, stderr, status) with bounded memory; status None when it took too long."""
+    # Sanitizers take terabytes of address space.
+    limit = [] if "/san/" in context.memtap else ["prlimit", f"--as={MEMORY}"]
+    run = Run([*limit, context.memtap, *argv], env=env)
+    return run.finish(seconds * context.factor)
+
+
+def judge(what, out, err, status, want_status, wanted):
+    problems = []
+    if status != want_status:
+        problems.append(f"{what}: exit status {status}, not {want_status}")
+    if not re.search(wanted, out + err, re.M):
+        problems.append(f"{what}: {wanted} is not in its output")
+    return shown("\n".join(problems), out, err) if problems else None
+
+
+def on_file(context, content, want_status, wanted):
+    with tempfile.NamedTemporaryFile() as f:
+        if callable(content):
+            content(f.name)
+        else:
+            f.write(content)
+            f.flush()
+        out, err, status = run_on(context, "-l", f"uprobe:{f.name}:*")
+        return judge(f.name, out, err, status, want_status, wanted)
+
+
+@on_host
+def test_a_file_that_shrinks_while_it_is_read(context):
+    """The owner cuts it and writes it anew all the time; before, SIGBUS ended us."""
+    with tempfile.TemporaryDirectory() as d:
+        path, done = d + "/shrinks", threading.Event()
+        shutil.copy(context.memtap, path)
+        whole = open(path, "rb").read()
+
+        def shrink():
+            with open(path, "r+b") as f:
+                while not done.is_set():
+                    f.truncate(65536)
+                    f.truncate(len(whole))
+                    f.seek(0)
+                    f.write(whole)
+
+        thread = threading.Thread(target=shrink)
+        thread.start()
+        try:
+            for _ in range(25):
+                out, err, status = Run([context.memtap, "-l", f"uprobe:{path}:main"]).finish(
+                    60 * context.factor)
+                if status not in (0, 1):
+                    return shown(f"exit status {status}", out, err)
+        finally:
+            done.set()
+            thread.join()
+    return None
+
+
+@on_host
+def test_a_sparse_file_of_3_gb(context):
+    return on_file(context, lambda path: hostile.claims(path, 3 * hostile.GIB), 1,
+                   r"is all but empty: of its 3221225472 bytes the disk has \d+")
+
+
+@on_host
+def test_a_sparse_file_of_200_gb(context):
+    return on_file(context, lambda path: hostile.claims(path, 200 * hostile.GIB), 1,
+                   r"is all but empty: of its 214748364800 bytes the disk has \d+")
+
+
+@on_host
+def test_a_table_named_2000_times(context):
+    """Read once: its 100,000 symbols are one function."""
+    return on_file(context, hostile.one_table(100000, 2000), 0, r"^uprobe:\S+:f$")
+
+
+@on_host
+def test_names_of_go_that_do_not_end(context):
+    with tempfile.TemporaryDirectory() as d:
+        path = d + "/goes"
+        hostile.with_section(path, "/bin/true", ".gopclntab",
+                             hostile.endless_names(200000, 4 << 20))
+        out, err, status = run_on(context, "-c", path, "-e",
+                                  "tracepoint:syscalls:sys_enter_exit_group "
+                                  "{ print(ustack); }", seconds=30)
+        return judge(path, out, err, status, 0, r"goes\+0x|\+0x[0-9a-f]+")
+
+
+@on_host
+def test_inlining_100000_deep(context):
+    """libdw's own walk takes the stack for each level, and ended by SIGSEGV."""
+    with tempfile.TemporaryDirectory() as d:
+        path = d + "/nested"
+        hostile.nested(path, 100000)
+        out, err, status = run_on(context, "--lines", "-c", path, "-e",
+                                  f"uprobe:{path}:work {{ @[ustack] = count(); }}", seconds=30)
+        return judge(path, out, err, status, 0, r"inner@?.*\n(.*\n)*.*main")
+
+
+@on_host
+def test_a_pipe_instead_of_a_file(context):
+    """Nobody writes to it: nothing waits for that."""
+    with tempfile.TemporaryDirectory() as d:
+        os.mkfifo(d + "/pipe.bt")
+        for argv in (["-l", f"uprobe:{d}/pipe.bt:*"],
+                     ["-e", f'import "{d}/pipe.bt"; BEGIN {{ exit(); }}'],
+                     ["-e", f'#include "{d}/pipe.bt"\nBEGIN {{ exit(); }}']):
+            out, err, status = run_on(context, *argv)
+            problem = judge(" ".join(argv), out, err, status, 1, "is not a regular file")
+            if problem:
+                return problem
+    return None
+
+
+COUNTED = "tracepoint:syscalls:sys_enter_getsid /pid == cpid/ { @ = count(); @n = sum(2); %s }"
+CALLS = "for i in range(20000): os.getsid(0)"
+
+
+def counted(context, prepare, script=""):
+    """A count of 20,000 calls on every processor, where /sys is what `prepare` makes of it."""
+    program = f"python3 -c 'import os\n{CALLS}'"
+    command = f"{prepare} && exec \"$0\" \"$@\""
+    return Run(["unshare", "-m", "sh", "-c", command, context.memtap, "-c", program, "-e",
+                COUNTED % script]).finish(60 * context.factor)
+
+
+@on_host
+def test_processors_are_counted_without_sys(context):
+    require("tracefs")
+    cover = "mount -t tmpfs none /sys/devices/system/cpu"
+    lie = f"{cover} && echo 0 >/sys/devices/system/cpu/possible"
+    for prepare in (cover, lie):
+        out, err, status = counted(context, prepare)
+        problem = judge(prepare, out, err, status, 0, r"^@: 20000\n(.*\n)*@n: 40000$")
+        if problem:
+            return problem
+    out, err, status = counted(context, lie, "if ((int64)@ == -1) { exit(); }")
+    return judge("reading it in the script", out, err, status, 1,
+                 r"the kernel has \d+ possible processors, and the script was compiled for 1")

@@ -68,7 +68,7 @@ static int hold_below(int dir, const char *path, u32 flags)
 	return (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
 }
 
-static int hold_in_root(const char *path, size_t n)
+static int hold_in_root(const char *path, size_t n, u32 flags)
 {
 	char root[64];
 	int dir, fd;
@@ -82,7 +82,7 @@ static int hold_in_root(const char *path, size_t n)
 	dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return -1;
-	fd = hold_below(dir, path + n, 0);
+	fd = hold_below(dir, path + n, flags);
 	close(dir);
 	return fd;
 }
@@ -130,7 +130,22 @@ int file_hold(const char *path, struct err *e)
 {
 	size_t root = root_length(path);
 
-	return hold(root ? hold_in_root(path, root) : open(path, O_PATH | O_CLOEXEC), path, e);
+	return hold(root ? hold_in_root(path, root, 0) : open(path, O_PATH | O_CLOEXEC), path, e);
+}
+
+bool file_is_regular(const char *path)
+{
+	struct err ignored;
+	int fd = file_hold(path, &ignored);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+bool file_is_in_root(const char *path)
+{
+	return root_length(path);
 }
 
 /* Closes `held`. */
@@ -157,6 +172,23 @@ int file_open(const char *path, struct err *e)
 int file_open_below(int root, const char *path, struct err *e)
 {
 	return open_held(hold(hold_below(root, path, O_NOFOLLOW), path, e), path, e);
+}
+
+int file_open_dir(const char *path)
+{
+	size_t root = root_length(path);
+	char self[32];
+	int held, fd;
+
+	if (!root)
+		return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	held = hold_in_root(path, root, O_DIRECTORY);
+	if (held < 0)
+		return -1;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", held);
+	fd = open(self, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	close(held);
+	return fd;
 }
 
 bool file_read_regular(const char *path, struct buf *b, size_t limit, struct err *e)

@@ -23,6 +23,13 @@ bool file_read(const char *path, struct buf *b, size_t limit, struct err *e);
 int file_open(const char *path, struct err *e);
 /* The same, for those who only name it (O_PATH). */
 int file_hold(const char *path, struct err *e);
+/* False for what file_open() refuses, and for what is not there. */
+bool file_is_regular(const char *path);
+/* The path leads through the root of a process: links in it must not lead out, so nothing but these
+ * functions may follow it. */
+bool file_is_in_root(const char *path);
+/* To list a directory; -1 with errno set. */
+int file_open_dir(const char *path);
 /* As file_open, of a path below the directory `root` that does not lead out of it; a link is not
  * the file. */
 int file_open_below(int root, const char *path, struct err *e);

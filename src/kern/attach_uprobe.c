@@ -9,9 +9,12 @@
 #include "kern/kern.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/file.h"
 
 #define REF_CTR_SHIFT 32 /* format/ref_ctr_offset: config:32-63 */
 
@@ -24,6 +27,30 @@ static bool is_return(const struct uprog *p)
 static const char *site_file(const struct usite *s)
 {
 	return s->zip ? s->zip : s->path;
+}
+
+/* A path for the kernel, and what is to be closed after it. */
+struct held {
+	char path[32];
+	int fd; /* -1 nothing */
+};
+
+/* What the kernel is to open; NULL and *e. A file in the root of a process is held first, for the
+ * kernel would follow links in it out of that root. */
+static const char *hold(struct held *h, const struct usite *s, struct err *e)
+{
+	h->fd = -1;
+	if (!file_is_in_root(site_file(s)))
+		return site_file(s);
+	h->fd = file_hold(site_file(s), e);
+	snprintf(h->path, sizeof(h->path), "/proc/self/fd/%d", h->fd);
+	return h->fd < 0 ? NULL : h->path;
+}
+
+static void let_go(const struct held *h)
+{
+	if (h->fd >= 0)
+		close(h->fd);
 }
 
 static bool uprobe_error(const struct usite *s, int code, struct err *e)
@@ -60,13 +87,14 @@ static bool link_many(struct attach *a, const u32 *sites, u32 n, struct err *e)
 	const struct usite *first = &a->prog->sites[sites[0]];
 	u64 *words = calloc(n, 3 * sizeof(u64));
 	u64 *offsets = words, *ref_ctrs = words + n, *cookies = words + 2 * n;
-	struct sys_uprobe_multi m = { .path = site_file(first),
+	struct held held;
+	struct sys_uprobe_multi m = { .path = hold(&held, first, e),
 		                      .offsets = offsets,
 		                      .cookies = cookies,
 		                      .n = n,
 		                      .is_return = is_return(a->prog),
 		                      .pid = first->pid };
-	int link;
+	int link = -1;
 
 	if (!words)
 		abort();
@@ -79,10 +107,12 @@ static bool link_many(struct attach *a, const u32 *sites, u32 n, struct err *e)
 		if (s->ref_ctr)
 			m.ref_ctrs = ref_ctrs;
 	}
-	link = sys_link_uprobe_multi(kern_prog_fd(a->l, a->prog_index, 0), &m);
+	if (m.path)
+		link = sys_link_uprobe_multi(kern_prog_fd(a->l, a->prog_index, 0), &m);
 	free(words);
+	let_go(&held);
 	if (link < 0)
-		return uprobe_error(first, -link, e);
+		return m.path ? uprobe_error(first, -link, e) : false;
 	attach_keep(a, link, -1);
 	return true;
 }
@@ -126,20 +156,23 @@ static bool attach_multi(struct attach *a, struct err *e)
 static bool attach_one(struct attach *a, u32 site, struct err *e)
 {
 	const struct usite *s = &a->prog->sites[site];
+	struct held held;
+	const char *path = hold(&held, s, e);
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
 		.type = (u32)a->l->uprobe_type,
 		.config = s->ref_ctr << REF_CTR_SHIFT | is_return(a->prog),
-		.uprobe_path = (uintptr_t)site_file(s),
+		.uprobe_path = (uintptr_t)path,
 		.probe_offset = s->offset,
 	};
 	s32 pid = s->pid > 0 ? s->pid : -1;
 	/* Without a process one CPU's event stands for all: the probe runs the program
 	 * wherever it is hit. */
-	int event = attach_perf_open(&attr, pid, pid > 0 ? -1 : 0);
+	int event = path ? attach_perf_open(&attr, pid, pid > 0 ? -1 : 0) : -1;
 
+	let_go(&held);
 	if (event < 0)
-		return uprobe_error(s, -event, e);
+		return path ? uprobe_error(s, -event, e) : false;
 	return attach_perf_link(a, site, event, true, e);
 }
 

@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/hmap.h"
 #include "base/str.h"
 #include "elf/ldcache.h"
@@ -39,7 +40,7 @@ static const char *mapping_path(struct arena *a, s32 pid, bool same_root, const 
 		return arena_printf(a, "/proc/%d/map_files/%lx-%lx", pid, m->start, m->end);
 	inside = arena_printf(a, "/proc/%d/root%s", pid, m->path);
 	/* Of a process that only changed its root, the kernel gives us the path from ours. */
-	return same_root || (access(inside, F_OK) < 0 && access(m->path, F_OK) == 0) ? m->path
+	return same_root || (!file_is_regular(inside) && access(m->path, F_OK) == 0) ? m->path
 	                                                                             : inside;
 }
 

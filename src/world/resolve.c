@@ -24,7 +24,19 @@ static bool is_file(const char *path)
 {
 	struct stat st;
 
+	if (file_is_in_root(path))
+		return file_is_regular(path);
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+static DIR *list(const char *path)
+{
+	int fd = file_open_dir(path);
+	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+
+	if (!d && fd >= 0)
+		close(fd);
+	return d;
 }
 
 static const char *absolute(struct arena *a, const char *name)
@@ -46,7 +58,16 @@ static const char *by_path(struct arena *a, const char *name, struct err *e)
 {
 	const char *path = absolute(a, name);
 	struct stat st;
+	int held;
 
+	if (file_is_in_root(path)) {
+		held = file_hold(path, e);
+		if (held >= 0)
+			close(held);
+		else
+			caps_file(e, path);
+		return held >= 0 ? path : NULL;
+	}
 	if (stat(path, &st) < 0)
 		err_sys(e, errno, "can not open %s", name);
 	else if (S_ISDIR(st.st_mode))
@@ -96,7 +117,7 @@ static const char *cached_library(const struct resolver *r, const char *name)
 static const char *library_in(const struct resolver *r, const char *dir, const char *name)
 {
 	const char *best = NULL, *path = arena_printf(r->arena, "%s%s", r->root, dir);
-	DIR *d = opendir(path);
+	DIR *d = list(path);
 	struct dirent *entry;
 
 	if (!d)
@@ -137,7 +158,7 @@ static const char *library(const struct resolver *r, const char *name)
 static void offer_files(const struct resolver *r, const char *dir, bool libraries,
                         struct near *near)
 {
-	DIR *d = opendir(dir);
+	DIR *d = list(dir);
 	struct dirent *entry;
 
 	while (d && (entry = readdir(d))) {

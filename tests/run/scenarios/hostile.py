@@ -4,12 +4,13 @@ machine because of it, nor look where it should not. docs/security.md lists all 
 import os
 import re
 import shutil
+import subprocess
 import tempfile
 import threading
 
 from run.aids import hostile
 from run.cases import Run
-from run.scenarios import on_host, require, shown
+from run.scenarios import on_host, process, require, shown
 
 MEMORY = 4 * hostile.GIB  # of address space; what these files claim is more, or would take as much
 
@@ -126,6 +127,39 @@ def test_a_pipe_instead_of_a_file(context):
             if problem:
                 return problem
     return None
+
+
+WORK = """#include <unistd.h>
+__attribute__((noinline)) void work(void) { __asm__ volatile(""); }
+int main(void) { for (;;) { work(); usleep(1000); } }
+"""
+
+
+@on_host
+def test_links_in_a_root_stay_in_it(context):
+    """/app is a link to /bin/work, which only the process's root has; /out one to a file that only
+    ours has, and /proc/1/root is not there at all."""
+    with tempfile.TemporaryDirectory() as d:
+        for name in ("bin", "root"):
+            os.mkdir(f"{d}/{name}")
+        subprocess.run(["gcc", "-static", "-O1", "-x", "c", "-o", d + "/bin/work", "-"],
+                       input=WORK, text=True, check=True)
+        os.symlink("/bin/work", d + "/app")
+        os.symlink(context.memtap, d + "/out")
+        os.symlink("../../../../../../../.." + context.memtap, d + "/up")
+        with process("chroot", d, "/bin/work") as p:
+            out, err, status = run_on(context, "-p", str(p.pid), "-e", "uprobe:/app:work { @++; "
+                                      "if (@ == 3) { exit(); } }")
+            problem = judge("a link in the root", out, err, status, 0, r"^@: \d+$")
+            for path in ("/out", "/up"):
+                out, err, status = run_on(context, "-p", str(p.pid), "-e",
+                                          f"uprobe:{path}:main {{ @++; }} BEGIN {{ exit(); }}")
+                problem = problem or judge(path, out, err, status, 1, r"can not open \S+")
+                out, err, status = run_on(
+                    context, "-e", f"uprobe:/proc/{p.pid}/root{path}:main {{ @++; }} "
+                    "BEGIN { exit(); }")
+                problem = problem or judge(path, out, err, status, 1, r"can not open \S+")
+            return problem
 
 
 COUNTED = "tracepoint:syscalls:sys_enter_getsid /pid == cpid/ { @ = count(); @n = sum(2); %s }"

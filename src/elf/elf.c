@@ -296,6 +296,30 @@ bool elf_is_program(struct elf *f)
 	return program;
 }
 
+const char *elf_dynamic(struct elf *f, s64 tag, u32 i)
+{
+	const u8 *p, *names;
+	size_t n, names_n;
+	u64 vaddr;
+	Elf64_Dyn d;
+
+	if (!elf_section(f, ".dynamic", &p, &n, &vaddr) ||
+	    !elf_section(f, ".dynstr", &names, &names_n, &vaddr))
+		return NULL;
+	for (; n >= sizeof(d); p += sizeof(d), n -= sizeof(d)) {
+		memcpy(&d, p, sizeof(d));
+		if (d.d_tag == DT_NULL)
+			break;
+		if (d.d_tag != tag || i--)
+			continue;
+		if (d.d_un.d_val >= names_n ||
+		    !memchr(names + d.d_un.d_val, 0, names_n - d.d_un.d_val))
+			break;
+		return (const char *)names + d.d_un.d_val;
+	}
+	return NULL;
+}
+
 /* ---- addresses ------------------------------------------------------------------------------ */
 
 bool elf_offset(struct elf *f, u64 vaddr, u64 *offset)

@@ -53,6 +53,9 @@ bool elf_segment(const struct elf *f, u32 i, struct elf_segment *s);
 bool elf_code(struct elf *f, u32 i, const u8 **p, size_t *n, u64 *vaddr);
 /* True for a position-independent executable or shared library. */
 bool elf_is_pie(const struct elf *f);
+/* The texts of .dynamic with a tag (DT_NEEDED, DT_RUNPATH, ...), in their order: the i-th from 0
+ * on, NULL after the last. */
+const char *elf_dynamic(struct elf *f, s64 tag, u32 i);
 /* True for what is started as a program, false for a shared library, also for one that can be
  * started, as libc can: libraries have a name to be linked by (DT_SONAME). */
 bool elf_is_program(struct elf *f);

@@ -1,65 +1,254 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What a program will map is asked of the one that will do it: the dynamic loader the program
- * names, run with --list (the loaders of glibc and of musl have it). It follows run paths,
- * LD_PRELOAD, LD_LIBRARY_PATH and its cache as it will at the start, and does not start the
- * program. Libraries that the program opens later (dlopen) are not known to it.
+ * What a program will map, by the rules of its dynamic loader, without running anything of it: the
+ * loader is one that the program names, and asking it (ldd does) is running the program's code.
+ *
+ * The one idea: a list that grows while it is walked. Each file on it names the libraries it needs
+ * (DT_NEEDED), and where they are to be looked for (ld.so(8)):
+ *
+ *     its DT_RPATH, and the program's     when it has no DT_RUNPATH
+ *     LD_LIBRARY_PATH
+ *     its DT_RUNPATH
+ *     /etc/ld.so.cache and the usual directories
+ *
+ * Of a library that there is for newer processors, too, both are listed. musl has a list of
+ * directories instead of the cache, and its loader is its libc. Libraries that the program opens
+ * later (dlopen) are not known.
  */
 #include "world/program_libs.h"
 
+#include <elf.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
+#include "base/hmap.h"
 #include "base/str.h"
-#include "world/shell.h"
 
-#define LIST_LIMIT (1u << 20)
+#define FILES_MAX 4096u
 
-/* "	libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f...)",
- * "	/lib64/ld-linux... (0x...)" */
-static struct str listed_path(struct str line)
+struct libs {
+	const struct resolver *r;
+	struct arena *a;
+	const char *loader;       /* "" of a static program */
+	const char *program_dirs; /* its DT_RPATH, "" none */
+	const char *program;
+	VEC(const char *) files;
+	struct hmap known; /* by path */
+};
+
+static void add(struct libs *l, const char *path)
 {
-	const char *slash = memchr(line.p, '/', line.n), *end = NULL;
-
-	for (u32 i = 0; i + 2 < line.n; i++)
-		if (memcmp(line.p + i, " (0", 3) == 0)
-			end = line.p + i;
-	if (!slash || !end || end < slash)
-		return (struct str){ 0 };
-	return (struct str){ slash, (u32)(end - slash) };
+	if (hmap_find(&l->known, path, strlen(path)))
+		return;
+	hmap_put(&l->known, path, strlen(path), base_plain(path));
+	vec_add(l->a, &l->files, path);
 }
 
-static void each_listed(struct arena *a, struct str text, process_file_fn *cb, void *ctx)
-{
-	while (text.p && text.n) {
-		struct str line = str_cut(text, '\n', &text), arrow = line, path;
+/* ---- directories ---------------------------------------------------------------------------- */
 
-		for (u32 i = 0; i + 4 <= line.n; i++)
-			if (memcmp(line.p + i, " => ", 4) == 0)
-				arrow = (struct str){ line.p + i + 4, line.n - i - 4 };
-		path = listed_path(arrow);
-		if (path.n && !cb(ctx, arena_strndup(a, path.p, path.n)))
-			return;
+/* $ORIGIN and $LIB in a directory's name; NULL when something else is to be put there. */
+static const char *expand(struct libs *l, struct str dir, const char *of)
+{
+	static const char *const names[] = { "$ORIGIN", "${ORIGIN}", "$LIB", "${LIB}" };
+	struct buf b = { 0 };
+	char *real = realpath(of, NULL);
+	const char *put[] = { real ? dirname(real) : ".", NULL, "lib/x86_64-linux-gnu", NULL };
+	const char *out = NULL;
+
+	while (dir.n) {
+		u32 i = 0;
+
+		while (i < ARRAY_SIZE(names) && !str_starts(dir, names[i]))
+			i++;
+		if (i == ARRAY_SIZE(names) && dir.p[0] == '$')
+			break;
+		if (i < ARRAY_SIZE(names))
+			buf_puts(&b, put[i & ~1u]);
+		else
+			buf_putc(&b, dir.p[0]);
+		i = i < ARRAY_SIZE(names) ? (u32)strlen(names[i]) : 1;
+		dir = (struct str){ dir.p + i, dir.n - i };
+	}
+	if (!dir.n)
+		out = arena_strdup(l->a, buf_text(&b));
+	buf_free(&b);
+	free(real);
+	return out;
+}
+
+/* The library in one of the directories of a list with colons. */
+static const char *in_dirs(struct libs *l, const char *list, const char *of, const char *name)
+{
+	struct str rest = str_of(list);
+
+	while (rest.p && rest.n) {
+		struct str dir = str_cut(rest, ':', &rest);
+		const char *at = dir.n ? expand(l, dir, of) : ".", *path;
+
+		if (!at)
+			continue;
+		path = arena_printf(l->a, "%s/%s", at, name);
+		if (file_is_regular(path))
+			return path;
+	}
+	return NULL;
+}
+
+static bool is_musl(const struct libs *l)
+{
+	return strstr(l->loader, "/ld-musl-");
+}
+
+static const char *musl_dirs(struct libs *l)
+{
+	struct buf b = { 0 };
+	struct err ignored;
+	const char *dirs;
+	char *p;
+
+	if (!file_read_regular("/etc/ld-musl-x86_64.path", &b, 65536, &ignored))
+		return "/lib:/usr/local/lib:/usr/lib";
+	dirs = p = arena_strdup(l->a, buf_text(&b));
+	for (; *p; p++)
+		if (*p == '\n')
+			*p = ':';
+	buf_free(&b);
+	return dirs;
+}
+
+static const char *from_environment(const char *name)
+{
+	const char *value = getenv(name); /* NOLINT(concurrency-mt-unsafe) */
+
+	return value ? value : "";
+}
+
+static const char *otherwise(struct libs *l, const char *of, const char *name)
+{
+	if (!is_musl(l))
+		return resolve_library(l->r, name);
+	if (strcmp(name, "libc.so") == 0 || str_starts(str_of(name), "libc.musl-"))
+		return l->loader;
+	return in_dirs(l, musl_dirs(l), of, name);
+}
+
+/* ---- libraries ------------------------------------------------------------------------------ */
+
+/* Those for newer processors lie below the usual ones' directories. */
+static void add_variants(struct libs *l, const char *path)
+{
+	static const char *const levels[] = { "x86-64-v2", "x86-64-v3", "x86-64-v4" };
+	const char *slash = strrchr(path, '/');
+
+	for (u32 i = 0; slash && !strstr(path, "/glibc-hwcaps/") && i < ARRAY_SIZE(levels); i++) {
+		const char *other = arena_printf(l->a, "%.*s/glibc-hwcaps/%s%s",
+		                                 (int)(slash - path), path, levels[i], slash);
+
+		if (file_is_regular(other))
+			add(l, other);
 	}
 }
 
-bool program_libs_each(struct arena *a, struct elf *program, process_file_fn *cb, void *ctx,
-                       struct err *e)
+static void need(struct libs *l, struct elf *f, const char *name)
 {
-	struct buf out = { 0 };
-	const u8 *loader;
+	const char *of = elf_path(f), *path = NULL, *run = elf_dynamic(f, DT_RUNPATH, 0);
+	const char *rpath = elf_dynamic(f, DT_RPATH, 0);
+
+	if (strcmp(name, strrchr(l->loader, '/') + 1) == 0)
+		return;
+	if (strchr(name, '/')) {
+		path = file_is_regular(name) ? arena_strdup(l->a, name) : NULL;
+	} else {
+		if (!run && rpath)
+			path = in_dirs(l, rpath, of, name);
+		if (!path && !run)
+			path = in_dirs(l, l->program_dirs, l->program, name);
+		if (!path)
+			path = in_dirs(l, from_environment("LD_LIBRARY_PATH"), of, name);
+		if (!path && run)
+			path = in_dirs(l, run, of, name);
+		if (!path)
+			path = otherwise(l, of, name);
+	}
+	if (!path)
+		return; /* the loader will say so */
+	add(l, path);
+	add_variants(l, path);
+}
+
+static void needs_of(struct libs *l, struct elf *f)
+{
+	const char *name;
+
+	for (u32 i = 0; (name = elf_dynamic(f, DT_NEEDED, i)) && l->files.n <= FILES_MAX; i++)
+		need(l, f, name);
+}
+
+/* Blanks and colons are between the names. */
+static void preloaded(struct libs *l, struct elf *program, const char *list)
+{
+	while (*list) {
+		size_t n = strcspn(list, " :\n");
+
+		if (n)
+			need(l, program, arena_strndup(l->a, list, n));
+		list += n + (list[n] != 0);
+	}
+}
+
+static void collect(struct libs *l, struct elf *program)
+{
+	const char *dirs = elf_dynamic(program, DT_RPATH, 0);
+	struct buf b = { 0 };
+	struct err ignored;
+
+	if (dirs && !elf_dynamic(program, DT_RUNPATH, 0))
+		l->program_dirs = dirs;
+	add(l, l->loader);
+	preloaded(l, program, from_environment("LD_PRELOAD"));
+	if (!is_musl(l) && file_read_regular("/etc/ld.so.preload", &b, 65536, &ignored))
+		preloaded(l, program, buf_text(&b));
+	buf_free(&b);
+	needs_of(l, program);
+	for (u32 i = 1; i < l->files.n && l->files.n <= FILES_MAX; i++) {
+		struct elf *f = elf_open(l->files.v[i], &ignored);
+
+		if (f)
+			needs_of(l, f);
+		elf_close(f);
+	}
+}
+
+/* The loader that a program names, "" none. */
+static const char *loader_of(struct elf *program)
+{
+	const u8 *p;
 	u64 vaddr;
 	size_t n;
-	bool ok;
 
-	if (!cb(ctx, elf_path(program)) || !elf_section(program, ".interp", &loader, &n, &vaddr))
-		return true;
-	if (!n || loader[n - 1] || loader[0] != '/')
-		return true;
-	ok = shell_argv(
-		(const char *const[]){ (const char *)loader, "--list", elf_path(program), NULL },
-		&out, LIST_LIMIT, e);
-	if (ok)
-		each_listed(a, (struct str){ buf_text(&out), (u32)out.n }, cb, ctx);
-	buf_free(&out);
+	if (!elf_section(program, ".interp", &p, &n, &vaddr) || p[n - 1] || p[0] != '/')
+		return "";
+	return (const char *)p;
+}
+
+bool program_libs_each(const struct resolver *r, struct elf *program, process_file_fn *cb,
+                       void *ctx, struct err *e)
+{
+	struct libs l = { .r = r, .a = r->arena, .loader = loader_of(program) };
+	bool ok = true;
+
+	l.program = elf_path(program);
+	l.program_dirs = "";
+	vec_add(l.a, &l.files, l.program);
+	if (l.loader[0])
+		collect(&l, program);
+	if (l.files.n > FILES_MAX)
+		ok = err_set(e, "%s needs more than %u libraries", l.program, FILES_MAX);
+	for (u32 i = 0; ok && i < l.files.n && cb(ctx, l.files.v[i]); i++)
+		;
+	hmap_free(&l.known);
 	return ok;
 }

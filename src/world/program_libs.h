@@ -8,11 +8,12 @@
 #include "base/arena.h"
 #include "elf/elf.h"
 #include "world/process.h"
+#include "world/resolve.h"
 
-/* Calls cb with the program itself and each library that its dynamic loader names, with our
- * environment (LD_PRELOAD, LD_LIBRARY_PATH); a static program is alone. cb returns false to
- * stop. False and *e when the loader can not be run. Paths live in the arena. */
-bool program_libs_each(struct arena *a, struct elf *program, process_file_fn *cb, void *ctx,
-                       struct err *e);
+/* Calls cb with the program itself, its dynamic loader and each library that this will load, with
+ * our environment (LD_PRELOAD, LD_LIBRARY_PATH); a static program is alone. cb returns false to
+ * stop. False and *e when there are too many. Paths live in the resolver's arena. */
+bool program_libs_each(const struct resolver *r, struct elf *program, process_file_fn *cb,
+                       void *ctx, struct err *e);
 
 #endif

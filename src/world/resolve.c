@@ -143,7 +143,7 @@ static const char *const library_dirs[] = {
 	"/usr/lib",
 };
 
-static const char *library(const struct resolver *r, const char *name)
+const char *resolve_library(const struct resolver *r, const char *name)
 {
 	const char *path = cached_library(r, name);
 
@@ -210,7 +210,7 @@ const char *resolve_file(const struct resolver *r, const char *name, struct err 
 	if (*name)
 		path = program(r, name);
 	if (!path && *name)
-		path = library(r, name);
+		path = resolve_library(r, name);
 	if (path)
 		return path;
 	err_set(e, "no program or library is called '%s'", name);

@@ -21,4 +21,7 @@ struct resolver {
  */
 const char *resolve_file(const struct resolver *r, const char *name, struct err *e);
 
+/* A library as the dynamic loader would find it when no program says where; NULL. */
+const char *resolve_library(const struct resolver *r, const char *name);
+
 #endif

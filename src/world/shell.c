@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Runs a command of system(), or a program. Its output is taken through a pipe, so that it lands in
+ * Runs a command of system(). Its output is taken through a pipe, so that it lands in
  * its place among the script's own output and in the file of -o. The command gets normal signals
  * again, which the session blocks for itself.
  */
@@ -24,7 +24,7 @@
 #define FAMILY_MAX    256
 #define TERM_GRACE_MS 100
 
-static int spawn(const char *const *argv, int out, bool silent, pid_t *pid)
+static int spawn(const char *const *argv, int out, pid_t *pid)
 {
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attr;
@@ -33,8 +33,6 @@ static int spawn(const char *const *argv, int out, bool silent, pid_t *pid)
 
 	posix_spawn_file_actions_init(&files);
 	posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
-	if (silent)
-		posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
 	posix_spawnattr_init(&attr);
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 	sigemptyset(&set);
@@ -137,16 +135,17 @@ static bool serve(pid_t pid, int out, struct buf *b, size_t limit, const struct 
 	return whole;
 }
 
-static bool run(const char *const *argv, bool silent, struct buf *b, size_t limit,
-                const struct stop *stop, struct err *e)
+bool shell_run(const char *command, struct buf *b, size_t limit, const struct stop *stop,
+               struct err *e)
 {
+	const char *const argv[] = { "/bin/sh", "-c", command, NULL };
 	bool whole = true;
 	int ends[2], r;
 	pid_t pid;
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return err_sys(e, errno, "can not make a pipe for %s", argv[0]);
-	r = spawn(argv, ends[1], silent, &pid);
+	r = spawn(argv, ends[1], &pid);
 	close(ends[1]);
 	if (r == 0)
 		whole = serve(pid, ends[0], b, limit, stop);
@@ -154,16 +153,4 @@ static bool run(const char *const *argv, bool silent, struct buf *b, size_t limi
 	if (r)
 		return err_sys(e, r, "can not run %s", argv[0]);
 	return whole || err_set(e, "the command was ended: it still ran when memtap was to end");
-}
-
-bool shell_run(const char *command, struct buf *b, size_t limit, const struct stop *stop,
-               struct err *e)
-{
-	return run((const char *const[]){ "/bin/sh", "-c", command, NULL }, false, b, limit, stop,
-	           e);
-}
-
-bool shell_argv(const char *const *argv, struct buf *b, size_t limit, struct err *e)
-{
-	return run(argv, true, b, limit, NULL, e);
 }

@@ -15,8 +15,4 @@
 bool shell_run(const char *command, struct buf *b, size_t limit, const struct stop *stop,
                struct err *e);
 
-/* The same for a program, by its path, and its arguments (argv, ended by NULL), without a shell;
- * its messages are dropped. */
-bool shell_argv(const char *const *argv, struct buf *b, size_t limit, struct err *e);
-
 #endif

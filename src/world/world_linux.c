@@ -392,7 +392,7 @@ static bool world_command_files(struct world *w, const char *program,
 {
 	struct elf *elf = w->ops->elf(w, program, e);
 
-	return elf && program_libs_each(&linux_of(w)->arena, elf, cb, ctx, e);
+	return elf && program_libs_each(&linux_of(w)->resolver, elf, cb, ctx, e);
 }
 
 static bool world_process_files(struct world *w, s32 pid, bool (*cb)(void *ctx, const char *path),

@@ -259,6 +259,49 @@ static void lists_the_files_of_a_process(void **state)
 	world_linux_free(o.w);
 }
 
+/* One path a line, after a newline. */
+static bool add_path(void *ctx, const char *path)
+{
+	buf_printf(ctx, "\n%s", path);
+	return true;
+}
+
+static void as_the_loader_lists(const char *program)
+{
+	struct world *w = real();
+	struct buf ours = { 0 };
+	char command[256], line[4096];
+	u32 n = 2; /* the program itself and its loader */
+	struct err e;
+	FILE *p;
+
+	assert_true(w->ops->command_files(w, program, add_path, &ours, &e));
+	buf_putc(&ours, '\n');
+	snprintf(command, sizeof(command),
+	         "/lib64/ld-linux-x86-64.so.2 --list %s | sed -n 's/.* => \\(.*\\) (.*/\\1/p'",
+	         program);
+	p = popen(command, "r");
+	assert_non_null(p);
+	line[0] = '\n';
+	for (; fgets(line + 1, sizeof(line) - 1, p); n++)
+		if (!strstr(buf_text(&ours), line))
+			fail_msg("%s needs %s", program, line + 1);
+	pclose(p);
+	for (const char *at = buf_text(&ours); (at = strchr(at, '\n')) && at[1]; at++)
+		n -= !strstr(at, "/glibc-hwcaps/");
+	assert_int_equal(n, 0);
+	buf_free(&ours);
+	world_linux_free(w);
+}
+
+/* Without running it. These two may be run. */
+static void knows_what_a_program_will_load(void **state)
+{
+	(void)state;
+	as_the_loader_lists("/bin/bash");
+	as_the_loader_lists(access("/usr/bin/gdb", X_OK) == 0 ? "/usr/bin/gdb" : "/bin/ls");
+}
+
 struct one_file {
 	const char *path;
 	u32 n;
@@ -423,6 +466,7 @@ int main(void)
 		cmocka_unit_test(answers_small_questions),
 		cmocka_unit_test(knows_the_pid_namespace),
 		cmocka_unit_test(lists_the_files_of_a_process),
+		cmocka_unit_test(knows_what_a_program_will_load),
 		cmocka_unit_test(lists_the_files_of_all),
 		cmocka_unit_test(lists_the_files_of_a_pattern),
 		cmocka_unit_test(resolves_names_of_a_process),

@@ -187,3 +187,24 @@ def test_processors_are_counted_without_sys(context):
     out, err, status = counted(context, lie, "if ((int64)@ == -1) { exit(); }")
     return judge("reading it in the script", out, err, status, 1,
                  r"the kernel has \d+ possible processors, and the script was compiled for 1")
+
+
+@on_host
+def test_a_dry_run_runs_nothing(context):
+    """The dynamic loader that a program names is its own choice."""
+    with tempfile.TemporaryDirectory() as d:
+        with open(d + "/loader", "w") as f:
+            f.write(f"#!/bin/sh\ntouch {d}/was_run\n")
+        os.chmod(d + "/loader", 0o755)
+        for name, source in (("lib", "int inside(void) { return 1; }"),
+                             ("program", "int inside(void); int main(void) { return inside(); }")):
+            subprocess.run(["gcc", "-x", "c", "-", "-o", f"{d}/{name}", *(
+                ["-shared", "-fPIC", "-Wl,-soname,libinside.so"] if name == "lib" else
+                ["-x", "none", d + "/lib", "-Wl,-rpath,$ORIGIN", "-Wl,--dynamic-linker=" + d +
+                 "/loader"])], input=source, text=True, check=True)
+        os.rename(d + "/lib", d + "/libinside.so")
+        out, err, status = run_on(context, "--dry-run", "-v", "-c", d + "/program", "-e",
+                                  "uprobe:*:inside { @++; }")
+        if os.path.exists(d + "/was_run"):
+            return shown("the program's loader was run", out, err)
+        return judge("--dry-run", out, err, status, 0, "1 probe")

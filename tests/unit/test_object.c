@@ -13,10 +13,12 @@
 #include <unistd.h>
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <cmocka.h>
 
 #include "interp/lab.h"
+#include "unit/object_lines.h"
 #include "unit/object_names.h"
 
 static u32 n_warnings;
@@ -248,6 +250,63 @@ static void copies_know_their_probe(void **state)
 	close_script(&o);
 }
 
+static void wants_int(const struct btf *btf, const char *name, u32 size, u32 encoding)
+{
+	s32 id = btf__find_by_name_kind(btf, name, BTF_KIND_INT);
+	const struct btf_type *t = btf__type_by_id(btf, (u32)MAX(id, 0));
+
+	assert_true(id > 0);
+	assert_int_equal(t->size, size);
+	assert_int_equal(btf_int_bits(t), size * 8);
+	assert_int_equal(btf_int_encoding(t), encoding);
+}
+
+static void types(void **state)
+{
+	struct opened o;
+
+	(void)state;
+	open_script(&o, "BEGIN { @n = 5; }");
+	wants_int(bpf_object__btf(o.object), "int", 4, BTF_INT_SIGNED);
+	wants_int(bpf_object__btf(o.object), "char", 1, BTF_INT_CHAR);
+	wants_int(bpf_object__btf(o.object), "unsigned long", 8, 0);
+	close_script(&o);
+}
+
+/* What tools show beside instructions: file, line, column, and the line's text. */
+static void lines(void **state)
+{
+	static const struct {
+		u32 off, line, column;
+		const char *file, *text;
+	} rows[] = {
+		{ 0, 1, 1, "s.bt", "BEGIN" },  { 5, 1, 6, "s.bt", "BEGIN" },
+		{ 6, 2, 1, "s.bt", "" },       { 7, 3, 1, "s.bt", "{ @n }" },
+		{ 9, 3, 3, "s.bt", "{ @n }" }, { 14, 1, 1, "lib.bt", "END" },
+		{ 9, 3, 3, "s.bt", "{ @n }" }, /* known by then */
+	};
+	struct usource import = { .off = 14, .name = "lib.bt" };
+	struct unit *u = unit_new();
+	struct object_types t;
+	struct object_lines l;
+
+	(void)state;
+	u->source_name = "s.bt";
+	u->source = "BEGIN\n\n{ @n }\nEND";
+	vec_add(&u->arena, &u->imports, import);
+	object_types_init(&t);
+	object_lines_init(&l, &u->arena, u, &t);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct bpf_line_info info = object_lines_at(&l, rows[i].off);
+
+		assert_int_equal(info.line_col, rows[i].line << 10 | rows[i].column);
+		assert_string_equal(t.strings.p + info.file_name_off, rows[i].file);
+		assert_string_equal(t.strings.p + info.line_off, rows[i].text);
+	}
+	object_types_free(&t);
+	unit_free(u);
+}
+
 static u64 first_word(struct opened *o, const char *map)
 {
 	u64 value = 0;
@@ -320,6 +379,8 @@ int main(void)
 		cmocka_unit_test(kinds),
 		cmocka_unit_test(names_of_sections),
 		cmocka_unit_test(copies_know_their_probe),
+		cmocka_unit_test(types),
+		cmocka_unit_test(lines),
 		cmocka_unit_test(refuses_unwind_tables),
 		cmocka_unit_test(runs_in_the_kernel),
 	};

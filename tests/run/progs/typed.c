@@ -67,6 +67,9 @@ union number {
 struct row {
 	short v[6];
 };
+struct grid {
+	struct pair cells[3];
+};
 enum color { RED, GREEN = 5, BLUE };
 typedef unsigned int count_type;
 typedef struct {
@@ -140,6 +143,11 @@ KEEP void row_by_value(struct row r, int after)
 	sink = r.v[0] + after;
 }
 
+KEEP void grid_by_value(struct grid g)
+{
+	sink = g.cells[1].a;
+}
+
 KEEP void flexible(const struct tail *t)
 {
 	sink = t->data[0];
@@ -205,6 +213,7 @@ int main(void)
 	pointers(&first, "text", (struct node **)list, NULL);
 	named(GREEN, 4000000000u, (size_type){ 3, 4 }, (union number){ .i = 77 });
 	row_by_value((struct row){ { 1, 22, -3, 44, -5, 66 } }, 7);
+	grid_by_value((struct grid){ { { 11, 12 }, { 21, 22 }, { 31, 32 } } });
 	flexible(&tail.t);
 	unaligned(5, 6);
 	returns_large(100);

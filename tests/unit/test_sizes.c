@@ -107,6 +107,8 @@ static void test_quantiles(void **state)
 /* Below 256 nothing is lost, and no number is taken for one 1 % away. */
 static void test_coarse(void **state)
 {
+	struct sizes *s;
+
 	(void)state;
 	for (u64 n = 0; n < 256; n++)
 		assert_int_equal(sizes_coarse(n), n);
@@ -116,6 +118,10 @@ static void test_coarse(void **state)
 		assert_int_equal(sizes_coarse(sizes_coarse(n)), sizes_coarse(n));
 	}
 	assert_true(sizes_coarse(UINT64_MAX) == 255ull << 56);
+	s = sizes_new();
+	sizes_add_coarse(s, sizes_coarse(1003), 1);
+	assert_true(s->min == 1000 && s->max == 1003);
+	free(s);
 }
 
 /* Rows touch each other, hold everything, and are more than one when the numbers differ. */

@@ -156,6 +156,8 @@ static void test_checks(void **state)
 		{ &type_u64, "{key} {value:%x}|{who:%04d}", NULL },
 		{ &type_u64, "{what}", "a row has no 'what'" },
 		{ hist, "{value}", "a histogram" },
+		{ type_plain(&arena, TYPE_LHIST), "{value}", "a histogram" },
+		{ type_plain(&arena, TYPE_TSERIES), "{value}", "a histogram" },
 		{ hist, "{key}", NULL },
 		{ type_plain(&arena, TYPE_AGGS), "{value}", "several aggregations" },
 		{ text, "{value:%-5s} {key}", NULL },

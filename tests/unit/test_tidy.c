@@ -122,6 +122,23 @@ static void test_unneeded(void **state)
 	               "r5 = atomic_fetch_add((u64 *)(r10 -8), r5); r0 = 0; exit");
 }
 
+/* What neither changes the register nor the word may stand between. */
+static void test_a_stored_word_further_on(void **state)
+{
+	struct lab l;
+	struct code *c = lab_open(&l);
+
+	(void)state;
+	code_call(c, BPF_FUNC_ktime_get_ns);
+	code_store(c, 8, R10, -8, R0);
+	code_const(c, R1, 5);
+	code_load(c, 8, R2, R10, -8);
+	code_alu(c, BPF_ADD, R1, R2);
+	code_store(c, 8, R10, -16, R1);
+	lab_expect(&l, "call ktime_get_ns#5; *(u64 *)(r10 -8) = r0; r1 = 5; r1 += r0; "
+	               "*(u64 *)(r10 -16) = r1; r0 = 0; exit");
+}
+
 static void test_stored_words(void **state)
 {
 	struct lab l;
@@ -322,6 +339,7 @@ int main(void)
 		cmocka_unit_test(test_a_copy_kept_over_a_call),
 		cmocka_unit_test(test_a_tested_copy_stays),
 		cmocka_unit_test(test_unneeded),
+		cmocka_unit_test(test_a_stored_word_further_on),
 		cmocka_unit_test(test_stored_words),
 		cmocka_unit_test(test_jumps),
 		cmocka_unit_test(test_jump_passed_by),

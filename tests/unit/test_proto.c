@@ -369,6 +369,53 @@ static void test_binary(void **state)
 	buf_free(&out);
 }
 
+/* A counter that has the value it starts with may have been made; its value may come in pieces. */
+static void test_binary_makes(void **state)
+{
+	static const char extras[20] = { 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 5 };
+	struct buf in = { 0 }, out = { 0 };
+
+	(void)state;
+	packet(&in, 0x80, 0x05, 1, 0, extras, 20, "n", "");
+	packet(&in, 0x80, 0x05, 2, 0, extras, 20, "n", "");
+	packet(&in, 0x80, 0x06, 3, 0, extras, 20, "n", "");
+	packet(&in, 0x80, 0x0b, 4, 0, "", 0, "", "");
+	packet(&in, 0x80, 0x0c, 5, 0, "", 0, "k", "");
+	packet(&out, 0x81, 0x05, 1, 0, "\0\0\0\0\0\0\0\5", 8, "", "");
+	packet(&out, 0x81, 0x05, 2, 0, "\0\0\0\0\0\0\0\6", 8, "", "");
+	packet(&out, 0x81, 0x06, 3, 0, "\1\0\0\0\0\0\0\5", 8, "", "");
+	packet(&out, 0x81, 0x0b, 4, 0, "", 0, "", "1.6");
+	packet(&out, 0x81, 0x0c, 5, 0, "\0\0\0\0", 4, "k", "v");
+	conversation(PROTOCOL_MEMCACHED, in.p, in.n, out.p, out.n,
+	             "incr n ?\nincr n hit\ndecr n hit\nother ?\nget k hit 1\n");
+	buf_free(&in);
+	buf_free(&out);
+}
+
+/* An answer to nothing is passed over. */
+static void test_binary_unasked(void **state)
+{
+	struct buf in = { 0 }, out = { 0 }, got = { 0 };
+	struct proto *c = proto_new(PROTOCOL_MEMCACHED, tell, &got);
+
+	(void)state;
+	packet(&in, 0x80, 0x00, 1, 0, "", 0, "k", "");
+	packet(&out, 0x81, 0x00, 1, 1, "", 0, "", "");
+	proto_begin(c);
+	proto_request(c, in.p, in.n, in.n, 1);
+	proto_reply(c, out.p, out.n, out.n, 2);
+	proto_reply(c, out.p, out.n, out.n, 3); /* nothing is open */
+	assert_string_equal(buf_text(&got), "get k miss\n");
+	proto_request(c, in.p, in.n, in.n, 4);
+	proto_reply(c, out.p, out.n, out.n, 5);
+	assert_string_equal(buf_text(&got), "get k miss\nget k miss\n");
+	assert_int_equal(proto_lost(c), 0);
+	proto_free(c);
+	buf_free(&in);
+	buf_free(&out);
+	buf_free(&got);
+}
+
 static void test_resp(void **state)
 {
 	(void)state;
@@ -1237,6 +1284,8 @@ int main(void)
 		cmocka_unit_test(test_real_counters),
 		cmocka_unit_test(test_real_counters_binary),
 		cmocka_unit_test(test_binary),
+		cmocka_unit_test(test_binary_makes),
+		cmocka_unit_test(test_binary_unasked),
 		cmocka_unit_test(test_resp),
 		cmocka_unit_test(test_resp_keys),
 		cmocka_unit_test(test_resp_unknown),

@@ -57,7 +57,7 @@ static void attach_done(struct attach *a, u32 site)
 	const char *probe;
 
 	a->done.sites++;
-	if (!attach_kind_has(a->prog->kind, KIND_USER))
+	if (!attach_kind_has(a->prog->kind, KIND_USER) || a->follows)
 		return;
 	probe = arena_printf(&a->l->arena, "%u:%s", s->loc.off, s->name);
 	if (hmap_find(&a->l->probes, probe, strlen(probe)))
@@ -144,7 +144,8 @@ bool live_attach(struct live *l, u32 *attached, live_warn_fn *warn, void *ctx, s
 	const u32 *order = order_of_attaching(l);
 	u32 refused = 0;
 
-	*attached = 0;
+	*attached = l->n_more_places = 0;
+	hmap_free(&l->probes);
 	for (u32 k = 0; k < l->unit->progs.n && !is_stopped(l); k++) {
 		u32 i = order[k];
 		const struct uprog *p = &l->unit->progs.v[i];

@@ -282,6 +282,7 @@ static void check_uprobe(const struct features *f)
 	struct code a = count_code(u, 0), b = count_code(u, 1);
 	struct live *l;
 
+	ret.name = "return";
 	ret.pid = 0;
 	ret.path = "/proc/self/exe";
 	add_prog(u, ATTACH_UPROBE, &a, &entry, 1);
@@ -360,6 +361,7 @@ static double check_many(const struct features *f, u32 n)
 
 	for (u32 i = 0; i < n; i++)
 		sites[i] = (struct usite){ .name = "many",
+			                   .loc = { i, 1 },
 			                   .path = "/proc/self/exe",
 			                   .offset = file_offset(test_many + 2 * i),
 			                   .cookie = i };
@@ -445,7 +447,7 @@ static void test_bad_site_is_named(void **state)
 			                   .offset = i == 3 ? 0x7fffffff000
 			                                    : file_offset(test_many + 2 * i),
 			                   .cookie = i,
-			                   .loc = { i == 3 ? 14 : 0, 3 } };
+			                   .loc = { i == 3 ? 14 : 20 + i, 3 } };
 	add_prog(u, ATTACH_UPROBE, &c, sites, 5);
 	l = load(u, NULL);
 	assert_false(live_attach(l, &n, count_warning, &warnings, &e));

@@ -24,6 +24,7 @@ struct namer {
 	               void *fn_ctx);
 	void (*ksym)(void *ctx, struct buf *b, u64 addr);
 	void (*usym)(void *ctx, struct buf *b, u64 addr, u32 pid);
+	void (*func)(void *ctx, struct buf *b, u64 addr, u32 pid); /* of a probe */
 	void (*username)(void *ctx, struct buf *b, u64 uid);
 	void (*cgroup_path)(void *ctx, struct buf *b, u64 id, const char *filter);
 	void (*loadavg)(void *ctx, struct buf *b); /* "0.10 0.20 0.30" */

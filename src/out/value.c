@@ -269,7 +269,8 @@ static void text_usym(struct buf *b, const struct out *o, const struct value *v)
 {
 	struct words words = words_of(v);
 
-	o->namer->usym(o->namer->ctx, b, words.w[0], (u32)words.w[1]);
+	(v->type->limit ? o->namer->func : o->namer->usym)(o->namer->ctx, b, words.w[0],
+	                                                   (u32)words.w[1]);
 }
 
 static void text_username(struct buf *b, const struct out *o, const struct value *v)

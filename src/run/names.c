@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/glob.h"
 #include "kern/symbolize.h"
+#include "run/probed.h"
 #include "sym/frames.h"
 
 _Static_assert(KSYM_TEXT == SYMBOLIZE_TEXT, "one answer, two folders");
@@ -89,6 +90,21 @@ static void name_ksym(void *ctx, struct buf *b, u64 addr)
 static void name_usym(void *ctx, struct buf *b, u64 addr, u32 pid)
 {
 	sym_user_name(((struct names *)ctx)->sym, b, pid, addr);
+}
+
+static void name_func(void *ctx, struct buf *b, u64 addr, u32 pid)
+{
+	struct names *n = ctx;
+	struct buf place = { 0 };
+	const char *module;
+	struct str name;
+
+	sym_user(n->sym, &place, SYM_EXACT, pid, addr, &module);
+	if (!module[0] && probed_function(n->unit, addr, &name))
+		buf_add(b, name.p, name.n);
+	else
+		name_usym(n, b, addr, pid);
+	buf_free(&place);
 }
 
 static void name_user(void *ctx, struct buf *b, u64 uid)
@@ -179,19 +195,21 @@ static bool ask_kernel(void *ctx, u64 addr, char text[KSYM_TEXT])
 	return n->symbolize && symbolize_name(n->symbolize, addr, text);
 }
 
-void names_init(struct names *n, struct stackmap *stacks, const struct names_options *o)
+void names_init(struct names *n, const struct unit *u, struct stackmap *stacks,
+                const struct names_options *o)
 {
 	struct sym_options so = {
 		.mangled = o->mangled, .lines = o->lines, .ask = ask_kernel, .ask_ctx = n
 	};
 
-	*n = (struct names){ .sym = sym_new(&so), .stacks = stacks };
+	*n = (struct names){ .sym = sym_new(&so), .stacks = stacks, .unit = u };
 	n->namer = (struct namer){
 		.ctx = n,
 		.stack = name_stack,
 		.frames = name_frames,
 		.ksym = name_ksym,
 		.usym = name_usym,
+		.func = name_func,
 		.username = name_user,
 		.cgroup_path = name_cgroup,
 		.loadavg = name_loadavg,

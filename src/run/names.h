@@ -16,6 +16,7 @@ struct names {
 	struct symbolize *symbolize; /* NULL before the first kernel name, or when there is none */
 	bool symbolize_tried;
 	struct stackmap *stacks; /* NULL: none */
+	const struct unit *unit;
 };
 
 /* How user names are printed. */
@@ -24,7 +25,8 @@ struct names_options {
 	enum sym_lines lines; /* in stacks */
 };
 /* *n must not move until names_free(). */
-void names_init(struct names *n, struct stackmap *stacks, const struct names_options *o);
+void names_init(struct names *n, const struct unit *u, struct stackmap *stacks,
+                const struct names_options *o);
 void names_free(struct names *n);
 /* True when the unit prints addresses of user memory by name: then processes should be noted
  * while they live. */

@@ -573,7 +573,7 @@ static void init_events(struct session *s)
 
 	s->stacks = stackmap_new(s->unit, s->live,
 	                         limit_of(s->options->stack_limit, s->unit->stack_memory));
-	names_init(&s->names, s->stacks, &no);
+	names_init(&s->names, s->unit, s->stacks, &no);
 	if (s->unwind)
 		sym_set_files(s->names.sym, find_file, s->unwind);
 	s->user_names = names_user_wanted(s->unit);

@@ -28,6 +28,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -46,6 +47,7 @@
 #define SHELF_CHUNKS 32u /* what is added at a time: 4 MiB */
 #define REST_NS      1000000000ull
 #define SPANS_MAX    ((u32)UNWIND_CHUNK_SPANS)
+#define PROBED_MAX   16u /* files of probes whose tables are read beforehand */
 #define QUEUE_MAX    256u
 /* An address in no span may be none at all (a broken stack): asked again this late, then later. */
 #define AGAIN_NS     10000000ull
@@ -824,15 +826,56 @@ static bool is_ours(const struct procmap *m, const struct stat *self)
 	return m->inode == self->st_ino;
 }
 
-/* Loads the libraries that we have mapped ourselves: the C library is likely to be everybody's. */
+/* Files that are mapped for a moment, so that they are among our own mappings. */
+struct mapped {
+	const char *paths[PROBED_MAX];
+	void *pages[PROBED_MAX];
+	u32 n;
+};
+
+static void map_file(struct mapped *all, const char *path)
+{
+	int fd;
+
+	for (u32 i = 0; i < all->n; i++)
+		if (strcmp(all->paths[i], path) == 0)
+			return;
+	if (all->n == PROBED_MAX)
+		return;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	all->paths[all->n] = path;
+	all->pages[all->n] = fd < 0 ? MAP_FAILED
+	                            : mmap(NULL, UNIT_PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd,
+	                                   0);
+	all->n += all->pages[all->n] != MAP_FAILED;
+	if (fd >= 0)
+		close(fd);
+}
+
+/* The programs and libraries that probes are in. */
+static void map_probed(struct mapped *all, const struct unit *u)
+{
+	for (u32 i = 0; i < u->progs.n; i++) {
+		const struct uprog *p = &u->progs.v[i];
+
+		for (u32 k = 0; attach_kind_has(p->kind, KIND_USER) && k < p->n_sites; k++)
+			if (!p->sites[k].zip)
+				map_file(all, p->sites[k].path);
+	}
+}
+
+/* Loads what probes are in, whose processes may be over before they are looked at, and the libraries
+ * that we have mapped ourselves: the C library is likely to be everybody's. */
 static void warm(struct unwind *w)
 {
+	struct mapped probed = { .n = 0 };
 	struct stat self = { 0 };
 	struct arena arena = { 0 };
 	struct procmaps maps;
 	u32 pid = (u32)getpid();
 	struct err e;
 
+	map_probed(&probed, w->unit);
 	if (stat("/proc/self/exe", &self) != 0 || !procmaps_read(&arena, (s32)pid, &maps, &e))
 		maps.n = 0;
 	for (u32 i = 0; i < maps.n; i++) {
@@ -842,6 +885,8 @@ static void warm(struct unwind *w)
 		if (f && file_load(w, f, 0))
 			file_known(w, m, f, 0, NULL);
 	}
+	for (u32 i = 0; i < probed.n; i++)
+		munmap(probed.pages[i], UNIT_PAGE);
 	arena_free(&arena);
 }
 

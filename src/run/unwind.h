@@ -32,7 +32,8 @@ void unwind_set_stop(struct unwind *w, const struct stop *stop);
 void unwind_note(struct unwind *w, u32 pid);
 /* The same in the background, soon: a program has met a process or a file it does not know. */
 void unwind_ask(struct unwind *w, const struct unit_meet *met);
-/* Reads in the background, before anybody asks, what most programs have mapped: the C library. */
+/* Reads in the background, before anybody asks, the files that probes are in and what most programs
+ * have mapped: the C library. */
 void unwind_warm(struct unwind *w);
 
 /* Walks a stack that a program has copied. */

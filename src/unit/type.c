@@ -249,6 +249,14 @@ const struct type *type_plain(struct arena *a, enum type_kind kind)
 	return type_new(a, kind, kinds[kind].words * 8);
 }
 
+const struct type *type_func(struct arena *a)
+{
+	struct type *t = type_new(a, TYPE_USYM, kinds[TYPE_USYM].words * 8);
+
+	t->limit = 1;
+	return t;
+}
+
 const struct type *type_stack(struct arena *a, enum type_kind kind, enum stack_mode mode, u32 limit)
 {
 	struct type *t = type_new(a, kind, kinds[kind].words * 8);

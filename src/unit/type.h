@@ -119,6 +119,8 @@ const struct type *type_aggs(struct arena *a, const struct type *const *types,
                              const char *const *names, u32 n);
 /* The part of t that part i of `of` is: of records that of the same name. t->n_fields: none. */
 u32 type_part(const struct type *t, const struct type *of, u32 i);
+/* A USYM that is where the function of a probe starts: its `limit` is 1. */
+const struct type *type_func(struct arena *a);
 /* A type that needs no more than its kind (KSYM, USYM, PROBE, COUNT, ...). */
 const struct type *type_plain(struct arena *a, enum type_kind kind);
 const struct type *type_stack(struct arena *a, enum type_kind kind, enum stack_mode mode,

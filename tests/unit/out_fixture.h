@@ -71,6 +71,7 @@ static const struct namer fixture_namer = {
 	.frames = fixture_frames,
 	.ksym = fixture_ksym,
 	.usym = fixture_usym,
+	.func = fixture_usym,
 	.username = fixture_username,
 	.cgroup_path = fixture_cgroup,
 	.loadavg = fixture_loadavg,

@@ -259,7 +259,7 @@ static const struct type *rule_func(struct infer *in, struct node *n)
 	if (attach_kind_has(in->variant->kind, KIND_KERNEL))
 		return type_plain(in->arena, TYPE_KSYM);
 	if (infer_is_user(in))
-		return type_plain(in->arena, TYPE_USYM);
+		return type_func(in->arena);
 	return wrong_probe(in, n, "function probes have it");
 }
 

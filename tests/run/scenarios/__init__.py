@@ -885,7 +885,7 @@ def test_names_of_a_process_that_has_ended(context):
         run.process.send_signal(signal.SIGINT)
         out, err, _ = run.finish(20 * context.factor)
     name = r"app::Cache::insert\(int, long\)"
-    wanted = rf"^@\[\n        {name}\+0\n, {name}, {name}\]: [1-9]"
+    wanted = rf"^@\[\n        {name}\+0@\S+namespaces\.cc:\d+\n, {name}, {name}\]: [1-9]"
     return None if seen and re.search(wanted, out, re.M) else shown("no names", out, err)
 
 

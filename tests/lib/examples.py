@@ -10,6 +10,7 @@ An HTML comment before a block says more of it; what it holds is one of
 
   run: COMMAND        a command that the page does not show, as `COMMAND &` and others
   needs: WORDS        what the machine needs, see tests/lib/machine.py
+  status: NUMBER      what the command ends with; without it 0, or not 0 where ERROR is shown
   names               the words of its rows, but for numbers, are other ones each time
   not run: REASON     it is not run; the reason is reported
 
@@ -20,10 +21,12 @@ import re
 import shlex
 
 PROMPT = re.compile(r"[#$] (?=\S)")
-NOTE = re.compile(r"<!-- (run|needs|names|not run)(?:: (.*))? -->$")
+NOTE = re.compile(r"<!-- (run|needs|names|status|not run)(?:: (.*))? -->$")
 NUMBER = re.compile(r"(?<![A-Za-z_])[-+]?(?:0x[0-9a-f]+|\d+(?:[.:]\d+)*[kKMGT]?)(?![A-Za-z_])")
 BARE_HEX = re.compile(r"\b(?=[0-9a-f]*\d)[0-9a-f]{8,}\b")
-FRAME = re.compile(r"\s{4,}(?:\S.*\+(?:0x)?[0-9a-f]+(?: \(.*\))?|\[unknown\]|\[lost\]|[0-9a-f]{8,})$")
+FRAME = re.compile(r"\s{4,}(?:\S.*\+(?:0x)?[0-9a-f]+(?: \(.*\))?|\[(?:unknown|lost)\]|"
+                   r"[0-9a-f]{8,})$")
+SERIES = re.compile(r"\s*\d\d:\d\d:\d\d\.\d+ [|*][ |*]*(?: \S+)?$")
 MAP = re.compile(r"(@\w*)(?:\[(.*)\])?:(?: (.*))?$")
 STRICT = re.compile(r"Attached|.*(?:ERROR|WARNING|HINT):")
 LONGEST_GROUP = 40
@@ -45,7 +48,7 @@ class Example:
 
     @property
     def is_memtap(self):
-        return re.search(r"(^|[;|&] *)memtap\b", self.command) is not None
+        return re.search(r"(^|\s)memtap\s", self.command) is not None
 
     @property
     def stays(self):
@@ -135,6 +138,8 @@ def form(line, names):
     line = line.rstrip()
     if FRAME.match(line):
         return "(frame)"
+    if SERIES.match(line):
+        return "(time of a series)"
     if m := MAP.match(line):
         key = f"[{kinds(m[2])}]" if m[2] is not None else ""
         return f"{m[1]}{key}: {numbers(m[3] or '')}".rstrip()

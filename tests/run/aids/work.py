@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""A program that uses memory in every way that docs/ looks at, for ever: it maps, touches, grows its
-heap, reads a file that is not in the page cache, writes one, shares memory, starts processes."""
+"""A program that uses memory in every way that docs/ looks at, for ever: it maps, touches, grows
+its heap, reads a file that is not in the page cache, writes one, starts processes."""
 import ctypes
 import mmap
 import os

@@ -67,6 +67,8 @@ OBJ      := $(SRC:src/%.c=$(BUILD)/obj/%.o)
 # The tools and what they import, packed: C that scripts/pack-tools writes from them.
 TOOLS    := $(sort $(wildcard tools/*.bt))
 TOOL_LIB := $(sort $(wildcard tools/*/*.bt))
+# Last, so that a tool is found without unpacking them.
+PAGES    := docs/language.md docs/troubleshooting.md
 PACKED   := $(BUILD)/packed_tools.c
 LIB_OBJ  := $(filter-out $(BUILD)/obj/main.o,$(OBJ)) $(BUILD)/obj/packed_tools.o
 
@@ -160,9 +162,9 @@ $(BUILD)/tools.list: force
 	$(Q)mkdir -p $(@D)
 	$(Q)echo $(TOOL_LIB) $(TOOLS) | cmp -s - $@ || echo $(TOOL_LIB) $(TOOLS) >$@
 
-$(PACKED): $(TOOL_LIB) $(TOOLS) $(BUILD)/tools.list scripts/pack-tools
+$(PACKED): $(TOOL_LIB) $(TOOLS) $(PAGES) $(BUILD)/tools.list scripts/pack-tools
 	$(say) PACK $@
-	$(Q)scripts/pack-tools $(TOOL_LIB) $(TOOLS) >$@.new && mv $@.new $@
+	$(Q)scripts/pack-tools $(TOOL_LIB) $(TOOLS) $(PAGES) >$@.new && mv $@.new $@
 
 $(BUILD)/obj/packed_tools.o: $(PACKED) src/cmd/tools.h Makefile | $(READY)
 	$(Q)mkdir -p $(@D)
@@ -334,10 +336,14 @@ mutants: tests
 fresh: | $(READY)
 	$(Q)scripts/fresh $(RELEASE)
 
-.PHONY: stacks golden tools-index resp-commands
+.PHONY: stacks golden tools-index resp-commands language
 ## make tools-index    write the tables of the tools anew: README.md, docs/tools/README.md
 tools-index: $(BUILD)/memtap
 	$(Q)scripts/tools-index $(BUILD)/memtap
+
+## make language       write the headings of docs/language.md anew, from the compiler's tables
+language: $(BUILD)/memtap
+	$(Q)scripts/language-reference $(BUILD)/memtap
 
 ## make resp-commands  write the table of Redis' commands anew, by asking servers (fetches packages)
 resp-commands:

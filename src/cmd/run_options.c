@@ -95,7 +95,7 @@ static const char usage_head[] =
 	"  memtap doctor                             (which tools run here, and why not)\n"
 	"  memtap check FILE...                      (errors only: memtap check --help)\n"
 	"  memtap btf COMMAND ...                    (the kernel's types: memtap btf --help)\n"
-	"  memtap help [NAME]                        (the functions and variables of scripts)\n"
+	"  memtap help [WORD | MESSAGE]              (what a word or a message means, examples)\n"
 	"  memtap memstat [INTERVAL [COUNT]]         (where to look first, without tracing)\n"
 	"  memtap cachesize PROBE --size EXPR ...    (how large a cache should be)\n"
 	"\n"

@@ -22,6 +22,7 @@ struct setting {
 	const char *name;
 	/* NULL when the value was taken, else what is expected instead. */
 	const char *(*set)(struct config *c, const struct value *v);
+	const char *usual, *help; /* what it is when nothing is set */
 };
 
 static const char *set_number(u32 *to, const struct value *v, u64 min, u64 max,
@@ -202,27 +203,41 @@ static const char *set_follow(struct config *c, const struct value *v)
 }
 
 static const struct setting settings[] = {
-	{ "max_strlen", set_max_strlen },
-	{ "max_map_keys", set_max_map_keys },
-	{ "max_probes", set_max_probes },
-	{ "str_trunc_trailer", set_cut_mark },
-	{ "print_maps_on_exit", set_print_maps },
-	{ "missing_probes", set_missing_probes },
-	{ "stack_mode", set_stack_mode },
-	{ "ring_pages", set_ring_pages },
-	{ "perf_rb_pages", set_ring_pages },
-	{ "poll_ms", set_poll_ms },
-	{ "map_memory", set_map_memory },
-	{ "stack_memory", set_stack_memory },
-	{ "unwind_memory", set_unwind_memory },
-	{ "only_lines", set_only_lines },
-	{ "max_lines", set_max_lines },
-	{ "view", set_view },
-	{ "follow_at_once", set_follow },
-	{ "max_cat_bytes", set_max_cat_bytes },
-	{ "license", set_license },
-	{ "cpp_demangle", set_demangle },
-	{ "show_debug_info", set_debug_info },
+	{ "max_strlen", set_max_strlen, "1024", "bytes of a string, its end mark included" },
+	{ "max_map_keys", set_max_map_keys, "4096",
+	  "elements of a map that is declared without a number" },
+	{ "max_probes", set_max_probes, "1024", "attach points of a script, wildcards expanded" },
+	{ "str_trunc_trailer", set_cut_mark, "\"..\"",
+	  "what is printed after a string that was cut" },
+	{ "print_maps_on_exit", set_print_maps, "true", "whether maps are printed at the end" },
+	{ "missing_probes", set_missing_probes, "error",
+	  "what to do about a probe that is not there: error, warn, ignore" },
+	{ "stack_mode", set_stack_mode, "bpftrace",
+	  "how stacks are printed: bpftrace, perf, raw, build_id" },
+	{ "ring_pages", set_ring_pages, "64",
+	  "pages of 4 KiB for what is on its way from the kernel" },
+	{ "perf_rb_pages", set_ring_pages, "64", "bpftrace's name of ring_pages" },
+	{ "poll_ms", set_poll_ms, "0",
+	  "above 0, memtap looks for output that often and is not woken" },
+	{ "map_memory", set_map_memory, "64", "MiB for all maps that count by key" },
+	{ "stack_memory", set_stack_memory, "64", "MiB for the stacks that are kept" },
+	{ "unwind_memory", set_unwind_memory, "128",
+	  "MiB for the tables by which stacks are walked" },
+	{ "only_lines", set_only_lines, "\"\"",
+	  "of what printf prints, only lines with this text" },
+	{ "max_lines", set_max_lines, "0",
+	  "above 0, the script ends after so many lines of printf" },
+	{ "view", set_view, "\"\"",
+	  "the part of memtap that shows what the script sends: hot, commands" },
+	{ "follow_at_once", set_follow, "false",
+	  "whether followed processes are seen from their first instruction" },
+	{ "max_cat_bytes", set_max_cat_bytes, "10240", "bytes of a file that cat() prints" },
+	{ "license", set_license, "\"GPL\"",
+	  "the licence of the script's programs, for the kernel" },
+	{ "show_debug_info", set_debug_info, "true",
+	  "source lines and inlined functions in user stacks" },
+	{ "cpp_demangle", set_demangle, "true",
+	  "whether names of C++ and Rust are shown as they were written" },
 };
 
 /* Settings of bpftrace that have nothing to set here. */
@@ -510,6 +525,13 @@ const struct str *config_names(u32 *n)
 
 	*n = ARRAY_SIZE(names);
 	return names;
+}
+
+bool config_row(u32 i, struct help_row *r)
+{
+	if (i < ARRAY_SIZE(settings))
+		*r = (struct help_row){ settings[i].name, settings[i].usual, settings[i].help };
+	return i < ARRAY_SIZE(settings);
 }
 
 void config_offer(struct near *n)

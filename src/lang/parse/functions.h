@@ -78,7 +78,7 @@
 	  AS_VALUE(call_strcontains),                                                             \
 	  "string, part", "true when the part is in it")                                          \
 	F(STRSTR, "strstr", 2, 2, VALUE, infer_call_strstr, AS_VALUE(call_strstr),                \
-	  "string, part", "the address of the part in it, 0 when it is not there")                \
+	  "string, part", "where the part begins in it, from 0; -1 when it is not there")          \
 	F(STRCAP, "strcap", 1, 1, VALUE, infer_call_strcap, AS_CONSTANT,                          \
 	  "string", "bytes that there is room for in its place")                                  \
 	F(MEMCMP, "memcmp", 3, 3, VALUE, infer_call_memcmp, AS_VALUE(call_memcmp),                \
@@ -178,7 +178,7 @@
 	F(IS_LITERAL, "is_literal", 1, 1, VALUE, infer_call_is_literal, AS_CONSTANT,              \
 	  "value", "true for a constant as it is written")                                        \
 	F(IS_SCALAR, "is_scalar", 1, 1, VALUE, infer_call_is_scalar, AS_CONSTANT,                 \
-	  "value", "true for an integer, a pointer or an enumerator")                             \
+	  "@map", "true for a map without keys")                                                 \
 	F(KFUNC_EXIST, "kfunc_exist", 1, 1, VALUE, infer_call_kfunc, AS_CONSTANT,                 \
 	  "\"name\"", "true when the kernel has that function")                                   \
 	F(HAS_PROBE, "has_probe", 1, 1, VALUE, infer_call_has_probe, AS_CONSTANT,                 \

@@ -8,6 +8,7 @@
 
 #include "base/near.h"
 #include "lang/parse/ast.h"
+#include "lang/parse/help_row.h"
 #include "lang/parse/world.h"
 
 struct config {
@@ -61,6 +62,9 @@ bool config_get(const struct config *c, struct str name, struct config_value *v)
 const struct str *config_names(u32 *n);
 /* Offers the names of the settings that can be read. */
 void config_offer(struct near *n);
+/* The row at `i` of the settings, of the ways to write a probe; false after the last. */
+bool config_row(u32 i, struct help_row *r);
+bool probe_row(u32 i, struct help_row *r);
 /* targets.c: attach points -> variants, asking the world. */
 bool targets_expand(struct script *s, const struct config *c, struct world *w, struct diags *d);
 /* True when a probe written as `text` can be attached as far as is known without trying; nothing

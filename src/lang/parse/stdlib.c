@@ -23,23 +23,34 @@
 #include "lang/parse/stdlib.h"
 
 static const struct {
-	const char *name, *text;
+	const char *name, *usage, *help; /* NULL: the library's own */
+	const char *text;
 } rows[] = {
-	{ "find", "macro find(@m, key, $out) {"
-	          " let $key = key;"
-	          " if (has_key(@m, $key)) { $out = @m[$key]; true } else { false } }" },
-	{ "assert", "macro assert(condition, message) {"
-	            " if (!(condition)) { errorf(\"%s\", message); exit(1); } }" },
-	{ "static_assert", "macro static_assert(condition, message) {"
-	                   " if (comptime !(condition)) { fail(\"%s\", message); } }" },
-	{ "is_err", "macro is_err(p) { (uint64)(p) >= (uint64)-4095 }" },
-	{ "ppid", "macro ppid(task) {"
-	          " (uint32)((struct task_struct *)(task))->real_parent->tgid }" },
-	{ "pcomm", "macro pcomm(task) { ((struct task_struct *)(task))->real_parent->comm }" },
-	{ "comm", "macro comm(id) {"
-	          " let $task = __task(id); if ($task) { $task->comm } else { \"\" } }" },
-	{ "__text", "macro __text(e) { if (comptime is_str(e)) { e } else { str(e) } }" },
-	{ "__task",
+	{ "find", "@map, key, $value",
+	  "true when the map has the key; its value goes into the variable",
+	  "macro find(@m, key, $out) {"
+	  " let $key = key;"
+	  " if (has_key(@m, $key)) { $out = @m[$key]; true } else { false } }" },
+	{ "assert", "condition, \"message\"",
+	  "ends the script with an error where the condition does not hold",
+	  "macro assert(condition, message) {"
+	  " if (!(condition)) { errorf(\"%s\", message); exit(1); } }" },
+	{ "static_assert", "condition, \"message\"", "the same, while compiling",
+	  "macro static_assert(condition, message) {"
+	  " if (comptime !(condition)) { fail(\"%s\", message); } }" },
+	{ "is_err", "pointer", "true for an error that the kernel returns as a pointer",
+	  "macro is_err(p) { (uint64)(p) >= (uint64)-4095 }" },
+	{ "ppid", "task", "the id of a task's parent",
+	  "macro ppid(task) {"
+	  " (uint32)((struct task_struct *)(task))->real_parent->tgid }" },
+	{ "pcomm", "task", "the name of a task's parent",
+	  "macro pcomm(task) { ((struct task_struct *)(task))->real_parent->comm }" },
+	{ "comm", "pid", "the name of a process by its id",
+	  "macro comm(id) {"
+	  " let $task = __task(id); if ($task) { $task->comm } else { \"\" } }" },
+	{ "__text", NULL, NULL,
+	  "macro __text(e) { if (comptime is_str(e)) { e } else { str(e) } }" },
+	{ "__task", NULL, NULL,
 	  "macro __task(id) {"
 	  " let $id = (uint64)(id);"
 	  " let $e = (uint64)curtask->thread_pid->numbers[0].ns->idr.idr_rt.xa_head;"
@@ -49,19 +60,22 @@ static const struct {
 	  " $e = (uint64)$node->slots[($id >> $node->shift) & 63]; } }"
 	  " if ($e && !($e & 3)) { $e = (uint64)((struct pid *)kptr($e))->tasks[0].first; }"
 	  " (struct task_struct *)kptr($e ? $e - offsetof(struct task_struct, pid_links) : 0) }" },
-	{ "percpu_kaddr", "macro percpu_kaddr(name) { percpu_kaddr(name, cpu) }"
-	                  " macro percpu_kaddr(name, which) {"
-	                  " let $cpu = (uint64)(which);"
-	                  " (uint64 *)kptr($cpu < ncpus ? kaddr(name) +"
-	                  " *(uint64 *)kptr(kaddr(\"__per_cpu_offset\") + $cpu * 8) : 0) }" },
+	{ "percpu_kaddr", "\"symbol\"[, cpu]",
+	  "the address of a processor's own copy of a kernel symbol",
+	  "macro percpu_kaddr(name) { percpu_kaddr(name, cpu) }"
+	  " macro percpu_kaddr(name, which) {"
+	  " let $cpu = (uint64)(which);"
+	  " (uint64 *)kptr($cpu < ncpus ? kaddr(name) +"
+	  " *(uint64 *)kptr(kaddr(\"__per_cpu_offset\") + $cpu * 8) : 0) }" },
 	/* 1: relative to the start of the program's code, 2: to where the probe is */
-	{ "uaddr", "macro uaddr(name) {"
-	           " if (comptime (__uaddr_from(name) == 1)) { (typeof(__uaddr(name)))"
-	           "((uint64)curtask->mm->start_code + (uint64)__uaddr(name)) }"
-	           " else if (comptime (__uaddr_from(name) == 2)) { (typeof(__uaddr(name)))"
-	           "(reg(\"ip\") + (uint64)__uaddr(name)) }"
-	           " else { __uaddr(name) } }" },
-	{ "__made_up",
+	{ "uaddr", "\"symbol\"", "the address of a symbol of the probed program",
+	  "macro uaddr(name) {"
+	  " if (comptime (__uaddr_from(name) == 1)) { (typeof(__uaddr(name)))"
+	  "((uint64)curtask->mm->start_code + (uint64)__uaddr(name)) }"
+	  " else if (comptime (__uaddr_from(name) == 2)) { (typeof(__uaddr(name)))"
+	  "(reg(\"ip\") + (uint64)__uaddr(name)) }"
+	  " else { __uaddr(name) } }" },
+	{ "__made_up", NULL, NULL,
 	  "macro __made_up($d) {"
 	  " let $magic = $d.d_sb.s_magic; let $name = str($d.d_name.name);"
 	  " let $in = str_concat(str_concat(\":[\", decimal($d.d_inode.i_ino)), \"]\");"
@@ -72,41 +86,45 @@ static const struct {
 	  " else if ($magic == 0x09041934) { $name = str_concat(\"anon_inode:\", $name); }"
 	  " else if ($magic == 0x50494446) { $name = \"anon_inode:[pidfd]\"; }"
 	  " else { $name = str_concat(str_concat(\"/\", $name), \" (deleted)\"); } $name }" },
-	{ "path", "macro path(p, size) { str(path(p), size) }"
-	          " macro path(p) {"
-	          " let $p = p;"
-	          " let $d = $p.dentry; let $entry = $d;"
-	          " let $v = (uint64)$p.mnt - offsetof(struct mount, mnt);"
-	          " let $m = (struct mount *)kptr($v);"
-	          " let $s = \"\"; let $up = 0;"
-	          " if ($d == $d.d_parent && $d != $m.mnt.mnt_root) { $s = __made_up($d); }"
-	          " else {"
-	          " let $root = curtask.fs.root.dentry;"
-	          " let $top = (uint64)curtask.fs.root.mnt - offsetof(struct mount, mnt);"
-	          " for ($n : 0..128) { if ($d == $root && $v == $top) { break; }"
-	          " if ($d == $m.mnt.mnt_root) {"
-	          " $up = (uint64)$m.mnt_parent; if ($up == $v) { break; }"
-	          " $d = $m.mnt_mountpoint; $v = $up; $m = (struct mount *)kptr($v); }"
-	          " else if ($d == $d.d_parent) { break; }"
-	          " else { $s = str_concat(\"/\", str_concat(str($d.d_name.name), $s));"
-	          " $d = $d.d_parent; } }"
-	          " if ($s == \"\") { $s = \"/\"; }"
-	          " if ($entry != $entry.d_parent && !$entry.d_hash.pprev)"
-	          " { $s = str_concat($s, \" (deleted)\"); } } $s }" },
-	{ "fd_file", "macro fd_file(fd) {"
-	             " let $fdt = curtask.files.fdt; let $fd = (uint64)(uint32)(fd);"
-	             " (struct file *)kptr($fd < $fdt.max_fds ? (uint64)$fdt.fd[$fd] : 0) }" },
-	{ "file_path", "macro file_path(file) {"
-	               " let $file = (struct file *)(file); let $at = $file.f_path.dentry;"
-	               " let $made = \"/\";"
-	               " if ($at == $at.d_parent && $at != $file.f_path.mnt.mnt_root"
-	               " && $at.d_sb.s_magic != 0x534f434b) { $made = str($at.d_name.name); }"
-	               " $made != \"\" && $made != \"/\" ? $made : path($file.f_path) }" },
-	{ "__vma_step", "macro __vma_step($node, $i, $a, $last, by) { if ($i + by <= $last) {"
-	                " let $pivot = *(uint64 *)kptr($node + ($i + by - 1) * 8 +"
-	                " offsetof(struct maple_range_64, pivot));"
-	                " if ($pivot && $pivot < $a) { $i += by; } } }" },
-	{ "find_vma",
+	{ "path", "path[, bytes]", "the path of a struct path of the kernel",
+	  "macro path(p, size) { str(path(p), size) }"
+	  " macro path(p) {"
+	  " let $p = p;"
+	  " let $d = $p.dentry; let $entry = $d;"
+	  " let $v = (uint64)$p.mnt - offsetof(struct mount, mnt);"
+	  " let $m = (struct mount *)kptr($v);"
+	  " let $s = \"\"; let $up = 0;"
+	  " if ($d == $d.d_parent && $d != $m.mnt.mnt_root) { $s = __made_up($d); }"
+	  " else {"
+	  " let $root = curtask.fs.root.dentry;"
+	  " let $top = (uint64)curtask.fs.root.mnt - offsetof(struct mount, mnt);"
+	  " for ($n : 0..128) { if ($d == $root && $v == $top) { break; }"
+	  " if ($d == $m.mnt.mnt_root) {"
+	  " $up = (uint64)$m.mnt_parent; if ($up == $v) { break; }"
+	  " $d = $m.mnt_mountpoint; $v = $up; $m = (struct mount *)kptr($v); }"
+	  " else if ($d == $d.d_parent) { break; }"
+	  " else { $s = str_concat(\"/\", str_concat(str($d.d_name.name), $s));"
+	  " $d = $d.d_parent; } }"
+	  " if ($s == \"\") { $s = \"/\"; }"
+	  " if ($entry != $entry.d_parent && !$entry.d_hash.pprev)"
+	  " { $s = str_concat($s, \" (deleted)\"); } } $s }" },
+	{ "fd_file", "fd", "the struct file of an open descriptor",
+	  "macro fd_file(fd) {"
+	  " let $fdt = curtask.files.fdt; let $fd = (uint64)(uint32)(fd);"
+	  " (struct file *)kptr($fd < $fdt.max_fds ? (uint64)$fdt.fd[$fd] : 0) }" },
+	{ "file_path", "file", "the path of a struct file, as /proc/PID/fd shows it",
+	  "macro file_path(file) {"
+	  " let $file = (struct file *)(file); let $at = $file.f_path.dentry;"
+	  " let $made = \"/\";"
+	  " if ($at == $at.d_parent && $at != $file.f_path.mnt.mnt_root"
+	  " && $at.d_sb.s_magic != 0x534f434b) { $made = str($at.d_name.name); }"
+	  " $made != \"\" && $made != \"/\" ? $made : path($file.f_path) }" },
+	{ "__vma_step", NULL, NULL,
+	  "macro __vma_step($node, $i, $a, $last, by) { if ($i + by <= $last) {"
+	  " let $pivot = *(uint64 *)kptr($node + ($i + by - 1) * 8 +"
+	  " offsetof(struct maple_range_64, pivot));"
+	  " if ($pivot && $pivot < $a) { $i += by; } } }" },
+	{ "find_vma", "address", "the mapping of the process that an address is in, 0 for none",
 	  "macro find_vma(address) {"
 	  " let $a = (uint64)(address); let $mm = curtask.mm;"
 	  " let $e = $mm ? (uint64)$mm.mm_mt.ma_root : 0; let $inner = ($e & 3) == 2;"
@@ -121,7 +139,7 @@ static const struct {
 	  " let $v = (struct vm_area_struct *)kptr($inner || $e & 3 ? 0 : $e);"
 	  " if ($v) { if ($a < $v.vm_start || $a >= $v.vm_end) {"
 	  " $v = (struct vm_area_struct *)kptr(0); } } $v }" },
-	{ "vma_name",
+	{ "vma_name", "vma", "the name of a mapping: its file, [heap], [stack], [anon]",
 	  "macro vma_name(vma) {"
 	  " let $vma = (struct vm_area_struct *)(vma); let $mm = $vma.vm_mm; let $name = \"\";"
 	  " if (!$vma) { $name = \"\"; }"
@@ -133,15 +151,17 @@ static const struct {
 	  " { $name = \"[stack]\"; }"
 	  " else if ($vma.vm_ops) { $name = \"[kernel]\"; }"
 	  " else { $name = \"[anon]\"; } $name }" },
-	{ "cgroup_name", "macro cgroup_name(c) {"
-	                 " let $c = (struct cgroup *)kptr((uint64)(c));"
-	                 " let $up = (uint64)$c.self.parent; let $s = \"\";"
-	                 " for ($n : 0..32) { if (!$up) { break; }"
-	                 " $s = str_concat(\"/\", str_concat(str($c.kn.name), $s));"
-	                 " $c = (struct cgroup *)kptr($up); $up = (uint64)$c.self.parent; }"
-	                 " $s == \"\" ? \"/\" : $s }" },
-	{ "socket_cookie", "macro socket_cookie(sk) {"
-	                   " (uint64)((struct sock *)(sk))->__sk_common.skc_cookie.counter }" },
+	{ "cgroup_name", "group", "the path of a struct cgroup",
+	  "macro cgroup_name(c) {"
+	  " let $c = (struct cgroup *)kptr((uint64)(c));"
+	  " let $up = (uint64)$c.self.parent; let $s = \"\";"
+	  " for ($n : 0..32) { if (!$up) { break; }"
+	  " $s = str_concat(\"/\", str_concat(str($c.kn.name), $s));"
+	  " $c = (struct cgroup *)kptr($up); $up = (uint64)$c.self.parent; }"
+	  " $s == \"\" ? \"/\" : $s }" },
+	{ "socket_cookie", "sock", "the cookie of a socket, 0 until somebody asked for one",
+	  "macro socket_cookie(sk) {"
+	  " (uint64)((struct sock *)(sk))->__sk_common.skc_cookie.counter }" },
 };
 
 const char *stdlib_find(struct str name)
@@ -150,6 +170,13 @@ const char *stdlib_find(struct str name)
 		if (str_is_row(name, rows[i].name))
 			return rows[i].text;
 	return NULL;
+}
+
+bool stdlib_row(u32 i, struct help_row *r)
+{
+	if (i < ARRAY_SIZE(rows))
+		*r = (struct help_row){ rows[i].name, rows[i].usage, rows[i].help };
+	return i < ARRAY_SIZE(rows);
 }
 
 void stdlib_offer(struct near *n)

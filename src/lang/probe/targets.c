@@ -23,53 +23,79 @@
 #include "base/glob.h"
 #include "lang/parse/event_body.h"
 
-#define ROWS(full, short_name, kind, min, max, form, expand)                                       \
-	{ full, full, kind, min, max, form, expand },                                              \
+#define ROWS(full, short_name, kind, min, max, form, expand, help)                                 \
+	{ full, full, kind, min, max, form, expand, help },                                        \
 	{                                                                                          \
-		short_name, full, kind, min, max, form, expand                                     \
+		short_name, full, kind, min, max, form, expand, NULL                               \
 	}
 #define ALIAS(name, full, kind, min, max, form, expand)                                            \
 	{                                                                                          \
-		name, full, kind, min, max, form, expand                                           \
+		name, full, kind, min, max, form, expand, NULL                                     \
+	}
+#define NAMED(name, full, kind, min, max, form, expand, help)                                      \
+	{                                                                                          \
+		name, full, kind, min, max, form, expand, help                                     \
 	}
 #define MISSING(name, short_name)                                                                  \
 	ALIAS(name, name, ATTACH_BEGIN, 0, 255, NULL, NULL),                                       \
 		ALIAS(short_name, name, ATTACH_BEGIN, 0, 255, NULL, NULL)
 
 static const struct provider providers[] = {
-	ALIAS("BEGIN", "BEGIN", ATTACH_BEGIN, 0, 1, "BEGIN", targets_block),
-	ALIAS("END", "END", ATTACH_END, 0, 1, "END", targets_block),
-	ROWS("uprobe", "u", ATTACH_UPROBE, 2, 3, "uprobe:PATH:FUNCTION[+OFFSET]", targets_uprobe),
-	ROWS("uretprobe", "ur", ATTACH_URETPROBE, 2, 3, "uretprobe:PATH:FUNCTION", targets_uprobe),
-	ROWS("usdt", "U", ATTACH_USDT, 1, 3, "usdt:PATH:[PROVIDER:]NAME", targets_usdt),
+	NAMED("BEGIN", "BEGIN", ATTACH_BEGIN, 0, 1, "BEGIN", targets_block,
+	      "once, before the first event"),
+	NAMED("END", "END", ATTACH_END, 0, 1, "END", targets_block, "once, after the last event"),
+	ROWS("uprobe", "u", ATTACH_UPROBE, 2, 3, "uprobe:PATH:FUNCTION[+OFFSET]", targets_uprobe,
+	     "a function of a program or library is entered"),
+	ROWS("uretprobe", "ur", ATTACH_URETPROBE, 2, 3, "uretprobe:PATH:FUNCTION", targets_uprobe,
+	     "a function of a program or library returns"),
+	ROWS("usdt", "U", ATTACH_USDT, 1, 3, "usdt:PATH:[PROVIDER:]NAME", targets_usdt,
+	     "a static probe in a program"),
 	ROWS("tracepoint", "t", ATTACH_TRACEPOINT, 2, 2, "tracepoint:GROUP:EVENT",
-	     targets_tracepoint),
-	ROWS("rawtracepoint", "rt", ATTACH_RAWTP, 1, 2, "rawtracepoint:EVENT", targets_rawtp),
-	ROWS("btftracepoint", "tp_btf", ATTACH_TPBTF, 1, 2, "btftracepoint:EVENT", targets_rawtp),
+	     targets_tracepoint, "an event of the kernel, with its fields in args"),
+	ROWS("rawtracepoint", "rt", ATTACH_RAWTP, 1, 2, "rawtracepoint:EVENT", targets_rawtp,
+	     "the same events with what the kernel passes to them"),
+	ROWS("btftracepoint", "tp_btf", ATTACH_TPBTF, 1, 2, "btftracepoint:EVENT", targets_rawtp,
+	     "the same, with the names and types of the kernel's BTF"),
 	ROWS("kprobe", "k", ATTACH_KPROBE, 1, 2, "kprobe:[MODULE:]FUNCTION[+OFFSET]",
-	     targets_kprobe),
+	     targets_kprobe, "a function of the kernel is entered"),
 	ROWS("kretprobe", "kr", ATTACH_KRETPROBE, 1, 2, "kretprobe:[MODULE:]FUNCTION",
-	     targets_kprobe),
-	ROWS("fentry", "f", ATTACH_FENTRY, 1, 3, "fentry:[MODULE:]FUNCTION", targets_fentry),
+	     targets_kprobe, "a function of the kernel returns"),
+	ROWS("fentry", "f", ATTACH_FENTRY, 1, 3, "fentry:[MODULE:]FUNCTION", targets_fentry,
+	     "a function of the kernel is entered, with typed arguments"),
 	ALIAS("kfunc", "fentry", ATTACH_FENTRY, 1, 3, "fentry:[MODULE:]FUNCTION", targets_fentry),
-	ROWS("fexit", "fr", ATTACH_FEXIT, 1, 3, "fexit:[MODULE:]FUNCTION", targets_fentry),
+	ROWS("fexit", "fr", ATTACH_FEXIT, 1, 3, "fexit:[MODULE:]FUNCTION", targets_fentry,
+	     "a function of the kernel returns, with arguments and result"),
 	ALIAS("kretfunc", "fexit", ATTACH_FEXIT, 1, 3, "fexit:[MODULE:]FUNCTION", targets_fentry),
-	ROWS("software", "s", ATTACH_SOFTWARE, 1, 2, "software:EVENT:[COUNT]", targets_counter),
-	ROWS("hardware", "h", ATTACH_HARDWARE, 1, 2, "hardware:EVENT:[COUNT]", targets_counter),
-	ROWS("interval", "i", ATTACH_INTERVAL, 1, 2, "interval:s:N", targets_clock),
-	ROWS("profile", "p", ATTACH_PROFILE, 1, 2, "profile:hz:N", targets_clock),
+	ROWS("software", "s", ATTACH_SOFTWARE, 1, 2, "software:EVENT:[COUNT]", targets_counter,
+	     "each COUNT-th event of a counter that the kernel keeps"),
+	ROWS("hardware", "h", ATTACH_HARDWARE, 1, 2, "hardware:EVENT:[COUNT]", targets_counter,
+	     "each COUNT-th event of a counter of the processor"),
+	ROWS("interval", "i", ATTACH_INTERVAL, 1, 2, "interval:s:N", targets_clock,
+	     "every so often, on one processor"),
+	ROWS("profile", "p", ATTACH_PROFILE, 1, 2, "profile:hz:N", targets_clock,
+	     "so many times a second, on every processor"),
 	ROWS("watchpoint", "w", ATTACH_WATCHPOINT, 3, 3, "watchpoint:ADDRESS:LENGTH:MODE",
-	     targets_watchpoint),
+	     targets_watchpoint, "memory at an address is read, written or executed"),
 	ALIAS("asyncwatchpoint", "watchpoint", ATTACH_WATCHPOINT, 3, 3,
 	      "watchpoint:ADDRESS:LENGTH:MODE", targets_watchpoint),
 	ALIAS("aw", "watchpoint", ATTACH_WATCHPOINT, 3, 3, "watchpoint:ADDRESS:LENGTH:MODE",
 	      targets_watchpoint),
-	ROWS("iter", "it", ATTACH_ITER, 1, 2, "iter:OBJECT[:PIN]", targets_iter),
-	ALIAS("self", "self", ATTACH_SELF, 2, 2, "self:signal:SIGUSR1", targets_self),
-	ALIAS("event", "event", ATTACH_BEGIN, 1, 255, "event:$1", targets_event),
+	ROWS("iter", "it", ATTACH_ITER, 1, 2, "iter:OBJECT[:PIN]", targets_iter,
+	     "once for each object of a kind that the kernel has"),
+	NAMED("self", "self", ATTACH_SELF, 2, 2, "self:signal:SIGUSR1", targets_self,
+	      "memtap itself gets a signal"),
+	NAMED("event", "event", ATTACH_BEGIN, 1, 255, "event:$1", targets_event,
+	      "the probe that the user names after the script"),
 	MISSING("bench", "bench"),
-	ALIAS("test", "test", ATTACH_TEST, 1, 1, "test:NAME", targets_test),
+	NAMED("test", "test", ATTACH_TEST, 1, 1, "test:NAME", targets_test, "run by --test alone"),
 };
+
+bool probe_row(u32 i, struct help_row *r)
+{
+	if (i < ARRAY_SIZE(providers))
+		*r = (struct help_row){ providers[i].name, providers[i].form, providers[i].help };
+	return i < ARRAY_SIZE(providers);
+}
 
 static bool provider_is(const struct provider *p, struct str name)
 {

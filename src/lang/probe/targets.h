@@ -45,6 +45,7 @@ struct provider {
 	u32 min_parts, max_parts;
 	const char *form;                  /* how to write it, for messages */
 	void (*expand)(struct targets *t); /* NULL: known, not available */
+	const char *help;                  /* NULL in rows of other names */
 };
 
 /* Adds a site to a variant unless the script is over its limit of probes. The name is

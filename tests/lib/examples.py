@@ -26,6 +26,7 @@ NUMBER = re.compile(r"(?<![A-Za-z_])[-+]?(?:0x[0-9a-f]+|\d+(?:[.:]\d+)*[kKMGT]?)
 BARE_HEX = re.compile(r"\b(?=[0-9a-f]*\d)[0-9a-f]{8,}\b")
 FRAME = re.compile(r"\s{4,}(?:\S.*\+(?:0x)?[0-9a-f]+(?:@\S+)?(?: \(.*\))?|\[(?:unknown|lost)\]|"
                    r"[0-9a-f]{8,})$")
+BUCKET = re.compile(r"[\[(](?:N|\.\.\.)(?:, (?:N|\.\.\.))?[\])] +N \|\|$")
 SERIES = re.compile(r"\s*\d\d:\d\d:\d\d\.\d+ [|*][ |*]*(?: \S+)?$")
 MAP = re.compile(r"(@\w*)(?:\[(.*)\])?:(?: (.*))?$")
 STRICT = re.compile(r"Attached|.*(?:ERROR|WARNING|HINT):")
@@ -146,6 +147,8 @@ def form(line, names):
     shape = numbers(line)
     if shape == line:
         return line
+    if BUCKET.match(shape):
+        return "(row of a histogram)"
     words = shape.split()
     if names and not STRICT.match(line):
         words = [w if w == "N" else "W" for w in words]

@@ -24,7 +24,7 @@ PIDOF = """#!/bin/sh
 # The process of that name that the page has started.
 cat /srv/.bin/pid.$1 2>/dev/null || { echo "the page has started no $1" >&2; exit 1; }
 """
-WATCHED = 1.2     # seconds until the signal where the page shows ^C
+WATCHED = 1.5     # seconds until the signal where the page shows ^C
 BEGINS = 0.7      # seconds for a command that stays
 # The page's folder is /srv there, the network has only a loopback: SIOCSIFFLAGS with IFF_UP and
 # IFF_RUNNING. It is there as long as this reads.

@@ -4,7 +4,8 @@
 An example is a line `# COMMAND` or `$ COMMAND` at the beginning of a code block or after an output,
 with what it prints below. The command goes on while a quote is open and after a `\\`. `cat FILE`
 shows a file, which the next commands find; `COMMAND &` goes on running until the page ends. In an
-output `...` stands for any lines, `^C` for the signal.
+output `...` stands for any lines, `^C` for the signal, which is sent when what stands above it has
+come.
 
 An HTML comment before a block says more of it; what it holds is one of
 

@@ -114,11 +114,12 @@ class Page:
     def compare(self, example):
         limit = 20 * self.context.factor
         run = Run(self.argv(example.command), self.env, merged=True)
-        if any(line.strip() == "^C" for line in example.shows):
+        if "^C" in example.shows:
             if not run.wait_for(r"Attached \d+ probe", limit, "out"):
                 run.kill()
                 return "was never attached:\n" + "".join(run.out)
             time.sleep(WATCHED * self.context.factor)
+            wait_for_form(example.shows[:example.shows.index("^C")], run, limit)
             interrupt(run.process.pid)
         out, _, status = run.finish(limit)
         self.printed = out
@@ -130,6 +131,13 @@ class Page:
             return None
         found = examples.problem(example.shows, out.split("\n"), "names" in example.notes)
         return f"{found}\n--- output\n{out[-3000:]}" if found else None
+
+
+def wait_for_form(lines, run, seconds):
+    """Until what the page shows before ^C has come."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and examples.problem(lines + ["..."], run.out):
+        time.sleep(0.05)
 
 
 def ended_well(example, status):

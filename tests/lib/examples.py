@@ -17,7 +17,10 @@ An HTML comment before a block says more of it; what it holds is one of
 
 The form of a line with numbers is the line with each number as N, bars of histograms left out.
 Keys of maps are numbers or text, frames of stacks are all the same. A line without a number is its
-own form. Rows of one form, and groups of them, may come once or many times."""
+own form, a line of JSON has the form of its members. Rows of one form, and groups of them, may come
+once or many times. `Attached N probes` may be left out of a page."""
+import contextlib
+import json
 import re
 import shlex
 
@@ -30,6 +33,7 @@ FRAME = re.compile(r"\s{4,}(?:\S.*\+(?:0x)?[0-9a-f]+(?:@\S+)?(?: \(.*\))?|\[(?:u
 BUCKET = re.compile(r"[\[(](?:N|\.\.\.)(?:, (?:N|\.\.\.))?[\])] +N \|\|$")
 SERIES = re.compile(r"\s*\d\d:\d\d:\d\d\.\d+ [|*][ |*]*(?: \S+)?$")
 MAP = re.compile(r"(@\w*)(?:\[(.*)\])?:(?: (.*))?$")
+ATTACHED = re.compile(r"Attached \d+ probes?$")
 STRICT = re.compile(r"Attached|.*(?:ERROR|WARNING|HINT):")
 LONGEST_GROUP = 40
 
@@ -136,8 +140,20 @@ def kinds(key):
                      for part in key.split(", "))
 
 
+def json_form(value):
+    """Of a JSON value: its members, the kinds of theirs; what "type" says as it is."""
+    if isinstance(value, dict):
+        return {numbers(k): v if k == "type" else json_form(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return folded([json_form(v) for v in value])
+    return "N" if isinstance(value, (int, float)) else "S"
+
+
 def form(line, names):
     line = line.rstrip()
+    with contextlib.suppress(ValueError):
+        if line.startswith("{"):
+            return json.dumps(json_form(json.loads(line)))
     if FRAME.match(line):
         return "(frame)"
     if SERIES.match(line):
@@ -200,6 +216,8 @@ def find(piece, among, start):
 def problem(shown, printed, names=False):
     """None, or which line of what is shown has nothing like it in what was printed."""
     shown = [line for line in shown if line.strip() != "^C"]
+    if not any(ATTACHED.match(line) for line in shown):
+        printed = [line for line in printed if not ATTACHED.match(line)]
     pieces = [[]]
     for line in shown:
         if line.strip() == "...":

@@ -39,7 +39,7 @@ sys.stdin.read()
 
 
 def pages():
-    paths = [TOP + "/README.md"] + sorted(glob.glob(TOP + "/docs/*.md"))
+    paths = [TOP + "/README.md"] + sorted(glob.glob(TOP + "/docs/**/*.md", recursive=True))
     return [os.path.relpath(p, TOP) for p in paths]
 
 
@@ -98,6 +98,8 @@ class Page:
 
     def prepare(self, example):
         """A command that is no memtap's: a file that is shown, a variable, what stays."""
+        if "not run" in example.notes:
+            return None
         if m := re.fullmatch(r"cat (\S+)", example.command):
             path = f"{self.folder}/{m[1]}"
             if example.shows and not os.path.lexists(path):

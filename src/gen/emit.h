@@ -165,9 +165,10 @@ void temp_load(struct gen *g, struct temp t, enum reg dst);
 u32 gen_map_of(struct gen *g, enum umap_role role);
 /* The map of stacks, for a program that puts some in. */
 u32 gen_stacks_map(struct gen *g);
-/* Emits: dst = address of the counter of this failure. */
-void gen_error_word(struct gen *g, enum reg dst, enum uerror_kind kind, struct loc loc,
-                    const char *what);
+/* Emits: dst = address of the counter of the first of two failures, which are only counted as a
+ * pair; that of the second comes after it. */
+void gen_error_pair(struct gen *g, enum reg dst, enum uerror_kind first, enum uerror_kind second,
+                    struct loc loc, const char *what);
 /* Emits: one more failure of this kind at this place. Uses r1 and r2 only. */
 void gen_count_error(struct gen *g, enum uerror_kind kind, struct loc loc, const char *what);
 /* Emits: data word += 1. Uses r1 and r2. */

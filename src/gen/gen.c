@@ -278,11 +278,13 @@ void gen_count_data(struct gen *g, u32 word)
 	code_atomic(&g->c, BPF_ADD, R1, 0, R2);
 }
 
-void gen_error_word(struct gen *g, enum reg dst, enum uerror_kind kind, struct loc loc,
-                    const char *what)
+void gen_error_pair(struct gen *g, enum reg dst, enum uerror_kind first, enum uerror_kind second,
+                    struct loc loc, const char *what)
 {
-	code_map_value(&g->c, dst, gen_map_of(g, UMAP_DATA),
-	               (UDATA_ERRORS + error_index(g, kind, loc, what)) * 8);
+	u32 i = error_index(g, first, loc, what), next = error_index(g, second, loc, what);
+
+	assert(next == i + 1);
+	code_map_value(&g->c, dst, gen_map_of(g, UMAP_DATA), (UDATA_ERRORS + i) * 8);
 }
 
 void gen_count_error(struct gen *g, enum uerror_kind kind, struct loc loc, const char *what)

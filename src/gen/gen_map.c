@@ -107,21 +107,24 @@ void gen_map_say_set(struct gen *g, const struct map_sym *sym, enum reg element)
 	code_store_imm(&g->c, 8, R2, 0, 1);
 }
 
-/* r0 = the counter of what the kernel answered to an insertion, where it was none: `answer` is not
- * in r0 and is changed. Uses r1. */
+/* In what the kernel answers to an insertion, this bit tells a full map from no memory; it is also
+ * the distance of their counters. */
+#define IS_FULL 8
+_Static_assert((-E2BIG & IS_FULL) && !(-ENOMEM & IS_FULL) && !(-EBUSY & IS_FULL),
+               "of what is asked");
+
+/* r0 = the counter of what the kernel answered to an insertion, as find_or_insert() returns it. Uses
+ * r1. */
 static void reason(struct gen *g, const struct node *map, struct temp answer)
 {
-	struct code *c = &g->c;
 	enum reg r = answer.in_reg ? answer.reg : R1;
-	u32 full = code_label(c);
 
-	if (!answer.in_reg)
+	if (!answer.in_reg) {
 		temp_load(g, answer, r);
-	code_alu32_imm(c, BPF_ADD, r, E2BIG);
-	gen_error_word(g, R0, UERROR_MAP_FULL, map->loc, map->map.sym->name);
-	code_if_imm(c, BPF_JEQ, r, 0, full);
-	gen_error_word(g, R0, UERROR_NO_MEMORY, map->loc, map->map.sym->name);
-	code_bind(c, full);
+		code_alu_imm(&g->c, BPF_AND, r, IS_FULL);
+	}
+	gen_error_pair(g, R0, UERROR_NO_MEMORY, UERROR_MAP_FULL, map->loc, map->map.sym->name);
+	code_alu(&g->c, BPF_ADD, R0, r);
 }
 
 static void count_refused(struct gen *g, const struct node *map, struct temp answer)
@@ -171,9 +174,12 @@ static void if_refused(struct gen *g, const struct map_sym *sym, u32 label)
  * r0 = address of the element, made zero when it is absent; jumps to `have` with it. Falls through
  * when there is no room. Someone else may insert it at the same moment: then our insertion fails,
  * and the second lookup finds theirs. One lookup in a loop of two rounds is shorter than two, where
- * a register is free: it is 0 in the first round. Returns what has the kernel's answer to the
- * insertion, made odd; the one that tells a full map apart is odd already.
+ * a register is free: it is NOT_ASKED in the first round, then what the kernel answered to the
+ * insertion, of which the bit IS_FULL is kept; by that the verifier sees the loop's end. Returns
+ * that, or where all of the answer is.
  */
+#define NOT_ASKED (IS_FULL + 1)
+
 static struct temp find_or_insert(struct gen *g, const struct node *map, struct mem key, u32 have)
 {
 	struct code *c = &g->c;
@@ -183,18 +189,18 @@ static struct temp find_or_insert(struct gen *g, const struct node *map, struct 
 	struct turn held = gen_turn_hold(g, map->map.sym);
 
 	if (answer.in_reg)
-		code_const(c, answer.reg, 0);
+		code_const(c, answer.reg, NOT_ASKED);
 	else
 		answer.mem = frame_alloc(g, 8);
 	code_bind(c, top);
 	lookup_held(g, &held, key);
 	code_if_imm(c, BPF_JNE, R0, 0, have);
 	if (answer.in_reg)
-		code_if_imm(c, BPF_JSET, answer.reg, 1, failed);
+		code_if_imm(c, BPF_JLT, answer.reg, NOT_ASKED, failed);
 	insert_zero(g, &held, key);
 	if (answer.in_reg) {
 		code_mov(c, answer.reg, R0);
-		code_alu_imm(c, BPF_OR, answer.reg, 1);
+		code_alu_imm(c, BPF_AND, answer.reg, IS_FULL);
 	} else {
 		mem_store(g, 8, answer.mem, R0);
 	}
@@ -390,6 +396,7 @@ static void assign_plain(struct gen *g, const struct node *map, const struct nod
 	update(g, map, key, value, UPDATE_ANY);
 	code_if_imm(&g->c, BPF_JEQ, R0, 0, ok);
 	code_mov(&g->c, R1, R0);
+	code_alu_imm(&g->c, BPF_AND, R1, IS_FULL);
 	count_refused(g, map, (struct temp){ .in_reg = true, .reg = R1 });
 	code_bind(&g->c, ok);
 	gen_turn_leave(g, map->map.sym, at);

@@ -70,7 +70,10 @@ TOOL_LIB := $(sort $(wildcard tools/*/*.bt))
 # Last, so that a tool is found without unpacking them.
 PAGES    := docs/language.md docs/troubleshooting.md
 PACKED   := $(BUILD)/packed_tools.c
-LIB_OBJ  := $(filter-out $(BUILD)/obj/main.o,$(OBJ)) $(BUILD)/obj/packed_tools.o
+PACKED_H := src/cmd/tools.h src/lang/infer/constants.h
+CONSTANTS := src/arch/x86_64_constants.txt
+LIB_OBJ  := $(filter-out $(BUILD)/obj/main.o,$(OBJ)) $(BUILD)/obj/packed_tools.o \
+	    $(BUILD)/obj/packed_constants.o
 
 UNIT     := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 # Helpers of the unit tests: any other file there, and the bytecode interpreter.
@@ -80,7 +83,7 @@ FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 REPLAY   := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=$(BUILD)/tests/replay/fuzz_%)
 FUZZ     := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=$(BUILD)/fuzz/fuzz_%)
 FUZZ_OBJ := $(filter-out %/main.o,$(SRC:src/%.c=$(BUILD)/fuzz/obj/%.o)) \
-	    $(BUILD)/fuzz/obj/packed_tools.o
+	    $(BUILD)/fuzz/obj/packed_tools.o $(BUILD)/fuzz/obj/packed_constants.o
 EXAMPLES := $(BUILD)/examples/itest
 PROGS    := $(patsubst tests/run/progs/%.c,$(BUILD)/tests/progs/%,$(wildcard tests/run/progs/*.c)) \
 	    $(BUILD)/tests/progs/shapes $(BUILD)/tests/progs/blocks
@@ -166,11 +169,15 @@ $(PACKED): $(TOOL_LIB) $(TOOLS) $(PAGES) $(BUILD)/tools.list scripts/pack-tools
 	$(say) PACK $@
 	$(Q)scripts/pack-tools $(TOOL_LIB) $(TOOLS) $(PAGES) >$@.new && mv $@.new $@
 
-$(BUILD)/obj/packed_tools.o: $(PACKED) src/cmd/tools.h Makefile | $(READY)
+$(BUILD)/packed_constants.c: $(CONSTANTS) scripts/pack-constants
+	$(say) PACK $@
+	$(Q)scripts/pack-constants $< >$@.new && mv $@.new $@
+
+$(BUILD)/obj/packed_%.o: $(BUILD)/packed_%.c $(PACKED_H) Makefile | $(READY)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
-$(BUILD)/fuzz/obj/packed_tools.o: $(PACKED) src/cmd/tools.h Makefile | $(READY)
+$(BUILD)/fuzz/obj/packed_%.o: $(BUILD)/packed_%.c $(PACKED_H) Makefile | $(READY)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(STD) $(CPPFLAGS) $(FUZZ_FLAGS) -c -o $@ $<
 
@@ -336,7 +343,7 @@ mutants: tests
 fresh: | $(READY)
 	$(Q)scripts/fresh $(RELEASE)
 
-.PHONY: stacks golden tools-index resp-commands language
+.PHONY: stacks golden tools-index resp-commands language constants
 ## make tools-index    write the tables of the tools anew: README.md, docs/tools/README.md
 tools-index: $(BUILD)/memtap
 	$(Q)scripts/tools-index $(BUILD)/memtap
@@ -348,6 +355,11 @@ language: $(BUILD)/memtap
 ## make resp-commands  write the table of Redis' commands anew, by asking servers (fetches packages)
 resp-commands:
 	$(Q)scripts/resp-commands $(BUILD)/resp
+
+## make constants  write the table of integer macros anew, from the headers of this machine
+constants:
+	$(Q)scripts/constants $(CONSTANTS:_constants.txt=_kernel_constants.txt) >$(CONSTANTS).new && \
+		mv $(CONSTANTS).new $(CONSTANTS)
 
 ## make stacks    write the table of docs/stacks.md anew: stacks of stock programs beside gdb's
 stacks: all $(PROGS) $(GO_PROG)

@@ -13,28 +13,41 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 
+#include "base/base.h"
 #include "lang/infer/constants.h"
 
-static s64 value_of(const char *name)
-{
-	s64 value = -12345;
+static struct constants table;
 
-	assert_true(constants_find(str_of(name), &value));
+static u64 value_of(const char *name)
+{
+	bool is_unsigned;
+	u64 value = 12345;
+
+	assert_true(constants_find(&table, str_of(name), &value, &is_unsigned));
 	return value;
 }
 
 static void test_order(void **state)
 {
+	struct str name, value, last = { "", 0 };
 	u32 n = 0;
 
 	(void)state;
-	for (; constants_name(n); n++) {
-		if (n)
-			assert_true(strcmp(constants_name(n - 1), constants_name(n)) < 0);
-		value_of(constants_name(n));
+	for (u32 at = 0; constants_next(&table, &at, &name, &value); n++) {
+		u32 both = MIN(name.n, last.n);
+		int order = memcmp(last.p, name.p, both);
+		char text[64];
+
+		assert_true(order < 0 || (!order && last.n < name.n));
+		assert_true(name.n && name.n < sizeof(text) && value.n);
+		memcpy(text, name.p, name.n);
+		text[name.n] = 0;
+		value_of(text);
+		last = name;
 	}
-	assert_true(n > 1500);
+	assert_true(n > 5000);
 }
 
 static void test_values(void **state)
@@ -45,24 +58,47 @@ static void test_values(void **state)
 	assert_int_equal(value_of("SIGKILL"), SIGKILL);
 	assert_int_equal(value_of("MAP_ANONYMOUS"), MAP_ANONYMOUS);
 	assert_int_equal(value_of("O_CLOEXEC"), O_CLOEXEC);
-	assert_int_equal(value_of("AT_FDCWD"), AT_FDCWD);
+	assert_int_equal(value_of("AT_FDCWD"), (u64)(s64)AT_FDCWD);
 	assert_int_equal(value_of("GFP_KERNEL"), 0xcc0);
 	assert_int_equal(value_of("GFP_TRANSHUGE"), 0x1c24ca);
+	assert_int_equal(value_of("ICMP_ECHO"), 8);
+	assert_int_equal(value_of("ICMPV6_ECHO_REQUEST"), 128);
+	assert_int_equal(value_of("__NR_openat"), SYS_openat);
+	assert_int_equal(value_of("SYS_openat"), SYS_openat);
+}
+
+static void test_signs(void **state)
+{
+	bool is_unsigned;
+	u64 value;
+
+	(void)state;
+	assert_true(constants_find(&table, STR("UINT64_MAX"), &value, &is_unsigned));
+	assert_true(is_unsigned && value == UINT64_MAX);
+	assert_true(constants_find(&table, STR("INT64_MIN"), &value, &is_unsigned));
+	assert_true(!is_unsigned && value == 1ull << 63);
 }
 
 static void test_absent(void **state)
 {
-	static const char *const names[] = {
-		"", "A", "AF_INE", "AF_INETX", "af_inet", "zzz", "\xff"
-	};
-	s64 value;
+	static const char *const names[] = { "",          "A",    "AF_INE", "AF_INETX", "af_inet",
+		                             "SYS_opena", "SYS_", "zzz",    "\xff" };
+	bool is_unsigned;
+	u64 value;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		assert_false(constants_find(str_of(names[i]), &value));
-	assert_false(constants_find((struct str){ "AF_INET6", 5 }, &value));
-	assert_true(constants_find((struct str){ "AF_INET6", 7 }, &value));
+		assert_false(constants_find(&table, str_of(names[i]), &value, &is_unsigned));
+	assert_false(constants_find(&table, (struct str){ "AF_INET6", 5 }, &value, &is_unsigned));
+	assert_true(constants_find(&table, (struct str){ "AF_INET6", 7 }, &value, &is_unsigned));
 	assert_int_equal(value, AF_INET);
+}
+
+static int close_table(void **state)
+{
+	(void)state;
+	constants_free(&table);
+	return 0;
 }
 
 int main(void)
@@ -70,8 +106,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_signs),
 		cmocka_unit_test(test_absent),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, close_table);
 }

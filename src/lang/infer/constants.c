@@ -2,65 +2,119 @@
 /*
  * The table of integer macros.
  *
- * The one idea: all names are one piece of read-only memory and the table holds offsets into it,
- * so that it needs no relocation at start and costs nothing until a script asks for a name.
+ * The one idea: it is one text, packed, since it is long and few scripts need it: a script pays for
+ * it when it asks for the first name that neither it nor the kernel's types explain, and then once.
+ * Lines are sorted, so looking a name up halves the text.
  */
 #include "lang/infer/constants.h"
 
-#include <stddef.h>
+#include <assert.h>
+#include <stdlib.h>
 #include <string.h>
+#define ZLIB_CONST /* it does not write where it reads */
+#include <zlib.h>
 
-static const struct texts {
-#define X(name, value) char t_##name[sizeof(#name)];
-#include "lang/infer/constants_table.h"
-#undef X
-} texts = {
-#define X(name, value) #name,
-#include "lang/infer/constants_table.h"
-#undef X
-};
+#include "base/base.h"
 
-/* Two tables, where rows of both would be six bytes of padding each. */
-static const u16 offsets[] = {
-#define X(name, value) offsetof(struct texts, t_##name),
-#include "lang/infer/constants_table.h"
-#undef X
-};
+#define GZIP      (16 + MAX_WBITS) /* what inflateInit2 calls a stream with gzip's head */
+#define NAME_MOST 64u
 
-static const s64 values[] = {
-#define X(name, value) value,
-#include "lang/infer/constants_table.h"
-#undef X
-};
-
-const char *constants_name(u32 i)
+/* The stream is a part of the program: it can not be broken. */
+static void unpack(struct constants *c)
 {
-	return i < ARRAY_SIZE(offsets) ? (const char *)&texts + offsets[i] : NULL;
+	z_stream z = { .next_in = packed_constants, .avail_in = packed_constants_size };
+	int code;
+
+	c->text = malloc(packed_constants_text);
+	z.next_out = (Bytef *)c->text;
+	z.avail_out = packed_constants_text;
+	if (!c->text || inflateInit2(&z, GZIP) != Z_OK)
+		abort();
+	code = inflate(&z, Z_FINISH);
+	assert(code == Z_STREAM_END && !z.avail_out);
+	(void)code;
+	inflateEnd(&z);
 }
 
-static int compare(struct str a, const char *b)
+bool constants_next(struct constants *c, u32 *at, struct str *name, struct str *value)
 {
-	int c = strncmp(a.p, b, a.n);
+	struct str line;
 
-	return c || !b[a.n] ? c : -1;
+	if (!c->text)
+		unpack(c);
+	if (*at >= packed_constants_text)
+		return false;
+	line.p = c->text + *at;
+	line.n = (u32)((char *)memchr(line.p, '\n', packed_constants_text - *at) - line.p);
+	*at += line.n + 1;
+	*name = str_cut(line, ' ', value);
+	return true;
 }
 
-bool constants_find(struct str name, s64 *value)
+static int compare(struct str a, struct str b)
 {
-	u32 from = 0, to = ARRAY_SIZE(offsets);
+	int c = memcmp(a.p, b.p, MIN(a.n, b.n));
 
-	while (name.n && from < to) {
-		u32 middle = from + (to - from) / 2;
-		int c = compare(name, constants_name(middle));
+	return c ? c : (int)a.n - (int)b.n;
+}
 
-		if (!c) {
-			*value = values[middle];
+static bool find(struct constants *c, struct str want, struct str *value)
+{
+	u32 from = 0, to = packed_constants_text;
+
+	while (from < to) {
+		u32 start = from + (to - from) / 2, next;
+		struct str name;
+		int order;
+
+		if (!c->text)
+			unpack(c);
+		while (start > from && c->text[start - 1] != '\n')
+			start--;
+		next = start;
+		constants_next(c, &next, &name, value);
+		order = compare(want, name);
+		if (!order)
 			return true;
-		}
-		if (c < 0)
-			to = middle;
+		if (order < 0)
+			to = start;
 		else
-			from = middle + 1;
+			from = next;
 	}
 	return false;
+}
+
+bool constants_find(struct constants *c, struct str name, u64 *value, bool *is_unsigned)
+{
+	char call[NAME_MOST];
+	struct str text;
+
+	if (str_starts(name, "SYS_") && name.n + 1 < NAME_MOST) {
+		memcpy(call, "__NR_", 5);
+		memcpy(call + 5, name.p + 4, name.n - 4);
+		name = (struct str){ call, name.n + 1 };
+	}
+	if (!name.n || !find(c, name, &text))
+		return false;
+	*is_unsigned = text.p[0] != '-';
+	*value = *is_unsigned ? strtoull(text.p, NULL, 10) : (u64)strtoll(text.p, NULL, 10);
+	return true;
+}
+
+void constants_offer(struct constants *c, struct near *n)
+{
+	struct str name, value;
+
+	for (u32 at = 0; constants_next(c, &at, &name, &value);) {
+		char copy[NAME_MOST] = "";
+
+		memcpy(copy, name.p, MIN(name.n, NAME_MOST - 1));
+		near_offer(n, copy);
+	}
+}
+
+void constants_free(struct constants *c)
+{
+	free(c->text);
+	*c = (struct constants){ 0 };
 }

@@ -266,6 +266,7 @@ bool infer_script(struct script *s, const struct config *c, struct world *w, str
 	hmap_free(&in.c_bodies);
 	hmap_free(&in.complete);
 	hmap_free(&s->records);
+	constants_free(&in.constants);
 	/* What a header holds that is not understood matters to who misses it. */
 	if (d->n_errors == errors && s->source->headers)
 		diag_drop_warnings(d, s->source->headers);

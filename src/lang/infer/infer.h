@@ -10,6 +10,7 @@
 #define LANG_INFER_INFER_H
 
 #include "base/hmap.h"
+#include "lang/infer/constants.h"
 #include "lang/infer/number.h"
 #include "lang/parse/lang.h"
 #include "lang/parse/lex.h"
@@ -56,6 +57,7 @@ struct infer {
 	struct hmap c_macros;           /* #define: names; strings have their text */
 	struct hmap c_bodies;           /* #define that is no constant: name -> struct c_macro */
 	struct hmap complete;           /* structs with all their fields, by where they are from */
+	struct constants constants;     /* of system headers */
 	u32 pass;
 	bool final;
 	bool changed;

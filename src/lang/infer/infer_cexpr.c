@@ -8,7 +8,6 @@
  */
 #include "lang/infer/infer.h"
 
-#include "lang/infer/constants.h"
 #include "lang/parse/lex.h"
 
 #define DEPTH_MAX  32u
@@ -49,7 +48,9 @@ bool infer_constant(struct infer *in, struct str name, struct number *value)
 {
 	struct err e = { 0 };
 	struct btf *b;
+	bool is_unsigned;
 	s64 found;
+	u64 bits;
 	u32 id;
 
 	if (infer_cdef_const(in, name, value))
@@ -63,9 +64,11 @@ bool infer_constant(struct infer *in, struct str name, struct number *value)
 			value->type = t;
 		return true;
 	}
-	if (!constants_find(name, &found))
+	if (!constants_find(&in->constants, name, &bits, &is_unsigned))
 		return false;
-	*value = number_plain(found);
+	*value = number_plain((s64)bits);
+	if (is_unsigned && (s64)bits < 0)
+		*value = (struct number){ &type_u64, bits, true, true };
 	return true;
 }
 

@@ -6,7 +6,6 @@
  * some kinds of probes.
  */
 #include "lang/infer/infer.h"
-#include "lang/infer/constants.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -417,8 +416,7 @@ static const struct type *unknown_ident(struct infer *in, struct node *n, const 
 
 	near_init(&near, name);
 	builtin_offer(&near);
-	for (u32 i = 0; constants_name(i); i++)
-		near_offer(&near, constants_name(i));
+	constants_offer(&in->constants, &near);
 	if (func_find(n->string)) {
 		infer_error_now(in, n->loc, "'%s' is a function: it needs parentheses", name);
 		infer_hint(in, "write %s(...)", name);

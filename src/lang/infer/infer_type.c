@@ -422,7 +422,7 @@ const struct type *infer_cast(struct infer *in, struct node *n)
 
 /* ---- sizeof, offsetof ----------------------------------------------------------------------- */
 
-/* sizeof(NAME): the parser takes a bare name for a type; it may be one of #define, or of an enum. */
+/* sizeof(NAME): the parser takes a bare name for a type; it may be one of #define or of an enum. */
 static bool is_constant(struct infer *in, const struct type_name *of)
 {
 	return !of->e && !of->pointers && of->array < 0 && names_value(in, of->text);

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const struct request_option *given(const struct infer *in, const char *name)
 {
@@ -47,6 +48,8 @@ static const char *read_default(struct infer *in, struct node *a, enum option_ki
 	if (a->type->kind == TYPE_BOOL)
 		return a->integer.value ? "true" : "false";
 	*kind = OPTION_NUMBER;
+	if (a->integer.is_unsigned || !a->type->is_signed)
+		return arena_printf(in->arena, "%llu", (unsigned long long)a->integer.value);
 	return arena_printf(in->arena, "%lld", (long long)a->integer.value);
 }
 
@@ -100,9 +103,9 @@ static bool offer(struct infer *in, const struct node *n, struct script_option *
 static const struct type *set_bool(struct infer *in, struct node *n, const char *name,
                                    const char *value)
 {
-	bool yes = !value || !strcmp(value, "true") || !strcmp(value, "1");
+	bool yes = !value || !strcasecmp(value, "true") || !strcmp(value, "1");
 
-	if (!yes && strcmp(value, "false") != 0 && strcmp(value, "0") != 0) {
+	if (!yes && strcasecmp(value, "false") != 0 && strcmp(value, "0") != 0) {
 		infer_error(in, n->loc, "option --%s is true or false, not '%s'", name, value);
 		return infer_cause(in);
 	}
@@ -112,16 +115,17 @@ static const struct type *set_bool(struct infer *in, struct node *n, const char 
 static const struct type *set_number(struct infer *in, struct node *n, const char *name,
                                      const char *value)
 {
+	bool minus = value[0] == '-';
 	char *end;
-	s64 number;
+	u64 number;
 
 	errno = 0;
-	number = strtoll(value, &end, 0);
+	number = minus ? (u64)strtoll(value, &end, 0) : strtoull(value, &end, 0);
 	if (!*value || *end || errno) {
 		infer_error(in, n->loc, "option --%s needs a number, not '%s'", name, value);
 		return infer_cause(in);
 	}
-	return infer_set_int(n, (u64)number, &type_s64);
+	return infer_set_int(n, number, !minus && (s64)number < 0 ? &type_u64 : &type_s64);
 }
 
 static const struct type *set_value(struct infer *in, struct node *n, const struct script_option *o,

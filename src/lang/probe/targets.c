@@ -425,6 +425,27 @@ static void any_group(struct targets *t)
 	t->n_parts = 2;
 }
 
+/* A parameter may also be the start of an attach point, or all of it. */
+static void take_parts(struct targets *t, struct attach *a, struct str text)
+{
+	struct attach whole = { .loc = a->loc };
+	struct str rest, part = str_cut(text, ':', &rest);
+
+	whole.provider = part;
+	while (part.p + part.n < text.p + text.n) {
+		part = str_cut(rest, ':', &rest);
+		vec_add(t->arena, &whole.parts, part);
+		vec_add(t->arena, &whole.part_locs, a->loc);
+	}
+	for (u32 i = 0; i < a->parts.n; i++) {
+		vec_add(t->arena, &whole.parts, a->parts.v[i]);
+		vec_add(t->arena, &whole.part_locs, a->part_locs.v[i]);
+	}
+	whole.next = a->next;
+	whole.or_else = a->or_else;
+	*a = whole;
+}
+
 /* The kind of probe may be a parameter too. */
 static const struct provider *expand_provider(struct targets *t)
 {
@@ -435,7 +456,7 @@ static const struct provider *expand_provider(struct targets *t)
 		name = expand_part(t, a->provider, a->parts.n);
 		if (!name)
 			return NULL;
-		a->provider = str_of(name);
+		take_parts(t, a, str_of(name));
 	}
 	return provider_find(a->provider);
 }

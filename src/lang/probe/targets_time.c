@@ -112,12 +112,38 @@ const char *targets_event_name(enum attach_kind kind, u32 i)
 	return i < n ? names[i] : NULL;
 }
 
+#define EXPONENT_MAX 20u /* more is no u64 */
+
+static void times_ten(u64 *n, u32 add)
+{
+	if (__builtin_mul_overflow(*n, 10, n) || __builtin_add_overflow(*n, add, n))
+		errno = ERANGE;
+}
+
+/* As the language writes numbers: 1000000, 1_000_000, 1e6, 0xf4240; errno says what is too large. */
+static u64 read_number(const char *text, char **end)
+{
+	u64 n;
+
+	errno = 0;
+	n = strtoull(text, end, 0);
+	while (**end == '_' && isdigit((unsigned char)(*end)[1]))
+		while (isdigit((unsigned char)*++*end))
+			times_ten(&n, (u32)(**end - '0'));
+	if (**end == 'e' && isdigit((unsigned char)(*end)[1])) {
+		u64 exponent = strtoull(*end + 1, end, 10);
+
+		for (u64 i = 0; i < MIN(exponent, (u64)EXPONENT_MAX); i++)
+			times_ten(&n, 0);
+	}
+	return n;
+}
+
 bool targets_number(struct targets *t, u32 i, u64 *n)
 {
 	char *end;
 
-	errno = 0;
-	*n = strtoull(t->parts[i], &end, 0);
+	*n = read_number(t->parts[i], &end);
 	if (isdigit((unsigned char)t->parts[i][0]) && !*end && !errno && *n > 0)
 		return true;
 	return diag_error(t->diags, targets_loc(t, i), "'%s' is not a number above 0", t->parts[i]);
@@ -165,8 +191,7 @@ static bool parse_duration(struct targets *t, u64 *ns)
 	char *end;
 	u64 n, unit;
 
-	errno = 0;
-	n = strtoull(text, &end, 0);
+	n = read_number(text, &end);
 	if (isdigit((unsigned char)text[0]) && strcmp(end, "hz") == 0 && n && !errno) {
 		*ns = 1000000000 / n;
 		return true;

@@ -432,7 +432,7 @@ bool gen_iter_pinned(const struct gen *g);
 bool gen_iter_print(struct gen *g, const struct node *n);
 
 /* ---- gen_each.c ---- */
-/* A loop over a map, or over numbers when gen_each_takes() it. */
+/* A loop over a map, or one over numbers or a `while` when gen_each_takes() it. */
 void gen_each(struct gen *g, const struct node *n);
 /* True of a loop over so many numbers that it is to be a callback. */
 bool gen_each_takes(const struct gen *g, const struct node *n);

@@ -153,8 +153,22 @@ static void call_range(struct gen *g, const struct node *n, struct each *e)
 	code_bind(&g->c, none);
 }
 
+/* As long as the condition holds, which the callback asks. */
+static void call_while(struct gen *g, const struct node *n, struct each *e)
+{
+	u32 ended = code_label(&g->c);
+
+	code_const(&g->c, R1, ROUNDS_MAX);
+	gen_call_loop(g, e->start);
+	code_if_imm(&g->c, BPF_JLT, R0, (s32)ROUNDS_MAX, ended);
+	gen_count_error(g, UERROR_LOOP, n->loop.cond->loc, "loop");
+	code_bind(&g->c, ended);
+}
+
 static struct node *body_of(const struct node *n)
 {
+	if (n->kind == NODE_WHILE)
+		return n->loop.body;
 	return n->kind == NODE_FOR_RANGE ? n->range.body : n->each.body;
 }
 
@@ -193,10 +207,14 @@ void gen_each(struct gen *g, const struct node *n)
 	code_store(&g->c, 8, g->frame, e->ctx, CTX);
 	mem_store_const(g, e->done, 0);
 	ast_walk(body_of(n), find_changed, changed);
+	if (n->kind == NODE_WHILE)
+		ast_walk(n->loop.cond, find_changed, changed);
 	expect_body(g, body_of(n));
 	forget_changed(g, changed);
 	if (n->kind == NODE_FOR_RANGE)
 		call_range(g, n, e);
+	else if (n->kind == NODE_WHILE)
+		call_while(g, n, e);
 	else
 		call_for_each(g, n->each.map->map.sym, e->start);
 	forget_changed(g, changed);
@@ -229,6 +247,9 @@ bool gen_each_takes(const struct gen *g, const struct node *n)
 
 	if (g->loop_depth >= LOOPS_NESTED)
 		return false;
+	if (n->kind == NODE_WHILE)
+		return gen_has_calls(g) &&
+		       (g->w->kernel_version >= LOOPS_SINCE || !has_while(n->loop.body));
 	if (from->kind == NODE_INT && to->kind == NODE_INT) {
 		s64 first = (s64)from->integer.value, end = (s64)to->integer.value;
 
@@ -332,7 +353,7 @@ void gen_stop(struct gen *g)
 
 static void callback(struct gen *g, const struct each *e)
 {
-	bool range = e->node->kind == NODE_FOR_RANGE;
+	bool counted = e->node->kind != NODE_FOR_MAP;
 
 	g->frame = R9;
 	g->scratch = R0;
@@ -344,10 +365,12 @@ static void callback(struct gen *g, const struct each *e)
 	g->break_label = code_label(&g->c);
 	g->continue_label = code_label(&g->c);
 	g->c.loc = e->node->loc.off;
-	code_mov(&g->c, R9, range ? R2 : R4);
+	code_mov(&g->c, R9, counted ? R2 : R4);
 	code_load(&g->c, 8, CTX, R9, e->ctx);
-	forget_numbers(g, e, range);
-	if (range)
+	forget_numbers(g, e, counted);
+	if (e->node->kind == NODE_WHILE)
+		gen_branch(g, e->node->loop.cond, false, g->break_label);
+	else if (counted)
 		store_round(g, e);
 	else
 		store_pair(g, e->node);

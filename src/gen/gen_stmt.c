@@ -230,8 +230,13 @@ static void loop_close(struct gen *g, struct loop *l, struct loc loc)
 
 static void while_(struct gen *g, const struct node *n)
 {
-	struct loop l = loop_open(g, n);
+	struct loop l;
 
+	if (gen_each_takes(g, n)) {
+		gen_each(g, n);
+		return;
+	}
+	l = loop_open(g, n);
 	gen_branch(g, n->loop.cond, false, l.end);
 	gen_block(g, n->loop.body);
 	code_bind(&g->c, l.next);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * A time series as a drawing that runs downwards: a line for each interval, a star where its
- * value lies between the smallest and the largest, a dot at zero, a dash where there is no value. From
- * the first interval with a value to the newest of the map.
+ * value lies between the smallest and the largest, a dot at zero, a dash where there is no value.
+ * From the first interval with a value to the newest of the map.
  */
 #include "out/series.h"
 

@@ -21,7 +21,7 @@ struct names {
 
 /* How user names are printed. */
 struct names_options {
-	bool mangled; /* C++ and Rust as the linker sees them */
+	bool mangled;         /* C++ and Rust as the linker sees them */
 	enum sym_lines lines; /* in stacks */
 };
 /* *n must not move until names_free(). */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The one idea: `func` is where a probed function starts, and wherever its file was mapped, the last
- * bits of that address are those of the function's place in the file.
+ * The one idea: `func` is where a probed function starts, and wherever its file was mapped, the
+ * last bits of that address are those of the function's place in the file.
  */
 #include "run/probed.h"
 
 #include <ctype.h>
 #include <string.h>
 
-/* "six" of "uprobe:PATH:six", "ns::f(int)" of `uprobe:PATH:cpp:"ns::f(int)"`. False: the probe is at
- * an address, a line, or behind the start of its function. */
+/* "six" of "uprobe:PATH:six", "ns::f(int)" of `uprobe:PATH:cpp:"ns::f(int)"`. False: the probe is
+ * at an address, a line, or after the start of its function. */
 static bool function_of(const struct usite *s, struct str *name)
 {
 	const char *cpp = strstr(s->name, ":cpp:\""), *last = strrchr(s->name, ':');

@@ -9,8 +9,9 @@
 #include "base/str.h"
 #include "unit/unit.h"
 
-/* What the one probe is called whose function starts at that place of a page, as its name has it. False
- * when there is none, or several: files are mapped by whole pages, and only that much is known. */
+/* What the one probe is called whose function starts at that place of a page, as its name has it.
+ * False when there is none, or several: files are mapped by whole pages, and only that much is
+ * known. */
 bool probed_function(const struct unit *u, u64 addr, struct str *name);
 
 #endif

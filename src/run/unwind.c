@@ -864,8 +864,8 @@ static void map_probed(struct mapped *all, const struct unit *u)
 	}
 }
 
-/* Loads what probes are in, whose processes may be over before they are looked at, and the libraries
- * that we have mapped ourselves: the C library is likely to be everybody's. */
+/* Loads what probes are in, whose processes may be over before they are looked at, and the
+ * libraries that we have mapped ourselves: the C library is likely to be everybody's. */
 static void warm(struct unwind *w)
 {
 	struct mapped probed = { .n = 0 };

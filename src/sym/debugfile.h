@@ -16,8 +16,8 @@ struct debugfile_place {
 	bool fetch;       /* for source lines: a server may be asked for the debug file */
 };
 
-/* Directories, with ':' or ',' between them, in which debug files are looked for first. For the whole
- * program, before threads are started; the text is kept. */
+/* Directories, with ':' or ',' between them, in which debug files are looked for first. For the
+ * whole program, before threads are started; the text is kept. */
 void debugfile_set_dirs(const char *list);
 /* Path of the file that belongs to `f`: by build id and by debug link (checked), in the user's
  * directories, below its own root, then below ours. False when there is none. */

@@ -19,7 +19,7 @@ enum sym_lines {
 };
 
 struct sym_options {
-	bool mangled;     /* names of C++ and Rust functions as the linker sees them */
+	bool mangled; /* names of C++ and Rust functions as the linker sees them */
 	enum sym_lines lines;
 	ksym_ask_fn *ask; /* how the kernel is asked for a name, NULL: by /proc/kallsyms only */
 	void *ask_ctx;
@@ -56,10 +56,11 @@ void sym_kernel_function(struct sym *s, struct buf *b, enum sym_kind kind, u64 a
                          const char **module);
 void sym_user_function(struct sym *s, struct buf *b, enum sym_kind kind, u32 pid, u64 addr,
                        const char **module);
-/* The source lines of an address as lines_find() gives them, 0 unless at least `least` is asked for. */
+/* The source lines of an address as lines_find() gives them, 0 unless at least `least` is asked
+ * for. */
 struct line_frame;
-u32 sym_user_lines(struct sym *s, enum sym_lines least, enum sym_kind kind, u32 pid, u64 addr, struct line_frame *out,
-                   u32 max);
+u32 sym_user_lines(struct sym *s, enum sym_lines least, enum sym_kind kind, u32 pid, u64 addr,
+                   struct line_frame *out, u32 max);
 /* The build-id, in hexadecimal, of the file that is mapped there and the address's offset in that
  * file; "" when there is none. Valid until the next call. */
 const char *sym_user_build_id(struct sym *s, u32 pid, u64 addr, u64 *off);

@@ -29,6 +29,7 @@ NOTE = re.compile(r"<!-- (run|needs|names|status|not run)(?:: (.*))? -->$")
 NUMBER = re.compile(r"(?<![A-Za-z_])[-+]?(?:0x[0-9a-f]+|\d+(?:[.:]\d+)*[kKMGT]?)(?![A-Za-z_])")
 BARE_HEX = re.compile(r"\b(?=[0-9a-f]*\d)[0-9a-f]{8,}\b")
 FRAME = re.compile(r"\s{4,}(?:\S.*\+(?:0x)?[0-9a-f]+(?:@\S+)?(?: \(.*\))?|\[(?:unknown|lost)\]|"
+                   r"\[inlined\] .*|"
                    r"[0-9a-f]{8,})$")
 BUCKET = re.compile(r"[\[(](?:N|\.\.\.)(?:, (?:N|\.\.\.))?[\])] +N \|\|$")
 SERIES = re.compile(r"\s*\d\d:\d\d:\d\d\.\d+ [|*][ |*]*(?: \S+)?$")

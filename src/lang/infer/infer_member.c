@@ -60,8 +60,8 @@ static void gather(void *ctx, const struct field *f)
 
 	while (elem->kind == TYPE_ARRAY)
 		elem = elem->elem;
-	/* Of what has no value here, such as floating point, the name is shown; an array of any length
-	 * has no elements. */
+	/* Of what has no value here, such as floating point, the name is shown; an array of any
+	 * length has no elements. */
 	if (!g->left || (!f->type->size && elem->kind != TYPE_NONE))
 		return;
 	g->left--;

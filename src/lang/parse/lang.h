@@ -72,8 +72,8 @@ bool targets_expand(struct script *s, const struct config *c, struct world *w, s
  * those of `in`. */
 bool targets_has(struct script *in, const struct config *c, struct world *w, const char *text,
 		 const char **problem);
-/* What may stand after the kind, for listings: the i-th event of SOFTWARE or HARDWARE, aliases too, or
- * unit of a clock, in their order; NULL after the last. */
+/* What may stand after the kind, for listings: the i-th event of SOFTWARE or HARDWARE, aliases too,
+ * or unit of a clock, in their order; NULL after the last. */
 const char *targets_event_name(enum attach_kind kind, u32 i);
 /* script_options.c: the options of a parsed script, from its getopt() calls. What is wrong with
  * them is found by infer. */

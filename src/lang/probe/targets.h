@@ -138,8 +138,8 @@ void targets_place(struct targets *t, const char *path, u64 offset, const char *
  * wildcards the files of the traced process. False after an error. */
 bool targets_files(struct targets *t, const char *path,
                    void (*cb)(struct targets *t, const char *path, void *ctx), void *ctx);
-/* How to show the path that targets_files() called back with: names of probes and messages have what
- * the script wrote, a name that had to be looked up excepted. */
+/* How to show the path that targets_files() called back with: names of probes and messages have
+ * what the script wrote, a name that had to be looked up excepted. */
 const char *targets_shown(const struct targets *t, const char *path);
 /* "fn+0x10" -> "fn" and 16; text without '+' keeps offset 0. False when it is no number. */
 bool targets_offset(struct targets *t, const char *text, const char **name, u64 *offset);

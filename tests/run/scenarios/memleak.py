@@ -220,7 +220,8 @@ def test_memleak_text_and_trace(context):
     run = Run([context.memtap, TOOL, "-t", "-a", "-z", "1000", "-Z", "1000", "-c",
                context.progs + "/leaks"])
     out, err, status = run.finish(60 * context.factor)
-    shape = r"\t100000 bytes in 100 allocations from stack\n +leak_malloc\+\d+@\S+\n +main\+\d+@\S+\n"
+    shape = r"\t100000 bytes in 100 allocations from stack\n +leak_malloc\+\d+@\S+\n" \
+            r" +main\+\d+@\S+\n"
     if status != 0 or not re.search(shape, out):
         return shown("no such stack", out, err)
     if any(name in out for name in ("leak_mremap", "leak_mmap", "leak_failed")):

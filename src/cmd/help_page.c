@@ -135,7 +135,7 @@ static bool add_sections(struct buf *b, struct str page, struct str what,
 
 bool help_page_word(struct buf *b, struct str page, struct str word)
 {
-	return add_sections(b, page, word, names);
+	return word.n && add_sections(b, page, word, names);
 }
 
 bool help_page_message(struct buf *b, struct str page, struct str message)

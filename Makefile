@@ -381,7 +381,8 @@ $(BUILD)/fuzz/libmemtap.a: $(FUZZ_OBJ) | $(BUILD)/libs
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 # The machine made of files that scripts are compiled against.
-FUZZ_AID := $(BUILD)/fuzz/obj/tests/unit/fake_world.o $(BUILD)/fuzz/obj/tests/unit/btf_build.o
+FUZZ_AID := $(BUILD)/fuzz/obj/tests/unit/fake_world.o $(BUILD)/fuzz/obj/tests/unit/btf_build.o \
+	    $(BUILD)/fuzz/obj/tests/interp/check.o
 $(BUILD)/fuzz/obj/tests/%.o: tests/%.c Makefile | $(READY)
 	$(say) FUZZ $<
 	$(Q)mkdir -p $(@D)

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bpf/check.h"
+#include "interp/check.h"
 #include "cmd/job.h"
 #include "unit/fake_world.h"
 

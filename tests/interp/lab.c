@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "agg/table.h"
-#include "bpf/check.h"
+#include "interp/check.h"
 #include "gen/gen.h"
 #include "out/out.h"
 #include "world/world_linux.h"

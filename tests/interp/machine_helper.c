@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "bpf/helper.h"
+#include "interp/check.h"
 #include "interp/machine.h"
 
 typedef u64 (*helper_fn)(struct interp *in, const u64 *a);
@@ -513,6 +514,6 @@ void helper_call(struct interp *in, u32 id)
 	memcpy(args, in->regs + 1, sizeof(args));
 	in->regs[0] = in->failed ? 0 : helpers[id](in, args);
 	in->written &= (u16)~0x3f;
-	if (shape->result != HELPER_NOTHING)
+	if (!check_gives_nothing(id))
 		in->written |= 1;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The self-check: each complaint is provoked once, and right programs pass. */
-#include "bpf/check.h"
+#include "interp/check.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -17,15 +17,20 @@
 #include <cmocka.h>
 
 #define HEADER "/usr/include/linux/bpf.h"
-/* The header says that these give a number, but the verifier's table has an address, and nothing.
- * (spin_unlock's and spin_lock's result is RET_VOID, task_pt_regs' RET_PTR_TO_BTF_ID.) */
-static const u32 misdeclared[] = { BPF_FUNC_task_pt_regs, BPF_FUNC_spin_lock,
-	                           BPF_FUNC_spin_unlock };
 
 struct proto {
 	u32 id, n_args;
-	bool is_variadic, gives_address, gives_nothing;
+	bool is_variadic;
 };
+
+/* The number for a name without "bpf_", 0 (unspec) when there is none. */
+static u32 helper_of(const char *name)
+{
+	for (u32 id = 1; helper_name(id); id++)
+		if (strcmp(helper_name(id), name) == 0)
+			return id;
+	return BPF_FUNC_unspec;
+}
 
 /* "(a, b, ...)" */
 static void read_args(struct proto *p, const char *args)
@@ -46,26 +51,8 @@ static bool read_proto(char *line, struct proto *p)
 		return false;
 	read_args(p, args);
 	*args = '\0';
-	p->id = helper_find(name + 4);
-	p->gives_address = name[-1] == '*';
-	p->gives_nothing = strncmp(line, " * void bpf_", 12) == 0;
+	p->id = helper_of(name + 4);
 	return p->id != BPF_FUNC_unspec;
-}
-
-static bool is_misdeclared(u32 id)
-{
-	for (u32 i = 0; i < ARRAY_SIZE(misdeclared); i++)
-		if (misdeclared[i] == id)
-			return true;
-	return false;
-}
-
-static bool same_result(const struct helper *h, const struct proto *p)
-{
-	bool address = h->result == HELPER_MAYBE || h->result == HELPER_POINTER;
-
-	return is_misdeclared(p->id) ||
-	       (address == p->gives_address && (h->result == HELPER_NOTHING) == p->gives_nothing);
 }
 
 /* 1 when the row is another one than the header's. */
@@ -73,11 +60,11 @@ static u32 compare(const struct proto *p)
 {
 	const struct helper *h = helper_get(p->id);
 
-	if (h->n_args == p->n_args && h->is_variadic == p->is_variadic && same_result(h, p))
+	if (h->n_args == p->n_args && h->is_variadic == p->is_variadic)
 		return 0;
-	print_error("%s has %u arguments%s, the table %u%s, result %d\n", helper_name(p->id),
-	            p->n_args, p->is_variadic ? " and more" : "", h->n_args,
-	            h->is_variadic ? " and more" : "", (int)h->result);
+	print_error("%s has %u arguments%s, the table %u%s\n", helper_name(p->id), p->n_args,
+	            p->is_variadic ? " and more" : "", h->n_args,
+	            h->is_variadic ? " and more" : "");
 	return 1;
 }
 
@@ -115,9 +102,6 @@ static void test_names(void **state)
 	assert_string_equal(helper_name(BPF_FUNC_map_lookup_elem), "map_lookup_elem");
 	assert_string_equal(helper_name(174), "get_attach_cookie");
 	assert_null(helper_name(1u << 20));
-	for (u32 id = 1; helper_name(id); id++)
-		assert_int_equal(helper_find(helper_name(id)), id);
-	assert_int_equal(helper_find("no_such_helper"), 0);
 	assert_int_equal(helper_get(1u << 20)->n_args, HELPER_ARGS_UNKNOWN);
 }
 

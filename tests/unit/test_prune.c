@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "bpf/check.h"
+#include "interp/check.h"
 #include "bpf/dis.h"
 #include "bpf/prune.h"
 

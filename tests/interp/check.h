@@ -2,8 +2,8 @@
 /*
  * A structural look at a finished program before the kernel sees it.
  */
-#ifndef BPF_CHECK_H
-#define BPF_CHECK_H
+#ifndef INTERP_CHECK_H
+#define INTERP_CHECK_H
 
 #include "base/err.h"
 #include "bpf/uapi.h"
@@ -16,5 +16,7 @@
  * instruction and *e a sentence that shows it.
  */
 bool check_insns(const struct bpf_insn *insns, u32 n, u32 n_maps, u32 *at, struct err *e);
+/* True for helpers whose result is void: r0 is not to be read after them. */
+bool check_gives_nothing(u32 helper);
 
 #endif

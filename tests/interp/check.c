@@ -7,7 +7,7 @@
  * over the set of registers that are surely written when an instruction is reached (reads).
  * It is not a verifier: pointers, bounds and helper argument kinds are the kernel's business.
  */
-#include "bpf/check.h"
+#include "interp/check.h"
 
 #include <stdio.h>
 
@@ -287,6 +287,12 @@ static bool check_jumps(struct checker *c)
 
 /* ---- reads: registers that are surely written ----------------------------------------------- */
 
+bool check_gives_nothing(u32 helper)
+{
+	return helper == BPF_FUNC_ringbuf_submit || helper == BPF_FUNC_ringbuf_discard ||
+	       helper == BPF_FUNC_spin_lock || helper == BPF_FUNC_spin_unlock;
+}
+
 static u16 call_reads(const struct bpf_insn *i)
 {
 	u8 n = helper_get((u32)i->imm)->n_args;
@@ -333,7 +339,7 @@ static u16 insn_reads(const struct bpf_insn *i)
 static u16 written_after(const struct bpf_insn *i, u16 before)
 {
 	if (is_call(i)) {
-		bool gives = helper_get((u32)i->imm)->result != HELPER_NOTHING;
+		bool gives = !check_gives_nothing((u32)i->imm);
 
 		before &= (u16) ~(CALL_CLOBBERS | BIT(0));
 		return gives ? before | BIT(0) : before;

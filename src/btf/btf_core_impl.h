@@ -73,7 +73,6 @@ enum btf_match btf_spec_match(const struct btf_spec *local, const struct btf *b,
                               struct btf_spec *s, struct btf_eval *v);
 
 /* btf_core_match.c */
-bool btf_kinds_fit(u32 a, u32 b);
 /* As members that are read: any integer is as good as any other. */
 enum btf_match btf_fields_fit(const struct btf *lb, u32 local, const struct btf *tb, u32 target,
                               struct btf_eval *v);

@@ -25,7 +25,7 @@ static enum btf_match endless(struct btf_eval *v)
 	return BTF_MATCH_ERROR;
 }
 
-bool btf_kinds_fit(u32 a, u32 b)
+static bool kinds_fit(u32 a, u32 b)
 {
 	return a == b || (btf_is_enum_kind(a) && btf_is_enum_kind(b));
 }
@@ -80,7 +80,7 @@ enum btf_match btf_fields_fit(const struct btf *lb, u32 local, const struct btf 
 			return BTF_MATCH_NO;
 		if (btf_is_composite_kind(p.l.kind) && btf_is_composite_kind(p.t.kind))
 			return BTF_MATCH_YES;
-		if (!btf_kinds_fit(p.l.kind, p.t.kind))
+		if (!kinds_fit(p.l.kind, p.t.kind))
 			return BTF_MATCH_NO;
 		switch (p.l.kind) {
 		case BTF_KIND_PTR:
@@ -133,7 +133,7 @@ static enum btf_match fit(struct pair *p, u32 local, u32 target, u32 levels)
 	bool same;
 
 	for (u32 depth = 0; depth < LEVELS_MAX; depth++) {
-		if (!pair_set(p, local, target) || !btf_kinds_fit(p->l.kind, p->t.kind))
+		if (!pair_set(p, local, target) || !kinds_fit(p->l.kind, p->t.kind))
 			return BTF_MATCH_NO;
 		switch (p->l.kind) {
 		case BTF_KIND_UNKN:
@@ -172,7 +172,7 @@ enum btf_match btf_types_fit(const struct btf *lb, u32 local, const struct btf *
 	struct btf_info l, t;
 
 	/* Kinds are compared before typedefs are skipped, too. */
-	if (!btf_info(lb, local, &l) || !btf_info(tb, target, &t) || !btf_kinds_fit(l.kind, t.kind))
+	if (!btf_info(lb, local, &l) || !btf_info(tb, target, &t) || !kinds_fit(l.kind, t.kind))
 		return BTF_MATCH_NO;
 	return fit(&p, local, target, LEVELS_MAX);
 }

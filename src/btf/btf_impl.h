@@ -211,8 +211,6 @@ void btf_block_walk(struct btf_block *k);
 /* btf_walk.c */
 /* What was remembered and where types start. */
 struct btf_marks *btf_marks_get(const struct btf *b);
-/* The file of split BTF that has the id. */
-const struct btf *btf_level(const struct btf *b, u32 id);
 /* Where a type of this very file starts. False when the id is none of its. */
 bool btf_offset(const struct btf *b, u32 id, u32 *off);
 /* The record at an offset of this very file: bounds checked, bytes readable. NULL when damaged. */

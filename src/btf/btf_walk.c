@@ -194,7 +194,8 @@ void btf_walk_end(const struct btf *b, u32 *id, u32 *off)
 
 /* ---- from an id to its type ----------------------------------------------------------------- */
 
-const struct btf *btf_level(const struct btf *b, u32 id)
+/* The file of split BTF that has the id. */
+static const struct btf *level_of(const struct btf *b, u32 id)
 {
 	while (b->base && id < btf_first(b))
 		b = b->base;
@@ -281,7 +282,7 @@ const u8 *btf_record(const struct btf *b, u32 id, const struct btf **in, u32 *n)
 {
 	u32 off;
 
-	*in = btf_level(b, id);
+	*in = level_of(b, id);
 	return id && btf_offset(*in, id, &off) ? btf_record_at(*in, off, n) : NULL;
 }
 
@@ -294,7 +295,7 @@ void btf_iter_init(struct btf_iter *it, const struct btf *b, u32 from)
 	memset(it, 0, sizeof(*it));
 	it->_btf = b;
 	it->t.id = from ? from - 1 : 0;
-	in = btf_level(b, it->t.id + 1);
+	in = level_of(b, it->t.id + 1);
 	if (!btf_offset(in, it->t.id + 1, &it->_off))
 		it->t.id = UINT32_MAX - 1;
 }
@@ -304,7 +305,7 @@ bool btf_next(struct btf_iter *it)
 	u32 id = it->t.id, n;
 
 	while (++id < UINT32_MAX) {
-		const struct btf *in = btf_level(it->_btf, id);
+		const struct btf *in = level_of(it->_btf, id);
 		const u8 *p;
 
 		if (in->base ? id == btf_first(in) : id == 1)

@@ -179,8 +179,6 @@ void gen_error(struct gen *g, struct loc loc, const char *fmt, ...) PRINTF_LIKE(
 /* ---- gen_expr.c ---- */
 /* The scalar value of n in r0. */
 void gen_value(struct gen *g, const struct node *n);
-/* Loads n into dst if that takes no call and no other register; false and nothing otherwise. */
-bool gen_direct(struct gen *g, const struct node *n, enum reg dst);
 /* Jumps to label when n's truth equals `when`, else falls through. */
 void gen_branch(struct gen *g, const struct node *n, bool when, u32 label);
 /* For effect only. */
@@ -247,7 +245,6 @@ void gen_iovec(struct gen *g, const struct node *n, const struct type *t, struct
 /* ---- gen_ctx.c ---- */
 /* r = argument i of the probe. */
 void gen_arg(struct gen *g, u32 i, struct loc loc);
-bool gen_arg_direct(struct gen *g, u32 i, enum reg dst);
 void gen_builtin(struct gen *g, const struct node *n);
 bool gen_builtin_direct(struct gen *g, const struct node *n, enum reg dst);
 /* A builtin that is no scalar (comm, ustack, func) into memory. */
@@ -427,7 +424,6 @@ bool gen_record(struct gen *g, const struct node *n);
 void gen_iter_skip_end(struct gen *g, u32 out);
 /* At the end: lets the reader see the records sent, see the file. Nothing for other kinds. */
 void gen_iter_poke(struct gen *g);
-bool gen_iter_pinned(const struct gen *g);
 /* A function that user space carries out, in a pinned iterator; false elsewhere. */
 bool gen_iter_print(struct gen *g, const struct node *n);
 

@@ -74,7 +74,7 @@ static void traced_arg(struct gen *g, u32 i)
 	frame_release(g, m);
 }
 
-bool gen_arg_direct(struct gen *g, u32 i, enum reg dst)
+static bool arg_direct(struct gen *g, u32 i, enum reg dst)
 {
 	switch (attach_kind_args(g->v->kind)) {
 	case KIND_ARGS_ENTRY:
@@ -94,7 +94,7 @@ bool gen_arg_direct(struct gen *g, u32 i, enum reg dst)
 
 void gen_arg(struct gen *g, u32 i, struct loc loc)
 {
-	if (gen_arg_direct(g, i, R0))
+	if (arg_direct(g, i, R0))
 		return;
 	switch (attach_kind_args(g->v->kind)) {
 	case KIND_ARGS_NOTE:
@@ -369,7 +369,7 @@ bool gen_builtin_direct(struct gen *g, const struct node *n, enum reg dst)
 {
 	if (!n->builtin.b || n->builtin.b->id != BUILTIN_ARG)
 		return false;
-	return gen_arg_direct(g, n->builtin.n, dst);
+	return arg_direct(g, n->builtin.n, dst);
 }
 
 void gen_builtin(struct gen *g, const struct node *n)

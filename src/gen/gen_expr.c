@@ -31,7 +31,8 @@ u32 gen_step(const struct type *t)
 	return MAX(t->elem->size, 1u);
 }
 
-bool gen_direct(struct gen *g, const struct node *n, enum reg dst)
+/* Loads n into dst if that takes no call and no other register; false and nothing otherwise. */
+static bool load_direct(struct gen *g, const struct node *n, enum reg dst)
 {
 	switch (n->kind) {
 	case NODE_INT:
@@ -142,7 +143,7 @@ static struct two two_values(struct gen *g, const struct node *left, const struc
 	struct temp t;
 
 	gen_value(g, left);
-	if (gen_direct(g, right, R1))
+	if (load_direct(g, right, R1))
 		return two;
 	t = temp_save(g, R0);
 	gen_value(g, right);
@@ -499,7 +500,7 @@ void gen_value(struct gen *g, const struct node *n)
 	struct mark m = frame_mark(g);
 
 	g->c.loc = n->loc.off;
-	if (gen_direct(g, n, R0))
+	if (load_direct(g, n, R0))
 		return;
 	switch (n->kind) {
 	case NODE_BUILTIN:

@@ -22,7 +22,7 @@
 #define VALUES_MAX 12u
 #define TEXT_MAX   256u
 
-bool gen_iter_pinned(const struct gen *g)
+static bool is_pinned(const struct gen *g)
 {
 	return g->v->kind == ATTACH_ITER && g->v->sites.n && g->v->sites.v[0].path;
 }
@@ -195,7 +195,7 @@ static void seq_printf(struct gen *g, const struct node *n)
 
 bool gen_iter_print(struct gen *g, const struct node *n)
 {
-	if (!gen_iter_pinned(g))
+	if (!is_pinned(g))
 		return false;
 	if (n->call.f->id == FUNC_PRINTF)
 		seq_printf(g, n);

@@ -22,7 +22,8 @@ int attach_perf_open(struct perf_event_attr *attr, s32 pid, s32 cpu)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-bool attach_perf_error(int code, const char *what, struct err *e)
+/* Says in *e why perf_event_open failed with errno `code`; returns false. */
+static bool perf_error(int code, const char *what, struct err *e)
 {
 	switch (code) {
 	case EPERM:
@@ -59,7 +60,7 @@ bool attach_perf_link(struct attach *a, u32 site, int event, bool slow, struct e
 	if (link == -E2BIG)
 		return err_set(e, "this event already has the 64 programs the kernel allows");
 	if (link == -EMFILE)
-		return attach_perf_error(EMFILE, NULL, e);
+		return perf_error(EMFILE, NULL, e);
 	return err_sys(e, -link, "the kernel does not link the program to the event");
 }
 
@@ -83,7 +84,7 @@ static bool tracepoint_site(struct attach *a, u32 site, struct err *e)
 	int event = attach_perf_open(&attr, -1, (s32)first_cpu(a->l));
 
 	if (event < 0)
-		return attach_perf_error(-event, s->event, e);
+		return perf_error(-event, s->event, e);
 	return attach_perf_link(a, site, event, true, e);
 }
 
@@ -102,7 +103,7 @@ static bool open_one(struct attach *a, u32 site, struct perf_event_attr *attr, s
 	int event = attach_perf_open(attr, pid, cpu);
 
 	if (event < 0)
-		return attach_perf_error(-event, a->prog->sites[site].name, e);
+		return perf_error(-event, a->prog->sites[site].name, e);
 	return attach_perf_link(a, site, event, false, e);
 }
 
@@ -143,7 +144,7 @@ static bool open_threads(struct attach *a, u32 site, struct perf_event_attr *att
 		if (event == -ESRCH)
 			continue; /* the thread ended meanwhile */
 		ok = event >= 0 ? attach_perf_link(a, site, event, false, e)
-		                : attach_perf_error(-event, a->prog->sites[site].name, e);
+		                : perf_error(-event, a->prog->sites[site].name, e);
 	}
 	closedir(dir);
 	return ok;

@@ -175,8 +175,6 @@ attach_fn attach_uprobe, attach_kprobe, attach_tracepoint, attach_counter, attac
 int attach_perf_open(struct perf_event_attr *attr, s32 pid, s32 cpu);
 /* Links site's program to an open perf event, which it takes. slow: see struct handle. */
 bool attach_perf_link(struct attach *a, u32 site, int event, bool slow, struct err *e);
-/* Says in *e why perf_event_open failed with errno `code`; returns false. */
-bool attach_perf_error(int code, const char *what, struct err *e);
 
 /* ---- detach.c ---- */
 void detach_all(struct live *l);

@@ -85,7 +85,8 @@ u64 value_word(const struct value *v)
 	return v->foreign ? extend((u64)wide, n * 8, v->type->is_signed) : (u64)wide;
 }
 
-struct str value_str(const struct value *v, bool *cut)
+/* Text of a string up to its NUL; *cut says that it filled its place and was probably cut. */
+static struct str string_of(const struct value *v, bool *cut)
 {
 	/* `count` is the size the script asked for, before it was rounded up. */
 	u32 size = v->type->count ? v->type->count : v->type->size;
@@ -170,7 +171,7 @@ static void text_int(struct buf *b, const struct type *t, u64 word)
 static void text_str(struct buf *b, const struct out *o, const struct value *v)
 {
 	bool cut;
-	struct str s = value_str(v, &cut);
+	struct str s = string_of(v, &cut);
 
 	buf_add(b, s.p, s.n);
 	if (cut)

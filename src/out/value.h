@@ -24,8 +24,6 @@ struct value value_part(const struct value *v, u32 i);
 /* The 64-bit word of a scalar, sign- or zero-extended by its type; what lies beyond the room
  * counts as 0. */
 u64 value_word(const struct value *v);
-/* Text of a string up to its NUL; *cut says that it filled its place and was probably cut. */
-struct str value_str(const struct value *v, bool *cut);
 /* Content of a buffer. */
 struct str value_bytes(const struct value *v);
 

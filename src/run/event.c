@@ -141,7 +141,8 @@ static void read_table(struct events *ev, struct table *t, struct arena *a, cons
 		graph_take(ev->graph, &ev->out, t);
 }
 
-void event_print_map(struct events *ev, const struct urecord *r)
+/* Prints one whole map. */
+static void print_map(struct events *ev, const struct urecord *r)
 {
 	struct arena arena = { 0 };
 	struct table t;
@@ -184,7 +185,7 @@ static void take_before(struct events *ev, const struct urecord *r)
 static void do_print_map(struct events *ev, const struct urecord *r, const u8 *record)
 {
 	(void)record;
-	event_print_map(ev, r);
+	print_map(ev, r);
 }
 
 static void do_print_cell(struct events *ev, const struct urecord *r, const u8 *record)

@@ -57,9 +57,7 @@ struct events {
 void event_handle(struct events *ev, const void *record, u32 size);
 /* Counts one for which there is no time any more. */
 bool event_drop(void *ctx, const void *record, u32 size);
-/* Prints one whole map. */
-void event_print_map(struct events *ev, const struct urecord *r);
-/* The same at the end: a map without key that nothing was put into is left out. */
+/* Prints a map at the end: one without key that nothing was put into is left out. */
 void event_print_last(struct events *ev, u32 map);
 /* Puts what the flame graph's map has now into the graph, when there is one. */
 void event_take_graph(struct events *ev);

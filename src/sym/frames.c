@@ -135,7 +135,8 @@ static bool is_library(const char *path)
 	return false;
 }
 
-enum frame_kind frames_kind(const char *path)
+/* What code of a process belongs to, by the path of its mapping. */
+static enum frame_kind kind_of_path(const char *path)
 {
 	static const char *const made[] = { "/memfd:", "/dev/zero", "/SYSV", "/anon_hugepage",
 		                            "//" };
@@ -172,7 +173,7 @@ static void each_function(struct sym *s, struct buf *b, const struct frame *f, f
 		frame.kind = FRAME_KERNEL;
 	} else {
 		sym_user_function(s, b, f->kind, (u32)f->pid, f->ip, &frame.module);
-		frame.kind = frames_kind(frame.module);
+		frame.kind = kind_of_path(frame.module);
 	}
 	frame.name = buf_text(b);
 	fn(ctx, &frame);

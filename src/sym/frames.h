@@ -48,7 +48,5 @@ void frames_add(struct buf *b, struct sym *s, enum frames_mode mode, s64 pid,
 /* The functions of a stack one by one, the outermost first, inlined ones where source lines are
  * wanted. Strings live for the call. */
 void frames_each(struct sym *s, s64 pid, const struct stack_frames *f, frame_fn *fn, void *ctx);
-/* What code of a process belongs to, by the path of its mapping. */
-enum frame_kind frames_kind(const char *path);
 
 #endif

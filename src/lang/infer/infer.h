@@ -106,9 +106,6 @@ const struct type *infer_failed(struct infer *in, struct loc loc, const struct e
 
 void infer_block(struct infer *in, struct node *block);
 void infer_condition(struct infer *in, struct node *n, const char *what);
-/* The visible binding of a VAR node, NULL when there is none. A variable whose block has ended is
- * made one of the whole probe from the next pass on. */
-struct binding *infer_var_find(struct infer *in, const struct node *var);
 /* The type of a variable that is read. */
 const struct type *infer_var(struct infer *in, struct node *n);
 /* A block as an expression; TYPE_NONE when nothing stands last in it. */
@@ -164,9 +161,7 @@ u32 infer_own_size(struct infer *in, const struct type *t);
 struct map_info *infer_map_find(struct infer *in, struct node *map);
 /* Declarations `let @m = hash(N)`. */
 void infer_map_declare(struct infer *in);
-/* Types the key expressions of a MAP node and merges them into the map's key. */
-bool infer_map_keys(struct infer *in, struct node *map);
-/* The same for a key given beside the map: delete(@m, key). */
+/* Types a key given beside the map, delete(@m, key), and merges it into the map's key. */
 bool infer_map_key(struct infer *in, struct node *map, struct node *key);
 /* A map as a whole, without a key: print(@m). NULL when n is not that. */
 struct map_info *infer_map_whole(struct infer *in, struct node *n);

@@ -195,7 +195,8 @@ static const struct type *key_part(struct infer *in, struct node *n, const struc
 	return both ? both : t;
 }
 
-bool infer_map_keys(struct infer *in, struct node *map)
+/* Types the key expressions of a MAP node and merges them into the map's key. */
+static bool type_keys(struct infer *in, struct node *map)
 {
 	struct map_info *m = infer_map_find(in, map);
 	u32 n = map->map.n_keys, i = 0;
@@ -259,7 +260,7 @@ const struct type *infer_map_readable(const struct type *value)
 static bool check_shape(struct infer *in, struct node *map, struct map_info *m)
 {
 	if (map->map.n_keys)
-		return infer_map_keys(in, map);
+		return type_keys(in, map);
 	if (m->keyed) {
 		infer_error(in, map->loc,
 		            "Argument mismatch for %s: trying to access with no arguments when map "

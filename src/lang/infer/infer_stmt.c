@@ -58,7 +58,9 @@ static struct binding *find_visible(struct infer *in, const struct node *var)
 	return b && b->pass == in->pass ? b : NULL;
 }
 
-struct binding *infer_var_find(struct infer *in, const struct node *var)
+/* The visible binding of a VAR node, NULL when there is none. A variable whose block has ended is
+ * made one of the whole probe from the next pass on. */
+static struct binding *find_binding(struct infer *in, const struct node *var)
 {
 	struct binding *b = find_visible(in, var);
 
@@ -290,7 +292,7 @@ static const struct type *undefined(struct infer *in, const struct node *var)
 
 const struct type *infer_var(struct infer *in, struct node *n)
 {
-	struct binding *b = infer_var_find(in, n);
+	struct binding *b = find_binding(in, n);
 
 	if (!b)
 		return undefined(in, n);
@@ -309,7 +311,7 @@ static void assign_var(struct infer *in, struct node *n)
 		return;
 	}
 	infer_storable(in, e);
-	b = n->assign.op == OP_NONE ? var_assigned(in, to) : infer_var_find(in, to);
+	b = n->assign.op == OP_NONE ? var_assigned(in, to) : find_binding(in, to);
 	if (n->assign.op != OP_NONE) {
 		const struct type *type;
 

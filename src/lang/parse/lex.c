@@ -14,7 +14,7 @@ static char at(const struct lexer *l, u32 pos)
 	return pos < l->source->n ? l->source->text[pos] : 0;
 }
 
-bool lex_is_name_start(char c)
+static bool is_name_start(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
@@ -26,7 +26,7 @@ static bool is_digit(char c)
 
 bool lex_is_name(char c)
 {
-	return lex_is_name_start(c) || is_digit(c);
+	return is_name_start(c) || is_digit(c);
 }
 
 const char *lex_token_name(enum token_kind kind)
@@ -376,7 +376,7 @@ static void lex_token(struct lexer *l, struct token *t)
 
 	if (is_digit(c))
 		lex_number(l, t);
-	else if (lex_is_name_start(c))
+	else if (is_name_start(c))
 		lex_name(l, t, TOKEN_NAME);
 	else if (c == '@')
 		lex_name(l, t, TOKEN_MAP);

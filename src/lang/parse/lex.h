@@ -63,7 +63,6 @@ bool lex_skip_blanks(struct lexer *l, bool *saw_line_end, u32 *at);
 void lex_skip_definition_end(struct lexer *l);
 /* "';'", "a name", ... for messages. */
 const char *lex_token_name(enum token_kind kind);
-bool lex_is_name_start(char c);
 bool lex_is_name(char c);
 
 #endif

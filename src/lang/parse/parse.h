@@ -75,8 +75,7 @@ struct node *parse_var(struct parser *p); /* $name */
 bool parse_type(struct parser *p, struct type_name *t);
 
 /* parse_stmt.c */
-struct node *parse_block(struct parser *p);
-/* As parse_block, but leaves the token behind '}' unread. */
+/* A block; the token after its '}' is not read yet. */
 struct node *parse_body(struct parser *p);
 /* A block as an expression: what stands last in it without ';' is its value. */
 struct node *parse_block_value(struct parser *p);

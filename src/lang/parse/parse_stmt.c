@@ -84,7 +84,7 @@ static struct node *parse_statements(struct parser *p)
 }
 
 /* block: '{' stmt* '}' */
-struct node *parse_block(struct parser *p)
+static struct node *parse_block(struct parser *p)
 {
 	struct node *block;
 

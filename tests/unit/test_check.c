@@ -86,6 +86,8 @@ static const struct row rows[] = {
 	/* a loop: the register written before it stays written */
 	{ { MOV_K(0, 9), ALU_K(BPF_SUB, 0, 1), IF_K(BPF_JNE, 0, -2), EXIT }, 4, 0, NULL },
 
+	{ { MOV_K(0, 0), ATOMIC(BPF_ADD, 1, 0, 10), EXIT }, 3, 0, NULL },
+
 	{ { TAIL }, 0, 0, "a program of 0 instructions" },
 	{ { ALU_K(0xe0, 0, 0), EXIT }, 2, 0, "unknown operation" },
 	{ { { 0x20, 0, 0, 0, 0 }, EXIT }, 2, 0, "unknown operation" },
@@ -105,6 +107,9 @@ static const struct row rows[] = {
 	{ { { BPF_ALU64 | BPF_K | BPF_MOV, 0, 3, 0, 0 }, EXIT }, 2, 0, "unused field" },
 	{ { { BPF_ALU64 | BPF_K | BPF_MOV, 0, 0, 1, 0 }, EXIT }, 2, 0, "must be 0" },
 	{ { { BPF_JMP | BPF_EXIT, 0, 0, 0, 7 } }, 1, 0, "unused field" },
+	{ { { BPF_JMP | BPF_CALL, 1, 0, 0, 5 }, EXIT }, 2, 0, "unused field" },
+	{ { { BPF_JMP | BPF_CALL, 0, 1, 0, 5 }, EXIT }, 2, 0, "unused field" },
+	{ { { BPF_JMP | BPF_CALL, 0, 0, 1, 5 }, EXIT }, 2, 0, "unused field" },
 	{ { { BPF_LDX | BPF_MEM | BPF_B, 0, 1, 0, 7 }, EXIT }, 2, 0, "unused field" },
 	{ { STORE_K(BPF_DW, 10, -520), EXIT }, 2, 0, "outside the stack" },
 	{ { STORE_K(BPF_DW, 10, 0), EXIT }, 2, 0, "outside the stack" },

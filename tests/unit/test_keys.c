@@ -273,6 +273,25 @@ static void test_long_keys(void **state)
 	keys_free(k);
 }
 
+/* Keys of which the same is kept are told apart by what is not, however few chains there are. */
+static void test_many_long_keys(void **state)
+{
+	struct keys *k = table(1 << 20, 0, 4);
+	struct keys_stats s;
+	char text[16];
+
+	(void)state;
+	for (u32 i = 0; i < 2000; i++) {
+		struct str key = { text, (u32)sprintf(text, "same%u", 1000 + i) };
+
+		keys_hit(k, key, key.n);
+		keys_hit(k, key, key.n + 1);
+	}
+	keys_stats(k, &s);
+	assert_int_equal(s.used, 4000);
+	keys_free(k);
+}
+
 static void test_limit(void **state)
 {
 	struct keys_options o = { .limit = 1000 };
@@ -407,6 +426,7 @@ int main(void)
 		cmocka_unit_test(test_rare_ones_first),
 		cmocka_unit_test(test_listed_by_payload),
 		cmocka_unit_test(test_long_keys),
+		cmocka_unit_test(test_many_long_keys),
 		cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_distinct),
 		cmocka_unit_test(test_rate),

@@ -16,6 +16,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <cmocka.h>
+#include <gelf.h>
 
 #include "interp/lab.h"
 #include "unit/object_lines.h"
@@ -273,6 +274,47 @@ static void types(void **state)
 	close_script(&o);
 }
 
+static void wants_elf(Elf *e, const char *name, u32 type, u64 flags, u64 align)
+{
+	Elf_Scn *s = NULL;
+	GElf_Shdr h;
+	size_t names;
+
+	assert_int_equal(elf_getshdrstrndx(e, &names), 0);
+	while ((s = elf_nextscn(e, s)) && gelf_getshdr(s, &h))
+		if (strcmp(elf_strptr(e, names, h.sh_name), name) == 0)
+			break;
+	if (!s)
+		fail_msg("no section %s", name);
+	assert_int_equal(h.sh_type, type);
+	assert_int_equal(h.sh_flags, flags);
+	assert_int_equal(h.sh_addralign, align);
+	assert_int_equal(h.sh_offset % align, 0);
+}
+
+static void sections(void **state)
+{
+	struct opened o;
+	Elf *e;
+
+	(void)state;
+	open_script(&o, "BEGIN { @n = 5; @s[1] = count(); }");
+	elf_version(EV_CURRENT);
+	e = elf_memory(o.file.p, o.file.n);
+	assert_non_null(e);
+	wants_elf(e, "license", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, 1);
+	wants_elf(e, "raw_tracepoint", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 8);
+	wants_elf(e, ".maps", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, 8);
+	wants_elf(e, ".data.AT_n", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, 8);
+	wants_elf(e, ".BTF", SHT_PROGBITS, 0, 4);
+	wants_elf(e, ".BTF.ext", SHT_PROGBITS, 0, 4);
+	wants_elf(e, ".relraw_tracepoint", SHT_REL, SHF_INFO_LINK, 8);
+	wants_elf(e, ".symtab", SHT_SYMTAB, 0, 8);
+	wants_elf(e, ".strtab", SHT_STRTAB, 0, 1);
+	elf_end(e);
+	close_script(&o);
+}
+
 /* What tools show beside instructions: file, line, column, and the line's text. */
 static void lines(void **state)
 {
@@ -381,6 +423,7 @@ int main(void)
 		cmocka_unit_test(copies_know_their_probe),
 		cmocka_unit_test(types),
 		cmocka_unit_test(lines),
+		cmocka_unit_test(sections),
 		cmocka_unit_test(refuses_unwind_tables),
 		cmocka_unit_test(runs_in_the_kernel),
 	};

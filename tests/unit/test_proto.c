@@ -392,6 +392,28 @@ static void test_binary_makes(void **state)
 	buf_free(&out);
 }
 
+/* Those that say nothing when they went well: all that are not answered before the next one. */
+static void test_binary_quiet(void **state)
+{
+	static const u8 codes[] = { 0x11, 0x12, 0x13, 0x14, 0x15, 0x16,
+		                    0x19, 0x1a, 0x09, 0x0d, 0x1e, 0x24 };
+	static const u8 n_extras[] = { 8, 8, 8, 0, 20, 20, 0, 0, 0, 0, 4, 4 };
+	static const char extras[20] = { 0 };
+	struct buf in = { 0 }, out = { 0 };
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(codes); i++)
+		packet(&in, 0x80, codes[i], i, 0, extras, n_extras[i], "k", "");
+	packet(&in, 0x80, 0x0a, 99, 0, "", 0, "", "");
+	packet(&out, 0x81, 0x0a, 99, 0, "", 0, "", "");
+	conversation(PROTOCOL_MEMCACHED, in.p, in.n, out.p, out.n,
+	             "set k hit 0!\nadd k hit 0!\nreplace k hit 0!\ndelete k hit!\n"
+	             "incr k ?!\ndecr k ?!\nappend k hit 0!\nprepend k hit 0!\n"
+	             "get k miss!\nget k miss!\nget k miss!\nget k miss!\nother ?\n");
+	buf_free(&in);
+	buf_free(&out);
+}
+
 /* An answer to nothing is passed over. */
 static void test_binary_unasked(void **state)
 {
@@ -674,7 +696,8 @@ static void test_protocol_not_known(void **state)
 /* Only a word that is a command of Redis', in capitals, is taken for one, once all of it is there. */
 static void test_protocol_of_words(void **state)
 {
-	static const char *const lines[] = { "FOO a\r\nget a\r\n", "GETx a\r\nget a\r\n" };
+	static const char *const lines[] = { "FOO a\r\nget a\r\n", "GETx a\r\nget a\r\n",
+		                             "gET a\r\nget a\r\n" };
 
 	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(lines); i++) {
@@ -1286,6 +1309,7 @@ int main(void)
 		cmocka_unit_test(test_binary),
 		cmocka_unit_test(test_binary_makes),
 		cmocka_unit_test(test_binary_unasked),
+		cmocka_unit_test(test_binary_quiet),
 		cmocka_unit_test(test_resp),
 		cmocka_unit_test(test_resp_keys),
 		cmocka_unit_test(test_resp_unknown),

@@ -237,10 +237,31 @@ static void test_series(void **state)
 	assert_int_equal(merge(&t, (u64[]){ 4, 5, 1, 4, 7, 2 }, 2).buckets[1], 7);
 	t.bits = SERIES_MIN;
 	assert_int_equal(merge(&t, (u64[]){ 4, 5, 1, 4, 7, 2 }, 2).buckets[1], 5);
+	/* A value of 0 is one, too: both ways around, of three CPUs, the last of which has none. */
+	t.is_signed = true;
+	assert_int_equal(merge(&t, (u64[]){ 4, 0, 1, 4, 5, 1, 4, 0, 0 }, 3).buckets[1], 0);
+	t.bits = SERIES_MAX;
+	assert_int_equal(merge(&t, (u64[]){ 4, 0, 1, 4, (u64)-5, 1, 4, 9, 0 }, 3).buckets[1], 0);
+	t.is_signed = false;
 	t.bits = SERIES_LAST;
 	assert_int_equal(merge(&t, (u64[]){ 4, 5, 9, 4, 7, 2 }, 2).buckets[1], 5);
 	c = merge(&t, (u64[]){ 3, 5, 9, 4, 7, 2 }, 2); /* the older one is over */
 	assert_memory_equal(c.buckets, ((u64[]){ 1, 7 }), 16);
+}
+
+/* Room for more rows leaves those that there are. */
+static void test_reserve(void **state)
+{
+	struct table t = { .arena = &arena };
+	struct row row = { .key = (const u8 *)"key" };
+
+	(void)state;
+	vec_add(&arena, &t.rows, row);
+	table_reserve(&t, 1);
+	table_reserve(&t, 1000);
+	assert_int_equal(t.rows.n, 1);
+	assert_string_equal((const char *)t.rows.v[0].key, "key");
+	assert_true(t.rows.cap >= 1000);
 }
 
 static void test_compare(void **state)
@@ -287,7 +308,7 @@ int main(void)
 		cmocka_unit_test(test_order_by_value), cmocka_unit_test(test_order_by_key),
 		cmocka_unit_test(test_order_of_kinds), cmocka_unit_test(test_fold),
 		cmocka_unit_test(test_series),         cmocka_unit_test(test_compare),
-		cmocka_unit_test(test_scalar),
+		cmocka_unit_test(test_scalar),         cmocka_unit_test(test_reserve),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

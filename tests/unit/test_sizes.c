@@ -208,6 +208,18 @@ static void test_edges(void **state)
 	assert_true(rows[21].low == 32768 && rows[21].high == 32768 + 8192);
 	free(s);
 	s = sizes_new();
+	sizes_add(s, 24, 50);
+	sizes_add(s, 20000000, 50); /* a row for each power of two, from that below 24 */
+	assert_int_equal(sizes_rows(s, rows), 21);
+	assert_true(rows[0].low == 16 && rows[0].high == 32);
+	free(s);
+	s = sizes_new();
+	for (u32 i = 0; i < 59; i++)
+		sizes_add(s, powers(i), 1);
+	assert_int_equal(sizes_rows(s, rows), 20);
+	assert_true(rows[0].low == 8 && rows[19].low == 1ull << 60 && rows[19].high == 1ull << 63);
+	free(s);
+	s = sizes_new();
 	sizes_add(s, 1001, 50);
 	sizes_add(s, 1099, 50);
 	sizes_rows(s, rows);

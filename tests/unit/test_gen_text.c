@@ -51,7 +51,7 @@ RUN_ROWS(searches)
 
 #define LETTERS 20u
 
-/* Texts that differ in one bit of one letter, up to each length: words at a time, and what is left. */
+/* Texts that differ in one bit of one letter, up to each length: whole words, and what is left. */
 static void test_every_letter(void **state)
 {
 	struct buf script = { 0 }, want = { 0 };

@@ -693,7 +693,7 @@ static void test_protocol_not_known(void **state)
 	begun(PROTOCOL_AUTO, "\r\nget a\r\n", "ERROR\r\nEND\r\n", "other error\nget a miss\n");
 }
 
-/* Only a word that is a command of Redis', in capitals, is taken for one, once all of it is there. */
+/* Only a word that is a command of Redis', in capitals, is taken for one, once it is complete. */
 static void test_protocol_of_words(void **state)
 {
 	static const char *const lines[] = { "FOO a\r\nget a\r\n", "GETx a\r\nget a\r\n",

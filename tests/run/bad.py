@@ -77,7 +77,7 @@ def generated():
     yield Wrong("[Uu]ndefined|[Uu]ndeclared", "BEGIN { " + "$a = " + MARK + "$b; }")
     yield Wrong("argument|127|too many", "BEGIN { printf(\"" + "%d" * 200 + "\"" + ", 1" * 200 +
                 "); }")
-    yield Wrong("key|too (large|big)", "BEGIN { @[" + ", ".join(["(pid, comm)"] * 800) +
+    yield Wrong("key|too (large|big)", "BEGIN { @[" + ", ".join(["(pid, comm)"] * 1200) +
                 "] = 1; }")
 
 

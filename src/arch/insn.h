@@ -25,6 +25,9 @@ struct insn {
 };
 
 #define INSN_LONGEST 15u /* bytes, on any machine */
+#define INSN_NEAR                                                                                  \
+	130u /* bytes from the start of a jump to its end or, if that is nearer than
+                           * insn_leads() sees, to its target */
 
 struct insn_decoder;
 
@@ -42,12 +45,58 @@ bool insn_read(const struct insn_decoder *d, const u8 *p, size_t n, u64 vaddr, s
  */
 bool insn_is_harmless(const struct insn_decoder *d, const u8 *p, size_t n);
 
+/* ---- by its bytes alone, without a decoder ---- */
+
 /*
  * True when the kernel carries the instruction out itself instead of running a copy under single
- * step, so that a probe on it costs a fraction. With `nop5`, a feature of newer kernels, also long
- * nops. Needs no decoder.
+ * step, so that a probe on it costs a fraction. With `nop5`, a feature of newer kernels, also a
+ * long nop.
  */
 bool insn_is_cheap(const u8 *p, size_t n, bool nop5);
+/* True when such a nop may be among n bytes. */
+bool insn_has_nop5(const u8 *p, size_t n);
+
+/* Addresses [low, low + span), span at most INT32_MAX: a bit for each. */
+struct insn_set {
+	u64 low;
+	u32 span;
+	u8 *bits;
+};
+
+/* What is at `by`, in an instruction, leads to `target`. */
+typedef void insn_leads_fn(void *ctx, u64 by, u64 target);
+/*
+ * Calls back for whatever in n bytes of code, which run at vaddr, may be a jump or a call to, or
+ * compute, an address of the set. May see one where there is none, seldom; misses none but jumps
+ * that INSN_NEAR is about. One fast pass.
+ */
+void insn_leads(const u8 *p, size_t n, u64 vaddr, const struct insn_set *set, insn_leads_fn *cb,
+                void *ctx);
+
+/* Procedure linkage tables: their sections, and bytes of a slot. The last has no name. */
+struct insn_plt {
+	const char *section;
+	u32 slot;
+};
+extern const struct insn_plt insn_plts[];
+/* Bytes of a slot of the table whose n bytes are at p. */
+u32 insn_plt_slot(const struct insn_plt *t, const u8 *p, size_t n);
+/* Address of the word that the slot jumps through, 0 when it does no such thing. */
+u64 insn_plt_word(const u8 *slot, u32 size, u64 vaddr);
+
+/* Where the CFA is (base/unwind.h), as code is followed from a function's entry. */
+struct insn_frame {
+	s32 sp;   /* bytes from the stack pointer up to the CFA, INSN_LOST */
+	s32 fp;   /* ... from the frame pointer, where it is one, else 0 */
+	s32 save; /* bytes from the CFA down to where the frame pointer was saved, 0: it was not */
+};
+#define INSN_LOST (-1) /* nobody can tell */
+/* Takes over what an instruction of n bytes does to it. */
+void insn_follow(struct insn_frame *f, const u8 *p, u32 n);
+/* True of a return and of an undefined instruction. */
+bool insn_ends(const u8 *p, u32 n);
+/* True when n bytes begin like what compilers put between functions. */
+bool insn_is_padding(const u8 *p, u64 n);
 
 /* Bytes from the entry of a Go function, whose code of n bytes is at p, to where it has its stack
  * and comes by once a call: it may jump back to its entry before. 0 for what is none. */

@@ -188,25 +188,4 @@ bool insn_is_harmless(const struct insn_decoder *d, const u8 *p, size_t n)
 	return true;
 }
 
-/* ---- what the kernel does itself ------------------------------------------------------------ */
-
-/* arch/x86/kernel/uprobes.c: push, 1-byte nop, direct jumps and calls; newer: the 5-byte nop. */
-
-bool insn_is_cheap(const u8 *p, size_t n, bool nop5)
-{
-	static const u8 long_nop[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
-
-	if (n >= 1 && ((p[0] >= 0x50 && p[0] <= 0x57) || p[0] == 0x90))
-		return true; /* push, nop */
-	if (n >= 2 && p[0] == 0x41 && p[1] >= 0x50 && p[1] <= 0x57)
-		return true; /* push of r8 to r15 */
-	if (n >= 2 && (p[0] == 0xeb || (p[0] >= 0x70 && p[0] <= 0x7f)))
-		return true; /* jumps near by */
-	if (n >= 5 && (p[0] == 0xe8 || p[0] == 0xe9))
-		return true;
-	if (n >= 6 && p[0] == 0x0f && p[1] >= 0x80 && p[1] <= 0x8f)
-		return true;
-	return nop5 && n >= sizeof(long_nop) && memcmp(p, long_nop, sizeof(long_nop)) == 0;
-}
-
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Procedure linkage tables. The one idea: a stub is known by what it does. Linkers lay the tables
- * out in several ways (lazy or not, with endbr64 or bnd, 8 or 16 bytes), but every stub jumps
- * through a word, and the relocation of that word names the function. So each slot is searched
- * for "jmp *disp(%rip)", whatever stands before it.
+ * out in several ways (lazy or not, with marks of branch protection, short or long), but every stub
+ * jumps through a word, and the relocation of that word names the function. So each slot is
+ * searched for such a jump, whatever stands before it.
  *
  * Section headers are needed; a file without them keeps its stubs nameless.
  */
@@ -14,9 +14,8 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "arch/insn.h"
 #include "elf/elf.h"
-
-#define JUMP_BYTES 6u /* ff 25 and four bytes of distance */
 
 struct target {
 	u64 word; /* address of the word jumped through */
@@ -75,27 +74,7 @@ static const char *symbol_name(const struct names *n, u32 symbol, size_t *length
 	return *length && *length < n->strings_n - s.st_name ? name : NULL;
 }
 
-/* Address of the word that the slot jumps through, 0 when it does no such thing. */
-static u64 jump_word(const u8 *slot, u32 size, u64 vaddr)
-{
-	for (u32 i = 0; i + JUMP_BYTES <= size; i++) {
-		s32 distance;
-
-		if (slot[i] != 0xff || slot[i + 1] != 0x25)
-			continue;
-		memcpy(&distance, slot + i + 2, sizeof(distance));
-		return vaddr + i + JUMP_BYTES + (u64)(s64)distance;
-	}
-	return 0;
-}
-
-/* Slots that begin with endbr64 are 16 bytes wide in every table. */
-static u32 slot_size(const u8 *p, size_t n, u32 size)
-{
-	return n >= 4 && memcmp(p, "\xf3\x0f\x1e\xfa", 4) == 0 ? 16 : size;
-}
-
-static bool each_slot(struct elf *f, const char *section, u32 size, const struct targets *t,
+static bool each_slot(struct elf *f, const struct insn_plt *plt, const struct targets *t,
                       const struct names *names,
                       bool (*cb)(void *ctx, u64 vaddr, u64 size, const char *name, size_t length),
                       void *ctx)
@@ -103,12 +82,13 @@ static bool each_slot(struct elf *f, const char *section, u32 size, const struct
 	const u8 *p;
 	size_t n, length;
 	u64 vaddr;
+	u32 size;
 
-	if (!elf_section(f, section, &p, &n, &vaddr))
+	if (!elf_section(f, plt->section, &p, &n, &vaddr))
 		return true;
-	size = slot_size(p, n, size);
+	size = insn_plt_slot(plt, p, n);
 	for (size_t i = 0; i + size <= n; i += size) {
-		struct target key = { .word = jump_word(p + i, size, vaddr + i) };
+		struct target key = { .word = insn_plt_word(p + i, size, vaddr + i) };
 		const struct target *found = bsearch(&key, t->list.v, t->list.n, sizeof(key),
 		                                     by_word);
 		const char *name = found ? symbol_name(names, found->symbol, &length) : NULL;
@@ -134,9 +114,9 @@ void plt_each(struct elf *f,
 	read_relocations(f, ".rela.dyn", &t);
 	if (t.list.n) {
 		qsort(t.list.v, t.list.n, sizeof(*t.list.v), by_word);
-		if (each_slot(f, ".plt", 16, &t, &n, cb, ctx) &&
-		    each_slot(f, ".plt.sec", 16, &t, &n, cb, ctx))
-			each_slot(f, ".plt.got", 8, &t, &n, cb, ctx);
+		for (const struct insn_plt *plt = insn_plts; plt->section; plt++)
+			if (!each_slot(f, plt, &t, &n, cb, ctx))
+				break;
 	}
 	arena_free(&t.arena);
 }

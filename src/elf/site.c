@@ -16,23 +16,23 @@
  * Who could enter it further down?
  *   - the function itself: decoded from end to end; an indirect jump in it (the table of a
  *     switch) may go anywhere, so then the probe stays;
- *   - other code: all bytes of the file's code that could be a jump, a call or a lea with a
- *     distance of four bytes are taken for one. Short jumps reach 128 bytes; what is that near is
+ *   - other code: all bytes of the file's code that could be a jump, a call or compute an address
+ *     are taken for it (insn_leads). Short jumps reach INSN_NEAR bytes; what is that near is
  *     decoded. Either may see a jump where there is none, seldom, and then the probe only costs
  *     more;
  *   - a symbol: a function that starts there.
  */
 #include "elf/site.h"
 
-#include <emmintrin.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define BODY_MAX    (64u << 10) /* bytes of a function that are looked through */
-#define STRETCH_MAX 128u        /* bytes from an entry to its site: 8 instructions of 15 */
-/* Bytes on either side of an entry that are decoded for short jumps: 130 that one reaches, and for
+#define STRETCH_MAX 128u        /* bytes from an entry to its site */
+/* Bytes on either side of an entry that are decoded for short jumps: what one reaches, and for
  * chains to meet before, or for the site's own distance. */
-#define AROUND 272u
+#define AROUND (INSN_NEAR + STRETCH_MAX + 14u)
+
+_Static_assert(SITE_STEPS *INSN_LONGEST < STRETCH_MAX, "every step lies in it");
 
 static const char why_entered[] = "code elsewhere may jump into its start";
 
@@ -168,8 +168,8 @@ void sites_strike(struct site *v, u32 n, u64 addr, const char *why)
 
 /*
  * Marks in `seen` where instructions may start in [from, to): decoded from each of the first
- * `tries` bytes on. Of 15 bytes in a row one starts an instruction, and chains that start wrong
- * soon fall in with the right one. What can not be decoded is passed over by a byte.
+ * `tries` bytes on. Of INSN_LONGEST bytes in a row one starts an instruction, and chains that start
+ * wrong soon fall in with the right one. What can not be decoded is passed over by a byte.
  */
 static void mark_starts(const struct site_code *c, const struct insn_decoder *d, u64 from, u64 to,
                         u32 tries, bool *seen)
@@ -186,7 +186,7 @@ static void mark_starts(const struct site_code *c, const struct insn_decoder *d,
 }
 
 /* Short jumps into the site from instructions in [from, to), which start nobody knows where (tries
- * 15) or at `from` (tries 1). */
+ * INSN_LONGEST) or at `from` (tries 1). */
 static void strike_short(struct site *s, const struct site_code *c, const struct insn_decoder *d,
                          u64 from, u64 to, u32 tries)
 {
@@ -211,19 +211,13 @@ static void strike_around(struct site *s, const struct site_code *c, const struc
 {
 	u64 end = s->entry + s->size;
 
-	strike_short(s, c, d, s->entry - MIN(s->entry, AROUND), s->entry, 15);
+	strike_short(s, c, d, s->entry - MIN(s->entry, AROUND), s->entry, INSN_LONGEST);
 	if (s->size < AROUND)
 		strike_short(s, c, d, end, s->entry + AROUND, 1);
 }
 
-/* All steps of all sites as bits, and the range they lie in. */
-struct steps {
-	u64 low;
-	u32 span;
-	u8 *bits;
-};
-
-static bool steps_make(struct steps *t, const struct site *v, u32 n)
+/* All steps of all sites. */
+static bool steps_make(struct insn_set *t, const struct site *v, u32 n)
 {
 	u64 low = UINT64_MAX, high = 0;
 
@@ -250,71 +244,29 @@ static bool steps_make(struct steps *t, const struct site *v, u32 n)
 	return true;
 }
 
-/* True when the bytes before p are the head of a jump, a call or a lea with four bytes of
- * distance. */
-static bool is_head(const u8 *p, size_t before)
+struct sites {
+	struct site *v;
+	u32 n;
+};
+
+static void strike_led(void *ctx, u64 by, u64 target)
 {
-	if (before >= 1 && (p[-1] == 0xe8 || p[-1] == 0xe9))
-		return true;
-	if (before < 2)
-		return false;
-	return (p[-2] == 0x0f && (p[-1] & 0xf0) == 0x80) || (p[-2] == 0x8d && (p[-1] & 0xc7) == 5);
-}
+	const struct sites *s = ctx;
 
-/* The four bytes at p + at as a distance from after them. */
-static void strike_near(struct site *v, u32 n, const struct steps *t, const struct site_code *c,
-                        size_t at)
-{
-	u64 target = c->vaddr + at + 4, off;
-	s32 distance;
-
-	if (!is_head(c->p + at, at))
-		return;
-	memcpy(&distance, c->p + at, sizeof(distance));
-	target += (u64)(s64)distance;
-	off = target - t->low;
-	if (off < t->span && t->bits[off / 8] >> off % 8 & 1)
-		strike_by(v, n, target, c->vaddr + at, why_entered);
-}
-
-/* Bit i of the answer: the 4 bytes at p + i, p + i + 4, ... one of them leads into the range. */
-static bool leads_in(const u8 *p, u32 behind, const struct steps *t)
-{
-	const __m128i sign = _mm_set1_epi32(INT32_MIN);
-	const __m128i limit = _mm_xor_si128(_mm_set1_epi32((s32)t->span), sign);
-	__m128i from = _mm_add_epi32(_mm_set1_epi32((s32)(behind - (u32)t->low)),
-	                             _mm_setr_epi32(0, 4, 8, 12));
-	__m128i found = _mm_setzero_si128();
-
-	for (u32 k = 0; k < 4; k++) {
-		__m128i d = _mm_loadu_si128((const __m128i *)(const void *)(p + k));
-		__m128i off = _mm_add_epi32(d, from);
-
-		off = _mm_xor_si128(off, sign); /* there is no unsigned compare */
-		found = _mm_or_si128(found, _mm_cmplt_epi32(off, limit));
-		from = _mm_add_epi32(from, _mm_set1_epi32(1));
-	}
-	return _mm_movemask_epi8(found) != 0;
+	strike_by(s->v, s->n, target, by, why_entered);
 }
 
 void sites_strike_code(struct site *v, u32 n, const struct site_code *c,
                        const struct insn_decoder *d)
 {
-	struct steps t;
-	size_t at = 0;
+	struct sites all = { v, n };
+	struct insn_set steps;
 
 	for (u32 i = 0; i < n; i++)
 		if (v[i].n_steps)
 			strike_around(&v[i], c, d);
-	if (!steps_make(&t, v, n))
+	if (!steps_make(&steps, v, n))
 		return;
-	for (; at + 19 <= c->n; at += 16) {
-		if (!leads_in(c->p + at, (u32)(c->vaddr + at + 4), &t))
-			continue;
-		for (u32 k = 0; k < 16; k++)
-			strike_near(v, n, &t, c, at + k);
-	}
-	for (; at + 4 <= c->n; at++)
-		strike_near(v, n, &t, c, at);
-	free(t.bits);
+	insn_leads(c->p, c->n, c->vaddr, &steps, strike_led, &all);
+	free(steps.bits);
 }

@@ -23,24 +23,28 @@
 #include "sym/unwind_code.h"
 
 #include <stdlib.h>
-#include <string.h>
+
+#include "arch/arch.h"
 
 #define BYTES_MAX (1u << 20) /* of one file: what has more is made without on purpose (JIT, Go) */
 #define PASSES    8
-#define SURE      4 /* of these take nothing for a function that nobody says is one */
-#define UNKNOWN   (-1)
+#define SURE      4  /* of these take nothing for a function that nobody says is one */
+#define PADDING   64 /* fewer bytes between two functions may only align the second */
 
 struct state {
-	s32 sp;   /* bytes from the stack pointer up to the CFA, UNKNOWN */
-	s32 bp;   /* ... from the frame pointer, where it is one, else 0 */
-	s32 save; /* bytes from the CFA down to where the frame pointer was saved, 0: it was not */
+	struct insn_frame f;
 	bool outermost;
 	/* nobody says that a function begins where this one did; padding also looks so */
 	bool guessed;
 };
 
-static const struct state entered = { .sp = 8 }, guess = { .sp = 8, .guessed = true },
-			  lost = { .sp = UNKNOWN };
+static const struct state lost = { .f.sp = INSN_LOST };
+
+/* At a function's entry the CFA is where arguments in memory start. */
+static struct state entered(bool guessed)
+{
+	return (struct state){ .f.sp = (s32)arch.c.stack_at, .guessed = guessed };
+}
 
 /* An instruction, read once for all passes: decoding takes far longer than following it. */
 struct read {
@@ -67,113 +71,19 @@ struct code {
 	u64 base;
 };
 
-/* ---- what an instruction does ---- */
-
-static s32 word_at(const u8 *p)
-{
-	s32 v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
-static void move_sp(struct state *s, s32 by)
-{
-	if (s->sp == UNKNOWN)
-		return;
-	s->sp += by;
-	if (s->sp < 8 || s->sp > 1 << 20)
-		s->sp = UNKNOWN;
-}
-
-/* One byte of opcode, perhaps after a prefix for r8 to r15. */
-static bool push_or_pop(struct state *s, const u8 *p, u32 n)
-{
-	u32 at = n == 2 && (p[0] & 0xfe) == 0x40;
-	u8 op = p[at];
-
-	if (n != at + 1 || op < 0x50 || op > 0x5f)
-		return (p[0] == 0x6a || p[0] == 0x68 || p[0] == 0x9c) && (move_sp(s, 8), true);
-	if (op < 0x58) {
-		move_sp(s, 8);
-		if (op == 0x55 && !at && !s->save && s->sp != UNKNOWN)
-			s->save = s->sp;
-		return true;
-	}
-	move_sp(s, -8);
-	if (op == 0x5d && !at)
-		s->save = s->bp = 0;
-	return true;
-}
-
-/* add, sub, lea and mov between stack and frame pointer; anything else that sets the stack
- * pointer. */
-static bool calculates(struct state *s, const u8 *p, u32 n)
-{
-	if (n < 3 || (p[0] & 0xf8) != 0x48)
-		return false;
-	if (p[0] == 0x48 && (p[1] == 0x83 || p[1] == 0x81) && (p[2] == 0xec || p[2] == 0xc4)) {
-		s32 by = p[1] == 0x83 ? (s8)p[3] : word_at(p + 3);
-
-		move_sp(s, p[2] == 0xec ? by : -by);
-	} else if (p[0] == 0x48 && p[1] == 0x8d && p[2] == 0x64 && p[3] == 0x24) {
-		move_sp(s, -(s8)p[4]);
-	} else if (p[0] == 0x48 && p[1] == 0x8d && p[2] == 0xa4 && p[3] == 0x24) {
-		move_sp(s, -word_at(p + 4));
-	} else if (p[0] == 0x48 &&
-	           ((p[1] == 0x89 && p[2] == 0xe5) || (p[1] == 0x8b && p[2] == 0xec))) {
-		s->bp = s->save && s->sp != UNKNOWN ? s->sp : 0;
-	} else if (p[0] == 0x48 &&
-	           ((p[1] == 0x89 && p[2] == 0xec) || (p[1] == 0x8b && p[2] == 0xe5))) {
-		s->sp = s->bp ? s->bp : UNKNOWN;
-	} else if (p[0] == 0x48 && p[1] == 0x8d && p[2] == 0x65) {
-		s->sp = s->bp ? s->bp - (s8)p[3] : UNKNOWN;
-	} else if ((p[1] == 0x83 || p[1] == 0x81) && p[2] == 0xe4) {
-		s->sp = UNKNOWN; /* and $-16,%rsp */
-	} else if ((p[0] & 1) == 0 && (p[1] == 0x29 || p[1] == 0x89 || p[1] == 0x01) &&
-	           (p[2] & 0xc7) == 0xc4) {
-		s->sp = UNKNOWN; /* sub, mov, add of a register */
-	} else {
-		return false;
-	}
-	return true;
-}
-
-static void step(struct state *s, const u8 *p, u32 n)
-{
-	if (push_or_pop(s, p, n) || calculates(s, p, n))
-		return;
-	if (p[0] == 0xc9) { /* leave */
-		s->sp = s->bp ? s->bp - 8 : UNKNOWN;
-		s->save = s->bp = 0;
-	} else if (p[0] == 0xff && (p[1] >> 3 & 7) == 6) {
-		move_sp(s, 8);
-	} else if (p[0] == 0x8f && (p[1] >> 3 & 7) == 0) {
-		move_sp(s, -8);
-	}
-}
-
-/* Return, undefined instruction. A halt does not: musl has it in assertions, and the
- * compiler's code goes on after them. */
-static bool ends(const u8 *p, u32 n)
-{
-	u32 at = n > 1 && (p[0] == 0xf3 || p[0] == 0xf2);
-
-	return p[at] == 0xc3 || p[at] == 0xc2 || (p[0] == 0x0f && p[1] == 0x0b);
-}
-
 /* ---- rows ---- */
 
 static u32 rule_of(const struct state *s)
 {
-	u32 kind = s->bp ? UNWIND_FP : UNWIND_SP;
-	s32 off = s->bp ? s->bp : s->sp;
+	const struct insn_frame *f = &s->f;
+	u32 kind = f->fp ? UNWIND_FP : UNWIND_SP;
+	s32 off = f->fp ? f->fp : f->sp;
 
 	if (s->outermost)
 		return UNWIND_END;
-	if (off == UNKNOWN || off % 8 || s->save / 8 > (s32)UNWIND_FP_MAX)
+	if (off == INSN_LOST || off % 8 || f->save / 8 > (s32)UNWIND_FP_MAX)
 		return UNWIND_RICH;
-	return kind | (u32)(s->save / 8) << UNWIND_FP_SHIFT | (u32)(off / 8) << UNWIND_OFFSET_SHIFT;
+	return kind | (u32)(f->save / 8) << UNWIND_FP_SHIFT | (u32)(off / 8) << UNWIND_OFFSET_SHIFT;
 }
 
 static void add_row(struct code *c, u64 at, u32 rule)
@@ -190,7 +100,7 @@ static void add_row(struct code *c, u64 at, u32 rule)
 /* The state at the target of a jump, unless one is known. */
 static void note_jump(struct code *c, u32 target, const struct state *s)
 {
-	if (target >= c->to - c->from || c->marks[target] || s->sp == UNKNOWN)
+	if (target >= c->to - c->from || c->marks[target] || s->f.sp == INSN_LOST)
 		return;
 	vec_add(&c->arena, &c->states, *s);
 	c->marks[target] = 1 + c->states.n;
@@ -210,12 +120,12 @@ static void arrive(struct code *c, u64 at, bool flows, struct state *s)
 	const struct state *jumped = mark > 1 ? &c->states.v[mark - 2] : NULL;
 
 	if (mark == 1) {
-		*s = entered;
+		*s = entered(false);
 		c->table = lost;
-	} else if (jumped && (!jumped->guessed || !flows || s->sp == UNKNOWN || s->guessed)) {
+	} else if (jumped && (!jumped->guessed || !flows || s->f.sp == INSN_LOST || s->guessed)) {
 		*s = *jumped;
 	} else if (!flows) {
-		*s = c->table.sp != UNKNOWN ? c->table : guess;
+		*s = c->table.f.sp != INSN_LOST ? c->table : entered(true);
 		s->guessed = true;
 		if (c->pass <= SURE)
 			*s = lost;
@@ -245,7 +155,7 @@ static void read_insns(struct code *c)
 
 static void sweep(struct code *c)
 {
-	struct state s = entered;
+	struct state s = entered(false);
 	bool flows = false;
 	u64 at = c->from;
 
@@ -265,12 +175,13 @@ static void sweep(struct code *c)
 			note_jump(c, i.target, &s);
 		if (i.flow == INSN_CALL)
 			note_start(c, c->from + i.target);
-		if (i.flow == INSN_INDIRECT && s.sp != 8) /* by a table: no call in last place */
+		if (i.flow == INSN_INDIRECT &&
+		    s.f.sp != (s32)arch.c.stack_at) /* by a table: no call in last place */
 			c->table = s;
-		flows = i.flow != INSN_JUMP && i.flow != INSN_INDIRECT && !ends(p, i.length);
+		flows = i.flow != INSN_JUMP && i.flow != INSN_INDIRECT && !insn_ends(p, i.length);
 		if (i.flow == INSN_CALL || i.flow == INSN_OTHER)
 			s.outermost = false;
-		step(&s, p, i.length);
+		insn_follow(&s.f, p, i.length);
 		at += i.length;
 	}
 }
@@ -359,20 +270,13 @@ struct filling {
 	u64 vaddr;
 };
 
-/* What lies between two functions so that the second is aligned: there are thousands of such
- * gaps. */
-static bool is_padding(const u8 *p, u64 n)
-{
-	return n < 64 && (p[0] == 0x90 || p[0] == 0xcc || p[0] == 0x66 || p[0] == 0x2e ||
-	                  p[0] == 0 || (p[0] == 0x0f && n > 1 && p[1] == 0x1f));
-}
-
 static void fill_gap(void *ctx, u64 from, u64 to)
 {
 	struct filling *w = ctx;
 
 	w->c->section = w->vaddr;
-	if (is_padding(w->p + (from - w->vaddr), to - from))
+	/* There are thousands of such gaps. */
+	if (to - from < PADDING && insn_is_padding(w->p + (from - w->vaddr), to - from))
 		return;
 	gap(w->c, w->p + (from - w->vaddr), from, to);
 	vec_add(&w->c->arena, &w->c->rows,

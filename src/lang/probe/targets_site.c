@@ -104,7 +104,7 @@ static bool nop5(struct targets *t, struct work *w, const struct site *s, const 
 {
 	u64 at = s->entry - c->vaddr;
 
-	if (w->nop5_known || !memmem(c->p + at, MIN(c->n - at, 128u), "\x0f\x1f\x44\0", 5))
+	if (w->nop5_known || !insn_has_nop5(c->p + at, MIN(c->n - at, 128u)))
 		return w->nop5;
 	w->nop5 = t->world->ops->features(t->world, FEATURE_UPROBE_NOP5)->uprobe_nop5;
 	w->nop5_known = true;

@@ -56,10 +56,6 @@ const char *arch_reg_name(u32 i);
 /* True of registers that hold the same from a function's entry to the first cheap place for a probe
  * (elf/site.h): arguments and the stack pointer. */
 bool arch_reg_is_kept(struct str name);
-/* The same as arch_reg() for the name that an assembler's operand has, for any part of a register.
- * *high: the part is its second byte. */
-s32 arch_operand(struct str name, bool *high);
-
 /* The CFA as linkers describe it for a slot of a PLT, an expression of DWARF: from which byte of
  * the slot on there is a word more on the stack. -1 for any other expression. */
 s32 arch_plt_cfa(const u8 *expression, size_t n);

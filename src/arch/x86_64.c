@@ -88,47 +88,6 @@ bool arch_reg_is_kept(struct str name)
 	return false;
 }
 
-/* ---- names in operands ---------------------------------------------------------------------- */
-
-/* What the parts of a register are called in 64, 32, 16 and 8 bits. */
-static const struct {
-	s16 at;
-	const char *names[4];
-	const char *high;
-} parts[] = {
-	{ 0, { "r15", "r15d", "r15w", "r15b" }, NULL },
-	{ 8, { "r14", "r14d", "r14w", "r14b" }, NULL },
-	{ 16, { "r13", "r13d", "r13w", "r13b" }, NULL },
-	{ 24, { "r12", "r12d", "r12w", "r12b" }, NULL },
-	{ 32, { "rbp", "ebp", "bp", "bpl" }, NULL },
-	{ 40, { "rbx", "ebx", "bx", "bl" }, "bh" },
-	{ 48, { "r11", "r11d", "r11w", "r11b" }, NULL },
-	{ 56, { "r10", "r10d", "r10w", "r10b" }, NULL },
-	{ 64, { "r9", "r9d", "r9w", "r9b" }, NULL },
-	{ 72, { "r8", "r8d", "r8w", "r8b" }, NULL },
-	{ 80, { "rax", "eax", "ax", "al" }, "ah" },
-	{ 88, { "rcx", "ecx", "cx", "cl" }, "ch" },
-	{ 96, { "rdx", "edx", "dx", "dl" }, "dh" },
-	{ 104, { "rsi", "esi", "si", "sil" }, NULL },
-	{ 112, { "rdi", "edi", "di", "dil" }, NULL },
-	{ 152, { "rsp", "esp", "sp", "spl" }, NULL },
-};
-
-s32 arch_operand(struct str name, bool *high)
-{
-	*high = false;
-	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
-		for (size_t k = 0; k < ARRAY_SIZE(parts[i].names); k++)
-			if (str_is(name, parts[i].names[k]))
-				return parts[i].at;
-		if (parts[i].high && str_is(name, parts[i].high)) {
-			*high = true;
-			return parts[i].at;
-		}
-	}
-	return -1;
-}
-
 /* ---- linkage tables ------------------------------------------------------------------------- */
 
 /* "rsp + 8 + ((rip & 15) >= N) * 8": a slot pushes one word, at its byte N. */

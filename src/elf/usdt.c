@@ -3,262 +3,109 @@
  * USDT probe sites: the notes that <sys/sdt.h> leaves in .note.stapsdt, and the operand
  * language in which they say where arguments lie.
  *
- * The one idea: a note is the compiler's own assembler operand, so the parser here is the
- * grammar of an AT&T operand of x86-64,
+ * The one idea: a note is the compiler's own assembler operand, so most of the language is the
+ * machine's (arch/operand.h):
  *
  *     arg     = size "@" operand         size: 1 2 4 8, "-" before it means signed
- *     operand = "$" number
- *             | "%" register
- *             | [number] "(" ["%" base] ["," "%" index ["," scale]] ")"
- *             | symbol [number] "(%rip)"  a variable of the file
- *             | number                    an absolute address
- *     number  = ["-" | "+"] digits { ("-" | "+") digits }
  *
- * and its result is a place a program can read from struct pt_regs and user memory.
- *
- * A variable lies at the same distance from the probed instruction wherever the file is loaded,
- * so the symbol table and the instruction pointer give its address.
- *
- * It does not resolve thread-local operands (%fs:...) nor floating point registers; sites that
- * use them are marked, with the reason.
+ * and its result is a place a program can read from struct pt_regs and user memory. Sites whose
+ * operands can not be read are marked, with the reason.
  */
 #include "elf/usdt.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "arch/arch.h"
-
-/* ---- operands ------------------------------------------------------------------------------- */
-
-/* Parsing position in one argument text; `why` is set at the first thing not understood. */
-struct cursor {
-	const char *p;
-	const char *why;
-	struct elf *elf; /* where symbols are looked up; NULL: nowhere */
-	u32 *looked_up;  /* how many were */
-	u64 pc;          /* address of the probed instruction */
-};
-
-static bool bad(struct cursor *c, const char *why)
-{
-	if (!c->why)
-		c->why = why;
-	return false;
-}
-
-static bool take(struct cursor *c, char want)
-{
-	if (*c->p != want)
-		return false;
-	c->p++;
-	return true;
-}
-
-static bool at_end(const struct cursor *c)
-{
-	return *c->p == 0 || *c->p == ' ' || *c->p == '\t';
-}
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-/* One signed term; assemblers write constants in decimal or 0x. */
-static bool term(struct cursor *c, u64 *sum)
-{
-	bool minus = take(c, '-');
-	char *end;
-	u64 v;
-
-	if (!minus)
-		take(c, '+');
-	if (!is_digit(*c->p))
-		return bad(c, "an operand that names a symbol");
-	errno = 0;
-	v = strtoull(c->p, &end, 0);
-	if (errno == ERANGE)
-		return bad(c, "a number that is too large");
-	c->p = end;
-	*sum += minus ? 0 - v : v;
-	return true;
-}
-
-static bool number(struct cursor *c, s64 *value)
-{
-	u64 sum = 0;
-
-	do {
-		if (!term(c, &sum))
-			return false;
-	} while (*c->p == '+' || *c->p == '-');
-	*value = (s64)sum;
-	return true;
-}
-
-static bool is_float_reg(struct str name)
-{
-	return str_starts(name, "xmm") || str_starts(name, "ymm") || str_starts(name, "zmm") ||
-	       str_starts(name, "st");
-}
-
-static bool reg(struct cursor *c, s16 *off, bool *high)
-{
-	struct str name = { NULL, 0 };
-
-	if (!take(c, '%'))
-		return bad(c, "a register was expected");
-	name.p = c->p;
-	while ((*c->p >= 'a' && *c->p <= 'z') || is_digit(*c->p))
-		c->p++;
-	name.n = (u32)(c->p - name.p);
-	*off = (s16)arch_operand(name, high);
-	if (*off >= 0)
-		return true;
-	if (str_is(name, "rip") || str_is(name, "eip"))
-		return bad(c, "an address relative to the instruction pointer");
-	if (str_is(name, "fs") || str_is(name, "gs"))
-		return bad(c, "thread-local memory");
-	return bad(c, is_float_reg(name) ? "a floating point register" : "an unknown register");
-}
-
-static bool address_reg(struct cursor *c, s16 *off)
-{
-	bool high;
-
-	if (!reg(c, off, &high))
-		return false;
-	return high ? bad(c, "an 8-bit register in an address") : true;
-}
-
-static bool scale(struct cursor *c, u8 *out)
-{
-	if (!strchr("1248", *c->p) || !*c->p)
-		return bad(c, "a scale other than 1, 2, 4 or 8");
-	*out = (u8)(*c->p++ - '0');
-	return true;
-}
-
-/* What follows "(": base, index and scale. */
-static bool address(struct cursor *c, struct usdt_arg *a)
-{
-	if (*c->p != ',' && !address_reg(c, &a->reg))
-		return false;
-	if (take(c, ',')) {
-		if (!address_reg(c, &a->index))
-			return false;
-		a->scale = 1;
-		if (take(c, ',') && !scale(c, &a->scale))
-			return false;
-	}
-	return take(c, ')') || bad(c, "a missing ')'");
-}
-
-static bool is_symbol_char(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_' ||
-	       c == '.' || c == '$';
-}
+/* ---- arguments ------------------------------------------------------------------------------ */
 
 /* Each takes a walk through the symbol table. Files have one or two. */
 #define VARIABLES_MAX 1024u
 
-/* symbol [number] "(%rip)" */
-static bool variable(struct cursor *c, struct usdt_arg *a)
+/* Where variables are looked up. */
+struct variables {
+	struct elf *elf;
+	u32 *looked_up; /* how many were */
+	u64 pc;         /* address of the probed instruction */
+};
+
+static const char *variable(void *ctx, const char *name, s64 *distance)
 {
-	char name[256];
+	const struct variables *v = ctx;
 	struct elf_sym sym;
-	s64 plus = 0;
-	size_t n = 0;
 
-	while (is_symbol_char(c->p[n]))
-		n++;
-	if (n >= sizeof(name))
-		return bad(c, "an operand with a very long name");
-	memcpy(name, c->p, n);
-	name[n] = 0;
-	c->p += n;
-	if ((*c->p == '+' || *c->p == '-') && !number(c, &plus))
+	if (++*v->looked_up > VARIABLES_MAX)
+		return "a variable, after very many others";
+	if (!elf_find(v->elf, name, &sym))
+		return "a variable that is not in the symbol table";
+	*distance = (s64)(sym.value - v->pc);
+	return NULL;
+}
+
+static bool bad(struct operand_text *t, const char *why)
+{
+	if (!t->why)
+		t->why = why;
+	return false;
+}
+
+static bool take(struct operand_text *t, char want)
+{
+	if (*t->p != want)
 		return false;
-	if (strncmp(c->p, "(%rip)", 6) != 0)
-		return bad(c, "a symbol whose address depends on where the file is loaded");
-	c->p += 6;
-	if (c->elf && ++*c->looked_up > VARIABLES_MAX)
-		return bad(c, "a variable, after very many others");
-	if (!c->elf || !elf_find(c->elf, name, &sym))
-		return bad(c, "a variable that is not in the symbol table");
-	a->reg = arch.ip;
-	a->value = (s64)(sym.value + (u64)plus - c->pc);
+	t->p++;
 	return true;
 }
 
-static bool operand(struct cursor *c, struct usdt_arg *a)
+static bool is_blank(char c)
 {
-	if (take(c, '$')) {
-		a->form = USDT_CONST;
-		return number(c, &a->value);
-	}
-	if (*c->p == '%') {
-		a->form = USDT_REG;
-		return reg(c, &a->reg, &a->high_byte);
-	}
-	a->form = USDT_MEM;
-	if (is_symbol_char(*c->p) && !is_digit(*c->p))
-		return variable(c, a);
-	if (*c->p != '(' && !number(c, &a->value))
-		return false;
-	return take(c, '(') ? address(c, a) : true;
+	return c == ' ' || c == '\t';
 }
 
-static bool size(struct cursor *c, struct usdt_arg *a)
+static bool size(struct operand_text *t, struct usdt_arg *a)
 {
-	a->is_signed = take(c, '-');
-	if (!*c->p || !strchr("1248", *c->p))
-		return bad(c, "an argument without a size of 1, 2, 4 or 8");
-	a->size = (u8)(*c->p++ - '0');
-	if (*c->p == 'f')
-		return bad(c, "a floating point argument");
-	return take(c, '@') || bad(c, "a size without '@'");
+	a->is_signed = take(t, '-');
+	if (!*t->p || !strchr("1248", *t->p))
+		return bad(t, "an argument without a size of 1, 2, 4 or 8");
+	a->size = (u8)(*t->p++ - '0');
+	if (*t->p == 'f')
+		return bad(t, "a floating point argument");
+	return take(t, '@') || bad(t, "a size without '@'");
 }
 
-static bool argument(struct cursor *c, struct usdt_arg *a)
+static bool argument(struct operand_text *t, struct usdt_arg *a)
 {
-	*a = (struct usdt_arg){ .reg = -1, .index = -1 };
-	if (!size(c, a) || !operand(c, a))
+	if (!size(t, a) || !operand_parse(t, &a->at))
 		return false;
-	if (!at_end(c))
-		return bad(c, "text after an operand");
-	if (a->high_byte && a->size != 1)
-		return bad(c, "a high byte register with a size other than 1");
+	if (*t->p && !is_blank(*t->p))
+		return bad(t, "text after an operand");
+	if (a->at.high_byte && a->size != 1)
+		return bad(t, "a high byte register with a size other than 1");
 	return true;
 }
 
-static bool parse(struct cursor c, struct usdt_site *out)
+static bool parse(struct operand_text t, struct usdt_site *out)
 {
-	out->spec = c.p;
+	out->spec = t.p;
 	out->n_args = 0;
 	out->bad = NULL;
 	for (;;) {
-		while (*c.p == ' ' || *c.p == '\t')
-			c.p++;
-		if (!*c.p)
+		while (is_blank(*t.p))
+			t.p++;
+		if (!*t.p)
 			break;
 		if (out->n_args == USDT_ARGS_MAX)
-			bad(&c, "more than 12 arguments");
-		if (c.why || !argument(&c, &out->args[out->n_args]))
+			bad(&t, "more than 12 arguments");
+		if (t.why || !argument(&t, &out->args[out->n_args]))
 			break;
 		out->n_args++;
 	}
-	out->bad = c.why;
-	out->bad_args = c.why != NULL;
+	out->bad = t.why;
+	out->bad_args = t.why != NULL;
 	return !out->bad_args;
 }
 
 bool usdt_parse(const char *spec, struct usdt_site *out)
 {
-	return parse((struct cursor){ .p = spec }, out);
+	return parse((struct operand_text){ .p = spec }, out);
 }
 
 /* ---- notes ---------------------------------------------------------------------------------- */
@@ -303,8 +150,8 @@ static const char *site_read(struct notes *w, const struct elf_note *note, struc
 {
 	const char *p = (const char *)note->desc + sizeof(struct note_head);
 	const char *end = (const char *)note->desc + note->n, *spec;
+	struct variables v = { .elf = w->elf, .looked_up = &w->looked_up };
 	struct note_head h;
-	u64 pc = 0;
 
 	if (note->n < sizeof(h))
 		return "it is too short";
@@ -316,8 +163,8 @@ static const char *site_read(struct notes *w, const struct elf_note *note, struc
 		return "its names do not end";
 	if (!site_place(w, &h, s))
 		return "its address is outside the file";
-	elf_vaddr(w->elf, s->offset, &pc);
-	parse((struct cursor){ .p = spec, .elf = w->elf, .pc = pc, .looked_up = &w->looked_up }, s);
+	elf_vaddr(w->elf, s->offset, &v.pc);
+	parse((struct operand_text){ .p = spec, .variable = variable, .ctx = &v }, s);
 	return NULL;
 }
 

@@ -1,29 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * USDT probes: the .note.stapsdt records of an ELF file and the small language in which
- * a note says where each argument lies (sys/sdt.h of systemtap; operands in AT&T
+ * a note says where each argument lies (sys/sdt.h of systemtap; operands in the machine's
  * assembler syntax). Every site has its own note and its own arguments.
  */
 #ifndef ELF_USDT_H
 #define ELF_USDT_H
 
+#include "arch/operand.h"
 #include "elf/elf.h"
-
-enum usdt_form {
-	USDT_CONST, /* value */
-	USDT_REG,   /* reg */
-	USDT_MEM,   /* *(reg + index * scale + value); reg or index may be -1 */
-};
 
 /* size@operand: the argument has `size` bytes at the register or memory. */
 struct usdt_arg {
-	enum usdt_form form;
+	struct operand at;
 	u8 size; /* 1, 2, 4, 8 */
 	bool is_signed;
-	bool high_byte; /* %ah, %bh, %ch, %dh: bits 8..15 of reg */
-	s16 reg, index; /* byte offset in struct pt_regs, -1 none */
-	u8 scale;
-	s64 value; /* constant, or displacement */
 };
 
 #define USDT_ARGS_MAX 12u

@@ -16,7 +16,7 @@
 
 /* ---- arguments ------------------------------------------------------------------------------ */
 
-static void usdt_memory(struct gen *g, const struct usdt_arg *a, const struct type *t,
+static void usdt_memory(struct gen *g, const struct operand *a, const struct type *t,
                         struct loc loc)
 {
 	if (a->reg >= 0)
@@ -42,19 +42,19 @@ static void usdt_arg(struct gen *g, u32 i, struct loc loc)
 	const struct usdt_arg *a = &g->v->usdt[i];
 	const struct type *t = type_int(a->size, a->is_signed);
 
-	switch (a->form) {
-	case USDT_CONST:
-		code_const(&g->c, R0, (u64)a->value);
+	switch (a->at.form) {
+	case OPERAND_CONST:
+		code_const(&g->c, R0, (u64)a->at.value);
 		gen_narrow(g, t, R0);
 		break;
-	case USDT_REG:
-		code_load(&g->c, 8, R0, CTX, a->reg);
-		if (a->high_byte)
+	case OPERAND_REG:
+		code_load(&g->c, 8, R0, CTX, a->at.reg);
+		if (a->at.high_byte)
 			code_alu_imm(&g->c, BPF_RSH, R0, 8);
 		gen_narrow(g, t, R0);
 		break;
-	case USDT_MEM:
-		usdt_memory(g, a, t, loc);
+	case OPERAND_MEM:
+		usdt_memory(g, &a->at, t, loc);
 		break;
 	}
 }

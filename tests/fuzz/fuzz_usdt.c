@@ -11,9 +11,9 @@ static void check(const struct usdt_arg *a)
 {
 	if (a->size != 1 && a->size != 2 && a->size != 4 && a->size != 8)
 		abort();
-	if (a->reg > 152 || a->index > 152 || a->scale > 8)
+	if (a->at.reg > 152 || a->at.index > 152 || a->at.scale > 8)
 		abort();
-	if (a->form == USDT_REG && a->reg < 0)
+	if (a->at.form == OPERAND_REG && a->at.reg < 0)
 		abort();
 }
 

@@ -562,7 +562,7 @@ static void test_usdt_sites(void **state)
 	assert_int_equal(r.script.probes->variants.v[0]->sites.n, 2);
 	expand(&r, "usdt:self:hit { print(arg1); }"); /* 3 here, 4 there */
 	assert_int_equal(r.script.probes->variants.n, 2);
-	assert_int_equal(r.script.probes->variants.v[1]->usdt[1].value, 4);
+	assert_int_equal(r.script.probes->variants.v[1]->usdt[1].at.value, 4);
 	teardown(&r);
 }
 

@@ -30,31 +30,35 @@ struct good {
 
 #define PLACE(f, bytes, sig, r, i, sc, v)                                                          \
 	{                                                                                          \
-		.form = (f), .size = (bytes), .is_signed = (sig), .reg = (r), .index = (i),        \
-		.scale = (sc), .value = (v)                                                        \
+		.size = (bytes), .is_signed = (sig),                                               \
+		.at = {.form = (f),                                                                \
+		       .reg = (r),                                                                 \
+		       .index = (i),                                                               \
+		       .scale = (sc),                                                              \
+		       .value = (v) }                                                              \
 	}
 
 static const struct good goods[] = {
-	{ "-4@-20(%rbp)", PLACE(USDT_MEM, 4, true, 32, -1, 0, -20) },
-	{ "8@%rax", PLACE(USDT_REG, 8, false, 80, -1, 0, 0) },
-	{ "1@%cl", PLACE(USDT_REG, 1, false, 88, -1, 0, 0) },
-	{ "-4@$-1", PLACE(USDT_CONST, 4, true, -1, -1, 0, -1) },
-	{ "8@$0x10", PLACE(USDT_CONST, 8, false, -1, -1, 0, 16) },
-	{ "8@$18446744073709551615", PLACE(USDT_CONST, 8, false, -1, -1, 0, -1) },
-	{ "8@(%rax,%rbx,8)", PLACE(USDT_MEM, 8, false, 80, 40, 8, 0) },
-	{ "8@-8(%rax,%rbx)", PLACE(USDT_MEM, 8, false, 80, 40, 1, -8) },
-	{ "4@(,%rcx,4)", PLACE(USDT_MEM, 4, false, -1, 88, 4, 0) },
-	{ "4@64(,%rcx,4)", PLACE(USDT_MEM, 4, false, -1, 88, 4, 64) },
-	{ "2@(%rsp)", PLACE(USDT_MEM, 2, false, 152, -1, 0, 0) },
-	{ "8@16+8(%rsp)", PLACE(USDT_MEM, 8, false, 152, -1, 0, 24) },
-	{ "8@+4(%rsp)", PLACE(USDT_MEM, 8, false, 152, -1, 0, 4) },
-	{ "4@0x601040", PLACE(USDT_MEM, 4, false, -1, -1, 0, 0x601040) },
-	{ "-2@%r10w", PLACE(USDT_REG, 2, true, 56, -1, 0, 0) },
-	{ "-1@%r15b", PLACE(USDT_REG, 1, true, 0, -1, 0, 0) },
-	{ "4@%r9d", PLACE(USDT_REG, 4, false, 64, -1, 0, 0) },
-	{ "1@%sil", PLACE(USDT_REG, 1, false, 104, -1, 0, 0) },
-	{ "2@%di", PLACE(USDT_REG, 2, false, 112, -1, 0, 0) },
-	{ "4@%edx", PLACE(USDT_REG, 4, false, 96, -1, 0, 0) },
+	{ "-4@-20(%rbp)", PLACE(OPERAND_MEM, 4, true, 32, -1, 0, -20) },
+	{ "8@%rax", PLACE(OPERAND_REG, 8, false, 80, -1, 0, 0) },
+	{ "1@%cl", PLACE(OPERAND_REG, 1, false, 88, -1, 0, 0) },
+	{ "-4@$-1", PLACE(OPERAND_CONST, 4, true, -1, -1, 0, -1) },
+	{ "8@$0x10", PLACE(OPERAND_CONST, 8, false, -1, -1, 0, 16) },
+	{ "8@$18446744073709551615", PLACE(OPERAND_CONST, 8, false, -1, -1, 0, -1) },
+	{ "8@(%rax,%rbx,8)", PLACE(OPERAND_MEM, 8, false, 80, 40, 8, 0) },
+	{ "8@-8(%rax,%rbx)", PLACE(OPERAND_MEM, 8, false, 80, 40, 1, -8) },
+	{ "4@(,%rcx,4)", PLACE(OPERAND_MEM, 4, false, -1, 88, 4, 0) },
+	{ "4@64(,%rcx,4)", PLACE(OPERAND_MEM, 4, false, -1, 88, 4, 64) },
+	{ "2@(%rsp)", PLACE(OPERAND_MEM, 2, false, 152, -1, 0, 0) },
+	{ "8@16+8(%rsp)", PLACE(OPERAND_MEM, 8, false, 152, -1, 0, 24) },
+	{ "8@+4(%rsp)", PLACE(OPERAND_MEM, 8, false, 152, -1, 0, 4) },
+	{ "4@0x601040", PLACE(OPERAND_MEM, 4, false, -1, -1, 0, 0x601040) },
+	{ "-2@%r10w", PLACE(OPERAND_REG, 2, true, 56, -1, 0, 0) },
+	{ "-1@%r15b", PLACE(OPERAND_REG, 1, true, 0, -1, 0, 0) },
+	{ "4@%r9d", PLACE(OPERAND_REG, 4, false, 64, -1, 0, 0) },
+	{ "1@%sil", PLACE(OPERAND_REG, 1, false, 104, -1, 0, 0) },
+	{ "2@%di", PLACE(OPERAND_REG, 2, false, 112, -1, 0, 0) },
+	{ "4@%edx", PLACE(OPERAND_REG, 4, false, 96, -1, 0, 0) },
 };
 
 static void understands_operands(void **state)
@@ -67,10 +71,10 @@ static void understands_operands(void **state)
 		if (!usdt_parse(goods[i].spec, &s))
 			fail_msg("%s: %s", goods[i].spec, s.bad);
 		have = &s.args[0];
-		if (s.n_args != 1 || have->form != want->form || have->size != want->size ||
-		    have->is_signed != want->is_signed || have->reg != want->reg ||
-		    have->index != want->index || have->scale != want->scale ||
-		    have->value != want->value || have->high_byte)
+		if (s.n_args != 1 || have->at.form != want->at.form || have->size != want->size ||
+		    have->is_signed != want->is_signed || have->at.reg != want->at.reg ||
+		    have->at.index != want->at.index || have->at.scale != want->at.scale ||
+		    have->at.value != want->at.value || have->at.high_byte)
 			fail_msg("%s is understood wrongly", goods[i].spec);
 	}
 }
@@ -82,9 +86,9 @@ static void knows_high_bytes(void **state)
 	(void)state;
 	assert_true(usdt_parse("1@%ah 1@%dh", &s));
 	assert_int_equal(s.n_args, 2);
-	assert_true(s.args[0].high_byte);
-	assert_int_equal(s.args[0].reg, 80);
-	assert_int_equal(s.args[1].reg, 96);
+	assert_true(s.args[0].at.high_byte);
+	assert_int_equal(s.args[0].at.reg, 80);
+	assert_int_equal(s.args[1].at.reg, 96);
 }
 
 static void takes_many_arguments_and_none(void **state)
@@ -99,7 +103,7 @@ static void takes_many_arguments_and_none(void **state)
 	assert_true(
 		usdt_parse("1@$1 1@$2 1@$3 1@$4 1@$5 1@$6 1@$7 1@$8 1@$9 1@$10 1@$11 1@$12", &s));
 	assert_int_equal(s.n_args, 12);
-	assert_int_equal(s.args[11].value, 12);
+	assert_int_equal(s.args[11].at.value, 12);
 	assert_false(
 		usdt_parse("1@$1 1@$2 1@$3 1@$4 1@$5 1@$6 1@$7 1@$8 1@$9 1@$0 1@$1 1@$2 1@$3", &s));
 }
@@ -184,8 +188,8 @@ static void finds_the_probes_of_a_program(void **state)
 	assert_true(seen.pair.args[0].is_signed);
 	assert_int_equal(seen.pair.args[1].size, 1);
 	assert_false(seen.pair.args[1].is_signed);
-	assert_int_equal(seen.pair.args[2].form, USDT_CONST);
-	assert_int_equal(seen.pair.args[2].value, -7);
+	assert_int_equal(seen.pair.args[2].at.form, OPERAND_CONST);
+	assert_int_equal(seen.pair.args[2].at.value, -7);
 	assert_int_equal(seen.none.n_args, 0);
 	/* The site is a nop inside the function; the semaphore is the variable. */
 	assert_true(elf_find(f, "memtap_test_pair_semaphore", &s));

@@ -24,11 +24,15 @@ struct usdt {
 	const char *near_provider;
 };
 
+static bool operand_eq(const struct operand *a, const struct operand *b)
+{
+	return a->form == b->form && a->high_byte == b->high_byte && a->reg == b->reg &&
+	       a->index == b->index && a->scale == b->scale && a->value == b->value;
+}
+
 static bool arg_eq(const struct usdt_arg *a, const struct usdt_arg *b)
 {
-	return a->form == b->form && a->size == b->size && a->is_signed == b->is_signed &&
-	       a->high_byte == b->high_byte && a->reg == b->reg && a->index == b->index &&
-	       a->scale == b->scale && a->value == b->value;
+	return a->size == b->size && a->is_signed == b->is_signed && operand_eq(&a->at, &b->at);
 }
 
 /* True when the body can not tell the site from those of v. */

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Operands as the machine's assembler writes them, read as places in struct pt_regs and memory.
+ */
+#ifndef ARCH_OPERAND_H
+#define ARCH_OPERAND_H
+
+#include "base/base.h"
+
+enum operand_form {
+	OPERAND_CONST, /* value */
+	OPERAND_REG,   /* reg */
+	OPERAND_MEM,   /* *(reg + index * scale + value); reg or index may be -1 */
+};
+
+struct operand {
+	enum operand_form form;
+	bool high_byte; /* of a register: bits 8 to 15 of it */
+	s16 reg, index; /* byte offsets in struct pt_regs, -1 none */
+	u8 scale;
+	s64 value; /* constant, or displacement */
+};
+
+/* What is read: up to a blank or the end of the text. */
+struct operand_text {
+	const char *p;
+	const char *why; /* a fixed text: what was not understood first, NULL nothing */
+	/* Bytes from the instruction to a variable of the file; why they are not known, or NULL.
+	 * The callback NULL: variables are not understood. */
+	const char *(*variable)(void *ctx, const char *name, s64 *distance);
+	void *ctx;
+};
+
+/* Leaves t->p after the operand. False, and t->why, when it is not understood. */
+bool operand_parse(struct operand_text *t, struct operand *o);
+
+#endif

@@ -219,7 +219,7 @@ void gen_store(struct gen *g, const struct node *n, const struct type *t, struct
 	g->c.loc = n->loc.off;
 	if (gen_is_word(t) && (gen_is_word(n->type) || n->kind == NODE_INT)) {
 		store_word(g, n, dst);
-	} else if (gen_uarg(g, n) && gen_uarg(g, n)->form == UARG_REGISTERS) {
+	} else if (gen_uarg(g, n) && gen_uarg(g, n)->at.form == CALLS_REGISTERS) {
 		gen_uarg_store(g, gen_uarg(g, n), t, dst);
 	} else if (n->kind == NODE_STRING) {
 		gen_literal(g, n->string, gen_room(t), dst, pad);

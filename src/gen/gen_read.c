@@ -350,7 +350,7 @@ static bool record_field(struct gen *g, const struct node *n)
 	const struct field *f = &n->field.f;
 	const struct uarg *u = gen_uarg(g, n);
 
-	if (!is_args(n->field.e) || (u && u->form != UARG_REGISTERS))
+	if (!is_args(n->field.e) || (u && u->at.form != CALLS_REGISTERS))
 		return false;
 	if (u) {
 		gen_uarg_value(g, u, n->type);

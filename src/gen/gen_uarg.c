@@ -17,7 +17,7 @@ static bool is_args(const struct node *n)
 const struct uarg *gen_uarg(const struct gen *g, const struct node *n)
 {
 	if (n->kind == NODE_BUILTIN && n->builtin.b && n->builtin.b->id == BUILTIN_RETVAL &&
-	    n->builtin.n && g->v->result && g->v->result->form == UARG_REGISTERS)
+	    n->builtin.n && g->v->result && g->v->result->at.form == CALLS_REGISTERS)
 		return g->v->result;
 	if (n->kind != NODE_FIELD || !is_args(n->field.e) || !g->v->uargs)
 		return NULL;
@@ -31,17 +31,17 @@ static void load_reg(struct gen *g, const char *reg, enum reg dst)
 
 void gen_uarg_value(struct gen *g, const struct uarg *u, const struct type *t)
 {
-	load_reg(g, u->pieces[0].reg, R0);
+	load_reg(g, u->at.pieces[0].reg, R0);
 	gen_narrow(g, t, R0);
 }
 
 enum space gen_uarg_address(struct gen *g, const struct uarg *u)
 {
-	if (u->form == UARG_POINTED) {
-		load_reg(g, u->pieces[0].reg, R0);
+	if (u->at.form == CALLS_POINTED) {
+		load_reg(g, u->at.pieces[0].reg, R0);
 	} else {
 		load_reg(g, "sp", R0);
-		code_alu_imm(&g->c, BPF_ADD, R0, (s32)u->stack);
+		code_alu_imm(&g->c, BPF_ADD, R0, (s32)u->at.stack);
 	}
 	return SPACE_USER;
 }
@@ -63,8 +63,8 @@ static void store_bytes(struct gen *g, struct mem dst, u32 size)
 void gen_uarg_store(struct gen *g, const struct uarg *u, const struct type *t, struct mem dst)
 {
 	mem_zero(g, dst, 0, type_slot(t));
-	for (u32 i = 0; i < u->n_pieces; i++) {
-		const struct upiece *p = &u->pieces[i];
+	for (u32 i = 0; i < u->at.n_pieces; i++) {
+		const struct calls_piece *p = &u->at.pieces[i];
 
 		if (!p->reg || p->off + p->size > type_slot(t))
 			continue;
@@ -80,7 +80,7 @@ static const struct uarg *part_of(const struct gen *g, const struct node *n, u64
 		const struct uarg *u = gen_uarg(g, n);
 
 		if (u)
-			return u->form == UARG_REGISTERS ? u : NULL;
+			return u->at.form == CALLS_REGISTERS ? u : NULL;
 		if (n->kind == NODE_FIELD && !gen_is_foreign(n)) {
 			*off += n->field.f.off;
 			n = n->field.e;
@@ -99,8 +99,8 @@ bool gen_uarg_part(struct gen *g, const struct node *n, u32 size)
 	u64 off;
 	const struct uarg *u = part_of(g, n, &off);
 
-	for (u32 i = 0; u && i < u->n_pieces; i++) {
-		const struct upiece *p = &u->pieces[i];
+	for (u32 i = 0; u && i < u->at.n_pieces; i++) {
+		const struct calls_piece *p = &u->at.pieces[i];
 
 		if (!p->reg || off < p->off || off + size > p->off + p->size)
 			continue;

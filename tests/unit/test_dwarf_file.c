@@ -107,12 +107,12 @@ static void test_places(void **state)
 	find_sample(d, elf, &a, &f, &vaddr);
 	u = uargs_of(&s, d, &f);
 	assert_int_equal(u->n, 4);
-	assert_int_equal(u->v[0].form, UARG_REGISTERS);
-	assert_string_equal(u->v[0].pieces[0].reg, "di");
-	assert_string_equal(u->v[1].pieces[0].reg, "si");
-	assert_int_equal(u->v[2].form, UARG_NOWHERE);
-	assert_int_equal(u->v[3].form, UARG_STACK);
-	assert_int_equal(u->v[3].stack, 8);
+	assert_int_equal(u->v[0].at.form, CALLS_REGISTERS);
+	assert_string_equal(u->v[0].at.pieces[0].reg, "di");
+	assert_string_equal(u->v[1].at.pieces[0].reg, "si");
+	assert_int_equal(u->v[2].at.form, CALLS_NOWHERE);
+	assert_int_equal(u->v[3].at.form, CALLS_STACK);
+	assert_int_equal(u->v[3].at.stack, 8);
 	assert_string_equal(type_name(&a, u->v[0].type), "struct sample *");
 	assert_string_equal(type_name(&a, u->v[1].type), "enum sample_kind");
 	assert_true(uargs_eq(u, uargs_of(&s, d, &f)));

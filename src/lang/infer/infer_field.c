@@ -338,7 +338,7 @@ static void uarg_names(struct infer *in, field_names *names)
 	const struct uargs *all = in->variant->uargs;
 
 	for (u32 i = 0; i < all->n; i++)
-		if (all->v[i].name[0] && all->v[i].form != UARG_NOWHERE)
+		if (all->v[i].name[0] && all->v[i].at.form != CALLS_NOWHERE)
 			vec_add(in->arena, names, str_of(all->v[i].name));
 }
 

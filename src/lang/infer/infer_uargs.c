@@ -41,11 +41,11 @@ const struct type *infer_uarg(struct infer *in, struct node *n)
 			near_offer(&near, u->name);
 		if (strcmp(u->name, name) != 0)
 			continue;
-		if (u->form == UARG_NOWHERE)
+		if (u->at.form == CALLS_NOWHERE)
 			return infer_error(in, n->loc, "argument '%s' can not be read: %s", name,
-			                   u->why);
+			                   u->at.why);
 		n->field.arg = i;
-		n->field.own = u->form == UARG_REGISTERS;
+		n->field.own = u->at.form == CALLS_REGISTERS;
 		n->field.f = (struct field){ .name = u->name, .type = u->type };
 		return u->type;
 	}
@@ -70,9 +70,9 @@ const struct type *infer_result(struct infer *in, struct node *n)
 	if (!r)
 		return infer_error(in, n->loc, "'%s' returns nothing that has a type",
 		                   in->variant->uargs->function);
-	if (r->form == UARG_NOWHERE)
-		return infer_error(in, n->loc, "the result can not be read: %s", r->why);
-	if (r->form == UARG_POINTED)
+	if (r->at.form == CALLS_NOWHERE)
+		return infer_error(in, n->loc, "the result can not be read: %s", r->at.why);
+	if (r->at.form == CALLS_POINTED)
 		return type_ptr(in->arena, r->type, SPACE_USER);
 	return r->type;
 }

@@ -5,10 +5,9 @@
  * The one idea: where a value is follows from its type alone, so nothing but the types of the
  * parameters is read; what the compiler wrote about places is for the middle of a function.
  *
- * System V AMD64 psABI 3.2.3: a value of up to 16 bytes is cut into two eightbytes, each of which
- * goes to an integer or a floating-point register by what lies in it; larger ones, and those
- * whose eightbytes find no room together, are in memory. Go (cmd/compile/abi-internal.md): each
- * leaf of a value takes a register of its own, or all of the value is in memory.
+ * C's convention is the machine's (arch/calls.h) and is told the scalars of a value. Go
+ * (cmd/compile/abi-internal.md): each leaf of a value takes a register of its own, or all of the
+ * value is in memory; machines differ in the registers only.
  *
  * eBPF is not shown floating-point registers; values there are known and can not be read.
  */
@@ -16,181 +15,133 @@
 
 #include <string.h>
 
-#include "arch/arch.h"
 #include "lang/type/debug_type.h"
 
-#define NEST_MAX  8u
-#define ALIGN_MAX 16u
+#define NEST_MAX 8u
 
-/* Registers and stack given out so far. */
+/* Whose arguments they are, and what they have taken so far. */
 struct places {
 	struct script *s;
 	struct dwarf_file *d;
-	const char *const *ints;
-	u32 n_ints, n_floats;
-	u32 stack_at; /* of the first argument in memory */
-	u32 ints_used, floats_used;
-	u64 stack;
+	struct calls_used used;
 };
 
-/* ---- System V ------------------------------------------------------------------------------- */
+/* ---- C -------------------------------------------------------------------------------------- */
 
-enum class { CLASS_NONE, CLASS_INTEGER, CLASS_FLOAT, CLASS_MEMORY };
-
-/* What the two eightbytes of a value hold. */
-struct classes {
+/* The scalars of a value, to whoever asks. */
+struct scalars {
 	struct dwarf_file *d;
-	enum class v[2];
+	calls_scalar_fn *scalar;
+	void *to;
 	u64 base;
 	u32 depth;
 };
 
-static void merge(struct classes *c, u64 off, u64 size, enum class what)
-{
-	for (u64 i = off / 8; i <= (off + MAX(size, (u64)1) - 1) / 8; i++) {
-		if (i > 1)
-			c->v[0] = CLASS_MEMORY;
-		else if (c->v[i] == CLASS_NONE || what == CLASS_MEMORY ||
-		         (what == CLASS_INTEGER && c->v[i] != CLASS_MEMORY))
-			c->v[i] = what;
-	}
-}
+static void scalars_of(struct scalars *w, u32 die, u64 off);
 
-static void classify(struct classes *c, u32 die, u64 off);
-
-static bool classify_field(void *ctx, const struct dwarf_field *f)
+static bool scalars_of_field(void *ctx, const struct dwarf_field *f)
 {
-	struct classes *c = ctx;
+	struct scalars *w = ctx;
 
 	if (f->bit_size)
-		merge(c, c->base + f->off + f->bit_off / 8, (f->bit_size + f->bit_off % 8 + 7) / 8,
-		      CLASS_INTEGER);
+		w->scalar(w->to, w->base + f->off + f->bit_off / 8,
+		          (f->bit_size + f->bit_off % 8 + 7) / 8, CALLS_BITS);
 	else
-		classify(c, f->type, c->base + f->off);
+		scalars_of(w, f->type, w->base + f->off);
 	return true;
 }
 
-static void classify_record(struct classes *c, const struct dwarf_type *t, u64 off)
+static void scalars_of_record(struct scalars *w, const struct dwarf_type *t, u64 off)
 {
-	u64 outer = c->base;
+	u64 outer = w->base;
 
-	c->base = off;
-	dwarf_type_fields(c->d, t->die, classify_field, c);
-	c->base = outer;
+	w->base = off;
+	dwarf_type_fields(w->d, t->die, scalars_of_field, w);
+	w->base = outer;
 }
 
-static void classify_array(struct classes *c, const struct dwarf_type *t, u64 off)
+static void scalars_of_array(struct scalars *w, const struct dwarf_type *t, u64 off)
 {
 	struct dwarf_type elem;
 	u64 n = 1;
 
-	if (!dwarf_type_read(c->d, t->target, &elem) || !elem.size)
+	if (!dwarf_type_read(w->d, t->target, &elem) || !elem.size)
 		return;
 	for (u32 i = 0; i < t->n_dims; i++)
 		n *= MIN(t->dims[i], 64u);
 	for (u64 i = 0; i < MIN(n, (u64)64); i++)
-		classify(c, t->target, off + i * elem.size);
+		scalars_of(w, t->target, off + i * elem.size);
 }
 
-static enum class float_class(const struct dwarf_type *t) {
-	/* long double goes to memory, __float128 does not; their sizes are the same. */
-	if (t->is_vector || t->is_complex || t->size <= 8) return t->is_complex && t->size > 16
-		? CLASS_MEMORY
-		: CLASS_FLOAT;
-	return t->name && strstr(t->name, "128") ? CLASS_FLOAT : CLASS_MEMORY;
+/* long double and __float128 have the same size; both may be parts of a complex number. */
+static enum calls_scalar float_scalar(const struct dwarf_type *t)
+{
+	bool is_long = t->is_complex  ? t->size > 16
+	               : t->is_vector ? false
+	                              : t->size > 8 && !(t->name && strstr(t->name, "128"));
+
+	return is_long ? CALLS_LONG_DOUBLE : CALLS_FLOAT;
 }
 
-static void classify(struct classes *c, u32 die, u64 off)
+static void scalars_of(struct scalars *w, u32 die, u64 off)
 {
 	struct dwarf_type t;
 
-	if (c->depth > NEST_MAX || !dwarf_type_read(c->d, die, &t))
+	if (w->depth > NEST_MAX || !dwarf_type_read(w->d, die, &t))
 		return;
-	c->depth++;
+	w->depth++;
 	switch (t.kind) {
 	case DWARF_RECORD:
-		classify_record(c, &t, off);
+		scalars_of_record(w, &t, off);
 		break;
 	case DWARF_ARRAY:
-		classify_array(c, &t, off);
+		scalars_of_array(w, &t, off);
 		break;
 	case DWARF_FLOAT:
-		merge(c, off, t.size, float_class(&t));
+		w->scalar(w->to, off, t.size, float_scalar(&t));
 		break;
 	case DWARF_VOID:
 		break;
-	default: /* unaligned ones, of packed structs, send all to memory */
-		merge(c, off, t.size,
-		      t.size && off % MIN(t.size, (u64)8) ? CLASS_MEMORY : CLASS_INTEGER);
+	default:
+		w->scalar(w->to, off, t.size, CALLS_INTEGER);
 		break;
 	}
-	c->depth--;
+	w->depth--;
 }
 
-static void on_stack(struct places *p, struct uarg *u, u64 size, u64 align)
+struct value {
+	struct dwarf_file *d;
+	u32 die;
+};
+
+static void each_scalar(const struct calls_value *v, calls_scalar_fn *scalar, void *to)
 {
-	p->stack = ROUND_UP(p->stack, align);
-	u->form = UARG_STACK;
-	u->stack = (u32)(p->stack_at + p->stack);
-	p->stack += size;
+	const struct value *of = v->ctx;
+	struct scalars w = { .d = of->d, .scalar = scalar, .to = to };
+
+	scalars_of(&w, of->die, 0);
 }
 
-/* Only what has 16 bytes in one piece is aligned to them. */
-static u64 c_align(const struct dwarf_type *t)
+/* `of` lives as long as the answer. */
+static struct calls_value value_of(const struct dwarf_type *t, struct value *of)
 {
-	bool wide = (t->kind == DWARF_INT || t->kind == DWARF_FLOAT) && t->size >= ALIGN_MAX;
-
-	return wide ? ALIGN_MAX : 8;
-}
-
-/* Takes registers for the eightbytes, all or none. */
-static bool take(struct places *p, struct uarg *u, const struct classes *c, u64 size)
-{
-	u32 ints = 0, floats = 0;
-
-	for (u32 i = 0; i < 2; i++) {
-		ints += c->v[i] == CLASS_INTEGER;
-		floats += c->v[i] == CLASS_FLOAT;
-	}
-	if (p->ints_used + ints > p->n_ints || p->floats_used + floats > p->n_floats)
-		return false;
-	u->form = UARG_REGISTERS;
-	for (u32 i = 0; i < 2 && i * 8 < size; i++) {
-		bool integer = c->v[i] == CLASS_INTEGER;
-
-		u->pieces[u->n_pieces++] = (struct upiece){
-			.reg = integer ? p->ints[p->ints_used] : NULL,
-			.off = i * 8,
-			.size = (u32)MIN(size - i * 8, (u64)8),
-		};
-		p->ints_used += integer;
-	}
-	p->floats_used += floats;
-	return true;
+	return (struct calls_value){
+		.size = t->size,
+		.is_aggregate = t->kind == DWARF_RECORD || t->kind == DWARF_ARRAY,
+		.by_reference = t->kind == DWARF_RECORD && t->by_reference,
+		.is_vector = t->is_vector,
+		.is_wide = (t->kind == DWARF_INT || t->kind == DWARF_FLOAT) && t->size >= 16,
+		.each = each_scalar,
+		.ctx = of,
+	};
 }
 
 static void c_place(struct places *p, struct uarg *u, const struct dwarf_type *t)
 {
-	struct classes c = { .d = p->d };
+	struct value of = { p->d, u->die };
+	struct calls_value v = value_of(t, &of);
 
-	if (t->kind == DWARF_RECORD && t->by_reference) {
-		struct classes pointer = { .v = { CLASS_INTEGER } };
-
-		if (take(p, u, &pointer, 8))
-			u->form = UARG_POINTED;
-		else
-			u->why = "it is passed by a pointer on the stack";
-		if (u->why)
-			p->stack += 8;
-		return;
-	}
-	classify(&c, u->die, 0);
-	if (t->is_vector && t->size > 16) /* one wide register */
-		c.v[0] = CLASS_FLOAT, c.v[1] = CLASS_NONE;
-	else if (t->size > 16)
-		c.v[0] = CLASS_MEMORY;
-	if (c.v[0] == CLASS_MEMORY || c.v[1] == CLASS_MEMORY || !take(p, u, &c, t->size))
-		on_stack(p, u, ROUND_UP(t->size, (u64)8), c_align(t));
+	calls_place(&p->used, &v, &u->at);
 }
 
 /* ---- Go ------------------------------------------------------------------------------------- */
@@ -215,14 +166,15 @@ static bool go_field(void *ctx, const struct dwarf_field *f)
 
 static void go_leaf(struct go_walk *w, u64 off, u64 size, bool is_float)
 {
-	struct places *p = w->p;
+	struct calls_used *p = &w->p->used;
+	struct calls_place *at = &w->u->at;
 
-	if (w->u->n_pieces == ARCH_INTS || (is_float && p->floats_used == p->n_floats) ||
+	if (at->n_pieces == ARCH_INTS || (is_float && p->floats_used == p->n_floats) ||
 	    (!is_float && p->ints_used == p->n_ints)) {
 		w->fits = false;
 		return;
 	}
-	w->u->pieces[w->u->n_pieces++] = (struct upiece){
+	at->pieces[at->n_pieces++] = (struct calls_piece){
 		.reg = is_float ? NULL : p->ints[p->ints_used],
 		.off = (u32)off,
 		.size = (u32)size,
@@ -299,16 +251,15 @@ static u64 go_align(struct dwarf_file *d, u32 die, u32 depth)
 static void go_place(struct places *p, struct uarg *u, const struct dwarf_type *t)
 {
 	struct go_walk w = { .p = p, .u = u, .fits = true };
-	u32 ints = p->ints_used, floats = p->floats_used;
+	struct calls_used before = p->used;
 
-	u->form = UARG_REGISTERS;
+	u->at.form = CALLS_REGISTERS;
 	go_value(&w, u->die, 0);
 	if (w.fits)
 		return;
-	p->ints_used = ints;
-	p->floats_used = floats;
-	u->n_pieces = 0;
-	on_stack(p, u, t->size, go_align(p->d, u->die, 0));
+	p->used = before;
+	u->at.n_pieces = 0;
+	calls_on_stack(&p->used, &u->at, t->size, go_align(p->d, u->die, 0));
 }
 
 /* ---- all of a function ---------------------------------------------------------------------- */
@@ -316,15 +267,16 @@ static void go_place(struct places *p, struct uarg *u, const struct dwarf_type *
 /* A scalar in a floating-point register, or of a type without values here. */
 static void check_readable(struct uarg *u, const struct dwarf_type *t)
 {
-	if (u->why) {
-		u->form = UARG_NOWHERE;
+	if (u->at.why) {
+		u->at.form = CALLS_NOWHERE;
 	} else if (t->kind == DWARF_FLOAT) {
-		u->form = UARG_NOWHERE;
-		u->why = "it is a floating-point number, which eBPF can not read";
+		u->at.form = CALLS_NOWHERE;
+		u->at.why = "it is a floating-point number, which eBPF can not read";
 	} else if (u->type->kind == TYPE_NONE || !u->type->size) {
-		u->form = UARG_NOWHERE;
-		u->why = t->size == 16 ? "integers of 128 bits have no type here"
-		                       : "its type is not known to the program's debug information";
+		u->at.form = CALLS_NOWHERE;
+		u->at.why = t->size == 16
+		                    ? "integers of 128 bits have no type here"
+		                    : "its type is not known to the program's debug information";
 	}
 }
 
@@ -334,8 +286,8 @@ static void place_arg(struct places *p, struct uarg *u, bool is_go)
 
 	u->type = debug_type(p->s, p->d, u->die);
 	if (!dwarf_type_read(p->d, u->die, &t)) {
-		u->why = "its type is not known to the program's debug information";
-		p->ints_used += p->ints_used < p->n_ints;
+		u->at.why = "its type is not known to the program's debug information";
+		p->used.ints_used += p->used.ints_used < p->used.n_ints;
 		return;
 	}
 	if (is_go)
@@ -345,28 +297,27 @@ static void place_arg(struct places *p, struct uarg *u, bool is_go)
 	check_readable(u, &t);
 }
 
-/* A result in memory: its address is the first argument, which scripts do not see. */
+/* A result in memory: where it is to be is an argument, which scripts do not see. */
 static bool hidden_result(struct places *p, u32 returns)
 {
-	struct classes c = { .d = p->d };
+	struct value of = { p->d, returns };
+	struct calls_value v;
 	struct dwarf_type t;
 
 	if (!returns || !dwarf_type_read(p->d, returns, &t))
 		return false;
-	if (t.kind != DWARF_RECORD && t.kind != DWARF_ARRAY)
-		return t.is_complex && t.size > 32;
-	classify(&c, returns, 0);
-	return t.by_reference || t.size > 16 || c.v[0] == CLASS_MEMORY || c.v[1] == CLASS_MEMORY;
+	v = value_of(&t, &of);
+	return calls_hides_result(&p->used, &v);
 }
 
 static struct places places_of(struct script *s, struct dwarf_file *d, const struct arch_calls *c)
 {
-	return (struct places){ .s = s,
-		                .d = d,
-		                .ints = c->ints,
-		                .n_ints = c->n_ints,
-		                .n_floats = c->n_floats,
-		                .stack_at = c->stack_at };
+	return (struct places){ s,
+		                d,
+		                { .ints = c->ints,
+		                  .n_ints = c->n_ints,
+		                  .n_floats = c->n_floats,
+		                  .stack_at = c->stack_at } };
 }
 
 struct uargs *uargs_of(struct script *s, struct dwarf_file *d, const struct dwarf_func *f)
@@ -375,9 +326,9 @@ struct uargs *uargs_of(struct script *s, struct dwarf_file *d, const struct dwar
 	struct uargs *all = arena_new(s->arena, struct uargs);
 
 	if (f->is_stack) /* Go, before its functions took registers */
-		p.n_ints = p.n_floats = 0;
-	if (!f->is_go && hidden_result(&p, f->returns))
-		p.ints_used++;
+		p.used.n_ints = p.used.n_floats = 0;
+	if (!f->is_go)
+		hidden_result(&p, f->returns);
 	all->dwarf = d;
 	all->function = f->name ? f->name : "";
 	all->returns = f->returns;
@@ -396,23 +347,22 @@ void uargs_result(struct script *s, struct dwarf_file *d, u32 returns, struct ua
 {
 	struct places p = places_of(s, d, &arch.c);
 
-	p.ints = arch.c.results;
-	p.n_ints = p.n_floats = arch.c.n_results;
+	p.used.ints = arch.c.results;
+	p.used.n_ints = p.used.n_floats = arch.c.n_results;
 	*r = (struct uarg){ .name = "retval", .die = returns };
 	if (hidden_result(&p, returns)) {
 		r->type = debug_type(s, d, returns);
-		r->form = UARG_POINTED;
-		r->pieces[0] = (struct upiece){ arch.c.results[0], 0, 8 };
-		r->n_pieces = 1;
+		r->at.form = CALLS_POINTED;
+		r->at.pieces[0] = (struct calls_piece){ arch.c.results[0], 0, 8 };
+		r->at.n_pieces = 1;
 		return;
 	}
 	place_arg(&p, r, false);
 }
 
-static bool same_place(const struct uarg *a, const struct uarg *b)
+static bool same_place(const struct calls_place *a, const struct calls_place *b)
 {
-	if (a->form != b->form || a->stack != b->stack || a->n_pieces != b->n_pieces ||
-	    strcmp(a->name, b->name) != 0 || !type_eq(a->type, b->type))
+	if (a->form != b->form || a->stack != b->stack || a->n_pieces != b->n_pieces)
 		return false;
 	for (u32 i = 0; i < a->n_pieces; i++)
 		if (a->pieces[i].reg != b->pieces[i].reg || a->pieces[i].off != b->pieces[i].off ||
@@ -421,12 +371,18 @@ static bool same_place(const struct uarg *a, const struct uarg *b)
 	return true;
 }
 
+static bool same_arg(const struct uarg *a, const struct uarg *b)
+{
+	return strcmp(a->name, b->name) == 0 && type_eq(a->type, b->type) &&
+	       same_place(&a->at, &b->at);
+}
+
 bool uargs_eq(const struct uargs *a, const struct uargs *b)
 {
 	if (a->n != b->n || a->dwarf != b->dwarf || a->returns != b->returns)
 		return false;
 	for (u32 i = 0; i < a->n; i++)
-		if (!same_place(&a->v[i], &b->v[i]))
+		if (!same_arg(&a->v[i], &b->v[i]))
 			return false;
 	return true;
 }

@@ -1,39 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Where the arguments of a program's function are when it is entered: by the System V calling
+ * Where the arguments of a program's function are when it is entered: by C's calling
  * convention, or by Go's.
  */
 #ifndef LANG_TYPE_UARGS_H
 #define LANG_TYPE_UARGS_H
 
-#include "arch/arch.h"
+#include "arch/calls.h"
 #include "elf/dwarf_file.h"
 #include "unit/type.h"
 
 struct script;
 
-enum uarg_form {
-	UARG_NOWHERE,   /* can not be read: see `why` */
-	UARG_REGISTERS, /* in pieces */
-	UARG_STACK,     /* in memory, `stack` bytes above the stack pointer */
-	UARG_POINTED,   /* in memory that the register of the first piece points to */
-};
-
-/* Bytes [off, off + size) of a value are in a register; NULL: in a floating-point register. */
-struct upiece {
-	const char *reg; /* as reg() names it */
-	u32 off, size;
-};
-
 struct uarg {
 	const char *name;
 	const struct type *type;
 	u32 die;
-	enum uarg_form form;
-	u32 stack;
-	struct upiece pieces[ARCH_INTS];
-	u32 n_pieces;
-	const char *why;
+	struct calls_place at;
 };
 
 struct uargs {

@@ -15,7 +15,8 @@
 
 #include <string.h>
 
-#define PAGE       4096u
+#include "arch/arch.h"
+
 #define GLIBC_MMAP (128u << 10)
 #define HUGE_BLOCK (1ull << 62)
 
@@ -28,7 +29,7 @@ static u64 glibc_bytes(u64 n)
 {
 	u64 chunk = glibc_chunk(n);
 
-	return chunk < GLIBC_MMAP ? chunk : ROUND_UP(chunk + 8, (u64)PAGE);
+	return chunk < GLIBC_MMAP ? chunk : ROUND_UP(chunk + 8, (u64)arch_page());
 }
 
 static u64 glibc_usable(u64 n)

@@ -2,7 +2,7 @@
 /*
  * What an allocator takes from memory for a request of so many bytes: its rounding and its
  * bookkeeping for each block. Pure; fragmentation and what an allocator keeps for later are not in
- * it. 64-bit machines with pages of 4096 bytes.
+ * it. 64-bit machines.
  */
 #ifndef AGG_ALLOC_H
 #define AGG_ALLOC_H

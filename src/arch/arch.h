@@ -15,6 +15,7 @@
 /* How functions are called. Registers are named as reg() names them. */
 struct arch_calls {
 	const char *const *ints; /* integers and pointers, in the order of arguments */
+	const char *n_ints_word; /* their number as a word */
 	u32 n_ints, n_floats;    /* registers for each */
 	const char *const *results;
 	u32 n_results;
@@ -45,9 +46,24 @@ struct arch {
 	/* Types of dynamic relocations: an address in the file itself, of a function, of data. */
 	u32 rel_relative, rel_function, rel_data;
 	u32 sys_uprobe; /* number of the system call uprobe(), 0: there is none */
+	u32 watches;    /* bits 1 << HW_BREAKPOINT_*: what watchpoints of the processor can see */
+	/* Where libraries are besides what the loader's cache says; the last is NULL. */
+	const char *const *library_dirs;
+	u32 library_flags; /* of its libraries in that cache (glibc, sysdeps/generic/ldconfig.h) */
+	u32 sigstksz;      /* SIGSTKSZ of its headers */
 };
 
 extern const struct arch arch;
+
+/* Bytes of a page of memory. Where kernels differ in it, the running one's. */
+u32 arch_page(void);
+/* "read"; NULL for a number without a name. */
+const char *arch_syscall_name(u64 n);
+/* The kernel has the half of all addresses whose top bit is set; programs are compiled so, too. */
+static inline bool arch_is_kernel(u64 address)
+{
+	return address >> 63;
+}
 
 /* Where struct pt_regs keeps the register of that name for reg(); -1 when there is none. */
 s32 arch_reg(struct str name);

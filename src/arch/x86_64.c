@@ -10,6 +10,7 @@
 
 #include <dwarf.h>
 #include <elf.h>
+#include <linux/hw_breakpoint.h>
 #include <string.h>
 
 static const char *const c_ints[] = { "di", "si", "dx", "cx", "r8", "r9" };
@@ -17,6 +18,17 @@ static const char *const c_results[] = { "ax", "dx" };
 static const char *const go_ints[] = { "ax", "bx", "cx", "di", "si", "r8", "r9", "r10", "r11" };
 
 _Static_assert(ARRAY_SIZE(go_ints) <= ARCH_INTS, "pieces of a value");
+
+static const char *const library_dirs[] = {
+	"/lib/x86_64-linux-gnu",
+	"/usr/lib/x86_64-linux-gnu",
+	"/lib64",
+	"/usr/lib64",
+	"/usr/local/lib",
+	"/lib",
+	"/usr/lib",
+	NULL,
+};
 
 /* Registers as DWARF numbers them. */
 #define RBP 6
@@ -35,8 +47,8 @@ const struct arch arch = {
 	.user_mask = 3,
 	.user_shift = 1,
 	.user_code = 0x33, /* __USER_CS */
-	.c = { c_ints, ARRAY_SIZE(c_ints), 8, c_results, ARRAY_SIZE(c_results), 8 },
-	.go = { go_ints, ARRAY_SIZE(go_ints), 15, go_ints, ARRAY_SIZE(go_ints), 8 },
+	.c = { c_ints, "six", ARRAY_SIZE(c_ints), 8, c_results, ARRAY_SIZE(c_results), 8 },
+	.go = { go_ints, "nine", ARRAY_SIZE(go_ints), 15, go_ints, ARRAY_SIZE(go_ints), 8 },
 	.frames = { .sp = RSP,
 	            .fp = RBP,
 	            .ra = RIP,
@@ -48,7 +60,16 @@ const struct arch arch = {
 	.rel_function = R_X86_64_JUMP_SLOT,
 	.rel_data = R_X86_64_GLOB_DAT,
 	.sys_uprobe = 336, /* Linux 6.18 */
+	.watches = 1u << HW_BREAKPOINT_W | 1u << HW_BREAKPOINT_RW | 1u << HW_BREAKPOINT_X,
+	.library_dirs = library_dirs,
+	.library_flags = 0x0303, /* ELF for glibc 2, x86-64 */
+	.sigstksz = 8192,
 };
+
+u32 arch_page(void)
+{
+	return 4096;
+}
 
 /* ---- names for reg() ------------------------------------------------------------------------ */
 

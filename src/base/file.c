@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -200,8 +201,6 @@ bool file_read_regular(const char *path, struct buf *b, size_t limit, struct err
 
 /* ---- mapped --------------------------------------------------------------------------------- */
 
-#define PAGE 4096u
-
 static _Atomic u32 holes;
 
 u32 file_holes(void)
@@ -209,15 +208,22 @@ u32 file_holes(void)
 	return holes;
 }
 
+/* Of memory; a signal's handler may ask, too. */
+static size_t page_size(void)
+{
+	return getauxval(AT_PAGESZ);
+}
+
 /* A page beyond the end of a mapped file was touched: it becomes one of zeros. */
 static void on_bus(int sig, siginfo_t *info, void *context)
 {
-	u8 *page = (u8 *)info->si_addr - (uintptr_t)info->si_addr % PAGE;
+	size_t size = page_size();
+	u8 *page = (u8 *)info->si_addr - (uintptr_t)info->si_addr % size;
 	int code = errno;
 
 	(void)context;
 	if (info->si_code == BUS_ADRERR &&
-	    mmap(page, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == page) {
+	    mmap(page, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == page) {
 		holes++;
 	} else {
 		signal(sig, SIG_DFL);
@@ -237,7 +243,7 @@ void file_guard(void)
  * may be what others put there. */
 static size_t mapped_bytes(size_t n)
 {
-	return ROUND_UP(n, PAGE) + PAGE;
+	return ROUND_UP(n, page_size()) + page_size();
 }
 
 static bool map_fd(int fd, const char *path, struct file_map *m, struct err *e)

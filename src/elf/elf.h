@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * What memtap needs of an ELF file: function symbols and where their code lies in the
- * file, notes, the build id. Only x86-64 and other 64-bit little-endian files.
+ * file, notes, the build id. Only 64-bit little-endian files.
  */
 #ifndef ELF_ELF_H
 #define ELF_ELF_H

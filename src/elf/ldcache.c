@@ -13,9 +13,10 @@
 
 #include <string.h>
 
+#include "arch/arch.h"
+
 #define MAGIC       "glibc-ld.so.cache1.1"
 #define HEADER_SIZE 48u
-#define FLAGS_X8664 0x0303u /* ELF for glibc 2, x86-64 */
 
 struct entry {
 	u32 flags, key, value, os;
@@ -52,7 +53,7 @@ const char *ldcache_find(const void *p, size_t n, const char *name)
 		struct entry e;
 
 		memcpy(&e, bytes + HEADER_SIZE + i * sizeof(e), sizeof(e));
-		if (e.flags != FLAGS_X8664 || e.hwcap)
+		if (e.flags != arch.library_flags || e.hwcap)
 			continue;
 		key = text_at(bytes, n, e.key);
 		value = text_at(bytes, n, e.value);

@@ -8,7 +8,7 @@
 #include "base/base.h"
 
 /*
- * Path of a 64-bit x86 library in the bytes of such a file: by file name ("libssl.so.3") or
+ * Path of a library of this machine in the bytes of such a file: by file name ("libssl.so.3") or
  * without version ("libssl", the newest). NULL when absent or when the bytes are of another
  * form. Points into p.
  */

@@ -84,7 +84,7 @@ static struct umap internal_map(const struct gen *g, enum umap_role role)
 	case UMAP_RING:
 		return (struct umap){ .name = "ring",
 			              .bpf_type = BPF_MAP_TYPE_RINGBUF,
-			              .max_entries = g->cfg->ring_pages * 4096 };
+			              .max_entries = g->cfg->ring_pages * UNIT_RING_PAGE };
 	case UMAP_SCRATCH:
 		return (struct umap){ .name = "scratch",
 			              .bpf_type = BPF_MAP_TYPE_PERCPU_ARRAY,

@@ -4,10 +4,11 @@
  *
  * Every read goes through a probe_read helper. Whether an address is the kernel's or the
  * user's follows from the pointer's type; where the type does not say, the address itself
- * does: on x86-64 the kernel's half has the top bit set. A failed read gives zero and is counted
- * at its place in the script.
+ * does (arch_is_kernel). A failed read gives zero and is counted at its place in the script.
  */
 #include "gen/emit.h"
+
+#include "arch/arch.h"
 
 enum space gen_space(const struct gen *g, const struct node *n)
 {
@@ -106,7 +107,7 @@ static void touch(struct gen *g, struct temp address, bool next_page)
 	code_const(&g->c, R2, 1);
 	temp_load(g, address, R3);
 	if (next_page) {
-		code_alu_imm(&g->c, BPF_OR, R3, 4095);
+		code_alu_imm(&g->c, BPF_OR, R3, (s32)arch_page() - 1);
 		code_alu_imm(&g->c, BPF_ADD, R3, 1);
 	}
 	code_call(&g->c, BPF_FUNC_copy_from_user);

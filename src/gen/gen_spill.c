@@ -59,7 +59,7 @@ static void if_ring_busy(struct gen *g, u32 label)
 	code_map(&g->c, R1, gen_map_of(g, UMAP_RING));
 	code_const(&g->c, R2, BPF_RB_AVAIL_DATA);
 	code_call(&g->c, BPF_FUNC_ringbuf_query);
-	code_if_imm(&g->c, BPF_JGT, R0, (s32)(g->cfg->ring_pages * 4096 / 2), label);
+	code_if_imm(&g->c, BPF_JGT, R0, (s32)(g->cfg->ring_pages * UNIT_RING_PAGE / 2), label);
 }
 
 void gen_spill(struct gen *g, const struct node *map, struct mem record,

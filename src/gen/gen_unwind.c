@@ -431,20 +431,21 @@ static s32 copy_off(size_t member)
 	return (s32)member;
 }
 
-/* Page after page from that of the stack pointer on, until one is not there. */
-static void copy_pages(struct gen *g, struct mem copy)
+/* Piece after piece from that of the stack pointer on, until one is not there. */
+static void copy_pieces(struct gen *g, struct mem copy)
 {
 	struct code *c = &g->c;
 	u32 end = code_label(c);
 
 	mem_store_imm(g, 8, mem_at(copy, copy_off(offsetof(struct unit_copy, n))), 0);
-	for (u32 i = 0; i < UNIT_COPY_PAGES; i++) {
-		mem_addr(g, mem_at(copy, (s32)(offsetof(struct unit_copy, pages) + i * UNIT_PAGE)),
+	for (u32 i = 0; i < UNIT_PIECES; i++) {
+		mem_addr(g,
+		         mem_at(copy, (s32)(offsetof(struct unit_copy, pieces) + i * UNIT_PIECE)),
 		         R1);
-		code_const(c, R2, UNIT_PAGE);
+		code_const(c, R2, UNIT_PIECE);
 		mem_load(g, 8, R3, mem_at(copy, copy_off(offsetof(struct unit_copy, sp))));
-		code_alu_imm(c, BPF_AND, R3, -(s32)UNIT_PAGE);
-		code_alu_imm(c, BPF_ADD, R3, (s32)(i * UNIT_PAGE));
+		code_alu_imm(c, BPF_AND, R3, -(s32)UNIT_PIECE);
+		code_alu_imm(c, BPF_ADD, R3, (s32)(i * UNIT_PIECE));
 		code_call(c, BPF_FUNC_probe_read_user);
 		code_if_imm(c, BPF_JNE, R0, 0, end);
 		mem_store_imm(g, 8, mem_at(copy, copy_off(offsetof(struct unit_copy, n))),
@@ -456,7 +457,7 @@ static void copy_pages(struct gen *g, struct mem copy)
 static u32 copy_record(struct gen *g)
 {
 	struct urecord r = { .action = ACTION_STACK,
-		             .size = offsetof(struct unit_copy, pages),
+		             .size = offsetof(struct unit_copy, pieces),
 		             .map = -1 };
 
 	gen_map_of(g, UMAP_STACKS); /* where its frames will be */
@@ -495,7 +496,7 @@ void gen_unwind_copy(struct gen *g, u32 limit, struct mem dst, u32 unknown)
 
 	user_registers(g, mem_at(copy, copy_off(offsetof(struct unit_copy, pc))), unknown);
 	copy_id(g, copy);
-	copy_pages(g, copy);
+	copy_pieces(g, copy);
 	mem_store_imm(g, 8, copy, (s32)copy_record(g));
 	mem_store_imm(g, 8, mem_at(copy, copy_off(offsetof(struct unit_copy, limit))), (s32)limit);
 	mem_copy(g, dst, mem_at(copy, copy_off(offsetof(struct unit_copy, id))), 16);
@@ -503,8 +504,8 @@ void gen_unwind_copy(struct gen *g, u32 limit, struct mem dst, u32 unknown)
 	mem_addr(g, copy, R2);
 	mem_load(g, 8, R3, mem_at(copy, copy_off(offsetof(struct unit_copy, n))));
 	code_alu_imm(c, BPF_AND, R3, 7);
-	code_alu_imm(c, BPF_LSH, R3, 12);
-	code_alu_imm(c, BPF_ADD, R3, offsetof(struct unit_copy, pages));
+	code_alu_imm(c, BPF_LSH, R3, __builtin_ctz(UNIT_PIECE));
+	code_alu_imm(c, BPF_ADD, R3, offsetof(struct unit_copy, pieces));
 	code_if_imm(c, BPF_JGT, R3, sizeof(struct unit_copy), sent);
 	code_const(c, R4, 0);
 	code_call(c, BPF_FUNC_ringbuf_output);

@@ -8,7 +8,7 @@
  */
 #include "out/value.h"
 
-#include "out/call_names.h"
+#include "arch/arch.h"
 #include "unit/flags.h"
 
 #include <arpa/inet.h>
@@ -350,16 +350,22 @@ static void text_strerror(struct buf *b, const struct out *o, const struct value
 	buf_puts(b, strerror((int)value_word(v)));
 }
 
+/* "KILL"; NULL for a number without a name. */
+static const char *signal_name(u64 n)
+{
+	return n < 65 ? sigabbrev_np((int)n) : NULL;
+}
+
 static void text_signal(struct buf *b, const struct out *o, const struct value *v)
 {
 	(void)o;
-	text_number_name(b, "SIG", call_names_signal(value_word(v)), value_word(v));
+	text_number_name(b, "SIG", signal_name(value_word(v)), value_word(v));
 }
 
 static void text_syscall(struct buf *b, const struct out *o, const struct value *v)
 {
 	(void)o;
-	text_number_name(b, "", call_names_syscall(value_word(v)), value_word(v));
+	text_number_name(b, "", arch_syscall_name(value_word(v)), value_word(v));
 }
 
 static void text_errno(struct buf *b, const struct out *o, const struct value *v)

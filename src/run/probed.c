@@ -8,6 +8,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "arch/arch.h"
+
 /* "six" of "uprobe:PATH:six", "ns::f(int)" of `uprobe:PATH:cpp:"ns::f(int)"`. False: the probe is
  * at an address, a line, or after the start of its function. */
 static bool function_of(const struct usite *s, struct str *name)
@@ -34,7 +36,7 @@ bool probed_function(const struct unit *u, u64 addr, struct str *name)
 			const struct usite *s = &p->sites[k];
 			u64 start = s->offset - s->moved;
 
-			if ((start ^ addr) & (UNIT_PAGE - 1))
+			if ((start ^ addr) & (arch_page() - 1))
 				continue;
 			if (found && (found->offset - found->moved != start ||
 			              strcmp(found->path, s->path) != 0))

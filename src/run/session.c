@@ -263,7 +263,7 @@ static bool drain(struct session *s, enum haste haste, struct err *e)
  * read, but what was there is no more than the ring holds. */
 static bool take_first(struct session *s, struct err *e)
 {
-	u64 end = s->n_read + (u64)s->unit->ring_pages * UNIT_PAGE;
+	u64 end = s->n_read + (u64)s->unit->ring_pages * UNIT_RING_PAGE;
 	bool more = true, ok = true;
 
 	s->haste = UNTIL_OVER;

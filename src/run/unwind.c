@@ -586,9 +586,9 @@ static void file_publish(struct unwind *w, struct file *f, u32 keep)
 	l->w = w;
 	for (u32 i = 0; f->loaded && i < f->table.n_codes; i++) {
 		const struct unwind_code *c = &f->table.code[i];
-		struct procmap m = { .start = c->offset & ~(u64)(UNIT_PAGE - 1),
-			             .end = ROUND_UP(c->offset + c->size, (u64)UNIT_PAGE) };
+		struct procmap m = { 0 };
 
+		unwind_table_mapped(c, &m.start, &m.end);
 		m.offset = m.start;
 		spans_of_file(l, &m, f);
 	}
@@ -829,7 +829,7 @@ static bool is_ours(const struct procmap *m, const struct stat *self)
 /* Files that are mapped for a moment, so that they are among our own mappings. */
 struct mapped {
 	const char *paths[PROBED_MAX];
-	void *pages[PROBED_MAX];
+	void *pages[PROBED_MAX]; /* the page of their first byte */
 	u32 n;
 };
 
@@ -845,8 +845,7 @@ static void map_file(struct mapped *all, const char *path)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	all->paths[all->n] = path;
 	all->pages[all->n] = fd < 0 ? MAP_FAILED
-	                            : mmap(NULL, UNIT_PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd,
-	                                   0);
+	                            : mmap(NULL, 1, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 	all->n += all->pages[all->n] != MAP_FAILED;
 	if (fd >= 0)
 		close(fd);
@@ -886,7 +885,7 @@ static void warm(struct unwind *w)
 			file_known(w, m, f, 0, NULL);
 	}
 	for (u32 i = 0; i < probed.n; i++)
-		munmap(probed.pages[i], UNIT_PAGE);
+		munmap(probed.pages[i], 1);
 	arena_free(&arena);
 }
 
@@ -937,9 +936,9 @@ void unwind_copied(struct unwind *w, const struct unit_copy *copy, struct ustack
 	struct unwind_stack s = { .pc = copy->pc,
 		                  .sp = copy->sp,
 		                  .fp = copy->fp,
-		                  .bytes = copy->pages,
-		                  .start = copy->sp & ~(u64)(UNIT_PAGE - 1),
-		                  .n = MIN(copy->n, UNIT_COPY_PAGES) * UNIT_PAGE,
+		                  .bytes = copy->pieces,
+		                  .start = copy->sp & ~(u64)(UNIT_PIECE - 1),
+		                  .n = MIN(copy->n, UNIT_PIECES) * UNIT_PIECE,
 		                  .rule = copied_rule,
 		                  .ctx = &c };
 	bool whole;

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "arch/arch.h"
 #include "elf/elf.h"
 #include "sym/unwind_code.h"
 
@@ -115,16 +116,23 @@ bool unwind_table_build_id(const char *path, char build_id[64])
 	return ok;
 }
 
-/* Mappings start on pages, segments need not. */
+/* Mappings are of whole pages, segments need not. */
+void unwind_table_mapped(const struct unwind_code *c, u64 *from, u64 *to)
+{
+	u64 page = arch_page();
+
+	*from = c->offset & ~(page - 1);
+	*to = ROUND_UP(c->offset + c->size, page);
+}
+
 bool unwind_table_vaddr(const struct unwind_table *t, u64 offset, u64 *vaddr)
 {
-	const u64 page = 4095;
-
 	for (u32 pass = 0; pass < 2; pass++) {
 		for (u32 i = 0; i < t->n_codes; i++) {
 			const struct unwind_code *c = &t->code[i];
-			u64 start = c->offset & ~page;
+			u64 start, end;
 
+			unwind_table_mapped(c, &start, &end);
 			if (pass == 0 ? offset != start
 			              : offset < start || offset >= c->offset + c->size)
 				continue;

@@ -39,6 +39,8 @@ bool unwind_table_vdso(struct unwind_table *t, struct err *e);
 void unwind_table_free(struct unwind_table *t);
 /* Only the build id, as unwind_table_read() finds it; cheap. */
 bool unwind_table_build_id(const char *path, char build_id[64]);
+/* The bytes of the file that are mapped where that code is. */
+void unwind_table_mapped(const struct unwind_code *c, u64 *from, u64 *to);
 /* The file's own address of a byte of its code, by its offset. */
 bool unwind_table_vaddr(const struct unwind_table *t, u64 offset, u64 *vaddr);
 

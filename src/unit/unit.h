@@ -69,16 +69,17 @@ struct ustack_value {
 #define USTACK_EXEC        2u /* none: the program was being replaced by execve() */
 #define USTACK_ID_N        127u
 
-/* A user stack to be walked in user space: pages of memory from that of sp on. */
-#define UNIT_COPY_PAGES 5u /* 16 KiB and a part of a page at least */
-#define UNIT_PAGE       4096u
+/* A user stack to be walked in user space: pieces of memory from that of sp on, each of which lies
+ * in one page, for no machine has smaller ones. */
+#define UNIT_PIECES 5u /* 16 KiB and a part of a piece at least */
+#define UNIT_PIECE  4096u
 struct unit_copy {
 	u64 record;  /* index into unit->records */
 	u64 id, pid; /* the words of the value */
 	u64 pc, sp, fp;
 	u64 limit; /* frames */
-	u64 n;     /* pages that could be read */
-	u8 pages[UNIT_COPY_PAGES * UNIT_PAGE];
+	u64 n;     /* pieces that could be read */
+	u8 pieces[UNIT_PIECES * UNIT_PIECE];
 };
 
 /* What a walk over a user stack has met and knows no tables of. */
@@ -158,6 +159,8 @@ struct umap {
 };
 
 /* ---- records: what programs send through the ring ------------------------------------------ */
+
+#define UNIT_RING_PAGE 4096u /* bytes that ring_pages counts; no machine has smaller pages */
 
 enum action {
 	ACTION_PRINTF,     /* args with names: the fields of a row */
@@ -318,7 +321,7 @@ struct unit {
 	bool lenient_probes; /* missing_probes = warn or ignore: all may be refused */
 	bool silent_probes;  /* missing_probes = ignore: without a warning */
 	enum stack_mode stack_mode;
-	u32 ring_pages;
+	u32 ring_pages;                              /* of UNIT_RING_PAGE bytes */
 	u32 map_memory, stack_memory, unwind_memory; /* MiB */
 	bool map_memory_set; /* also for maps whose elements are made at the start */
 	const char *view;    /* the C view behind the script (run/view.h), NULL none */

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "base/caps.h"
 #include "base/file.h"
 #include "base/near.h"
@@ -133,22 +134,12 @@ static const char *library_in(const struct resolver *r, const char *dir, const c
 	return is_file(path) ? path : NULL;
 }
 
-static const char *const library_dirs[] = {
-	"/lib/x86_64-linux-gnu",
-	"/usr/lib/x86_64-linux-gnu",
-	"/lib64",
-	"/usr/lib64",
-	"/usr/local/lib",
-	"/lib",
-	"/usr/lib",
-};
-
 const char *resolve_library(const struct resolver *r, const char *name)
 {
 	const char *path = cached_library(r, name);
 
-	for (size_t i = 0; i < ARRAY_SIZE(library_dirs) && !path; i++)
-		path = library_in(r, library_dirs[i], name);
+	for (const char *const *dir = arch.library_dirs; *dir && !path; dir++)
+		path = library_in(r, *dir, name);
 	return path;
 }
 
@@ -185,9 +176,8 @@ static void hint(const struct resolver *r, const char *name, struct err *e)
 		return;
 	}
 	near_init(&near, name);
-	for (size_t i = 0; i < ARRAY_SIZE(library_dirs); i++)
-		offer_files(r, arena_printf(r->arena, "%s%s", r->root, library_dirs[i]), true,
-		            &near);
+	for (const char *const *dir = arch.library_dirs; *dir; dir++)
+		offer_files(r, arena_printf(r->arena, "%s%s", r->root, *dir), true, &near);
 	while (rest.p) {
 		struct str dir = str_cut(rest, ':', &rest);
 

@@ -13,12 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "lang/probe/standin.h"
 
-#define SHORT_LISTED   6u /* names in a hint */
-#define STACK_FRAMES   127u
-#define ARGS_REGISTERS 6u  /* passed in registers on x86-64 */
-#define ARGS_RAW       12u /* of a raw tracepoint */
+#define SHORT_LISTED 6u /* names in a hint */
+#define STACK_FRAMES 127u
+#define ARGS_RAW     12u /* of a raw tracepoint */
 
 static const struct type *wrong_probe(struct infer *in, const struct node *n, const char *where)
 {
@@ -221,8 +221,10 @@ static const struct type *rule_arg(struct infer *in, struct node *n)
 		                   "save it in a map at the function's entry; here is retval");
 	switch (attach_kind_args(in->variant->kind)) {
 	case KIND_ARGS_ENTRY:
-		return arg_below(in, n, ARGS_REGISTERS,
-		                 "six arguments are passed in registers, arg0 to arg5");
+		return arg_below(in, n, arch.c.n_ints,
+		                 arena_printf(in->arena,
+		                              "%s arguments are passed in registers, arg0 to arg%u",
+		                              arch.c.n_ints_word, arch.c.n_ints - 1));
 	case KIND_ARGS_NOTE:
 		return usdt_arg(in, n);
 	case KIND_ARGS_RAW:

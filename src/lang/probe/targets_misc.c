@@ -13,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "base/glob.h"
 
 /* HW_BREAKPOINT_* of linux/hw_breakpoint.h, whose other names are ours too. */
-#define HW_BREAKPOINT_R  1u
-#define HW_BREAKPOINT_W  2u
-#define HW_BREAKPOINT_RW 3u
-#define HW_BREAKPOINT_X  4u
+#define HW_BREAKPOINT_R 1u
+#define HW_BREAKPOINT_W 2u
+#define HW_BREAKPOINT_X 4u
 
 /* ---- watchpoint ----------------------------------------------------------------------------- */
 
@@ -41,7 +41,7 @@ static bool watch_address(struct targets *t, u64 *address)
 	return true;
 }
 
-/* Letters of r, w, x in any order, each once; the processor can not watch reads alone. */
+/* Letters of r, w, x in any order, each once; processors differ in what they can watch. */
 static bool watch_mode(struct targets *t, u32 *type)
 {
 	static const struct {
@@ -67,17 +67,12 @@ static bool watch_mode(struct targets *t, u32 *type)
 		}
 		*type |= bit;
 	}
-	if (*type == HW_BREAKPOINT_W || *type == HW_BREAKPOINT_RW || *type == HW_BREAKPOINT_X)
+	if (arch.watches >> *type & 1)
 		return true;
 	diag_error(t->diags, targets_loc(t, 2), "this processor has no watchpoints of mode '%s'",
 	           mode);
 	diag_hint(t->diags, "use w (written), rw (read or written) or x (executed)");
 	return false;
-}
-
-static bool is_kernel_address(u64 address)
-{
-	return address >> 63;
 }
 
 void targets_watchpoint(struct targets *t)
@@ -100,7 +95,7 @@ void targets_watchpoint(struct targets *t)
 		           t->parts[0]);
 		return;
 	}
-	if (!site.pid && !is_kernel_address(site.offset)) {
+	if (!site.pid && !arch_is_kernel(site.offset)) {
 		diag_error(t->diags, targets_loc(t, 0),
 		           "an address of a program means nothing without its process");
 		diag_hint(t->diags, "give -p PID or -c COMMAND");

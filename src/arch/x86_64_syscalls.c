@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Names for numbers that the kernel knows by number only: system calls of x86-64
- * (arch/x86/entry/syscalls/syscall_64.tbl, up to Linux 6.18) and signals.
+ * x86-64's system calls by number (arch/x86/entry/syscalls/syscall_64.tbl, up to Linux 6.18).
  */
-#include "out/call_names.h"
+#include "arch/arch.h"
 
-#include <string.h>
+#if defined(__x86_64__)
 
 /* clang-format off */
 static const char *const calls[] = {
@@ -111,12 +110,9 @@ static const char *const calls[] = {
 };
 /* clang-format on */
 
-const char *call_names_syscall(u64 n)
+const char *arch_syscall_name(u64 n)
 {
 	return n < ARRAY_SIZE(calls) ? calls[n] : NULL;
 }
 
-const char *call_names_signal(u64 n)
-{
-	return n < 65 ? sigabbrev_np((int)n) : NULL;
-}
+#endif

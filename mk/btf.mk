@@ -7,7 +7,7 @@ BTF_VERSION := 0.1.0
 BTF_SO      := libmemtap-btf.so
 BTF_SONAME  := $(BTF_SO).0
 BTF_OBJ     := $(patsubst src/%.c,$(BUILD)/pic/%.o,$(wildcard src/btf/btf_*.c))
-BTF_AID     := $(patsubst src/%.c,$(BUILD)/pic/%.o,$(wildcard src/base/*.c))
+BTF_AID     := $(patsubst src/%.c,$(BUILD)/pic/%.o,$(wildcard src/base/*.c src/arch/*bytes.c))
 BTF_LIBS    := $(BUILD)/libmemtap-btf.a $(BUILD)/$(BTF_SO)
 LIBDIR      ?= $(PREFIX)/lib
 OBJCOPY     ?= objcopy
@@ -21,7 +21,7 @@ $(BUILD)/pic/%.o: src/%.c Makefile mk/btf.mk | $(READY)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -MMD -MP -c -o $@ $<
 
-# What the reader needs of base/ is taken from here, and no more.
+# What the reader needs of base/ and arch/ is taken from here, and no more.
 $(BUILD)/pic/libbase.a: $(BTF_AID)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 

@@ -240,7 +240,7 @@ struct btf_wanted {
 	u32 unseen, back, n_short;
 	bool ascii;
 	u64 groups[8];     /* a bit for each name, by its end */
-	u8 sets[3][2][16]; /* last letters, from the last on, see groups_avx2 */
+	u8 sets[3][2][16]; /* last letters, from the last on, see bytes_zero_after() */
 	u32 marked;        /* bits of `names` that were set, with repetitions */
 	u32 level, pos; /* where the search goes on: files from the root of split BTF on, bytes */
 	u8 last4[4096]; /* a bit for each hash of the last four bytes of a name */

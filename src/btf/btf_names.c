@@ -16,9 +16,7 @@
  */
 #include "btf/btf_impl.h"
 
-#ifdef __SSE2__
-#include <immintrin.h>
-#endif
+#include "arch/bytes.h"
 
 #define SLICE       65536u /* bytes between looks at whether all names have been seen */
 #define SCRATCH     32768u /* bytes of strings copied out of a file that is not mapped */
@@ -210,73 +208,28 @@ static void ends_plain(struct btf_wanted *w, const struct stretch *s, u32 from)
 	}
 }
 
-#ifdef __SSE2__
-static inline u64 zeros_sse2(const char *p)
-{
-	const __m128i zero = _mm_setzero_si128();
-	u64 mask = 0;
-
-	for (u32 i = 0; i < 4; i++) {
-		__m128i v = _mm_loadu_si128((const __m128i *)(const void *)(p + i * 16));
-
-		mask |= (u64)(u32)_mm_movemask_epi8(_mm_cmpeq_epi8(v, zero)) << i * 16;
-	}
-	return mask;
-}
-
-static u32 ends_sse2(struct btf_wanted *w, const struct stretch *s, u32 at)
-{
-	for (; at + 64 <= s->to; at += 64)
-		for (u64 m = zeros_sse2(s->p + at); m; m &= m - 1)
-			look(w, s, at + (u32)__builtin_ctzll(m));
-	return at;
-}
-
-/*
- * For each letter, a bit for each group of names that have one like it at that place. The letters
- * of a place are kept as two tables, by their low and high halves; those beyond ASCII are in none.
- */
-#define AVX2 __attribute__((target("avx2,bmi,popcnt")))
-AVX2 static inline __m256i groups_avx2(const char *p, const u8 set[2][16])
-{
-	const __m256i low = _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)set[0]));
-	const __m256i high = _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)set[1]));
-	__m256i c = _mm256_loadu_si256((const __m256i *)(const void *)p);
-	__m256i upper = _mm256_and_si256(_mm256_srli_epi16(c, 4), _mm256_set1_epi8(0x0f));
-
-	return _mm256_and_si256(_mm256_shuffle_epi8(low, c), _mm256_shuffle_epi8(high, upper));
-}
-
-/* The ends of strings, among 32 bytes, whose last letters are like those of one group. */
-AVX2 static inline u32 likely_avx2(const struct btf_wanted *w, const char *p)
-{
-	const __m256i none = _mm256_setzero_si256();
-	__m256i here = _mm256_loadu_si256((const __m256i *)(const void *)p);
-	__m256i in = groups_avx2(p - 1, w->sets[0]);
-
-	for (u32 i = 1; i < LOOKED_AT; i++)
-		in = _mm256_and_si256(in, groups_avx2(p - 1 - i, w->sets[i]));
-	return (u32)_mm256_movemask_epi8(
-		_mm256_andnot_si256(_mm256_cmpeq_epi8(in, none), _mm256_cmpeq_epi8(here, none)));
-}
-
 /*
  * Masks are collected first and looked at then, so that the loop over all bytes has no branch that
  * no processor can foresee.
  */
 #define MASKS 512u
-AVX2 static u32 ends_avx2(struct btf_wanted *w, const struct stretch *s, u32 at)
+static u32 blocks(u32 at, u32 to)
+{
+	return at < to ? MIN((to - at) / 64, MASKS) : 0;
+}
+
+/* Goes from `at` on as far as there is a fast way. The letters of a name are kept as two tables, by
+ * their low and high halves. */
+static u32 ends_fast(struct btf_wanted *w, const struct stretch *s, u32 at)
 {
 	u64 masks[MASKS];
 
-	while (at + 64 <= s->to) {
-		u32 n = MIN((s->to - at) / 64, MASKS);
+	for (u32 n; (n = blocks(at, s->to));) {
+		const char *p = s->p + at;
 
-		for (u32 i = 0; i < n; i++) {
-			const char *p = s->p + at + i * 64;
-
-			masks[i] = likely_avx2(w, p) | (u64)likely_avx2(w, p + 32) << 32;
-		}
+		if (!(w->ascii && bytes_zero_after(p, n, w->sets, masks)) &&
+		    !bytes_zero(p, n, masks))
+			break;
 		for (u32 i = 0; i < n; i++, at += 64)
 			for (u64 m = masks[i]; m; m &= m - 1)
 				look(w, s, at + (u32)__builtin_ctzll(m));
@@ -286,20 +239,8 @@ AVX2 static u32 ends_avx2(struct btf_wanted *w, const struct stretch *s, u32 at)
 
 static void ends(struct btf_wanted *w, const struct stretch *s)
 {
-	u32 at = ends_head(w, s);
-
-	if (w->ascii && __builtin_cpu_supports("avx2"))
-		at = ends_avx2(w, s, at);
-	else
-		at = ends_sse2(w, s, at);
-	ends_plain(w, s, at);
+	ends_plain(w, s, ends_fast(w, s, ends_head(w, s)));
 }
-#else
-static void ends(struct btf_wanted *w, const struct stretch *s)
-{
-	ends_plain(w, s, ends_head(w, s));
-}
-#endif
 
 static void short_name(struct btf_wanted *w, const struct stretch *s, u32 i)
 {
@@ -328,38 +269,24 @@ static void flavor(struct btf_wanted *w, const struct stretch *s, u32 at)
 	}
 }
 
-#ifdef __SSE2__
-/* Where "___" starts among 32 bytes; no letter of a name but "_" has all bits of "_". */
-AVX2 static inline u32 bars_avx2(const char *p)
+/* No letter of a name but "_" has all bits of "_". */
+static u32 flavors_fast(struct btf_wanted *w, const struct stretch *s, u32 at)
 {
-	const __m256i bar = _mm256_set1_epi8('_');
-	__m256i one = _mm256_loadu_si256((const __m256i *)(const void *)p);
-	__m256i two = _mm256_loadu_si256((const __m256i *)(const void *)(p + 1));
-	__m256i three = _mm256_loadu_si256((const __m256i *)(const void *)(p + 2));
+	u64 masks[MASKS];
 
-	three = _mm256_and_si256(_mm256_and_si256(one, two), three);
-	return (u32)_mm256_movemask_epi8(_mm256_cmpeq_epi8(three, bar));
-}
-
-AVX2 static u32 flavors_avx2(struct btf_wanted *w, const struct stretch *s, u32 at)
-{
-	for (; at + 34 <= s->to; at += 32)
-		for (u32 m = bars_avx2(s->p + at); m; m &= m - 1)
-			flavor(w, s, at + (u32)__builtin_ctz(m));
+	for (u32 n; (n = blocks(at + 2, s->to)) && bytes_three(s->p + at, n, '_', masks);)
+		for (u32 i = 0; i < n; i++, at += 64)
+			for (u64 m = masks[i]; m; m &= m - 1)
+				flavor(w, s, at + (u32)__builtin_ctzll(m));
 	return at;
 }
-#endif
 
 /* Strings that begin before the stretch are looked at again: their end was missing. */
 static void flavors(struct btf_wanted *w, const struct stretch *s)
 {
-	u32 at = s->from - MIN(s->from, w->back);
+	u32 at = flavors_fast(w, s, s->from - MIN(s->from, w->back));
 	const char *p;
 
-#ifdef __SSE2__
-	if (__builtin_cpu_supports("avx2"))
-		at = flavors_avx2(w, s, at);
-#endif
 	while (at < s->to && (p = memmem(s->p + at, s->to - at, FLAVOR, 3))) {
 		at = (u32)(p - s->p);
 		flavor(w, s, at++);
@@ -454,37 +381,25 @@ static void prefix_at(struct btf_wanted *w, const struct stretch *s, u32 at, con
 		mark(w, s->off + at);
 }
 
-#ifdef __SSE2__
 /* By its first and last letters. */
-AVX2 static u32 prefix_avx2(struct btf_wanted *w, const struct stretch *s, u32 at,
-                            const char *prefix, u32 n)
+static u32 prefix_fast(struct btf_wanted *w, const struct stretch *s, u32 at, const char *prefix,
+                       u32 len)
 {
-	const __m256i first = _mm256_set1_epi8(prefix[0]);
-	const __m256i last = _mm256_set1_epi8(prefix[n - 1]);
+	u64 masks[MASKS];
 
-	for (; at + n - 1 + 32 <= s->to; at += 32) {
-		const char *p = s->p + at;
-		__m256i x = _mm256_loadu_si256((const __m256i *)(const void *)p);
-		__m256i y = _mm256_loadu_si256((const __m256i *)(const void *)(p + n - 1));
-		u32 m = (u32)_mm256_movemask_epi8(
-			_mm256_and_si256(_mm256_cmpeq_epi8(x, first), _mm256_cmpeq_epi8(y, last)));
-
-		for (; m; m &= m - 1)
-			prefix_at(w, s, at + (u32)__builtin_ctz(m), prefix, n);
-	}
+	for (u32 n; (n = blocks(at + len - 1, s->to)) &&
+	            bytes_pair(s->p + at, n, prefix[0], prefix[len - 1], len - 1, masks);)
+		for (u32 i = 0; i < n; i++, at += 64)
+			for (u64 m = masks[i]; m; m &= m - 1)
+				prefix_at(w, s, at + (u32)__builtin_ctzll(m), prefix, len);
 	return at;
 }
-#endif
 
 static void prefix_in(struct btf_wanted *w, const struct stretch *s, const char *prefix, u32 n)
 {
-	u32 at = s->from - MIN(s->from, n - 1);
+	u32 at = prefix_fast(w, s, s->from - MIN(s->from, n - 1), prefix, n);
 	const char *p;
 
-#ifdef __SSE2__
-	if (__builtin_cpu_supports("avx2"))
-		at = prefix_avx2(w, s, at, prefix, n);
-#endif
 	while (at < s->to && (p = memmem(s->p + at, s->to - at, prefix, n))) {
 		at = (u32)(p - s->p);
 		prefix_at(w, s, at++, prefix, n);

@@ -103,6 +103,7 @@ SETUP_coverage := build test
 SETUP_mutants := build test
 SETUP_fuzz := build lint
 SETUP_lint := build lint
+SETUP_cross-check := build cross
 SETUP_fresh := fresh
 SETUP_bench := build test vm bench
 SETUP_bench-tools := build test vm bench
@@ -415,6 +416,11 @@ $(BUILD)/bench/%: bench/%.c $(BUILD)/libmemtap.a
 ## make lint      include rules, SPDX lines, function lengths, clang-format, clang-tidy, cppcheck
 lint: | $(READY)
 	$(Q)scripts/lint
+
+## make cross-check   compiles src/ for arm64, up to src/arch/ (MACHINE=aarch64)
+.PHONY: cross-check
+cross-check: | $(READY)
+	$(Q)scripts/cross-check $(MACHINE)
 
 ## make bench     tables beside bpftrace, libbpf and bpftool: start-up, memory, cost per event
 bench: all $(EXAMPLES) $(PROGS) $(BUILD)/bench/names bench-btf bench-tools

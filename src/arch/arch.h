@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The machine that programs run on: registers and where the kernel keeps them, calling conventions,
- * numbers of relocations and system calls. A file of this folder for each machine defines all of
- * it.
+ * The machine that programs run on, in five headers: registers and how they are used, numbers of
+ * the kernel and of ELF (this one); where C's arguments are (calls.h); code (insn.h); operands of
+ * the assembler (operand.h); vector instructions (bytes.h). The files MACHINE*.c define all of it.
  */
 #ifndef ARCH_ARCH_H
 #define ARCH_ARCH_H
@@ -19,6 +19,7 @@ struct arch_calls {
 	u32 n_ints, n_floats;    /* registers for each */
 	const char *const *results;
 	u32 n_results;
+	const char *result_address; /* at the return, of a result in memory */
 	/* bytes above the stack pointer, at the entry, where arguments in memory start */
 	u32 stack_at;
 };
@@ -33,8 +34,17 @@ struct arch_frames {
 	s16 signal_sp, signal_fp;
 };
 
+/* A register by its name for reg(): where struct pt_regs keeps it. */
+struct arch_reg {
+	const char *name;
+	s16 at;
+	bool kept; /* the same at a function's entry and at its first cheap place (elf/site.h) */
+};
+
 struct arch {
 	const char *name;
+	const struct arch_reg *regs;
+	u32 n_regs;
 	/* Byte offsets in the kernel's struct pt_regs. */
 	s16 ip, sp, fp, result;
 	/* A register from which (value & user_mask) >> user_shift is 1 in user mode, else 0. */
@@ -65,13 +75,9 @@ static inline bool arch_is_kernel(u64 address)
 	return address >> 63;
 }
 
-/* Where struct pt_regs keeps the register of that name for reg(); -1 when there is none. */
-s32 arch_reg(struct str name);
-/* Name number i, NULL after the last. */
-const char *arch_reg_name(u32 i);
-/* True of registers that hold the same from a function's entry to the first cheap place for a probe
- * (elf/site.h): arguments and the stack pointer. */
-bool arch_reg_is_kept(struct str name);
+/* The register of that name; NULL when there is none. */
+const struct arch_reg *arch_reg(struct str name);
+
 /* The CFA as linkers describe it for a slot of a PLT, an expression of DWARF: from which byte of
  * the slot on there is a word more on the stack. -1 for any other expression. */
 s32 arch_plt_cfa(const u8 *expression, size_t n);

@@ -19,6 +19,18 @@ static const char *const go_ints[] = { "ax", "bx", "cx", "di", "si", "r8", "r9",
 
 _Static_assert(ARRAY_SIZE(go_ints) <= ARCH_INTS, "pieces of a value");
 
+/* Arguments and the stack pointer are kept on the way to a cheap place for a probe. */
+static const struct arch_reg regs[] = {
+	{ "r8", 72, true },         { "r9", 64, true },   { "r10", 56, false },
+	{ "r11", 48, false },       { "r12", 24, false }, { "r13", 16, false },
+	{ "r14", 8, false },        { "r15", 0, false },  { "ax", 80, false },
+	{ "bx", 40, false },        { "cx", 88, true },   { "dx", 96, true },
+	{ "si", 104, true },        { "di", 112, true },  { "bp", 32, false },
+	{ "sp", 152, true },        { "ip", 128, false }, { "pc", 128, false },
+	{ "cs", 136, false },       { "ss", 160, false }, { "flags", 144, false },
+	{ "orig_rax", 120, false },
+};
+
 static const char *const library_dirs[] = {
 	"/lib/x86_64-linux-gnu",
 	"/usr/lib/x86_64-linux-gnu",
@@ -38,6 +50,8 @@ static const char *const library_dirs[] = {
 /* The return address lies below the arguments on the stack. */
 const struct arch arch = {
 	.name = "x86-64",
+	.regs = regs,
+	.n_regs = ARRAY_SIZE(regs),
 	.ip = 128,
 	.sp = 152,
 	.fp = 32,
@@ -47,8 +61,21 @@ const struct arch arch = {
 	.user_mask = 3,
 	.user_shift = 1,
 	.user_code = 0x33, /* __USER_CS */
-	.c = { c_ints, "six", ARRAY_SIZE(c_ints), 8, c_results, ARRAY_SIZE(c_results), 8 },
-	.go = { go_ints, "nine", ARRAY_SIZE(go_ints), 15, go_ints, ARRAY_SIZE(go_ints), 8 },
+	.c = { .ints = c_ints,
+	       .n_ints_word = "six",
+	       .n_ints = ARRAY_SIZE(c_ints),
+	       .n_floats = 8,
+	       .results = c_results,
+	       .n_results = ARRAY_SIZE(c_results),
+	       .result_address = "ax",
+	       .stack_at = 8 },
+	.go = { .ints = go_ints,
+	        .n_ints_word = "nine",
+	        .n_ints = ARRAY_SIZE(go_ints),
+	        .n_floats = 15,
+	        .results = go_ints,
+	        .n_results = ARRAY_SIZE(go_ints),
+	        .stack_at = 8 },
 	.frames = { .sp = RSP,
 	            .fp = RBP,
 	            .ra = RIP,
@@ -69,44 +96,6 @@ const struct arch arch = {
 u32 arch_page(void)
 {
 	return 4096;
-}
-
-/* ---- names for reg() ------------------------------------------------------------------------ */
-
-static const struct {
-	const char *name;
-	s16 at;
-	bool kept;
-} regs[] = {
-	{ "r8", 72, true },         { "r9", 64, true },   { "r10", 56, false },
-	{ "r11", 48, false },       { "r12", 24, false }, { "r13", 16, false },
-	{ "r14", 8, false },        { "r15", 0, false },  { "ax", 80, false },
-	{ "bx", 40, false },        { "cx", 88, true },   { "dx", 96, true },
-	{ "si", 104, true },        { "di", 112, true },  { "bp", 32, false },
-	{ "sp", 152, true },        { "ip", 128, false }, { "pc", 128, false },
-	{ "cs", 136, false },       { "ss", 160, false }, { "flags", 144, false },
-	{ "orig_rax", 120, false },
-};
-
-s32 arch_reg(struct str name)
-{
-	for (u32 i = 0; i < ARRAY_SIZE(regs); i++)
-		if (str_is(name, regs[i].name))
-			return regs[i].at;
-	return -1;
-}
-
-const char *arch_reg_name(u32 i)
-{
-	return i < ARRAY_SIZE(regs) ? regs[i].name : NULL;
-}
-
-bool arch_reg_is_kept(struct str name)
-{
-	for (u32 i = 0; i < ARRAY_SIZE(regs); i++)
-		if (str_is(name, regs[i].name))
-			return regs[i].kept;
-	return false;
 }
 
 /* ---- linkage tables ------------------------------------------------------------------------- */

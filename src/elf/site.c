@@ -5,13 +5,13 @@
  * A breakpoint on an instruction that the kernel can carry out itself costs about a tenth of one
  * on an instruction that has to be single-stepped (arch/insn.h). free() of glibc starts
  *
- *      test %rdi,%rdi      expensive
- *      je   ...            cheap: every call comes by, and nothing has changed yet
- *      push %rbp           cheap too, but free(NULL) does not come by
+ *      compare the argument with 0     expensive
+ *      jump if it is 0                 cheap: every call comes by, and nothing has changed yet
+ *      push a register                 cheap too, but free(NULL) does not come by
  *
- * so its probe goes on the je. The one idea: walk from the entry over harmless instructions to the
- * first cheap one, then make sure that this stretch is entered at its top only. A probe there is
- * hit as often as one on the entry, with the same arguments, stack pointer and return address.
+ * so its probe goes on the jump. The one idea: walk from the entry over harmless instructions to
+ * the first cheap one, then make sure that this stretch is entered at its top only. A probe there
+ * is hit as often as one on the entry, with the same arguments, stack pointer and return address.
  *
  * Who could enter it further down?
  *   - the function itself: decoded from end to end; an indirect jump in it (the table of a

@@ -31,7 +31,7 @@ static void call_first(struct gen *g, const struct node *n)
 
 static void call_reg(struct gen *g, const struct node *n)
 {
-	code_load(&g->c, 8, R0, CTX, arch_reg(n->call.args->string));
+	code_load(&g->c, 8, R0, CTX, arch_reg(n->call.args->string)->at);
 }
 
 static void call_nsecs(struct gen *g, const struct node *n)

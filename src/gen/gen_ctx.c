@@ -80,7 +80,7 @@ static bool arg_direct(struct gen *g, u32 i, enum reg dst)
 	case KIND_ARGS_ENTRY:
 		if (i >= arch.c.n_ints)
 			return false;
-		code_load(&g->c, 8, dst, CTX, arch_reg(str_of(arch.c.ints[i])));
+		code_load(&g->c, 8, dst, CTX, arch_reg(str_of(arch.c.ints[i]))->at);
 		return true;
 	case KIND_ARGS_RAW:
 		if (g->v->standin)

@@ -26,7 +26,7 @@ const struct uarg *gen_uarg(const struct gen *g, const struct node *n)
 
 static void load_reg(struct gen *g, const char *reg, enum reg dst)
 {
-	code_load(&g->c, 8, dst, CTX, arch_reg(str_of(reg)));
+	code_load(&g->c, 8, dst, CTX, arch_reg(str_of(reg))->at);
 }
 
 void gen_uarg_value(struct gen *g, const struct uarg *u, const struct type *t)

@@ -5,13 +5,13 @@
  * What a function does to the stack pointer is in its instructions: from one to the next we follow
  * how far the CFA is above it, and where the frame pointer was saved.
  *
- *      push %rbx           CFA = rsp + 16
- *      sub  $32,%rsp       CFA = rsp + 48
- *      je   1f             ... so it is at 1, too
- *      add  $32,%rsp       CFA = rsp + 16
- *      pop  %rbx           CFA = rsp + 8
- *      ret
- *   1:                     CFA = rsp + 48
+ *      push a register     CFA = sp + 16
+ *      sub 32 from sp      CFA = sp + 48
+ *      jump, perhaps, to 1 ... so it is there, too
+ *      add 32 to sp        CFA = sp + 16
+ *      pop the register    CFA = sp + 8
+ *      return
+ *   1:                     CFA = sp + 48
  *
  * What a jump says is kept for its target, and calls and symbols say where functions begin. A block
  * after a jump or a return may be reached from further down only, so there are several passes from

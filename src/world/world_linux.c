@@ -611,7 +611,7 @@ static u32 count_cpus(const char *root)
 	return MAX(n, 1u);
 }
 
-/* "6.1.0-13-amd64" as the kernel's headers write it. */
+/* "6.1.0-13-cloud" as the kernel's headers write it. */
 static u32 kernel_version(void)
 {
 	u32 a = 0, b = 0, c = 0;

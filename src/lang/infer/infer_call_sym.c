@@ -201,10 +201,10 @@ const struct type *infer_call_reg(struct infer *in, struct node *n)
 		return infer_error(in, n->loc, "reg() is not available in %s probes",
 		                   attach_kind_name(in->variant->kind));
 	near_init(&near, name);
-	if (arch_reg(str_of(name)) >= 0)
+	if (arch_reg(str_of(name)))
 		return &type_u64;
-	for (u32 i = 0; arch_reg_name(i); i++)
-		near_offer(&near, arch_reg_name(i));
+	for (u32 i = 0; i < arch.n_regs; i++)
+		near_offer(&near, arch.regs[i].name);
 	infer_error(in, n->call.args->loc, "'%s' is not a register of this machine", name);
 	infer_hint_near(in, &near);
 	return NULL;

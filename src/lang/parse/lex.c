@@ -318,8 +318,9 @@ static void lex_name(struct lexer *l, struct token *t, enum token_kind kind)
 /* True for what can stand nowhere outside a string. */
 static bool is_foreign(char c)
 {
-	return (unsigned char)c >= 0x7f || (c >= 0 && c < ' ' && !(c >= '\t' && c <= '\r')) ||
-	       strchr("`\\#", c);
+	u8 u = (u8)c; /* plain char has a sign on some machines only */
+
+	return u >= 0x7f || (u < ' ' && !(u >= '\t' && u <= '\r')) || strchr("`\\#", c);
 }
 
 /* One token for 'text' or for a run of bytes that belong to nothing: they are one mistake. */

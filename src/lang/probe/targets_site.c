@@ -8,7 +8,7 @@
  * All sites of one file are looked at together, for what may jump into them takes a pass over all
  * of the file's code. Only sites whose first instruction is expensive are looked at, so usually
  * nothing is. Go's functions may run their first instructions twice; their probes go after these
- * (arch/x86_64_go.c).
+ * (insn_go_start).
  */
 #include "lang/probe/targets.h"
 
@@ -25,7 +25,10 @@
 /* On the way to a cheaper place. */
 static bool keeps_register(const struct node *name)
 {
-	return name && name->kind == NODE_STRING && arch_reg_is_kept(name->string);
+	const struct arch_reg *r = name && name->kind == NODE_STRING ? arch_reg(name->string)
+	                                                             : NULL;
+
+	return r && r->kept;
 }
 
 static bool note_registers(void *ctx, struct node *n)

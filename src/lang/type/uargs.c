@@ -353,7 +353,7 @@ void uargs_result(struct script *s, struct dwarf_file *d, u32 returns, struct ua
 	if (hidden_result(&p, returns)) {
 		r->type = debug_type(s, d, returns);
 		r->at.form = CALLS_POINTED;
-		r->at.pieces[0] = (struct calls_piece){ arch.c.results[0], 0, 8 };
+		r->at.pieces[0] = (struct calls_piece){ arch.c.result_address, 0, 8 };
 		r->at.n_pieces = 1;
 		return;
 	}

@@ -22,8 +22,8 @@ OPT      ?= -O2 -g -fno-plt -ffunction-sections -fdata-sections -Wl,--gc-section
 # Code is read from disk before it runs, most of it once: 50 KB less than with places aligned.
 # Nothing in the program unwinds its own stack, and debuggers have .debug_frame: 150 KB less.
 TABLES   ?= -fno-asynchronous-unwind-tables
-# What Debian 12's hardening asks for; a start takes 26,000 instructions (5 in 100) and 5 pages more.
-# -fcf-protection would be without effect, for libbpf's and libelf's archives are built without.
+# What Debian 12 asks for; a start takes 26,000 instructions (5 in 100) and 5 pages more for it.
+# -fcf-protection would have no effect: the archives of libbpf and libelf are built without.
 HARDEN   ?= -fstack-protector-strong -D_FORTIFY_SOURCE=2 -Wl,-z,relro,-z,now
 endif
 
@@ -102,6 +102,7 @@ SETUP_vm-check := build test vm
 SETUP_coverage := build test
 SETUP_mutants := build test
 SETUP_fuzz := build lint
+SETUP_hostile := build test
 SETUP_lint := build lint
 SETUP_cross-check := build cross
 SETUP_fresh := fresh
@@ -135,6 +136,9 @@ SMALL += $(filter src/out/bars.c src/out/series.c src/out/csv.c src/out/formats.
 SMALL += $(filter src/run/session.c src/run/unwind.c src/unit/object% src/sym/debug%,$(SRC))
 SMALL += $(filter src/sym/lines.c src/elf/xz.c src/elf/zip.c src/elf/ldcache.c,$(SRC))
 SMALL += $(filter src/lang/infer/infer_cdef.c src/lang/infer/infer_cpp.c,$(SRC))
+SMALL += $(filter src/lang/infer/infer_call_% src/lang/parse/macro.c src/elf/usdt.c,$(SRC))
+SMALL += $(filter src/lang/parse/import.c src/elf/plt.c src/kern/live.c,$(SRC))
+SMALL += $(filter src/kern/kern_prog.c src/kern/kern_unwind.c,$(SRC))
 $(SMALL:src/%.c=$(BUILD)/obj/%.o): OPT += -Os
 endif
 
@@ -400,6 +404,13 @@ $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(BUILD)/fuzz/libaid.a $(BUILD)/fuzz/l
 ## make fuzz      each fuzz target for FUZZ_SECONDS (60); finds are left in build/fuzz/
 fuzz: $(FUZZ)
 	$(Q)scripts/fuzz $(FUZZ_SECONDS) $(FUZZ)
+
+.PHONY: hostile
+## make hostile   files, names and moments made to hurt (docs/security.md), all rounds of them
+hostile: all $(PROGS) $(REPLAY) $(UNIT)
+	$(Q)HOSTILE=1 tests/check --build $(BUILD) --only \
+		'hostile|^(test_)?(elf|file|jit|pclntab|usdt|perfmap|debugdata|zip|ehframe|dwarf)$$' \
+		unit corpus run
 
 .PHONY: differential
 ## make differential   random scripts in the interpreter, the kernel and bpftrace (MEMTAP_SEED)

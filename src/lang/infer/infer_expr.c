@@ -11,6 +11,10 @@ static bool is_number(const struct type *t)
 	return t->kind == TYPE_INT || t->kind == TYPE_BOOL;
 }
 
+/* Bytes of a value; max_strlen is at most as much. Tuples of tuples double with each. */
+#define VALUE_MAX   65536u
+#define LITERAL_MAX 32000u /* has to be put into a program's memory, see gen/frame.c */
+
 const struct type *infer_set_int(struct node *n, u64 value, const struct type *type)
 {
 	n->kind = NODE_INT;
@@ -628,6 +632,7 @@ const struct type *infer_value(struct infer *in, struct node *n)
 const struct type *infer_storable(struct infer *in, struct node *n)
 {
 	const struct type *t = infer_value(in, n);
+	u32 most;
 
 	if (t && (t->kind == TYPE_STRUCT || t->kind == TYPE_ARRAY)) {
 		if (!t->size)
@@ -637,6 +642,11 @@ const struct type *infer_storable(struct infer *in, struct node *n)
 			                   type_name(in->arena, t));
 		t = n->type = infer_complete(in, t);
 	}
+	most = n->kind == NODE_STRING ? LITERAL_MAX : VALUE_MAX;
+	if (t && t->size > most)
+		return infer_error(in, n->loc,
+		                   "a value of %u bytes, where programs have room for %u", t->size,
+		                   most);
 	return t;
 }
 

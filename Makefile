@@ -409,7 +409,7 @@ fuzz: $(FUZZ)
 ## make hostile   files, names and moments made to hurt (docs/security.md), all rounds of them
 hostile: all $(PROGS) $(REPLAY) $(UNIT)
 	$(Q)HOSTILE=1 tests/check --build $(BUILD) --only \
-		'hostile|^(test_)?(elf|file|jit|pclntab|usdt|perfmap|debugdata|zip|ehframe|dwarf)$$' \
+		'hostile|^(test_)?(elf|file|jit|pclntab|usdt|perfmap|debugdata|zip)$$' \
 		unit corpus run
 
 .PHONY: differential

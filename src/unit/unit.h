@@ -306,7 +306,7 @@ struct unit {
 	VEC(struct ulate) late; /* by ascending prog; none unless the script calls follow() */
 	VEC(const char *) probe_names;
 	VEC(const char *) notes; /* what was chosen where a script leaves a choice, for -v */
-	u32 n_cpus; /* possible processors, where programs count on it; 0: none does */
+	u32 n_cpus;              /* possible processors, where programs count on it; 0: none does */
 	u32 max_strlen;
 	const char *cut_mark; /* printed after a string that may be cut: ".." */
 	bool print_maps_on_exit;

@@ -2,16 +2,20 @@
 """What other users control is read within bounds: a session does not crash, stall or fill the
 machine because of it, nor look where it should not. docs/security.md lists all of it."""
 import os
+import random
 import re
 import shutil
 import subprocess
 import tempfile
 import threading
+import time
 
 from run.aids import hostile
 from run.cases import Run
-from run.scenarios import on_host, process, require, shown
+from run.scenarios import Memcached, has_breakpoint, on_host, process, require, shown, until
 
+# `make hostile` sets it: all rounds of what is random, and what would disturb others' tests.
+LONG = "HOSTILE" in os.environ
 MEMORY = 4 * hostile.GIB  # of address space; what these files claim is more, or would take as much
 
 
@@ -44,7 +48,7 @@ def on_file(context, content, want_status, wanted):
 
 
 @on_host
-def test_a_file_that_shrinks_while_it_is_read(context):
+def test_hostile_a_file_that_shrinks_while_it_is_read(context):
     """The owner cuts it and writes it anew all the time; before, SIGBUS ended us."""
     with tempfile.TemporaryDirectory() as d:
         path, done = d + "/shrinks", threading.Event()
@@ -62,7 +66,7 @@ def test_a_file_that_shrinks_while_it_is_read(context):
         thread = threading.Thread(target=shrink)
         thread.start()
         try:
-            for _ in range(25):
+            for _ in range(300 if LONG else 25):
                 out, err, status = Run([context.memtap, "-l", f"uprobe:{path}:main"]).finish(
                     60 * context.factor)
                 if status not in (0, 1):
@@ -74,25 +78,25 @@ def test_a_file_that_shrinks_while_it_is_read(context):
 
 
 @on_host
-def test_a_sparse_file_of_3_gb(context):
+def test_hostile_a_sparse_file_of_3_gb(context):
     return on_file(context, lambda path: hostile.claims(path, 3 * hostile.GIB), 1,
                    r"is all but empty: of its 3221225472 bytes the disk has \d+")
 
 
 @on_host
-def test_a_sparse_file_of_200_gb(context):
+def test_hostile_a_sparse_file_of_200_gb(context):
     return on_file(context, lambda path: hostile.claims(path, 200 * hostile.GIB), 1,
                    r"is all but empty: of its 214748364800 bytes the disk has \d+")
 
 
 @on_host
-def test_a_table_named_2000_times(context):
+def test_hostile_a_table_named_2000_times(context):
     """Read once: its 100,000 symbols are one function."""
     return on_file(context, hostile.one_table(100000, 2000), 0, r"^uprobe:\S+:f$")
 
 
 @on_host
-def test_names_of_go_that_do_not_end(context):
+def test_hostile_names_of_go_that_do_not_end(context):
     with tempfile.TemporaryDirectory() as d:
         path = d + "/goes"
         hostile.with_section(path, "/bin/true", ".gopclntab",
@@ -104,7 +108,7 @@ def test_names_of_go_that_do_not_end(context):
 
 
 @on_host
-def test_inlining_100000_deep(context):
+def test_hostile_inlining_100000_deep(context):
     """libdw's own walk takes the stack for each level, and ended by SIGSEGV."""
     with tempfile.TemporaryDirectory() as d:
         path = d + "/nested"
@@ -115,7 +119,7 @@ def test_inlining_100000_deep(context):
 
 
 @on_host
-def test_a_pipe_instead_of_a_file(context):
+def test_hostile_a_pipe_instead_of_a_file(context):
     """Nobody writes to it: nothing waits for that."""
     with tempfile.TemporaryDirectory() as d:
         os.mkfifo(d + "/pipe.bt")
@@ -136,7 +140,7 @@ int main(void) { for (;;) { work(); usleep(1000); } }
 
 
 @on_host
-def test_links_in_a_root_stay_in_it(context):
+def test_hostile_links_in_a_root_stay_in_it(context):
     """/app is a link to /bin/work, which only the process's root has; /out one to a file that only
     ours has, and /proc/1/root is not there at all."""
     with tempfile.TemporaryDirectory() as d:
@@ -175,7 +179,7 @@ def counted(context, prepare, script=""):
 
 
 @on_host
-def test_processors_are_counted_without_sys(context):
+def test_hostile_processors_are_counted_without_sys(context):
     require("tracefs")
     cover = "mount -t tmpfs none /sys/devices/system/cpu"
     lie = f"{cover} && echo 0 >/sys/devices/system/cpu/possible"
@@ -190,7 +194,7 @@ def test_processors_are_counted_without_sys(context):
 
 
 @on_host
-def test_a_dry_run_runs_nothing(context):
+def test_hostile_a_dry_run_runs_nothing(context):
     """The dynamic loader that a program names is its own choice."""
     with tempfile.TemporaryDirectory() as d:
         with open(d + "/loader", "w") as f:
@@ -208,3 +212,46 @@ def test_a_dry_run_runs_nothing(context):
         if os.path.exists(d + "/was_run"):
             return shown("the program's loader was run", out, err)
         return judge("--dry-run", out, err, status, 0, "1 probe")
+
+
+@on_host
+def test_hostile_literal_of_40_kb(context):
+    """One that no program has room for was an assertion that failed."""
+    text = "x" * 40000
+    out, err, status = run_on(context, "--dry-run", "-e", f'BEGIN {{ $a = "{text}"; }}')
+    return judge("a literal", out, err, status, 1, "a value of 40008 bytes, where programs have")
+
+
+@on_host
+def test_hostile_kill_9_at_any_moment(context):
+    """While it compiles, attaches, runs: no probe and no raised semaphore is left, and what it
+    watches goes on."""
+    target = context.progs + "/sizes"
+    with Memcached(context.factor) as m, process(target, "loop") as p:
+        for i in range(100 if LONG else 6):
+            delay = random.Random(i).uniform(0.001, 0.15)
+            run = Run([context.memtap, "-e", f"usdt:{m.path}:memcached:* {{ @++; }} "
+                       f"uprobe:{target}:* {{ @a = count(); }}"])
+            time.sleep(delay)
+            run.process.kill()
+            run.finish(30 * context.factor)
+            if not until(lambda: not has_breakpoint(p.pid, target, "six"), 30 * context.factor):
+                return f"killed after {delay} s: a probe is left"
+            if not until(lambda: not m.raised(), 30 * context.factor):
+                return f"killed after {delay} s: semaphores are left: {m.raised()}"
+            if p.poll() is not None:
+                return f"killed after {delay} s: the target ended"
+    return None
+
+
+@on_host
+def test_hostile_many_at_once(context):
+    """Each counts all 1,000 of its own calls."""
+    script = "tracepoint:syscalls:sys_enter_getsid /pid == cpid/ { @ = count(); }"
+    program = "python3 -c 'import os\nfor i in range(1000): os.getsid(0)'"
+    runs = [Run([context.memtap, "-c", program, "-e", script]) for _ in range(200 if LONG else 8)]
+    problem = None
+    for run in runs:
+        out, err, status = run.finish(300 * context.factor)
+        problem = problem or judge("one of them", out, err, status, 0, "^@: 1000$")
+    return problem

@@ -835,6 +835,7 @@ struct mapped {
 
 static void map_file(struct mapped *all, const char *path)
 {
+	struct err ignored;
 	int fd;
 
 	for (u32 i = 0; i < all->n; i++)
@@ -842,7 +843,7 @@ static void map_file(struct mapped *all, const char *path)
 			return;
 	if (all->n == PROBED_MAX)
 		return;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = file_open(path, &ignored);
 	all->paths[all->n] = path;
 	all->pages[all->n] = fd < 0 ? MAP_FAILED
 	                            : mmap(NULL, 1, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);

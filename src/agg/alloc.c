@@ -20,21 +20,11 @@
 #define GLIBC_MMAP (128u << 10)
 #define HUGE_BLOCK (1ull << 62)
 
-static u64 glibc_chunk(u64 n)
-{
-	return MAX(ROUND_UP(n + 8, 16ull), 32);
-}
-
 static u64 glibc_bytes(u64 n)
 {
-	u64 chunk = glibc_chunk(n);
+	u64 chunk = MAX(ROUND_UP(n + 8, 16ull), 32);
 
 	return chunk < GLIBC_MMAP ? chunk : ROUND_UP(chunk + 8, (u64)arch_page());
-}
-
-static u64 glibc_usable(u64 n)
-{
-	return glibc_bytes(n) - (glibc_chunk(n) < GLIBC_MMAP ? 8 : 16);
 }
 
 static u64 jemalloc_bytes(u64 n)
@@ -56,21 +46,16 @@ static u64 itself(u64 n)
 
 static const struct {
 	const char *name;
-	u64 (*bytes)(u64 n), (*usable)(u64 n);
+	u64 (*bytes)(u64 n);
 } rows[ALLOCS] = {
-	[ALLOC_NONE] = { "none", itself, itself },
-	[ALLOC_GLIBC] = { "glibc", glibc_bytes, glibc_usable },
-	[ALLOC_JEMALLOC] = { "jemalloc", jemalloc_bytes, jemalloc_bytes },
+	[ALLOC_NONE] = { "none", itself },
+	[ALLOC_GLIBC] = { "glibc", glibc_bytes },
+	[ALLOC_JEMALLOC] = { "jemalloc", jemalloc_bytes },
 };
 
 u64 alloc_bytes(enum alloc a, u64 n)
 {
 	return n > HUGE_BLOCK ? UINT64_MAX : rows[a].bytes(n);
-}
-
-u64 alloc_usable(enum alloc a, u64 n)
-{
-	return n > HUGE_BLOCK ? UINT64_MAX : rows[a].usable(n);
 }
 
 const char *alloc_name(enum alloc a)

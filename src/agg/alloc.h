@@ -19,8 +19,6 @@ enum alloc {
 
 /* Bytes taken for a block of n bytes; what n near 2^64 takes is 2^64 - 1. */
 u64 alloc_bytes(enum alloc a, u64 n);
-/* Bytes of that block that the caller may use: what malloc_usable_size() says. */
-u64 alloc_usable(enum alloc a, u64 n);
 const char *alloc_name(enum alloc a);
 /* ALLOCS when there is none called so. */
 enum alloc alloc_find(const char *name);

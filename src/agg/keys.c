@@ -368,16 +368,6 @@ bool keys_find(const struct keys *k, struct str key, u32 size, struct key_row *r
 	return i;
 }
 
-void keys_each(struct keys *k, void (*fn)(void *ctx, const struct key_row *row), void *ctx)
-{
-	struct key_row row;
-
-	for (u32 i = 1; i <= k->used; i++) {
-		key_row_fill(k, i, &row);
-		fn(ctx, &row);
-	}
-}
-
 void keys_stats(const struct keys *k, struct keys_stats *s)
 {
 	*s = (struct keys_stats){

@@ -70,8 +70,6 @@ void keys_clear(struct keys *k);
 void *keys_hit(struct keys *k, struct str key, u32 size);
 /* The slot of a key, without counting. False when it has none. */
 bool keys_find(const struct keys *k, struct str key, u32 size, struct key_row *row);
-/* Calls `fn` for each slot in use, in no order. `fn` may change the payload. */
-void keys_each(struct keys *k, void (*fn)(void *ctx, const struct key_row *row), void *ctx);
 /*
  * The n (at most KEYS_LISTED) rows with the largest `value`, largest first, of those for which it
  * is not below 0; equal ones in the order of the keys' bytes. value NULL: the count. Returns how

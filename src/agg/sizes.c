@@ -39,11 +39,6 @@ static u64 cell_middle(u32 cell)
 	return cell_low(cell) + (cell_width(cell) - 1) / 2;
 }
 
-u64 sizes_coarse(u64 size)
-{
-	return cell_low(cell_of(size));
-}
-
 static void count(struct sizes *s, u64 size, u64 n, u64 least, u64 most)
 {
 	s->min = s->n ? MIN(s->min, least) : least;

@@ -25,12 +25,10 @@ struct sizes_row {
 	u64 low, high, n;
 };
 
-/* A size that keeps eight digits: what the kernel's side counts under. */
-u64 sizes_coarse(u64 size);
 void sizes_add(struct sizes *s, u64 size, u64 n);
 /*
- * n sizes that are known as sizes_coarse(size) only. Their sum, `min` and `max` are as exact as
- * the cells; set those that are known better.
+ * n sizes of which eight binary digits are known: what the kernel's side counts under. Their sum,
+ * `min` and `max` are as exact as the cells; set those that are known better.
  */
 void sizes_add_coarse(struct sizes *s, u64 size, u64 n);
 double sizes_mean(const struct sizes *s);

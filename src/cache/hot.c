@@ -289,11 +289,6 @@ static const struct {
 	[HOT_MISSES] = { "misses", by_misses },
 };
 
-const char *hot_sort_name(enum hot_sort by)
-{
-	return sorts[by].name;
-}
-
 enum hot_sort hot_sort_find(struct str name)
 {
 	u32 by = 0;

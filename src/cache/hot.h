@@ -115,7 +115,6 @@ u32 hot_top(struct hot *h, const struct hot_query *q, struct hot_row *rows);
 u64 hot_interval_calls(const struct hot *h, const struct hot_key *k);
 /* One key by its bytes; false when it has no slot. */
 bool hot_find(struct hot *h, struct str key, u32 size, struct hot_row *row);
-const char *hot_sort_name(enum hot_sort by); /* "calls", ... */
 /* HOT_SORTS when there is none of that name. */
 enum hot_sort hot_sort_find(struct str name);
 

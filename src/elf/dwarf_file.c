@@ -67,11 +67,6 @@ void dwarf_file_close(struct dwarf_file *d)
 	free(d);
 }
 
-const char *dwarf_file_path(const struct dwarf_file *d)
-{
-	return d->path;
-}
-
 /* ---- entries -------------------------------------------------------------------------------- */
 
 u32 dwarf_number(struct dwarf_file *d, const Dwarf_Die *die)

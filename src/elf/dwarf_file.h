@@ -21,8 +21,6 @@ bool dwarf_file_in(struct elf *f);
 /* The debug information in the file at that path; NULL and *e. */
 struct dwarf_file *dwarf_file_open(const char *path, struct err *e);
 void dwarf_file_close(struct dwarf_file *d);
-/* Where it was found. */
-const char *dwarf_file_path(const struct dwarf_file *d);
 
 /* ---- types ---------------------------------------------------------------------------------- */
 

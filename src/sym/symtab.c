@@ -206,11 +206,6 @@ const char *symtab_name(struct symtab *t, u64 offset, bool demangled, u64 *off)
 	return NULL;
 }
 
-u32 symtab_count(const struct symtab *t)
-{
-	return t->n;
-}
-
 size_t symtab_bytes(const struct symtab *t)
 {
 	return sizeof(*t) + t->cap * sizeof(*t->v) + t->names.cap;

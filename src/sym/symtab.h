@@ -23,7 +23,6 @@ void symtab_finish(struct symtab *t);
 /* Name of the function whose code is at that file offset, and the distance from its start; NULL
  * when there is none. Demangled where asked for. Lives until the next call. */
 const char *symtab_name(struct symtab *t, u64 offset, bool demangled, u64 *off);
-u32 symtab_count(const struct symtab *t);
 /* Memory it takes. */
 size_t symtab_bytes(const struct symtab *t);
 

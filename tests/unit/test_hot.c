@@ -263,8 +263,8 @@ static void orders(void **state)
 	assert_order(h, (struct hot_query){ .by = HOT_LAST, .ascending = true }, "c a b");
 	assert_order(h, (struct hot_query){ .by = HOT_MISSES }, "c a b");
 	assert_order(h, (struct hot_query){ .by = HOT_CALLS, .filter = str_of("b") }, "b");
-	for (u32 i = 0; i < HOT_SORTS; i++)
-		assert_int_equal(hot_sort_find(str_of(hot_sort_name(i))), i);
+	assert_int_equal(hot_sort_find(str_of("calls")), HOT_CALLS);
+	assert_int_equal(hot_sort_find(str_of("last")), HOT_LAST);
 	assert_int_equal(hot_sort_find(str_of("nothing")), HOT_SORTS);
 	hot_free(h);
 }

@@ -18,7 +18,6 @@
 #include <string.h>
 
 #include "arch/arch.h"
-#include "base/sorted.h"
 
 #define PADDING      16u /* a shorter gap between two functions is alignment */
 #define REMEMBER_MAX 16u
@@ -828,11 +827,4 @@ void ehframe_free(struct ehframe_rows *rows)
 {
 	free(rows->v);
 	*rows = (struct ehframe_rows){ 0 };
-}
-
-u32 ehframe_rule(const struct ehframe_rows *rows, u32 pc)
-{
-	u32 n = SORTED_NOT_ABOVE(rows->v, rows->n, pc, pc);
-
-	return n ? rows->v[n - 1].rule : UNWIND_GAP;
 }

@@ -33,7 +33,5 @@ struct ehframe_rows {
  */
 void ehframe_read(const struct ehframe_section *s, u64 base, struct ehframe_rows *out);
 void ehframe_free(struct ehframe_rows *rows);
-/* The rule for a distance from base; UNWIND_GAP before the first row. */
-u32 ehframe_rule(const struct ehframe_rows *rows, u32 pc);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "elf/ehframe.h"
+#include "unit/ehframe_rule.h"
 
 #define VADDR 0x1000u /* of the section */
 #define TEXT  0x8000u

@@ -15,6 +15,7 @@
 
 #include "elf/ehframe.h"
 #include "elf/elf.h"
+#include "unit/ehframe_rule.h"
 
 #define RBP 6
 #define RSP 7

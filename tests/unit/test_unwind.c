@@ -15,6 +15,7 @@
 #include "run/unwind_memory.h"
 #include "sym/unwind_code.h"
 #include "sym/unwind_table.h"
+#include "unit/ehframe_rule.h"
 
 static void test_memory(void **state)
 {

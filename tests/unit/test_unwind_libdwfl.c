@@ -18,6 +18,7 @@
 #include "read/procmaps.h"
 #include "sym/unwind_table.h"
 #include "sym/unwind_walk.h"
+#include "unit/ehframe_rule.h"
 
 #define FRAMES_MAX 127u
 #define COPY_BYTES 65536u

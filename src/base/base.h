@@ -28,7 +28,6 @@ typedef int64_t s64;
 
 #define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))
 #define RETURNS_NONNULL        __attribute__((returns_nonnull))
-#define UNUSED                 __attribute__((unused))
 
 /* For calls of libraries that take a plain pointer and do not write through it. No other place
  * gives up const. */

@@ -13,7 +13,6 @@
 
 #define MT_BPF_TRACE_UPROBE_MULTI       48u /* enum bpf_attach_type, Linux 6.6 */
 #define MT_BPF_TRACE_KPROBE_SESSION     56u /* the same, Linux 6.10 */
-#define MT_BPF_TRACE_UPROBE_SESSION     57u /* Linux 6.13 */
 #define MT_BPF_LINK_UPROBE_MULTI_RETURN 1u  /* link_create.uprobe_multi.flags */
 
 #endif

@@ -46,7 +46,7 @@ struct btf_marks {
 	u32 stride;
 	atomic_uint n, known;
 	atomic_bool whole; /* no type lies after `known` */
-	u32 known_off, last_id;
+	u32 known_off;
 	_Atomic u64 recent[BTF_RECENT]; /* hash of kind and name << 32 | id */
 	_Atomic u64 places[BTF_RECENT]; /* id << 32 | offset of types asked about */
 	struct btf_mark v[BTF_MARKS_MAX];

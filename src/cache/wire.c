@@ -135,7 +135,6 @@ static struct link *add(struct wire *w, const struct wire_event *e)
 	l->next = *at;
 	*at = l;
 	chain_newest(w, l);
-	w->stats.connections++;
 	w->stats.open++;
 	return l;
 }

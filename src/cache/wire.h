@@ -47,7 +47,6 @@ struct wire_options {
 
 struct wire_stats {
 	u64 events, bytes; /* taken in: system calls, and bytes captured of them */
-	u64 connections;   /* seen */
 	u64 open;          /* of these, known now */
 	u64 gaps;          /* places where bytes of a connection are missing */
 	u64 gap_bytes;     /* ... of requests: so many, of connections that went on */

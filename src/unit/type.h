@@ -66,7 +66,6 @@ struct type {
 	u32 size; /* bytes, see storage above */
 	bool is_signed;
 	bool bounded; /* STR: cut strings are impossible (literal, comm), no ".." is added */
-	bool percpu;  /* PTR from percpu_kaddr */
 	bool is_raw;  /* INT: all of a register, in which C may have put an int */
 	bool packed;  /* STRUCT of the script: members are not aligned */
 	u16 align;    /* STRUCT of the script: it is aligned by this many bytes; 0 unknown */

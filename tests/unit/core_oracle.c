@@ -16,7 +16,8 @@
 
 static struct buf *log_to; /* libbpf's callback has no context */
 
-static int on_print(enum libbpf_print_level level UNUSED, const char *fmt, va_list ap)
+static int on_print(enum libbpf_print_level level __attribute__((unused)), const char *fmt,
+                    va_list ap)
 {
 	char line[2048];
 

@@ -9,7 +9,6 @@
 struct stat_count {
 	u64 n[KINDS], bytes[KINDS], entries[KINDS];
 	u32 types;
-	u32 last_named; /* 0 until a type with a name was seen */
 	bool sorted;
 };
 

@@ -21,7 +21,6 @@ struct usdt {
 	const char *path;
 	u32 n_sites; /* seen in all files, of any name */
 	struct near near;
-	const char *near_provider;
 };
 
 static bool operand_eq(const struct operand *a, const struct operand *b)

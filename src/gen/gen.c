@@ -39,98 +39,69 @@ void gen_error(struct gen *g, struct loc loc, const char *fmt, ...)
 #define FILES_MAX  16384u
 #define FAMILY_MAX 1024u
 
-/* Processes come and go while the script runs, but few. */
-static const struct umap family_map = { .name = "family",
-	                                .bpf_type = BPF_MAP_TYPE_HASH,
-	                                .key_size = 4,
-	                                .value_size = 8,
-	                                .max_entries = FAMILY_MAX };
-
-static const struct umap seen_map = { .name = "seen",
-	                              .bpf_type = BPF_MAP_TYPE_LRU_HASH,
-	                              .key_size = 24,
-	                              .value_size = 8,
-	                              .max_entries = 1024 };
-
-/* Programs add those they meet; of those that have ended they are not informed. */
-static const struct umap procs_map = { .name = "processes",
-	                               .bpf_type = BPF_MAP_TYPE_LRU_HASH,
-	                               .key_size = 4,
-	                               .value_size = sizeof(struct unwind_proc),
-	                               .max_entries = PROCS_MAX };
-
-static const struct umap files_map = { .name = "files",
-	                               .bpf_type = BPF_MAP_TYPE_HASH,
-	                               .flags = BPF_F_NO_PREALLOC,
-	                               .key_size = sizeof(struct unwind_key),
-	                               .value_size = sizeof(struct unwind_file),
-	                               .max_entries = FILES_MAX };
-
-static const struct umap turns_map = { .name = "turns",
-	                               .bpf_type = BPF_MAP_TYPE_ARRAY,
-	                               .flags = BPF_F_MMAPABLE,
-	                               .key_size = 4,
-	                               .max_entries = 1 };
-
-static struct umap internal_map(const struct gen *g, enum umap_role role)
-{
-	switch (role) {
-	case UMAP_DATA:
-		return (struct umap){ .name = "data",
-			              .bpf_type = BPF_MAP_TYPE_ARRAY,
-			              .flags = BPF_F_MMAPABLE,
-			              .key_size = 4,
-			              .max_entries = 1 };
-	case UMAP_RING:
-		return (struct umap){ .name = "ring",
-			              .bpf_type = BPF_MAP_TYPE_RINGBUF,
-			              .max_entries = g->cfg->ring_pages * UNIT_RING_PAGE };
-	case UMAP_SCRATCH:
-		return (struct umap){ .name = "scratch",
-			              .bpf_type = BPF_MAP_TYPE_PERCPU_ARRAY,
-			              .key_size = 4,
-			              .max_entries = UNIT_SCRATCH_SLOTS,
-			              .per_cpu = true };
-	case UMAP_STACKS:
-		return (struct umap){ .name = "stacks",
-			              .bpf_type = BPF_MAP_TYPE_HASH,
-			              .flags = g->s->hurried ? 0 : BPF_F_NO_PREALLOC,
-			              .key_size = 8,
-			              .value_size = sizeof(struct ustack_value),
-			              .max_entries = g->s->hurried ? STACKS_PREALLOC : STACKS_MAX };
-	case UMAP_ZERO:
-		return (struct umap){ .name = "zero",
-			              .bpf_type = BPF_MAP_TYPE_ARRAY,
-			              .key_size = 4,
-			              .max_entries = 1 };
-	case UMAP_CHUNKS:
-		return (struct umap){ .name = "unwind",
-			              .bpf_type = BPF_MAP_TYPE_ARRAY,
-			              .flags = BPF_F_MMAPABLE,
-			              .key_size = 4,
-			              .value_size = UNWIND_CHUNK,
-			              .max_entries = 1 };
-	case UMAP_SHELVES:
-		return (struct umap){ .name = "shelves",
-			              .bpf_type = BPF_MAP_TYPE_ARRAY_OF_MAPS,
-			              .key_size = 4,
-			              .value_size = 4,
-			              .max_entries = UNIT_SHELVES };
-	case UMAP_PROCS:
-		return procs_map;
-	case UMAP_FILES:
-		return files_map;
-	case UMAP_FAMILY:
-		return family_map;
-	case UMAP_SEEN:
-		return seen_map;
-	case UMAP_TURNS:
-		return turns_map;
-	case UMAP_USER:
-		break;
-	}
-	unreachable();
-}
+/* By role; what depends on the script is filled in at the end (size_internal_maps). */
+static const struct umap internal_maps[] = {
+	[UMAP_DATA] = { .name = "data",
+	                .bpf_type = BPF_MAP_TYPE_ARRAY,
+	                .flags = BPF_F_MMAPABLE,
+	                .key_size = 4,
+	                .max_entries = 1 },
+	[UMAP_RING] = { .name = "ring", .bpf_type = BPF_MAP_TYPE_RINGBUF },
+	[UMAP_SCRATCH] = { .name = "scratch",
+	                   .bpf_type = BPF_MAP_TYPE_PERCPU_ARRAY,
+	                   .key_size = 4,
+	                   .max_entries = UNIT_SCRATCH_SLOTS,
+	                   .per_cpu = true },
+	[UMAP_STACKS] = { .name = "stacks",
+	                  .bpf_type = BPF_MAP_TYPE_HASH,
+	                  .flags = BPF_F_NO_PREALLOC,
+	                  .key_size = 8,
+	                  .value_size = sizeof(struct ustack_value),
+	                  .max_entries = STACKS_MAX },
+	[UMAP_ZERO] = { .name = "zero",
+	                .bpf_type = BPF_MAP_TYPE_ARRAY,
+	                .key_size = 4,
+	                .max_entries = 1 },
+	[UMAP_CHUNKS] = { .name = "unwind",
+	                  .bpf_type = BPF_MAP_TYPE_ARRAY,
+	                  .flags = BPF_F_MMAPABLE,
+	                  .key_size = 4,
+	                  .value_size = UNWIND_CHUNK,
+	                  .max_entries = 1 },
+	[UMAP_SHELVES] = { .name = "shelves",
+	                   .bpf_type = BPF_MAP_TYPE_ARRAY_OF_MAPS,
+	                   .key_size = 4,
+	                   .value_size = 4,
+	                   .max_entries = UNIT_SHELVES },
+	/* Programs add those they meet; of those that have ended they are not informed. */
+	[UMAP_PROCS] = { .name = "processes",
+	                 .bpf_type = BPF_MAP_TYPE_LRU_HASH,
+	                 .key_size = 4,
+	                 .value_size = sizeof(struct unwind_proc),
+	                 .max_entries = PROCS_MAX },
+	[UMAP_FILES] = { .name = "files",
+	                 .bpf_type = BPF_MAP_TYPE_HASH,
+	                 .flags = BPF_F_NO_PREALLOC,
+	                 .key_size = sizeof(struct unwind_key),
+	                 .value_size = sizeof(struct unwind_file),
+	                 .max_entries = FILES_MAX },
+	/* Processes come and go while the script runs, but few. */
+	[UMAP_FAMILY] = { .name = "family",
+	                  .bpf_type = BPF_MAP_TYPE_HASH,
+	                  .key_size = 4,
+	                  .value_size = 8,
+	                  .max_entries = FAMILY_MAX },
+	[UMAP_SEEN] = { .name = "seen",
+	                .bpf_type = BPF_MAP_TYPE_LRU_HASH,
+	                .key_size = 24,
+	                .value_size = 8,
+	                .max_entries = 1024 },
+	[UMAP_TURNS] = { .name = "turns",
+	                 .bpf_type = BPF_MAP_TYPE_ARRAY,
+	                 .flags = BPF_F_MMAPABLE,
+	                 .key_size = 4,
+	                 .max_entries = 1 },
+};
 
 u32 gen_map_of(struct gen *g, enum umap_role role)
 {
@@ -139,10 +110,16 @@ u32 gen_map_of(struct gen *g, enum umap_role role)
 
 	if (at >= 0)
 		return (u32)at;
-	m = internal_map(g, role);
+	m = internal_maps[role];
 	m.role = role;
 	vec_add(&g->u->arena, &g->u->maps, m);
 	return g->u->maps.n - 1;
+}
+
+static void preallocate_stacks(struct umap *m)
+{
+	m->flags = 0;
+	m->max_entries = STACKS_PREALLOC;
 }
 
 /* An interval runs with interrupts off, and of elements as large as a stack the kernel's reserve
@@ -150,12 +127,9 @@ u32 gen_map_of(struct gen *g, enum umap_role role)
 u32 gen_stacks_map(struct gen *g)
 {
 	u32 at = gen_map_of(g, UMAP_STACKS);
-	struct umap *m = &g->u->maps.v[at];
 
-	if (g->v->kind == ATTACH_INTERVAL) {
-		m->flags = 0;
-		m->max_entries = STACKS_PREALLOC;
-	}
+	if (g->v->kind == ATTACH_INTERVAL)
+		preallocate_stacks(&g->u->maps.v[at]);
 	return at;
 }
 
@@ -618,6 +592,7 @@ static void size_internal_maps(struct gen *g)
 {
 	s32 data = unit_map(g->u, UMAP_DATA), scratch = unit_map(g->u, UMAP_SCRATCH);
 	s32 zero = unit_map(g->u, UMAP_ZERO), turns = unit_map(g->u, UMAP_TURNS);
+	s32 ring = unit_map(g->u, UMAP_RING), stacks = unit_map(g->u, UMAP_STACKS);
 
 	if (data >= 0)
 		g->u->maps.v[data].value_size = (UDATA_ERRORS + g->u->errors.n) * 8;
@@ -627,6 +602,10 @@ static void size_internal_maps(struct gen *g)
 		g->u->maps.v[zero].value_size = g->zero_size;
 	if (turns >= 0)
 		g->u->maps.v[turns].value_size = (UTURN_FIRST + UTURN_WORDS * g->n_turns) * 8;
+	if (ring >= 0)
+		g->u->maps.v[ring].max_entries = g->cfg->ring_pages * UNIT_RING_PAGE;
+	if (stacks >= 0 && g->s->hurried)
+		preallocate_stacks(&g->u->maps.v[stacks]);
 }
 
 static void copy_settings(struct unit *u, const struct script *s, const struct config *c)

@@ -77,7 +77,7 @@ struct finding {
 /* Those that memtap runs by itself, and timers, are there on any machine. */
 static bool is_event(const struct uprog *p)
 {
-	return !attach_kind_has(p->kind, KIND_OWN) && p->kind != ATTACH_INTERVAL;
+	return !attach_kind_has(p->kind, KIND_OWN | KIND_TIMER);
 }
 
 /* The sources are those that could be attached. False: there are some, and none could. */

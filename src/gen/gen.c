@@ -122,13 +122,13 @@ static void preallocate_stacks(struct umap *m)
 	m->max_entries = STACKS_PREALLOC;
 }
 
-/* An interval runs with interrupts off, and of elements as large as a stack the kernel's reserve
+/* A timer runs with interrupts off, and of elements as large as a stack the kernel's reserve
  * has few: a second one at the same time could fail. */
 u32 gen_stacks_map(struct gen *g)
 {
 	u32 at = gen_map_of(g, UMAP_STACKS);
 
-	if (g->v->kind == ATTACH_INTERVAL)
+	if (attach_kind_has(g->v->kind, KIND_TIMER))
 		preallocate_stacks(&g->u->maps.v[at]);
 	return at;
 }

@@ -24,12 +24,12 @@
 
 static bool is_pinned(const struct gen *g)
 {
-	return g->v->kind == ATTACH_ITER && g->v->sites.n && g->v->sites.v[0].path;
+	return attach_kind_has(g->v->kind, KIND_READ) && g->v->sites.n && g->v->sites.v[0].path;
 }
 
 void gen_iter_skip_end(struct gen *g, u32 out)
 {
-	if (g->v->kind != ATTACH_ITER)
+	if (!attach_kind_has(g->v->kind, KIND_READ))
 		return;
 	code_load(&g->c, 8, R0, CTX, OBJECT);
 	code_if_imm(&g->c, BPF_JEQ, R0, 0, out);
@@ -47,7 +47,7 @@ void gen_iter_poke(struct gen *g)
 	struct mark m = frame_mark(g);
 	struct mem byte;
 
-	if (g->v->kind != ATTACH_ITER || !g->sent)
+	if (!attach_kind_has(g->v->kind, KIND_READ) || !g->sent)
 		return;
 	byte = frame_alloc(g, 8);
 	mem_store_imm(g, 8, byte, 0);

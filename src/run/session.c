@@ -646,7 +646,9 @@ static void tell_tests(struct session *s)
 /* A pinned iterator, always the only program, is there for others to read: its path. */
 static const char *pinned_to(const struct unit *u)
 {
-	return has_kind(u, ATTACH_ITER) ? u->progs.v[0].sites[0].path : NULL;
+	const struct uprog *only = u->progs.n == 1 ? &u->progs.v[0] : NULL;
+
+	return only && attach_kind_has(only->kind, KIND_READ) ? only->sites[0].path : NULL;
 }
 
 static bool attach(struct session *s, struct err *e)

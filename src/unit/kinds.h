@@ -59,7 +59,7 @@
 	  NONE, KIND_REGS | KIND_ANY_PID | KIND_COUNTER)                                          \
 	/* one CPU; it reports, and what its loops put in is seen to by many_at_once */           \
 	K(INTERVAL, "interval", "perf_event", NULL, PERF_EVENT, 0, attach_interval, 0,            \
-	  0, NONE, KIND_REGS | KIND_CALM | KIND_ANY_PID)                                          \
+	  0, NONE, KIND_REGS | KIND_CALM | KIND_ANY_PID | KIND_TIMER)                             \
 	/* every CPU */                                                                           \
 	K(PROFILE, "profile", "perf_event", NULL, PERF_EVENT, 0, attach_profile, 0, 0,            \
 	  NONE, KIND_REGS)                                                                        \
@@ -109,6 +109,7 @@ enum kind_trait {
 	KIND_VERDICT = 1 << 11, /* what its body returns is what the program returns */
 	KIND_READ = 1 << 12,    /* run by whoever reads it, and over at its end: no event runs it */
 	KIND_LAST_FIRST = 1 << 13, /* of those on one place the one attached last runs first */
+	KIND_TIMER = 1 << 14,      /* a clock on one CPU, for reports; interrupts are off */
 };
 
 #endif

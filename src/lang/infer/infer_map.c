@@ -362,7 +362,7 @@ static void note_filled(struct infer *in, struct map_info *m, const struct node 
 	const struct variant *v = in->variant;
 
 	m->sym->hurried |= !infer_is_calm(v);
-	m->sym->many_at_once |= v->kind == ATTACH_INTERVAL &&
+	m->sym->many_at_once |= attach_kind_has(v->kind, KIND_TIMER) &&
 	                        (in->loops || (m->filled_by == v && m->filled_at != map));
 	m->filled_by = v;
 	m->filled_at = map;

@@ -44,7 +44,7 @@ u64 shards_threshold(const struct shards *s);
 /*
  * One use of a key with this hash (64 evenly spread bits), whose entry takes `size` bytes of
  * memory; 0 keeps what is known, or the mean. Uses that are not passed because shards_threshold()
- * told so are to be passed to shards_skip.
+ * reported so are to be passed to shards_skip.
  */
 void shards_use(struct shards *s, u64 hash, u64 size, enum shards_use use);
 /* SHARDS_DROP of all keys. */

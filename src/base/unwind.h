@@ -95,7 +95,7 @@ struct unwind_proc {
 	u64 asked;        /* set by programs when they meet an address in no span */
 	u64 mm;    /* whose spans they are; 0: not known, set by the first program that uses them */
 	u64 found; /* stacks walked by the kernel's tree of mappings, for want of spans */
-	u64 raw;   /* set by programs when user space was told that its addresses are kept */
+	u64 raw;   /* set by programs when user space was informed that its addresses are kept */
 };
 
 /* How programs know a file: all zero is the vdso. ctime changes when an inode is used again. */

@@ -13,8 +13,8 @@
 struct item_kind {
 	const char *name;                          /* "memcached" */
 	const char *const programs[ITEM_PROGRAMS]; /* processes of it, the rest NULL */
-	const char *how;                           /* "memcached's slabs": by what memory is told */
-	u64 (*bytes)(u64 key, u64 value);          /* of 2^62 and more: anything */
+	const char *how;                  /* "memcached's slabs": what memory is computed by */
+	u64 (*bytes)(u64 key, u64 value); /* of 2^62 and more: anything */
 };
 
 /* NULL when there is none called so. */

@@ -2,7 +2,7 @@
 /*
  * memtap cachesize: how large a cache should be, asked of the program that has it. A script is made
  * of the probes and expressions named (cachesize_script.c), or for a known server of what mctop
- * captures (cachesize_server.c), and run with a view behind it; what comes out of that is computed
+ * captures (cachesize_server.c), and run with a view; what comes out of that is computed
  * and shown in cache/.
  *
  * The kernel's side counts sizes in a map, so an insert costs the program no more than that. Where

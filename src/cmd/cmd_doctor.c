@@ -133,7 +133,7 @@ static bool load(struct finding *f, struct err *e)
 	return ok;
 }
 
-/* A tool that is about a server, of which there is none or several, runs when it is told which. */
+/* A tool that is about a server, of which there is none or several, runs when it is given one. */
 static void find_process(struct finding *f)
 {
 	const struct view_kind *kind;

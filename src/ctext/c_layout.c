@@ -2,8 +2,8 @@
 /*
  * A struct as pahole has taught people to read it: C, with offset and size of each member in a
  * comment, the holes between members, and where cachelines begin. Anonymous structs and unions are
- * opened in place, with offsets from the start of the outermost type. What the compiler was told
- * (alignment, packing) is not guessed at.
+ * opened in place, with offsets from the start of the outermost type. What the compiler was asked
+ * for (alignment, packing) is not guessed at.
  */
 #include "ctext/c_layout.h"
 

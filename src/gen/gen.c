@@ -188,7 +188,7 @@ static bool wants_elements(struct gen *g, const struct map_sym *sym)
 	       !has_allocator(g, sym->key);
 }
 
-/* What is counted by key, and what has a stack in its key, has keys nobody can tell beforehand: the
+/* What is counted by key, and what has a stack in its key, has keys nobody knows beforehand: the
  * loader gives it as many as there is memory for. */
 static void add_script_map(struct gen *g, const struct map_sym *sym)
 {

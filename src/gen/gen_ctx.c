@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What a program is told when its probe fires: arguments, return value, registers, and who is
+ * What a program gets to know when its probe fires: arguments, return value, registers, and who is
  * running. Where an argument lies differs per kind of probe; which registers these are, arch/
  * knows.
  */

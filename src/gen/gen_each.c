@@ -276,7 +276,7 @@ static bool is_word_of_stack(const struct gen *g, u32 var)
 }
 
 /*
- * Takes from the verifier, in each round, what comparisons told it about numbers that the body
+ * Takes from the verifier, in each round, what it knows by comparisons about numbers that the body
  * changes: where $n is 5 in this round it would be 6 in the next one, and so on without end. r1
  * has, or gets, a number it does not know; with that one twice a number is what it was. Keeps r2
  * and r3.

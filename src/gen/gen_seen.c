@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * First sight of processes. Addresses of a process can be named as long as its memory map can be
- * read, so at the first event in which a process leaves one, user space is told its number and
+ * read, so at the first event in which a process leaves one, user space is sent its number and
  * reads the map at once, not when the address is printed.
  *
  * What counts as the same process is its number and its command name: the latter is another one
@@ -35,7 +35,7 @@ static u32 record_number(struct gen *g)
 	return id;
 }
 
-/* Sends the number; when the ring is full the process is forgotten, to be told next time. */
+/* Sends the number; when the ring is full the process is forgotten, and sent next time. */
 static void tell(struct gen *g, struct mem key, u32 out)
 {
 	struct code *c = &g->c;

@@ -126,7 +126,7 @@ struct trial {
 };
 
 struct proto {
-	enum protocol protocol; /* PROTOCOL_AUTO or PROTOCOL_MEMCACHED: to be told by what comes */
+	enum protocol protocol; /* PROTOCOL_AUTO or PROTOCOL_MEMCACHED: what comes decides */
 	enum protocol known;    /* ... as the caller said, or as it was found for sure */
 	proto_emit emit;
 	void *ctx;

@@ -106,7 +106,7 @@ struct proto;
 
 typedef void (*proto_emit)(void *ctx, const struct command *c);
 
-/* A connection at an unknown place. Its protocol is told from its bytes if `protocol` is
+/* A connection at an unknown place. Its protocol is known by its bytes if `protocol` is
  * PROTOCOL_AUTO. */
 struct proto *proto_new(enum protocol protocol, proto_emit emit, void *ctx);
 /* The next bytes of requests are the first ones of the connection. */
@@ -134,7 +134,7 @@ bool proto_is_sure(const struct proto *c);
 /* Commands asked for since the last call, in *n; false when that is not known for sure. */
 bool proto_asked(struct proto *c, u64 *n);
 
-/* What the connection is known to speak; PROTOCOL_AUTO as long as nothing told. */
+/* What the connection is known to speak; PROTOCOL_AUTO as long as it is not known. */
 enum protocol proto_protocol(const struct proto *c);
 /* Times since the last call that requests were lost, one each or more, because bytes of them were
  * missing or made no sense. proto_lose() does not count, nor does the start of a connection that

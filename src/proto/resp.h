@@ -79,7 +79,7 @@ struct resp_rule {
 	u8 op;      /* enum op + 1 */
 	u8 says;    /* what the answer says of its keys */
 	u8 spread;  /* ... when there are several */
-	u8 value;   /* how far behind its key the value stands */
+	u8 value;   /* how far after its key the value is */
 	u8 step;    /* the argument by which a counter is changed */
 	u8 lookups; /* how the server counts it */
 	u8 talk;    /* enum resp_talk */

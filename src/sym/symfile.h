@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * All names of one mapped file, from wherever they are to be had.
+ * All names of one mapped file, from all sources.
  */
 #ifndef SYM_SYMFILE_H
 #define SYM_SYMFILE_H

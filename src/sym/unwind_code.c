@@ -18,7 +18,7 @@
  * low to high; what is reached from nowhere is taken for a function by the later ones, of which the
  * last writes the rows. Where the stack pointer becomes what nobody can tell (alloca, alignment)
  * the frame pointer counts if there is one, else there is no rule. A function that was entered with
- * something else on the stack is told wrong, as every debugger without symbols would.
+ * something else on the stack is taken wrongly, as every debugger without symbols would.
  */
 #include "sym/unwind_code.h"
 

@@ -133,7 +133,7 @@ enum uturn_map {
 	UTURN_NOW,  /* 0 or 1 */
 	UTURN_DONE, /* how often it was turned over */
 	UTURN_KEYS, /* keys that programs put in since then (by programs) */
-	UTURN_TELL, /* with so many a program tells: it is time to empty the map; 0: never */
+	UTURN_TELL, /* with so many a program says that it is time to empty the map; 0: never */
 	UTURN_WORDS,
 };
 #define UTURN_CPUS 64u /* a power of two; other CPUs share the cells */
@@ -324,7 +324,7 @@ struct unit {
 	u32 ring_pages;                              /* of UNIT_RING_PAGE bytes */
 	u32 map_memory, stack_memory, unwind_memory; /* MiB */
 	bool map_memory_set; /* also for maps whose elements are made at the start */
-	const char *view;    /* the C view behind the script (run/view.h), NULL none */
+	const char *view;    /* the C view of the script (run/view.h), NULL none */
 	/* user probes are in all processes and ask for the number themselves */
 	bool follow_at_once;
 	u32 poll_ms; /* records wake nobody: look for them that often; 0: they do */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The script behind memtap cachesize, from the probes and expressions of its command line. */
+/* The script of memtap cachesize, from the probes and expressions of its command line. */
 #include "view/cachesize.h"
 
 #include <ctype.h>

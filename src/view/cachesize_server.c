@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * memtap cachesize on a memcached or Redis server as it is: what its clients ask and are told,
+ * memtap cachesize on a memcached or Redis server as it is: what its clients ask and get,
  * from the system calls that mctop looks at, as uses of keys and sizes of entries.
  *
  * Values that are read are not entries put in: sizes are those of stores only, while a read tells

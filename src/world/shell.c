@@ -102,7 +102,7 @@ static void family_signal(const struct family *f, int number)
 		syscall(SYS_pidfd_send_signal, f->fds.v[i], number, NULL, 0);
 }
 
-/* Told to end, they are given a moment. */
+/* Once asked to end, they are given a moment. */
 static void end_family(pid_t pid)
 {
 	struct family f = { 0 };

@@ -107,7 +107,7 @@ static void open_condition(struct cpp *c, bool holds, struct loc loc)
 	c->n++;
 }
 
-/* As in bpftrace, conditions are about definitions: who wants to leave a probe out is told. */
+/* As in bpftrace, conditions are about definitions: who wants to leave a probe out is warned. */
 static void end_branch(struct cpp *c, u32 at)
 {
 	const struct condition *top = &c->stack[c->n - 1];

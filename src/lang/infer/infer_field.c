@@ -159,7 +159,7 @@ static const struct type *c_struct(struct infer *in, const struct tpfield *f)
 	return t && t->size == f->size ? t : NULL;
 }
 
-/* An integer that is shown by the names of its enum, where the kernel tells them. */
+/* An integer that is shown by the names of its enum, where the kernel has them. */
 static const struct type *c_enum(struct infer *in, const struct tpfield *f,
                                  const struct type *plain)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The type a value has of its own, as sizeof() and typeinfo() tell it.
+ * The type a value has of its own, as sizeof() and typeinfo() give it.
  *
  * The one idea: integers rest at 64 bits in variables and maps, which is nobody's business but the
  * emitter's; beside the type it works with, a variable or map keeps the smallest type that holds

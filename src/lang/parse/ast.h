@@ -191,7 +191,7 @@ struct attach {
 	VEC(struct str) parts;
 	VEC(struct loc) part_locs;
 	struct attach *next;
-	struct attach *or_else; /* after '||': taken when this one is not to be had */
+	struct attach *or_else; /* after '||': taken when this one is not available */
 };
 
 /*

@@ -24,7 +24,7 @@ struct config {
 	enum { MISSING_ERROR, MISSING_WARN, MISSING_IGNORE } missing_probes;
 	enum stack_mode stack_mode;
 	u32 ring_pages;      /* of 4 KiB, a power of two; default 64 */
-	const char *view;    /* the C view behind the script, NULL none */
+	const char *view;    /* the C view of the script, NULL none */
 	const char *only_lines; /* of what printf() prints, that which holds this; NULL all */
 	u32 max_lines;       /* ends after so many of printf(), 0 never */
 	u32 poll_ms;         /* look for records that often; 0: each wakes us */

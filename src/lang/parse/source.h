@@ -83,7 +83,7 @@ void diag_use(struct diags *d, struct loc use);
 void diag_hint(struct diags *d, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* The diagnostic added last is what was typed, or what the script itself refuses. */
 void diag_cause(struct diags *d);
-/* The error to tell when it is only one; NULL: there is none. */
+/* The error to report when it is only one; NULL: there is none. */
 const struct diag *diag_first(const struct diags *d);
 /*
  * All diagnostics as text, errors first, what is the same only once:

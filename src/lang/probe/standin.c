@@ -2,7 +2,7 @@
 /*
  * The table of stand-ins. Each row was read in the kernel's source: the event is hit inside
  * the function, by the same task, and hands over what the script asks for as argN. Where it is
- * hit only sometimes, or by others too, the remark says so and the user is told.
+ * hit only sometimes, or by others too, the remark says so and is printed.
  *
  * man/memtap.1 has the same table in words.
  */

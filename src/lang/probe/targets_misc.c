@@ -2,7 +2,7 @@
 /*
  * Memory, objects of the kernel, and memtap itself: watchpoint, iter, self, test.
  *
- * The one idea: these have no list of functions behind them, so all there is to check is whether
+ * The one idea: these have no list of functions, so all there is to check is whether
  * the parts make sense; an iterator is a function of the kernel's BTF, `bpf_iter_NAME`, whose
  * argument is the context.
  */

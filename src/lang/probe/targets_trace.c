@@ -2,7 +2,7 @@
 /*
  * Tracepoints, in their three forms: through tracefs with a format, raw, and typed by BTF.
  *
- * The one idea: a tracepoint that is not there is the usual trouble with old scripts (kernels
+ * The one idea: a tracepoint that is not there is the usual problem of old scripts (kernels
  * rename events), so a miss always names the nearest events of the same group.
  */
 #include "lang/probe/targets.h"

@@ -34,6 +34,15 @@ struct arch_frames {
 	s16 signal_sp, signal_fp;
 };
 
+/* Where loaders find the machine's libraries. Of lists the last is NULL. */
+struct arch_libraries {
+	const char *const *dirs;   /* besides what the loader's cache says */
+	const char *const *levels; /* below dirs' glibc-hwcaps/, for newer processors */
+	u32 cache_flags;           /* in that cache (glibc, sysdeps/generic/ldconfig.h) */
+	const char *lib;           /* what glibc puts for $LIB */
+	const char *musl_path;     /* the file in which musl's loader finds its directories */
+};
+
 /* A register by its name for reg(): where struct pt_regs keeps it. */
 struct arch_reg {
 	const char *name;
@@ -57,10 +66,7 @@ struct arch {
 	u32 rel_relative, rel_function, rel_data;
 	u32 sys_uprobe; /* number of the system call uprobe(), 0: there is none */
 	u32 watches;    /* bits 1 << HW_BREAKPOINT_*: what watchpoints of the processor can see */
-	/* Where libraries are besides what the loader's cache says; the last is NULL. */
-	const char *const *library_dirs;
-	u32 library_flags; /* of its libraries in that cache (glibc, sysdeps/generic/ldconfig.h) */
-	u32 sigstksz;      /* SIGSTKSZ of its headers */
+	struct arch_libraries libraries;
 };
 
 extern const struct arch arch;

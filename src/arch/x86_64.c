@@ -42,6 +42,8 @@ static const char *const library_dirs[] = {
 	NULL,
 };
 
+static const char *const levels[] = { "x86-64-v2", "x86-64-v3", "x86-64-v4", NULL };
+
 /* Registers as DWARF numbers them. */
 #define RBP 6
 #define RSP 7
@@ -88,9 +90,11 @@ const struct arch arch = {
 	.rel_data = R_X86_64_GLOB_DAT,
 	.sys_uprobe = 336, /* Linux 6.18 */
 	.watches = 1u << HW_BREAKPOINT_W | 1u << HW_BREAKPOINT_RW | 1u << HW_BREAKPOINT_X,
-	.library_dirs = library_dirs,
-	.library_flags = 0x0303, /* ELF for glibc 2, x86-64 */
-	.sigstksz = 8192,
+	.libraries = { .dirs = library_dirs,
+	               .levels = levels,
+	               .cache_flags = 0x0303, /* ELF for glibc 2, x86-64 */
+	               .lib = "lib/x86_64-linux-gnu",
+	               .musl_path = "/etc/ld-musl-x86_64.path" },
 };
 
 u32 arch_page(void)

@@ -53,7 +53,7 @@ const char *ldcache_find(const void *p, size_t n, const char *name)
 		struct entry e;
 
 		memcpy(&e, bytes + HEADER_SIZE + i * sizeof(e), sizeof(e));
-		if (e.flags != arch.library_flags || e.hwcap)
+		if (e.flags != arch.libraries.cache_flags || e.hwcap)
 			continue;
 		key = text_at(bytes, n, e.key);
 		value = text_at(bytes, n, e.value);

@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "base/file.h"
 #include "base/hmap.h"
 #include "base/str.h"
@@ -55,7 +56,7 @@ static const char *expand(struct libs *l, struct str dir, const char *of)
 	static const char *const names[] = { "$ORIGIN", "${ORIGIN}", "$LIB", "${LIB}" };
 	struct buf b = { 0 };
 	char *real = realpath(of, NULL);
-	const char *put[] = { real ? dirname(real) : ".", NULL, "lib/x86_64-linux-gnu", NULL };
+	const char *put[] = { real ? dirname(real) : ".", NULL, arch.libraries.lib, NULL };
 	const char *out = NULL;
 
 	while (dir.n) {
@@ -109,7 +110,7 @@ static const char *musl_dirs(struct libs *l)
 	const char *dirs;
 	char *p;
 
-	if (!file_read_regular("/etc/ld-musl-x86_64.path", &b, 65536, &ignored))
+	if (!file_read_regular(arch.libraries.musl_path, &b, 65536, &ignored))
 		return "/lib:/usr/local/lib:/usr/lib";
 	dirs = p = arena_strdup(l->a, buf_text(&b));
 	for (; *p; p++)
@@ -140,12 +141,12 @@ static const char *otherwise(struct libs *l, const char *of, const char *name)
 /* Those for newer processors lie below the usual ones' directories. */
 static void add_variants(struct libs *l, const char *path)
 {
-	static const char *const levels[] = { "x86-64-v2", "x86-64-v3", "x86-64-v4" };
+	const char *const *level = arch.libraries.levels;
 	const char *slash = strrchr(path, '/');
 
-	for (u32 i = 0; slash && !strstr(path, "/glibc-hwcaps/") && i < ARRAY_SIZE(levels); i++) {
+	for (; slash && !strstr(path, "/glibc-hwcaps/") && *level; level++) {
 		const char *other = arena_printf(l->a, "%.*s/glibc-hwcaps/%s%s",
-		                                 (int)(slash - path), path, levels[i], slash);
+		                                 (int)(slash - path), path, *level, slash);
 
 		if (file_is_regular(other))
 			add(l, other);

@@ -138,7 +138,7 @@ const char *resolve_library(const struct resolver *r, const char *name)
 {
 	const char *path = cached_library(r, name);
 
-	for (const char *const *dir = arch.library_dirs; *dir && !path; dir++)
+	for (const char *const *dir = arch.libraries.dirs; *dir && !path; dir++)
 		path = library_in(r, *dir, name);
 	return path;
 }
@@ -176,7 +176,7 @@ static void hint(const struct resolver *r, const char *name, struct err *e)
 		return;
 	}
 	near_init(&near, name);
-	for (const char *const *dir = arch.library_dirs; *dir; dir++)
+	for (const char *const *dir = arch.libraries.dirs; *dir; dir++)
 		offer_files(r, arena_printf(r->arena, "%s%s", r->root, *dir), true, &near);
 	while (rest.p) {
 		struct str dir = str_cut(rest, ':', &rest);

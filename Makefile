@@ -363,8 +363,8 @@ resp-commands:
 
 ## make constants  write the table of integer macros anew, from the headers of this machine
 constants:
-	$(Q)scripts/constants $(CONSTANTS:_constants.txt=_kernel_constants.txt) >$(CONSTANTS).new && \
-		mv $(CONSTANTS).new $(CONSTANTS)
+	$(Q)scripts/constants $(CONSTANTS:_constants.txt=_kernel_constants.txt) >$(CONSTANTS).new
+	$(Q)mv $(CONSTANTS).new $(CONSTANTS)
 
 ## make stacks    write the table of docs/stacks.md anew: stacks of stock programs beside gdb's
 stacks: all $(PROGS) $(GO_PROG)

@@ -113,8 +113,8 @@ void gen_map_say_set(struct gen *g, const struct map_sym *sym, enum reg element)
 _Static_assert((-E2BIG & IS_FULL) && !(-ENOMEM & IS_FULL) && !(-EBUSY & IS_FULL),
                "of what is asked");
 
-/* r0 = the counter of what the kernel answered to an insertion, as find_or_insert() returns it. Uses
- * r1. */
+/* r0 = the counter of what the kernel answered to an insertion, as find_or_insert() returns it.
+ * Uses r1. */
 static void reason(struct gen *g, const struct node *map, struct temp answer)
 {
 	enum reg r = answer.in_reg ? answer.reg : R1;

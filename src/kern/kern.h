@@ -56,8 +56,8 @@ struct live {
 	VEC(struct handle) handles;
 	struct hmap probes; /* of programs, that have a place */
 	u32 n_more_places;  /* ... beyond the first of each */
-	VEC(s32) followed; /* processes, see live_follow() */
-	VEC(int) iters;    /* links among the handles, of iterators to be read */
+	VEC(s32) followed;  /* processes, see live_follow() */
+	VEC(int) iters;     /* links among the handles, of iterators to be read */
 	struct ring_buffer *ring;
 	bool (*ring_cb)(void *ctx, const void *record, u32 size);
 	void *ring_ctx;

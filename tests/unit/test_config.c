@@ -133,8 +133,7 @@ static void test_ignored(void **state)
 	struct fixture f;
 
 	(void)state;
-	assert_true(
-		read_config(&f, "config = { use_blazesym = 0; license = \"GPL\" } BEGIN {}"));
+	assert_true(read_config(&f, "config = { use_blazesym = 0; license = \"GPL\" } BEGIN {}"));
 	assert_int_equal(f.d.list.n, 1);
 	assert_int_equal(f.d.list.v[0].level, DIAG_WARNING);
 	arena_free(&f.arena);

@@ -120,7 +120,7 @@ static void times_ten(u64 *n, u32 add)
 		errno = ERANGE;
 }
 
-/* As the language writes numbers: 1000000, 1_000_000, 1e6, 0xf4240; errno says what is too large. */
+/* As the language writes numbers: 1000000, 1_000_000, 1e6, 0xf4240. errno: it is too large. */
 static u64 read_number(const char *text, char **end)
 {
 	u64 n;

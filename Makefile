@@ -116,29 +116,26 @@ SETUP += vm
 endif
 READY := $(if $(SETUP),setup)
 
-# Commands and screens wait for people, and so does what explains, formats and draws: there, less
-# to read at a start counts for more than speed. What dumps all of a kernel's types does not.
+# Less to read at a start counts for more than speed where people are waited for (commands, screens,
+# pictures, reports), where the kernel takes the time (attaching), and for what is done once for a
+# script or a name. What dumps all of a kernel's types is for speed, and so is what events pass.
 ifndef SAN
-SMALL := $(filter src/cmd/% src/view/% src/memstat/% src/ui/% src/lang/parse/event_% \
-         src/lang/parse/fmt.c src/lang/parse/ast_print.c src/lang/probe/targets_event.c \
-         src/out/flame% src/kern/offers.c src/kern/verifier.c src/bpf/dis.c \
-         src/unit/unit_dump.c,$(SRC))
-SMALL := $(filter-out src/cmd/btf/cmd_btf_% src/view/cache_feed.c src/view/servers.c,$(SMALL))
-# So does attaching, where the kernel takes the time, and finding what a script names.
-SMALL += $(filter src/kern/attach% src/kern/features.c,$(SRC))
-SMALL += $(filter src/lang/probe/targets_% src/world/% src/elf/dwarf_%,$(SRC))
-# And so do pictures and curves, which are drawn at the end, reports and warnings, once in a while,
-# and looking for files that were loaded.
-SMALL += $(filter src/cache/sizing% src/run/graph.c src/run/testing.c src/cache/report.c,$(SRC))
-SMALL += $(filter src/cache/missed.c src/run/failures.c src/run/file_watch.c src/out/tree%,$(SRC))
-SMALL += $(filter src/out/bars.c src/out/series.c src/out/csv.c src/out/formats.c,$(SRC))
-# So do sessions but for their events, and what is asked of files once.
-SMALL += $(filter src/run/session.c src/run/unwind.c src/unit/object% src/sym/debug%,$(SRC))
-SMALL += $(filter src/sym/lines.c src/elf/xz.c src/elf/zip.c src/elf/ldcache.c,$(SRC))
+SMALL := $(filter src/cmd/% src/view/% src/memstat/% src/ui/% src/kern/% src/world/%,$(SRC))
+SMALL += $(filter src/lang/probe/% src/lang/type/% src/sym/% src/read/%,$(SRC))
+SMALL += $(filter src/lang/parse/event_% src/lang/parse/fmt.c src/lang/parse/ast_print.c,$(SRC))
+SMALL += $(filter src/lang/parse/macro.c src/lang/parse/import.c src/lang/infer/infer_call_%,$(SRC))
 SMALL += $(filter src/lang/infer/infer_cdef.c src/lang/infer/infer_cpp.c,$(SRC))
-SMALL += $(filter src/lang/infer/infer_call_% src/lang/parse/macro.c src/elf/usdt.c,$(SRC))
-SMALL += $(filter src/lang/parse/import.c src/elf/plt.c src/kern/live.c,$(SRC))
-SMALL += $(filter src/kern/kern_prog.c src/kern/kern_unwind.c,$(SRC))
+SMALL += $(filter src/lang/infer/infer_getopt.c src/bpf/dis.c src/unit/unit_dump.c,$(SRC))
+SMALL += $(filter src/unit/object% src/unit/template.c src/unit/format.c src/unit/flags.c,$(SRC))
+SMALL += $(filter src/elf/dwarf_% src/elf/usdt.c src/elf/plt.c src/elf/pclntab.c,$(SRC))
+SMALL += $(filter src/elf/site.c src/elf/xz.c src/elf/zip.c src/elf/ldcache.c,$(SRC))
+SMALL += $(filter src/base/opt.c src/base/caps.c src/base/file.c src/cache/sizing%,$(SRC))
+SMALL += $(filter src/cache/report.c src/cache/missed.c src/out/flame% src/out/tree%,$(SRC))
+SMALL += $(filter src/out/bars.c src/out/series.c src/out/csv.c src/out/formats.c,$(SRC))
+SMALL += $(filter src/run/session.c src/run/unwind.c src/run/graph.c src/run/testing.c,$(SRC))
+SMALL += $(filter src/run/failures.c src/run/file_watch.c src/run/child.c src/run/tracee.c,$(SRC))
+SMALL += $(filter src/run/view.c src/run/names.c src/run/output.c src/run/probed.c,$(SRC))
+SMALL := $(filter-out src/cmd/btf/cmd_btf_% src/view/cache_feed.c,$(SMALL))
 $(SMALL:src/%.c=$(BUILD)/obj/%.o): OPT += -Os
 endif
 

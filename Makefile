@@ -134,7 +134,7 @@ SMALL += $(filter src/cache/report.c src/cache/missed.c src/out/flame% src/out/t
 SMALL += $(filter src/out/bars.c src/out/series.c src/out/csv.c src/out/formats.c,$(SRC))
 SMALL += $(filter src/run/session.c src/run/unwind.c src/run/graph.c src/run/testing.c,$(SRC))
 SMALL += $(filter src/run/failures.c src/run/file_watch.c src/run/child.c src/run/tracee.c,$(SRC))
-SMALL += $(filter src/run/view.c src/run/names.c src/run/output.c src/run/probed.c,$(SRC))
+SMALL += $(filter src/run/view.c src/run/names.c src/run/output.c src/run/site_func.c,$(SRC))
 SMALL := $(filter-out src/cmd/btf/cmd_btf_% src/view/cache_feed.c,$(SMALL))
 $(SMALL:src/%.c=$(BUILD)/obj/%.o): OPT += -Os
 endif

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/glob.h"
 #include "kern/symbolize.h"
-#include "run/probed.h"
+#include "run/site_func.h"
 #include "sym/frames.h"
 
 _Static_assert(KSYM_TEXT == SYMBOLIZE_TEXT, "one answer, two folders");
@@ -100,7 +100,7 @@ static void name_func(void *ctx, struct buf *b, u64 addr, u32 pid)
 	struct str name;
 
 	sym_user(n->sym, &place, SYM_EXACT, pid, addr, &module);
-	if (!module[0] && probed_function(n->unit, addr, &name))
+	if (!module[0] && site_func(n->unit, addr, &name))
 		buf_add(b, name.p, name.n);
 	else
 		name_usym(n, b, addr, pid);

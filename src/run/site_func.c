@@ -3,7 +3,7 @@
  * The one idea: `func` is where a probed function starts, and wherever its file was mapped, the
  * last bits of that address are those of the function's place in the file.
  */
-#include "run/probed.h"
+#include "run/site_func.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static bool function_of(const struct usite *s, struct str *name)
 	return name->n && !isdigit((u8)name->p[0]) && !memchr(name->p, '+', name->n);
 }
 
-bool probed_function(const struct unit *u, u64 addr, struct str *name)
+bool site_func(const struct unit *u, u64 addr, struct str *name)
 {
 	const struct usite *found = NULL;
 

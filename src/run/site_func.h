@@ -3,8 +3,8 @@
  * The function of a probe by its address, once the process is gone that could tell where its files
  * were.
  */
-#ifndef RUN_PROBED_H
-#define RUN_PROBED_H
+#ifndef RUN_SITE_FUNC_H
+#define RUN_SITE_FUNC_H
 
 #include "base/str.h"
 #include "unit/unit.h"
@@ -12,6 +12,6 @@
 /* What the one probe is called whose function starts at that place of a page, as its name has it.
  * False when there is none, or several: files are mapped by whole pages, and only that much is
  * known. */
-bool probed_function(const struct unit *u, u64 addr, struct str *name);
+bool site_func(const struct unit *u, u64 addr, struct str *name);
 
 #endif

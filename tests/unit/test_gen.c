@@ -342,6 +342,10 @@ static const struct script_row maps[] = {
 	  "1\n" },
 	{ "BEGIN { @x[1] = 1; print(delete(@x, 1) == true); print(delete(@x, 1) == true); }",
 	  "true\nfalse\n" },
+	{ "BEGIN { @x = count(); print(delete(@x) == true); @y = 1; }", "true\n@y: 1\n" },
+	{ "let @x = hash(1); BEGIN { @x = 300; print(delete(@x) == true); $v = @x; print($v); "
+	  "@y = 1; }",
+	  "true\n0\n@y: 1\n" },
 	{ "BEGIN { @x = 300; print(delete(@x) == true); $v = @x; print($v); @y = 1; }",
 	  "true\n0\n@y: 1\n" },
 	{ "BEGIN { @x = \"text\"; delete(@x); $v = @x; print(strlen($v)); @y = 1; }",

@@ -13,6 +13,7 @@
 
 typedef u64 (*helper_fn)(struct interp *in, const u64 *a);
 
+#define LOOP_MAX    (1u << 23) /* rounds of bpf_loop */
 #define ERRNO(code) ((u64) - (s64)(code))
 
 /* ---- maps ----------------------------------------------------------------------------------- */
@@ -92,6 +93,8 @@ static u64 loop(struct interp *in, const u64 *a)
 {
 	u64 i = 0;
 
+	if (a[0] > LOOP_MAX)
+		return ERRNO(E2BIG);
 	while (i < a[0] && !in->failed) {
 		u64 args[4] = { i++, a[2], 0, 0 };
 

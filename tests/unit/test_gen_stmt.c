@@ -65,6 +65,9 @@ static const struct script_row rounds[] = {
 	  "48\n" },
 	{ "BEGIN { $f = 0; for ($i : 0..16) { if ($i > 90) { $f = 1; } } print($f); }", "0\n" },
 	{ "BEGIN { print(100 - { $n = 0; for ($i : 0..16) { $n++; } $n } * 2); }", "68\n" },
+	/* more rounds than a kernel makes of a callback */
+	{ "BEGIN { for ($i : -9000000..9000000) { if ($i > -8999998) { break; } @n++; } }",
+	  "@n: 3\n" },
 	{ "BEGIN { for ($i : 16..0) { print($i); } for ($i : 0..5000) { @n++; } }", "@n: 5000\n" },
 };
 

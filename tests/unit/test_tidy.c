@@ -273,6 +273,23 @@ static void test_counters(void **state)
 	               "r2 = 1; lock *(u64 *)(r9 +40) += r2; r0 = 0; exit");
 }
 
+/* A compare-and-exchange takes r0 as the value to compare with, too: its address stays there. */
+static void test_compared_address(void **state)
+{
+	struct lab l;
+	struct code *c = lab_open(&l);
+
+	(void)state;
+	for (u32 i = 0; i < 2; i++) {
+		code_map_value(c, R0, 1, 8 * i);
+		code_const(c, R2, 1);
+		code_atomic(c, BPF_CMPXCHG, R0, 0, R2);
+	}
+	lab_expect(&l, "r0 = map_value[1]+0; r2 = 1; r0 = cmpxchg((u64 *)(r0 +0), r0, r2); "
+	               "r0 = map_value[1]+8; r2 = 1; r0 = cmpxchg((u64 *)(r0 +0), r0, r2); "
+	               "r0 = 0; exit");
+}
+
 /* No register is free: all stays. */
 static void test_no_free_register(void **state)
 {
@@ -347,6 +364,7 @@ int main(void)
 		cmocka_unit_test(test_frame_addresses),
 		cmocka_unit_test(test_two_addresses_stay),
 		cmocka_unit_test(test_counters),
+		cmocka_unit_test(test_compared_address),
 		cmocka_unit_test(test_no_free_register),
 		cmocka_unit_test(test_reads_and_writes),
 	};

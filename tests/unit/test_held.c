@@ -146,6 +146,24 @@ static void test_rows(void **state)
 	held_free(&other);
 }
 
+/* As full as it gets before it grows, whichever keys come: each has a place. */
+static void test_nearly_full(void **state)
+{
+	struct umap m = count_map(&type_u64);
+
+	(void)state;
+	for (u64 first = 0; first < 100000; first += 100) {
+		struct held h;
+
+		held_init(&h, &m);
+		for (u64 key = first; key < first + 48; key++)
+			held_add(&h, &key, (u64[]){ key }, 1);
+		for (u64 key = first; key < first + 48; key++)
+			assert_int_equal(held_count(&h, key), key);
+		held_free(&h);
+	}
+}
+
 /* All rows of a map without key are one. */
 static void test_without_key(void **state)
 {
@@ -190,9 +208,8 @@ static void test_wrong_bucket(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_folding_is_merging),
-		cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_without_key),
+		cmocka_unit_test(test_folding_is_merging), cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_nearly_full),        cmocka_unit_test(test_without_key),
 		cmocka_unit_test(test_wrong_bucket),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);

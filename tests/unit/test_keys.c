@@ -298,6 +298,13 @@ static void test_limit(void **state)
 	(void)state;
 	assert_null(keys_new(&o, &e));
 	assert_non_null(strstr(e.text, "1000 bytes are too few"));
+	/* What the message asks for is enough. */
+	o.limit = strtoull(strstr(e.text, "it needs ") + strlen("it needs "), NULL, 10);
+	k = keys_new(&o, &e);
+	assert_non_null(k);
+	keys_free(k);
+	o.limit--;
+	assert_null(keys_new(&o, &e));
 	keys_free(NULL);
 	for (u64 limit = 32 << 10; limit < 64 << 20; limit *= 3) {
 		struct keys_stats s;

@@ -599,6 +599,37 @@ static void test_resp_found_several(void **state)
 	     "?\n");
 }
 
+/* A number for all fields, and a value that has values itself. */
+static void test_resp_other_forms(void **state)
+{
+	(void)state;
+	resp("HPERSIST h FIELDS 1 x\r\nHPERSIST h FIELDS 1 x\r\n", ":1\r\n:0\r\n",
+	     "write h hit\nwrite h miss\n");
+	resp("MGET a b\r\nGET c\r\n", "*2\r\n*2\r\n:1\r\n_\r\n_\r\n$1\r\nx\r\n",
+	     "get a miss\n+get b miss\nget c hit 1\n");
+}
+
+/* Of an answer with keys in it, what is no key need not be captured. */
+static void test_resp_fields_left_out(void **state)
+{
+	static const char in[] = "XREAD STREAMS a b 0 0\r\n",
+			  out[] = "*1\r\n*2\r\n$1\r\nb\r\n*1\r\n*2\r\n$3\r\n1-1\r\n"
+				  "*2\r\n$1000\r\n",
+			  rest[] = "$1\r\nx\r\n";
+	struct buf got = { 0 };
+	struct proto *c = proto_new(PROTOCOL_RESP, tell, &got);
+
+	(void)state;
+	proto_begin(c);
+	proto_request(c, in, sizeof(in) - 1, sizeof(in) - 1, 5);
+	proto_reply(c, out, sizeof(out) - 1, sizeof(out) - 1 + 1002, 6);
+	proto_reply(c, rest, sizeof(rest) - 1, sizeof(rest) - 1, 7);
+	assert_string_equal(buf_text(&got), "read a miss\n+read b hit\n");
+	assert_int_equal(proto_lost(c), 0);
+	proto_free(c);
+	buf_free(&got);
+}
+
 /* What was queued is answered by EXEC. */
 static void test_resp_multi(void **state)
 {
@@ -691,6 +722,27 @@ static void test_protocol_not_known(void **state)
 	begun(PROTOCOL_AUTO, "hello\r\nGET a\r\n", "-ERR\r\n$-1\r\n", "other error\nget a miss\n");
 	begun(PROTOCOL_AUTO, "\r\nget a\r\n", "$-1\r\n", "get a miss\n");
 	begun(PROTOCOL_AUTO, "\r\nget a\r\n", "ERROR\r\nEND\r\n", "other error\nget a miss\n");
+}
+
+/* The first request says what a connection speaks that was seen from its start; of another one it
+ * is not known before the answer agrees. */
+static void test_protocol_found(void **state)
+{
+	struct buf got = { 0 };
+	struct proto *c = proto_new(PROTOCOL_AUTO, tell, &got);
+
+	(void)state;
+	proto_begin(c);
+	proto_request(c, "get a\r\n", 7, 7, 1);
+	assert_int_equal(proto_protocol(c), PROTOCOL_TEXT);
+	proto_free(c);
+	c = proto_new(PROTOCOL_AUTO, tell, &got);
+	proto_request(c, "GET a\r\n", 7, 7, 1);
+	assert_int_equal(proto_protocol(c), PROTOCOL_AUTO);
+	proto_reply(c, "$-1\r\n", 5, 5, 2);
+	assert_int_equal(proto_protocol(c), PROTOCOL_RESP);
+	proto_free(c);
+	buf_free(&got);
 }
 
 /* Only a word that is a command of Redis', in capitals, is taken for one, once it is complete. */
@@ -1315,12 +1367,15 @@ int main(void)
 		cmocka_unit_test(test_resp_unknown),
 		cmocka_unit_test(test_resp_found),
 		cmocka_unit_test(test_resp_found_several),
+		cmocka_unit_test(test_resp_other_forms),
+		cmocka_unit_test(test_resp_fields_left_out),
 		cmocka_unit_test(test_resp_multi),
 		cmocka_unit_test(test_values_left_out),
 		cmocka_unit_test(test_resp3),
 		cmocka_unit_test(test_resp_inline),
 		cmocka_unit_test(test_first_bytes),
 		cmocka_unit_test(test_protocol_not_known),
+		cmocka_unit_test(test_protocol_found),
 		cmocka_unit_test(test_protocol_of_words),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_lost_and_found),

@@ -305,7 +305,6 @@ static struct mem element(struct gen *g, const struct node *n)
 {
 	const struct type *t = n->index.e->type;
 	u32 step = t->kind == TYPE_STR ? 1 : MAX(t->elem->size, 1u), ok = code_label(&g->c);
-	u32 count = t->kind == TYPE_STR ? t->size : t->count;
 	struct mem base = gen_part(g, n->index.e);
 
 	if (n->index.i->kind == NODE_INT) {
@@ -313,7 +312,7 @@ static struct mem element(struct gen *g, const struct node *n)
 		return mem_at(base, (s32)(n->index.i->integer.value * step));
 	}
 	gen_value(g, n->index.i);
-	code_if_imm(&g->c, BPF_JLT, R0, (s32)count, ok);
+	code_if_imm(&g->c, BPF_JLT, R0, (s32)t->count, ok);
 	gen_count_error(g, UERROR_BOUNDS, n->loc, "[]");
 	code_const(&g->c, R0, 0);
 	code_bind(&g->c, ok);

@@ -294,10 +294,8 @@ static enum space index_address(struct gen *g, const struct node *n)
 		add_index(g, n, 0, gen_step(e->type));
 	} else {
 		space = gen_address(g, e);
-		if (e->type->kind == TYPE_STR)
-			add_index(g, n, e->type->size, 1);
-		else
-			add_index(g, n, e->type->count, MAX(e->type->elem->size, 1u));
+		add_index(g, n, e->type->count,
+		          e->type->kind == TYPE_STR ? 1 : MAX(e->type->elem->size, 1u));
 	}
 	return space;
 }
@@ -406,7 +404,6 @@ void gen_field(struct gen *g, const struct node *n)
 static void own_element(struct gen *g, const struct node *n)
 {
 	const struct type *t = n->index.e->type;
-	u32 count = t->kind == TYPE_STR ? t->size : t->count;
 	u32 step = t->kind == TYPE_STR ? 1 : MAX(t->elem->size, 1u);
 	u32 bad = code_label(&g->c), done = code_label(&g->c);
 	struct mem m;
@@ -427,7 +424,7 @@ static void own_element(struct gen *g, const struct node *n)
 		return;
 	}
 	gen_value(g, n->index.i);
-	code_if_imm(&g->c, BPF_JGE, R0, (s32)count, bad);
+	code_if_imm(&g->c, BPF_JGE, R0, (s32)t->count, bad);
 	code_alu_imm(&g->c, BPF_MUL, R0, (s32)step);
 	mem_addr(g, m, R1);
 	code_alu(&g->c, BPF_ADD, R1, R0);

@@ -122,6 +122,20 @@ static void test_foreign_strings(void **state)
 	assert_output(l, "@[session:1]: 2\n@c: 903\n");
 }
 
+/* One letter of a text in memory of others, and none after it. */
+static void test_foreign_letters(void **state)
+{
+	struct lab *l = *state;
+
+	compile(l, "struct item { int number; char name[4]; };\n"
+	           "interval:s:1 { $i = (struct item *)0x7f0000001000; @a = $i->name[3];\n"
+	           "$v = *$i; for ($n : 0..6) { @b += $i->name[$n]; @c += $v.name[$n]; } }");
+	interp_memory(l->in, 0x7f0000001000, "\1\0\0\0abcdef", 10);
+	fire(l, ATTACH_INTERVAL, NULL, 0);
+	assert_output(l, "@a: 100\n@b: 394\n@c: 394\n");
+	assert_int_equal(lab_errors(l, UERROR_BOUNDS), 4);
+}
+
 static void test_ring_full(void **state)
 {
 	struct lab *l = *state;
@@ -138,8 +152,8 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		T(test_tracepoint),      T(test_pairs),     T(test_stacks),
-		T(test_foreign_strings), T(test_ring_full),
+		T(test_tracepoint),      T(test_pairs),           T(test_stacks),
+		T(test_foreign_strings), T(test_foreign_letters), T(test_ring_full),
 	};
 #undef T
 

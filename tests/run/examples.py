@@ -201,7 +201,7 @@ def run_page(path, report, context, pattern):
 
 def run_all(report, context, pattern=None):
     if context.sanitized:
-        report.add("skipped", "examples of docs/", "what they are about has cases: without sanitizers")
+        report.add("skipped", "examples of docs/", "what they are about has cases, too")
         return
     report.check("wrong outputs of examples are found", examples.misses())
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:

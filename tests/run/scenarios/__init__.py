@@ -834,7 +834,8 @@ def debian_tool(context, path):
     """Compiles, loads and attaches one script: None, or the first error. They were written when
     missing functions of a list were warned about."""
     p = subprocess.run([context.memtap, "--dry-run", path],
-                       env={**os.environ, "BPFTRACE_MISSING_PROBES": "warn"}, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                       env={**os.environ, "BPFTRACE_MISSING_PROBES": "warn"},
+                       stdin=subprocess.DEVNULL, capture_output=True, text=True,
                        timeout=40 * context.factor, check=False)
     if p.returncode == 0:
         return None

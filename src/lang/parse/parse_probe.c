@@ -30,12 +30,15 @@ static bool skip_blanks(struct parser *p)
 	return diag_error(p->d, (struct loc){ comment, 2 }, "syntax: unterminated comment");
 }
 
-/* The offset after the quoted text that starts at pos; 0 when it has no end on this line. */
+/* The offset after the quoted text that starts at pos, in which \" is a quote of the name itself; 0
+ * when it has no end on this line. */
 static u32 quote_end(const struct parser *p, u32 pos)
 {
-	for (pos++; char_at(p, pos) && char_at(p, pos) != '\n'; pos++)
+	for (pos++; char_at(p, pos) && char_at(p, pos) != '\n'; pos++) {
 		if (char_at(p, pos) == '"')
 			return pos + 1;
+		pos += char_at(p, pos) == '\\' && char_at(p, pos + 1) == '"';
+	}
 	return 0;
 }
 
@@ -60,15 +63,23 @@ static bool part_end(struct parser *p, u32 *pos, bool is_provider)
 static struct str part_text(struct parser *p, struct loc loc)
 {
 	struct str raw = { p->lex.source->text + loc.off, loc.len };
+	bool is_quoted = false;
 	char *plain;
 	u32 n = 0;
 
 	if (!loc.len || !memchr(raw.p, '"', raw.n))
 		return raw;
 	plain = arena_alloc(p->script->arena, raw.n);
-	for (u32 i = 0; i < raw.n; i++)
-		if (raw.p[i] != '"')
+	for (u32 i = 0; i < raw.n; i++) {
+		bool escapes = is_quoted && raw.p[i] == '\\' && i + 1 < raw.n &&
+		               raw.p[i + 1] == '"';
+
+		i += escapes;
+		if (raw.p[i] == '"' && !escapes)
+			is_quoted = !is_quoted;
+		else
 			plain[n++] = raw.p[i];
+	}
 	return (struct str){ plain, n };
 }
 

@@ -2,8 +2,8 @@
 /*
  * USDT probes with every kind of operand a compiler writes into a note: registers of one, two,
  * four and eight bytes, signed and unsigned, memory at a register and at rip, constants,
- * the same probe at sites that differ, and a semaphore. `./probes N` runs each N times;
- * `./probes N wait` first waits for a line on stdin.
+ * the same probe at sites that differ, a semaphore, and quotes in its names. `./probes N` runs
+ * each N times; `./probes N wait` first waits for a line on stdin.
  *
  * One probe's arguments are handed over in inline assembly, so that its operands do not depend
  * on the compiler's mood.
@@ -97,6 +97,22 @@ __attribute__((noinline)) static void fixed(void)
 	                 : "memory");
 }
 
+__attribute__((noinline)) static void quoted(void)
+{
+	__asm__ volatile("990: nop\n"
+	                 ".pushsection .note.stapsdt,\"\",\"note\"\n"
+	                 ".balign 4\n"
+	                 ".4byte 992f-991f, 994f-993f, 3\n"
+	                 "991: .asciz \"stapsdt\"\n"
+	                 "992: .balign 4\n"
+	                 "993: .8byte 990b, _.stapsdt.base, 0\n"
+	                 ".asciz \"\\\"demo\\\"\"\n"
+	                 ".asciz \"\\\"quoted\\\"\"\n"
+	                 ".asciz \"-4@$9\"\n"
+	                 "994: .balign 4\n"
+	                 ".popsection\n");
+}
+
 int main(int argc, char **argv)
 {
 	unsigned long n = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
@@ -112,6 +128,7 @@ int main(int argc, char **argv)
 		costly();
 		many();
 		fixed();
+		quoted();
 	}
 	printf("%lu guarded\n", guarded);
 	return 0;

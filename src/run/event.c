@@ -315,7 +315,8 @@ static void do_exit(struct events *ev, const struct urecord *r, const u8 *record
 	if (r->n_args)
 		memcpy(&code, record + r->args[0].off, sizeof(code));
 	ev->exit_code = (u8)code;
-	ev->exit_called = ev->exiting = true;
+	ev->exit_called = true;
+	ev->exiting = !ev->is_walking;
 }
 
 static void do_unwatch(struct events *ev, const struct urecord *r, const u8 *record)

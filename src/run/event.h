@@ -46,6 +46,7 @@ struct events {
 	struct buf scratch; /* of one record */
 	bool exiting;       /* exit() was seen: later records are dropped */
 	bool exit_called;
+	bool is_walking; /* an iterator, whose walk exit() does not cut short */
 	int exit_code;
 	u32 n_errors;  /* errorf() */
 	u32 n_lines;   /* printf() that were printed */

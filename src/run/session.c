@@ -632,6 +632,17 @@ static bool take_records(void *ctx)
 	return drain(s, UNTIL_OVER, &ignored) && goes_on(s);
 }
 
+static bool walk(struct session *s, struct err *e)
+{
+	bool ok;
+
+	s->events.is_walking = true;
+	ok = live_iterate(s->live, take_records, s, e);
+	s->events.is_walking = false;
+	s->events.exiting |= s->events.exit_called;
+	return ok;
+}
+
 /* For tests of scripts: a word on the output when probes are in place. */
 static void tell_tests(struct session *s)
 {
@@ -861,7 +872,7 @@ static bool run(struct session *s, struct err *e)
 	if (!begin(s, e))
 		return false;
 	if (goes_on(s)) {
-		if (!s->options->dry_run && !live_iterate(s->live, take_records, s, e))
+		if (!s->options->dry_run && !walk(s, e))
 			return false;
 		if (tests && !s->options->dry_run && !testing_run(&s->events, &s->tests_failed, e))
 			return false;

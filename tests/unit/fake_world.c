@@ -241,6 +241,7 @@ static struct btf *write_module(struct arena *a, struct btf *base)
 	btf_build_type(&w, "", BTF_KIND_FUNC_PROTO, 1, number);
 	btf_build_two(&w, btf_build_name(&w, "state"), first + 2);
 	btf_build_type(&w, "mine_start", BTF_KIND_FUNC, 0, first + 3);
+	btf_build_type(&w, "btf_trace_mine_event", BTF_KIND_TYPEDEF, 0, first);
 	p = btf_build_file(&w, &n);
 	b = btf_open_memory_split(arena_strndup(a, p, n), n, base, NULL);
 	btf_build_free(&w);

@@ -204,6 +204,7 @@ bool targets_event_find(struct btf *b, const char *event, u32 *id, u32 *proto)
 struct raw_add {
 	struct targets *t;
 	struct btf *btf;
+	const char *glob; /* of the events' types */
 	struct near near;
 };
 
@@ -253,6 +254,45 @@ static bool raw_in_tracefs(struct targets *t, const char *event)
 	return p.list.n > 0;
 }
 
+static bool raw_own(void *ctx, u32 id, const char *name)
+{
+	struct raw_add *r = ctx;
+
+	if (id >= btf_first(r->btf))
+		raw_site(r->t, name + strlen(TYPEDEF_PREFIX), 0, 0);
+	return true;
+}
+
+static bool raw_in_module(void *ctx, const char *module)
+{
+	struct raw_add *r = ctx, own = { .t = r->t };
+	struct world *w = r->t->world;
+	struct err ignored = { 0 };
+
+	if (!glob_match(str_of(r->t->parts[0]), str_of(module)))
+		return true;
+	own.btf = w->ops->module(w, module, &ignored);
+	if (own.btf)
+		btf_each(own.btf, BTF_KIND_TYPEDEF, r->glob, raw_own, &own);
+	return true;
+}
+
+/* Those of the modules that the script names; the typed form knows the kernel's own alone. */
+static void raw_of_modules(struct raw_add *r, const char *event)
+{
+	struct targets *t = r->t;
+	const char *best = NULL;
+
+	if (!(attach_kind_needs(t->provider->kind) & FEATURE_BTF))
+		t->world->ops->modules(t->world, raw_in_module, r);
+	if (t->n_added)
+		return;
+	if (btf_find(r->btf, BTF_KIND_TYPEDEF, r->glob))
+		best = "'vmlinux'";
+	targets_missing(t, 0, best, "No matches for %s %s:%s.", t->provider->full, t->parts[0],
+	                event);
+}
+
 static void raw_missing(struct raw_add *r, u32 part, const char *event)
 {
 	struct targets *t = r->t;
@@ -269,9 +309,8 @@ void targets_rawtp(struct targets *t)
 {
 	u32 part = t->n_parts - 1;
 	const char *event = t->parts[part];
-	struct raw_add r = { .t = t };
+	struct raw_add r = { .t = t, .glob = arena_printf(t->arena, TYPEDEF_PREFIX "%s", event) };
 	struct err e = { 0 };
-	const char *glob = arena_printf(t->arena, TYPEDEF_PREFIX "%s", event);
 	u32 id;
 
 	r.btf = t->world->ops->btf(t->world, &e);
@@ -283,12 +322,16 @@ void targets_rawtp(struct targets *t)
 			targets_failed(t, part, &e);
 		return;
 	}
+	if (part && !glob_match(str_of(t->parts[0]), STR("vmlinux"))) {
+		raw_of_modules(&r, event);
+		return;
+	}
 	if (glob_is(str_of(event))) {
-		btf_each(r.btf, BTF_KIND_TYPEDEF, glob, raw_found, &r);
+		btf_each(r.btf, BTF_KIND_TYPEDEF, r.glob, raw_found, &r);
 	} else {
-		id = btf_find(r.btf, BTF_KIND_TYPEDEF, glob);
+		id = btf_find(r.btf, BTF_KIND_TYPEDEF, r.glob);
 		if (id)
-			raw_found(&r, id, glob);
+			raw_found(&r, id, r.glob);
 	}
 	if (!t->n_added && !raw_in_tracefs(t, event))
 		raw_missing(&r, part, event);

@@ -18,6 +18,7 @@
 #include "elf/elf.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,8 +90,11 @@ static bool beyond(const struct elf *f, u64 limit, const char *what, struct err 
 /* Says in the user's words what kind of file this is not. */
 static bool read_header(struct elf *f, Elf64_Ehdr *eh, struct err *e)
 {
-	if (f->n < EI_NIDENT || memcmp(f->p, ELFMAG, SELFMAG) != 0)
-		return err_set(e, "%s is not an ELF file", f->path);
+	if (f->n < EI_NIDENT || memcmp(f->p, ELFMAG, SELFMAG) != 0) {
+		err_set(e, "%s is not an ELF file", f->path);
+		e->code = ENOEXEC;
+		return false;
+	}
 	if (f->p[EI_CLASS] != ELFCLASS64)
 		return err_set(e, "%s is not a 64-bit ELF file", f->path);
 	if (f->p[EI_DATA] != ELFDATA2LSB)

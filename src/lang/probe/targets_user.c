@@ -309,21 +309,61 @@ static void uprobe_missing(struct uprobe *u, struct elf *f)
 	                u->n_symbols ? "" : " (the file has no symbols)");
 }
 
+struct covered {
+	u64 offset;
+	bool is;
+};
+
+static bool symbol_covers(void *ctx, const struct elf_sym *s)
+{
+	struct covered *c = ctx;
+
+	c->is = s->is_func && s->has_offset && c->offset >= s->offset &&
+	        c->offset - s->offset < MAX(s->size, 1u);
+	return !c->is;
+}
+
+static bool in_function(struct elf *f, u64 offset)
+{
+	struct covered c = { offset, false };
+
+	elf_each(f, symbol_covers, &c);
+	return c.is;
+}
+
+/* f: NULL for a file that is no program, whose addresses are offsets. */
 static void uprobe_address(struct uprobe *u, struct elf *f)
 {
 	struct targets *t = u->t;
+	struct loc loc = targets_loc(t, u->part);
 	u64 vaddr, offset;
 	char *end;
 
 	errno = 0;
-	vaddr = strtoull(u->symbol, &end, 0);
-	if (*end || errno)
-		diag_error(t->diags, targets_loc(t, u->part), "'%s' is not an address", u->symbol);
-	else if (!elf_offset(f, vaddr, &offset))
-		diag_error(t->diags, targets_loc(t, u->part), "'%s' has nothing at address %s",
+	vaddr = offset = strtoull(u->symbol, &end, 0);
+	if (*end || errno) {
+		diag_error(t->diags, loc, "'%s' is not an address", u->symbol);
+	} else if (f && !elf_offset(f, vaddr, &offset)) {
+		diag_error(t->diags, loc, "'%s' has nothing at address %s",
 		           targets_shown(t, u->path), u->symbol);
-	else
+	} else if (f && !t->script->request.unsafe && !in_function(f, offset + u->plus)) {
+		diag_error(t->diags, loc, "'%s' has no function at address %s",
+		           targets_shown(t, u->path), u->symbol);
+		diag_hint(t->diags, "--unsafe allows it: a probe that is not at the start of an "
+		                    "instruction breaks the program");
+	} else {
 		uprobe_add(u, u->symbol, offset, u->plus, 0);
+	}
+}
+
+/* Code without ELF's headers: a file that the script names, and an offset in it. */
+static bool is_flat(const struct uprobe *u, struct err *e)
+{
+	if (u->many || e->code != ENOEXEC || !isdigit((unsigned char)u->symbol[0]))
+		return false;
+	if (u->t->script->request.unsafe)
+		return true;
+	return err_hint(e, "an offset in a file of any kind needs --unsafe");
 }
 
 static void uprobe_exact(struct uprobe *u, struct elf *f)
@@ -349,7 +389,7 @@ static void uprobe_file(struct targets *t, const char *path, void *ctx)
 	struct err e = { 0 };
 	struct elf *f = t->world->ops->elf(t->world, path, &e);
 
-	if (!f) {
+	if (!f && !is_flat(u, &e)) {
 		if (!u->many)
 			targets_no_file(t, &e);
 		return;

@@ -1,14 +1,39 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Memory to watch, at an address that scripts can name: writes the eight bytes at 0x600000000 five
- * times and reads them twice, in a second thread the eight after them three times. With an
- * argument it does so only after a line on standard input, and says "ready" before.
+ * times and reads them twice, in a second thread the eight after them three times; calls the code
+ * at 0x600001000 four times. With an argument it does so only after a line on standard input, and
+ * says "ready" before.
  */
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #define WATCHED 0x600000000ul
+#define CODE    0x600001000ul
+#define PAGE    4096
+
+__attribute__((noipa)) static int two(void)
+{
+	return 2;
+}
+
+/* Calls a copy of a function. */
+static int run_code(void)
+{
+	char *code = mmap((void *)CODE, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
+	                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	int sum = 0;
+
+	if (code == MAP_FAILED)
+		return 0;
+	memcpy(code, (void *)two, 16);
+	__builtin___clear_cache(code, code + 16);
+	for (int i = 0; i < 4; i++)
+		sum += ((int (*)(void))(void *)code)();
+	return sum;
+}
 
 static void *second(void *arg)
 {
@@ -27,7 +52,7 @@ int main(int argc, char **argv)
 	long sum = 0;
 
 	(void)argv;
-	word = mmap((void *)WATCHED, 4096, PROT_READ | PROT_WRITE,
+	word = mmap((void *)WATCHED, PAGE, PROT_READ | PROT_WRITE,
 	            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	if (word == MAP_FAILED)
 		return 1;
@@ -44,5 +69,5 @@ int main(int argc, char **argv)
 	if (pthread_create(&thread, NULL, second, (void *)word))
 		return 1;
 	pthread_join(thread, NULL);
-	return sum == 8 ? 0 : 1;
+	return sum == 8 && run_code() == 8 ? 0 : 1;
 }

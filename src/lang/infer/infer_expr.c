@@ -147,6 +147,33 @@ static const struct type *tuple_comparison(struct infer *in, const struct node *
 	return &type_bool;
 }
 
+static void add_note(struct infer *in, const char *note)
+{
+	for (u32 i = 0; i < in->script->notes.n; i++)
+		if (strcmp(in->script->notes.v[i], note) == 0)
+			return;
+	vec_add(in->arena, &in->script->notes, note);
+}
+
+/* bpftrace's str(p, n) keeps n - 1 bytes, and people compare it with a text of so many. */
+static void note_length(struct infer *in, const struct node *call, const struct node *text)
+{
+	const struct source *s = in->diags->source;
+	u32 line, column;
+
+	if (call->kind != NODE_CALL || !call->call.f || call->call.f->id != FUNC_STR ||
+	    call->call.n_args != 2 || call->call.args->next->kind != NODE_INT ||
+	    text->kind != NODE_STRING || !text->string.n ||
+	    call->call.args->next->integer.value != text->string.n + 1u)
+		return;
+	source_line(s, call->loc.off, &line, &column);
+	add_note(in, arena_printf(in->arena,
+	                          "%s:%u: str(..., %u) keeps %u bytes and is compared with %u: "
+	                          "bpftrace keeps one less, as str(..., %u) does",
+	                          source_name(s, call->loc.off), line, text->string.n + 1,
+	                          text->string.n + 1, text->string.n, text->string.n));
+}
+
 static const struct type *comparison(struct infer *in, struct node *n)
 {
 	const struct type *l = n->binary.left->type, *r = n->binary.right->type;
@@ -155,6 +182,8 @@ static const struct type *comparison(struct infer *in, struct node *n)
 	if (type_is_scalar(l) && type_is_scalar(r))
 		return &type_bool;
 	if (l->kind == TYPE_STR && r->kind == TYPE_STR) {
+		note_length(in, n->binary.left, n->binary.right);
+		note_length(in, n->binary.right, n->binary.left);
 		if (equality)
 			return &type_bool;
 		return infer_error(in, n->loc, "strings can be compared with == and != only");

@@ -319,7 +319,7 @@ struct script {
 	bool hurried;               /* a probe runs with interrupts off; by infer */
 	VEC(struct script_option) options; /* by script_options_read, checked by infer */
 	u32 macro_nodes;            /* that uses of #define have added */
-	VEC(const char *) notes;    /* by targets: which of several sources was taken, for -v */
+	VEC(const char *) notes;    /* for -v: which of several sources was taken, and the like */
 };
 
 /* Names for dumps and messages. */

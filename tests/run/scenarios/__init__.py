@@ -830,11 +830,9 @@ NOT_HERE = (r"this kernel has no kprobes"
             r"|there is no arg3: the BTF tracepoint cap_capable, which stands in")
 
 
-def debian_tool(context, path):
-    """Compiles, loads and attaches one script: None, or the first error. They were written when
-    missing functions of a list were warned about."""
-    p = subprocess.run([context.memtap, "--dry-run", path],
-                       env={**os.environ, "BPFTRACE_MISSING_PROBES": "warn"},
+def dry_run(context, path, env):
+    """Compiles, loads and attaches one script: None, or the first error."""
+    p = subprocess.run([context.memtap, "--dry-run", path], env={**os.environ, **env},
                        stdin=subprocess.DEVNULL, capture_output=True, text=True,
                        timeout=40 * context.factor, check=False)
     if p.returncode == 0:
@@ -844,6 +842,12 @@ def debian_tool(context, path):
     if error and error[1].startswith("Undefined map: "):
         error = re.search(r"WARNING: (this kernel has no .*)", p.stderr) or error
     return error[1] if error else f"status {p.returncode}: {p.stderr}"
+
+
+def debian_tool(context, path):
+    """The tools were written when missing functions of a list were warned about."""
+    error = dry_run(context, path, {})
+    return error and dry_run(context, path, {"BPFTRACE_MISSING_PROBES": "warn"}) and error
 
 
 def untraceable(path):

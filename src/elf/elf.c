@@ -186,7 +186,7 @@ static bool read_sections(struct elf *f, const Elf64_Ehdr *eh, struct err *e)
 
 static bool start(struct elf *f, const void *p, size_t n, struct err *e)
 {
-	Elf64_Ehdr eh;
+	Elf64_Ehdr eh = { 0 };
 
 	f->p = p;
 	f->n = n;

@@ -9,6 +9,7 @@
 #include "lang/infer/constants.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #define ZLIB_CONST /* it does not write where it reads */
@@ -72,7 +73,8 @@ static bool find(struct constants *c, struct str want, struct str *value)
 		while (start > from && c->text[start - 1] != '\n')
 			start--;
 		next = start;
-		constants_next(c, &next, &name, value);
+		if (!constants_next(c, &next, &name, value))
+			break;
 		order = compare(want, name);
 		if (!order)
 			return true;
@@ -90,8 +92,7 @@ bool constants_find(struct constants *c, struct str name, u64 *value, bool *is_u
 	struct str text;
 
 	if (str_starts(name, "SYS_") && name.n + 1 < NAME_MOST) {
-		memcpy(call, "__NR_", 5);
-		memcpy(call + 5, name.p + 4, name.n - 4);
+		snprintf(call, sizeof(call), "__NR_%.*s", (int)name.n - 4, name.p + 4);
 		name = (struct str){ call, name.n + 1 };
 	}
 	if (!name.n || !find(c, name, &text))

@@ -277,7 +277,7 @@ static void types(void **state)
 static void wants_elf(Elf *e, const char *name, u32 type, u64 flags, u64 align)
 {
 	Elf_Scn *s = NULL;
-	GElf_Shdr h;
+	GElf_Shdr h = { 0 };
 	size_t names;
 
 	assert_int_equal(elf_getshdrstrndx(e, &names), 0);

@@ -75,8 +75,10 @@ static bool variable_row(u32 i, struct help_row *r)
 
 static bool operator_row(u32 i, struct help_row *r)
 {
+	if (OP_ADD + i > OP_POSTDEC)
+		return false;
 	*r = (struct help_row){ op_text(OP_ADD + i), "", "" };
-	return OP_ADD + i <= OP_POSTDEC;
+	return true;
 }
 
 static const struct table {

@@ -26,6 +26,7 @@ following lines that start with a tab. '#' starts a comment line.
   TIMEOUT     seconds, 20 when not given
   SERIAL      not beside other cases
   HOST        not in the virtual machine, with the reason
+  PLAIN       not with sanitizers, with the reason
 
 What a program of -c prints comes on the same stdout, between any two lines of memtap's: where it
 prints, each line is asked for by itself, or by a pattern that lets others stand between (?s).
@@ -52,7 +53,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 REPEATED = ("EXPECT", "EXPECT_REGEX", "EXPECT_NONE", "EXPECT_ERR", "EXPECT_ERR_REGEX",
             "EXPECT_JSON", "ENV")
 KNOWN = REPEATED + ("NAME", "PROG", "SCRIPT", "ARGS", "RUN", "BEFORE", "AFTER", "SIGNAL", "STDIN",
-                    "EXPECT_ONLY", "EXIT", "REQUIRES", "TIMEOUT", "SERIAL", "HOST")
+                    "EXPECT_ONLY", "EXIT", "REQUIRES", "TIMEOUT", "SERIAL", "HOST", "PLAIN")
 
 
 class Context:
@@ -113,6 +114,8 @@ def block_line(case, word, line):
 def skip_if_impossible(case, context):
     if context.in_vm and "HOST" in case:
         raise Skip("not in the virtual machine: " + case["HOST"])
+    if context.sanitized and "PLAIN" in case:
+        raise Skip("not with sanitizers: " + case["PLAIN"])
     for requirement in ["root"] + case.get("REQUIRES", "").split():
         reason = machine.missing(requirement)
         if reason:

@@ -224,24 +224,29 @@ def test_hostile_literal_of_40_kb(context):
 
 @on_host
 def test_hostile_kill_9_at_any_moment(context):
-    """While it compiles, attaches, runs: no probe and no raised semaphore is left, and what it
-    watches goes on."""
+    """While it compiles, attaches, runs: no probe is left, no semaphore stays raised, and what it
+    watches goes on. Of one that is killed while it attaches the kernel takes the probes away but
+    can not write to the memory of others any more (get_user_pages() ends with a pending SIGKILL):
+    semaphores it had raised stay so, harmless but for the time they cost."""
     target = context.progs + "/sizes"
+    attached = 0
     with Memcached(context.factor) as m, process(target, "loop") as p:
         for i in range(100 if LONG else 6):
-            delay = random.Random(i).uniform(0.001, 0.15)
+            delay = random.Random(i).uniform(0.001, 0.15) if i % 2 else 30 * context.factor
+            before = m.raised()
             run = Run([context.memtap, "-e", f"usdt:{m.path}:memcached:* {{ @++; }} "
                        f"uprobe:{target}:* {{ @a = count(); }}"])
-            time.sleep(delay)
+            whole = run.wait_for("Attached", delay)
             run.process.kill()
             run.finish(30 * context.factor)
+            attached += whole
             if not until(lambda: not has_breakpoint(p.pid, target, "six"), 30 * context.factor):
                 return f"killed after {delay} s: a probe is left"
-            if not until(lambda: not m.raised(), 30 * context.factor):
-                return f"killed after {delay} s: semaphores are left: {m.raised()}"
+            if whole and not until(lambda: m.raised() <= before, 30 * context.factor):
+                return f"killed once attached: semaphores are left: {m.raised() - before}"
             if p.poll() is not None:
                 return f"killed after {delay} s: the target ended"
-    return None
+    return None if attached else "it was never attached"
 
 
 @on_host

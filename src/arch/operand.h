@@ -31,6 +31,23 @@ struct operand_text {
 	void *ctx;
 };
 
+/* Keeps the first reason. Always false. */
+static inline bool operand_bad(struct operand_text *t, const char *why)
+{
+	if (!t->why)
+		t->why = why;
+	return false;
+}
+
+/* Goes past that letter when it comes next. */
+static inline bool operand_take(struct operand_text *t, char want)
+{
+	if (*t->p != want)
+		return false;
+	t->p++;
+	return true;
+}
+
 /* Leaves t->p after the operand. False, and t->why, when it is not understood. */
 bool operand_parse(struct operand_text *t, struct operand *o);
 

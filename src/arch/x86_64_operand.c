@@ -67,21 +67,6 @@ static s32 register_at(struct str name, bool *high)
 
 /* ---- the text ------------------------------------------------------------------------------- */
 
-static bool bad(struct operand_text *t, const char *why)
-{
-	if (!t->why)
-		t->why = why;
-	return false;
-}
-
-static bool take(struct operand_text *t, char want)
-{
-	if (*t->p != want)
-		return false;
-	t->p++;
-	return true;
-}
-
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
@@ -90,18 +75,18 @@ static bool is_digit(char c)
 /* One signed term; assemblers write constants in decimal or 0x. */
 static bool term(struct operand_text *t, u64 *sum)
 {
-	bool minus = take(t, '-');
+	bool minus = operand_take(t, '-');
 	char *end;
 	u64 v;
 
 	if (!minus)
-		take(t, '+');
+		operand_take(t, '+');
 	if (!is_digit(*t->p))
-		return bad(t, "an operand that names a symbol");
+		return operand_bad(t, "an operand that names a symbol");
 	errno = 0;
 	v = strtoull(t->p, &end, 0);
 	if (errno == ERANGE)
-		return bad(t, "a number that is too large");
+		return operand_bad(t, "a number that is too large");
 	t->p = end;
 	*sum += minus ? 0 - v : v;
 	return true;
@@ -129,8 +114,8 @@ static bool reg(struct operand_text *t, s16 *off, bool *high)
 {
 	struct str name = { NULL, 0 };
 
-	if (!take(t, '%'))
-		return bad(t, "a register was expected");
+	if (!operand_take(t, '%'))
+		return operand_bad(t, "a register was expected");
 	name.p = t->p;
 	while ((*t->p >= 'a' && *t->p <= 'z') || is_digit(*t->p))
 		t->p++;
@@ -139,10 +124,11 @@ static bool reg(struct operand_text *t, s16 *off, bool *high)
 	if (*off >= 0)
 		return true;
 	if (str_is(name, "rip") || str_is(name, "eip"))
-		return bad(t, "an address relative to the instruction pointer");
+		return operand_bad(t, "an address relative to the instruction pointer");
 	if (str_is(name, "fs") || str_is(name, "gs"))
-		return bad(t, "thread-local memory");
-	return bad(t, is_float_reg(name) ? "a floating point register" : "an unknown register");
+		return operand_bad(t, "thread-local memory");
+	return operand_bad(t, is_float_reg(name) ? "a floating point register"
+	                                         : "an unknown register");
 }
 
 static bool address_reg(struct operand_text *t, s16 *off)
@@ -151,13 +137,13 @@ static bool address_reg(struct operand_text *t, s16 *off)
 
 	if (!reg(t, off, &high))
 		return false;
-	return high ? bad(t, "an 8-bit register in an address") : true;
+	return high ? operand_bad(t, "an 8-bit register in an address") : true;
 }
 
 static bool scale(struct operand_text *t, u8 *out)
 {
 	if (!strchr("1248", *t->p) || !*t->p)
-		return bad(t, "a scale other than 1, 2, 4 or 8");
+		return operand_bad(t, "a scale other than 1, 2, 4 or 8");
 	*out = (u8)(*t->p++ - '0');
 	return true;
 }
@@ -167,14 +153,14 @@ static bool address(struct operand_text *t, struct operand *o)
 {
 	if (*t->p != ',' && !address_reg(t, &o->reg))
 		return false;
-	if (take(t, ',')) {
+	if (operand_take(t, ',')) {
 		if (!address_reg(t, &o->index))
 			return false;
 		o->scale = 1;
-		if (take(t, ',') && !scale(t, &o->scale))
+		if (operand_take(t, ',') && !scale(t, &o->scale))
 			return false;
 	}
-	return take(t, ')') || bad(t, "a missing ')'");
+	return operand_take(t, ')') || operand_bad(t, "a missing ')'");
 }
 
 static bool is_symbol_char(char c)
@@ -194,19 +180,19 @@ static bool variable(struct operand_text *t, struct operand *o)
 	while (is_symbol_char(t->p[n]))
 		n++;
 	if (n >= sizeof(name))
-		return bad(t, "an operand with a very long name");
+		return operand_bad(t, "an operand with a very long name");
 	memcpy(name, t->p, n);
 	name[n] = 0;
 	t->p += n;
 	if ((*t->p == '+' || *t->p == '-') && !number(t, &plus))
 		return false;
 	if (strncmp(t->p, "(%rip)", 6) != 0)
-		return bad(t, "a symbol whose address depends on where the file is loaded");
+		return operand_bad(t, "a symbol whose address depends on where the file is loaded");
 	t->p += 6;
 	why = t->variable ? t->variable(t->ctx, name, &distance)
 	                  : "a variable that is not in the symbol table";
 	if (why)
-		return bad(t, why);
+		return operand_bad(t, why);
 	o->reg = arch.ip;
 	o->value = (s64)((u64)distance + (u64)plus);
 	return true;
@@ -215,7 +201,7 @@ static bool variable(struct operand_text *t, struct operand *o)
 bool operand_parse(struct operand_text *t, struct operand *o)
 {
 	*o = (struct operand){ .reg = -1, .index = -1 };
-	if (take(t, '$')) {
+	if (operand_take(t, '$')) {
 		o->form = OPERAND_CONST;
 		return number(t, &o->value);
 	}
@@ -228,7 +214,7 @@ bool operand_parse(struct operand_text *t, struct operand *o)
 		return variable(t, o);
 	if (*t->p != '(' && !number(t, &o->value))
 		return false;
-	return take(t, '(') ? address(t, o) : true;
+	return operand_take(t, '(') ? address(t, o) : true;
 }
 
 #endif

@@ -40,21 +40,6 @@ static const char *variable(void *ctx, const char *name, s64 *distance)
 	return NULL;
 }
 
-static bool bad(struct operand_text *t, const char *why)
-{
-	if (!t->why)
-		t->why = why;
-	return false;
-}
-
-static bool take(struct operand_text *t, char want)
-{
-	if (*t->p != want)
-		return false;
-	t->p++;
-	return true;
-}
-
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t';
@@ -62,13 +47,13 @@ static bool is_blank(char c)
 
 static bool size(struct operand_text *t, struct usdt_arg *a)
 {
-	a->is_signed = take(t, '-');
+	a->is_signed = operand_take(t, '-');
 	if (!*t->p || !strchr("1248", *t->p))
-		return bad(t, "an argument without a size of 1, 2, 4 or 8");
+		return operand_bad(t, "an argument without a size of 1, 2, 4 or 8");
 	a->size = (u8)(*t->p++ - '0');
 	if (*t->p == 'f')
-		return bad(t, "a floating point argument");
-	return take(t, '@') || bad(t, "a size without '@'");
+		return operand_bad(t, "a floating point argument");
+	return operand_take(t, '@') || operand_bad(t, "a size without '@'");
 }
 
 static bool argument(struct operand_text *t, struct usdt_arg *a)
@@ -76,9 +61,9 @@ static bool argument(struct operand_text *t, struct usdt_arg *a)
 	if (!size(t, a) || !operand_parse(t, &a->at))
 		return false;
 	if (*t->p && !is_blank(*t->p))
-		return bad(t, "text after an operand");
+		return operand_bad(t, "text after an operand");
 	if (a->at.high_byte && a->size != 1)
-		return bad(t, "a high byte register with a size other than 1");
+		return operand_bad(t, "a high byte register with a size other than 1");
 	return true;
 }
 
@@ -93,7 +78,7 @@ static bool parse(struct operand_text t, struct usdt_site *out)
 		if (!*t.p)
 			break;
 		if (out->n_args == USDT_ARGS_MAX)
-			bad(&t, "more than 12 arguments");
+			operand_bad(&t, "more than 12 arguments");
 		if (t.why || !argument(&t, &out->args[out->n_args]))
 			break;
 		out->n_args++;

@@ -21,12 +21,6 @@ struct arena_chunk {
 #define CHUNK_MAX  (1u << 20)
 #define GROW_LARGE 64u
 
-static void out_of_memory(void)
-{
-	fputs("memtap: out of memory\n", stderr);
-	abort();
-}
-
 static struct arena_chunk *chunk_new(struct arena *a, size_t need)
 {
 	size_t size = a->head ? MIN(a->head->size * 4, CHUNK_MAX) : CHUNK_MIN;
@@ -35,7 +29,7 @@ static struct arena_chunk *chunk_new(struct arena *a, size_t need)
 	size = MAX(size, need);
 	c = calloc(1, sizeof(*c) + size);
 	if (!c)
-		out_of_memory();
+		base_no_memory();
 	c->size = size;
 	c->next = a->head;
 	a->head = c;
@@ -48,7 +42,7 @@ void *arena_alloc(struct arena *a, size_t size)
 	void *p;
 
 	if (size > SIZE_MAX / 2)
-		out_of_memory();
+		base_no_memory();
 	size = ROUND_UP(MAX(size, 1), (size_t)16);
 	if (!c || c->size - c->used < size)
 		c = chunk_new(a, size);

@@ -39,6 +39,9 @@ static inline void *base_plain(const void *p)
 	return plain;
 }
 
+/* Says that memory has run out and ends the program, from any thread, with status 1. */
+void base_no_memory(void) __attribute__((noreturn));
+
 /* For the default of a switch over an enum that lists every value. */
 #define unreachable() __builtin_trap()
 

@@ -16,10 +16,8 @@ static void buf_room(struct buf *b, size_t more)
 	b->cap = MAX(need, b->cap * 2);
 	b->cap = MAX(b->cap, (size_t)256);
 	b->p = realloc(b->p, b->cap);
-	if (!b->p) {
-		fputs("memtap: out of memory\n", stderr);
-		abort();
-	}
+	if (!b->p)
+		base_no_memory();
 }
 
 void buf_add(struct buf *b, const void *p, size_t n)

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -26,6 +27,8 @@ static const struct {
 	{ CAP_SYS_ADMIN, CAP_SYS_ADMIN, "CAP_SYS_ADMIN" },
 };
 
+#define CAP_BITS 64
+
 /* The effective ones, all when that is not known. */
 static u64 effective(void)
 {
@@ -33,7 +36,7 @@ static u64 effective(void)
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
 
 	if (syscall(SYS_capget, &head, data) < 0)
-		return ~0ull;
+		return CAPS_ALL;
 	return data[0].effective | (u64)data[1].effective << 32;
 }
 
@@ -117,4 +120,28 @@ bool caps_file(struct err *e, const char *path)
 	if ((e->code != EACCES && e->code != EPERM) || !missing)
 		return false;
 	return err_hint(e, "%s: %s", caps_text(text, sizeof(text), missing), how_to_get());
+}
+
+void caps_keep(u64 kept)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+	if (kept == CAPS_ALL)
+		return;
+	/* Refused where there is nothing to be gained: without CAP_SETPCAP. */
+	for (unsigned long cap = 0; cap < CAP_BITS; cap++)
+		if (!(kept & CAPS(cap)))
+			prctl(PR_CAPBSET_DROP, cap);
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (syscall(SYS_capget, &head, data) < 0)
+		return;
+	for (u32 i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
+		u32 some = (u32)(kept >> (32 * i));
+
+		data[i].effective &= some;
+		data[i].permitted &= some;
+		data[i].inheritable &= some;
+	}
+	syscall(SYS_capset, &head, data);
 }

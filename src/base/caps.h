@@ -15,6 +15,7 @@
 #define CAPS_FILES     CAPS(CAP_DAC_READ_SEARCH) /* that others may not read */
 #define CAPS_PROCESSES CAPS(CAP_SYS_PTRACE)      /* of other users */
 #define CAPS_ADMIN     CAPS(CAP_SYS_ADMIN)
+#define CAPS_ALL       (~0ull)
 
 /* Those of `wanted` that it lacks, and no wider one stands for. */
 u64 caps_missing(u64 wanted);
@@ -27,5 +28,8 @@ bool caps_refused(struct err *e, int code, u64 wanted, const char *what);
 /* Where a file could not be opened, and e says so: the hint, when a capability would have helped.
  * Nothing for other failures. Returns false. */
 bool caps_file(struct err *e, const char *path);
+/* The calling thread, and those it starts, have no others from here on, nor get them by running
+ * programs (no_new_privs). Nothing for CAPS_ALL. */
+void caps_keep(u64 kept);
 
 #endif

@@ -16,4 +16,10 @@ static inline u64 clock_ns(clockid_t clock)
 	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
 }
 
+/* Milliseconds of CLOCK_MONOTONIC, for what is done later or must not take longer. */
+static inline u64 clock_ms(void)
+{
+	return clock_ns(CLOCK_MONOTONIC) / 1000000;
+}
+
 #endif

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/escape.h"
+
 bool err_set(struct err *e, const char *fmt, ...)
 {
 	va_list ap;
@@ -19,6 +21,7 @@ bool err_set(struct err *e, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(e->text, sizeof(e->text), fmt, ap);
 	va_end(ap);
+	escape_string(e->text, sizeof(e->text), ESCAPE_ALL);
 	return false;
 }
 
@@ -35,6 +38,7 @@ bool err_sys(struct err *e, int code, const char *fmt, ...)
 	va_end(ap);
 	n = strlen(e->text);
 	snprintf(e->text + n, sizeof(e->text) - n, ": %s", strerror(code));
+	escape_string(e->text, sizeof(e->text), ESCAPE_ALL);
 	return false;
 }
 
@@ -50,6 +54,7 @@ bool err_wrap(struct err *e, const char *fmt, ...)
 	va_end(ap);
 	n = strlen(e->text);
 	snprintf(e->text + n, sizeof(e->text) - n, ": %s", inner);
+	escape_string(e->text, sizeof(e->text), ESCAPE_ALL);
 	return false;
 }
 
@@ -68,5 +73,6 @@ bool err_hint(struct err *e, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(e->hint, sizeof(e->hint), fmt, ap);
 	va_end(ap);
+	escape_string(e->hint, sizeof(e->hint), ESCAPE_TEXT); /* it may have several lines */
 	return false;
 }

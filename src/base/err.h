@@ -2,7 +2,8 @@
 /*
  * What went wrong when the machine says no. A function that can fail returns
  * bool or NULL and takes a struct err last; the deepest frame says what, each
- * caller may put before it what it was doing. Nothing here prints.
+ * caller may put before it what it was doing. Nothing here prints. What is quoted is escaped
+ * (escape.h).
  */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H

@@ -4,8 +4,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -201,11 +203,26 @@ bool file_read_regular(const char *path, struct buf *b, size_t limit, struct err
 
 /* ---- mapped --------------------------------------------------------------------------------- */
 
-static _Atomic u32 holes;
+static _Atomic u32 lacks[FILE_LACKS];
 
-u32 file_holes(void)
+void file_lack(enum file_lack what)
 {
-	return holes;
+	lacks[what]++;
+}
+
+const char *file_lacked(enum file_lack what, u32 *times)
+{
+	static const char *const texts[FILE_LACKS] = {
+		[FILE_HOLES] = "pages of programs, libraries or debug files were cut off while "
+			       "they were read: names from them may be missing",
+		[FILE_NAMES] = "programs, libraries or debug files have longer symbols, or more of "
+			       "them, than are read: functions of theirs may be missing",
+		[FILE_INLINED] = "programs, libraries or debug files took more than a second for "
+				 "an address: their inlined functions may be missing",
+	};
+
+	*times = atomic_exchange(&lacks[what], 0);
+	return *times ? texts[what] : NULL;
 }
 
 /* Of memory; a signal's handler may ask, too. */
@@ -224,7 +241,7 @@ static void on_bus(int sig, siginfo_t *info, void *context)
 	(void)context;
 	if (info->si_code == BUS_ADRERR &&
 	    mmap(page, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == page) {
-		holes++;
+		file_lack(FILE_HOLES);
 	} else {
 		signal(sig, SIG_DFL);
 		raise(sig);
@@ -305,4 +322,34 @@ bool file_write_all(int fd, const void *p, size_t n)
 		}
 	}
 	return true;
+}
+
+static int write_and_close(int fd, const void *p, size_t n)
+{
+	int code = file_write_all(fd, p, n) ? 0 : errno;
+
+	return close(fd) < 0 && !code ? errno : code;
+}
+
+int file_save(const char *path, const void *p, size_t n)
+{
+	char whole[PATH_MAX];
+	struct stat st;
+	int fd, code;
+
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+		return fd < 0 ? errno : write_and_close(fd, p, n);
+	}
+	if (snprintf(whole, sizeof(whole), "%s.%d.new", path, (int)getpid()) >= (int)sizeof(whole))
+		return ENAMETOOLONG;
+	fd = open(whole, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return errno;
+	code = write_and_close(fd, p, n);
+	if (!code && rename(whole, path) < 0)
+		code = errno;
+	if (code)
+		unlink(whole);
+	return code;
 }

@@ -47,10 +47,22 @@ void file_unmap(struct file_map *m);
 
 /* From here on pages that a mapped file has no more are zeros. For what is mapped by others. */
 void file_guard(void);
-/* How many such pages were read. */
-u32 file_holes(void);
+
+/* What could not be had of files of others, and how often. */
+enum file_lack {
+	FILE_HOLES,   /* such a page was read */
+	FILE_NAMES,   /* a file has longer symbols, or more in all, than are read */
+	FILE_INLINED, /* a file takes too long to find functions that were inlined */
+	FILE_LACKS,
+};
+void file_lack(enum file_lack what);
+/* For the user, once: what was lacking since the last call, and how often; NULL: nothing. */
+const char *file_lacked(enum file_lack what, u32 *times);
 
 /* Writes all of it, going on after signals and short writes. False with errno set. */
 bool file_write_all(int fd, const void *p, size_t n);
+/* Writes a whole file: what is written takes the place of the file of that name when it is all
+ * there. A device, a pipe or the like stays, and is written to. 0, or errno. */
+int file_save(const char *path, const void *p, size_t n);
 
 #endif

@@ -43,10 +43,8 @@ static void hmap_grow(struct hmap *m)
 	struct hmap bigger = { .cap = m->cap ? m->cap * 2 : 32, .n = m->n };
 
 	bigger.slots = calloc(bigger.cap, sizeof(*bigger.slots));
-	if (!bigger.slots) {
-		fputs("memtap: out of memory\n", stderr);
-		abort();
-	}
+	if (!bigger.slots)
+		base_no_memory();
 	for (u32 i = 0; i < m->cap; i++) {
 		struct hmap_slot *s = &m->slots[i];
 

@@ -43,6 +43,13 @@ struct root {
 	struct cands left;
 };
 
+/*
+ * Steps for all relocations of an object: what hostile types take for one (BTF_WORK_MAX) it may not
+ * take for each. A usual one takes some hundred.
+ */
+#define RELOS_WORK (100 * (u64)BTF_WORK_MAX)
+#define BYTE_WORK  128u /* more for each byte of the section; a relocation has 16 */
+
 struct btf_core {
 	const struct btf *local, *target;
 	const struct btf *const *modules;
@@ -52,6 +59,7 @@ struct btf_core {
 	struct wanted *wanted; /* sorted by name and kind while they are all searched for at once */
 	u32 n_wanted, cap_wanted;
 	u32 n_searched;
+	u64 work; /* steps left for all relocations together */
 };
 
 /* Makes room for one more of `size` bytes; grows by half. */
@@ -261,6 +269,7 @@ struct btf_core *btf_core_new(const struct btf *local, const struct btf_ext *x,
 	c->target = target;
 	c->modules = modules;
 	c->n_modules = n;
+	c->work = x ? RELOS_WORK + (u64)x->n * BYTE_WORK : UINT64_MAX;
 	if (x && !roots_collect(c, x)) {
 		btf_fail_sys(e, ENOMEM, "reading relocations");
 		btf_core_free(c);
@@ -559,16 +568,16 @@ static bool ambiguous(const struct btf_spec *a, const struct btf_spec *b, u64 x,
 
 /* Tries all candidates; those that fit stay, and must come to the same. */
 static bool choose(const struct btf_spec *local, const struct value *l, struct cands *cands,
-                   struct btf_core_result *out, struct btf_spec *spec, struct btf_error *e)
+                   struct btf_core_result *out, struct btf_spec *spec, struct btf_eval *v)
 {
-	struct btf_eval v = { BTF_WORK_MAX, e };
+	struct btf_error *e = v->e;
 	struct btf_spec s;
 	struct value t;
 	u32 fit = 0;
 
 	for (u32 i = 0; i < cands->n; i++) {
 		enum btf_match found = btf_spec_match(local, cands->v[i].btf, cands->v[i].id, &s,
-		                                      &v);
+		                                      v);
 
 		if (found == BTF_MATCH_NO)
 			continue;
@@ -597,6 +606,8 @@ bool btf_core_find(struct btf_core *c, const struct btf_relo *r, struct btf_core
 	struct cands *cands;
 	struct value l;
 	struct btf_info t;
+	struct btf_eval v;
+	bool ok;
 
 	spec->root = 0;
 	if (!btf_info(c->local, r->type, &t))
@@ -610,7 +621,16 @@ bool btf_core_find(struct btf_core *c, const struct btf_relo *r, struct btf_core
 	if (!t.name[0])
 		return btf_fail(e, "a relocation is of type %u, which has no name", r->type);
 	cands = cands_of(c, r->type, e);
-	return cands && value_of(&local, &l, e) && choose(&local, &l, cands, out, spec, e);
+	if (!cands || !value_of(&local, &l, e))
+		return false;
+	if (c->work < cands->n) /* a type that fits at once takes a step, too */
+		return btf_fail(e, "the relocations take too many steps");
+	c->work -= cands->n;
+	v = (struct btf_eval){ (u32)MIN(BTF_WORK_MAX, c->work), e };
+	c->work -= v.work;
+	ok = choose(&local, &l, cands, out, spec, &v);
+	c->work += v.work;
+	return ok;
 }
 
 bool btf_core_eval(struct btf_core *c, const struct btf_relo *r, struct btf_core_result *out,

@@ -9,10 +9,7 @@
 #include "btf/btf_filter_impl.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/file.h"
 
@@ -309,25 +306,12 @@ bool btf_filter_bytes(struct btf_subset *s, const void **p, size_t *n, struct bt
 
 bool btf_filter_save(struct btf_subset *s, const char *path, struct btf_error *e)
 {
-	char new_path[4096];
 	const void *p;
 	size_t n = 0;
-	int fd, code = 0;
+	int code;
 
 	if (!btf_filter_bytes(s, &p, &n, e))
 		return false;
-	if (snprintf(new_path, sizeof(new_path), "%s.new", path) >= (int)sizeof(new_path))
-		return btf_fail_sys(e, ENAMETOOLONG, "%.128s", path);
-	fd = open(new_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (fd < 0)
-		return btf_fail_sys(e, errno, "%.128s", new_path);
-	if (!file_write_all(fd, p, n))
-		code = errno;
-	if (close(fd) < 0 && !code)
-		code = errno;
-	if (!code && rename(new_path, path) < 0)
-		code = errno;
-	if (code)
-		unlink(new_path);
+	code = file_save(path, p, n);
 	return !code || btf_fail_sys(e, code, "%.128s", path);
 }

@@ -210,7 +210,7 @@ static void arguments(struct decl *d, const struct btf_info *t)
 	for (u32 i = 0; inner.depth < DEPTH_MAX && btf_arg(d->btf, t, i, &a); i++) {
 		if (i)
 			buf_puts(d->b, ", ");
-		if (!a.type && i + 1 == t->vlen) {
+		if (!c_work_take(d->style->work, 1) || (!a.type && i + 1 == t->vlen)) {
 			buf_puts(d->b, "...");
 			break;
 		}

@@ -6,9 +6,11 @@
 #include <memtap/btf.h>
 
 #include "base/buf.h"
+#include "ctext/c_work.h"
 
-/* How types are called. All zero prints what the BTF says, "struct {...}" for anonymous ones. */
+/* How types are called. With `work` alone: as the BTF says, "struct {...}" for anonymous ones. */
 struct c_style {
+	struct c_work *work; /* a step for each argument */
 	/* The name of a named type; NULL: its own. */
 	const char *(*name)(void *ctx, const struct btf_info *t);
 	/* The braces of an anonymous struct, union or enum. */

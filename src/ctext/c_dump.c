@@ -8,9 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HOLE_LINES  64u      /* bytes of padding from which on an array is written */
-#define MEMBERS_MAX 1000000u /* of one definition: anonymous unions in each other may multiply */
-#define DEPTH_MAX   64u
+#define HOLE_LINES 64u /* bytes of padding from which on an array is written */
+#define DEPTH_MAX  64u
 
 static void indent(const struct c_dump *d, struct buf *b)
 {
@@ -73,7 +72,6 @@ static void member(struct c_dump *d, struct buf *b, const struct btf_field *f)
 {
 	struct btf_info t;
 
-	d->members++;
 	indent(d, b);
 	/* A named struct without a member's name: its members belong to the outer one. */
 	if (!*f->name && btf_info(d->btf, btf_skip(d->btf, f->type), &t)) {
@@ -133,7 +131,7 @@ static void composite(struct c_dump *d, struct buf *b, const struct btf_info *t)
 
 	buf_puts(b, " {\n");
 	d->depth++;
-	if (mode == C_OPAQUE || d->members > MEMBERS_MAX || d->depth > DEPTH_MAX)
+	if (mode == C_OPAQUE || d->depth > DEPTH_MAX || !c_work_take(&d->work, t->vlen))
 		hole(d, b, t->size);
 	else if (t->kind == BTF_KIND_UNION)
 		union_members(d, b, t);
@@ -197,7 +195,8 @@ static void enumeration(struct c_dump *d, struct buf *b, const struct btf_info *
 	d->depth++;
 	if (!t->vlen) /* C wants one */
 		no_constants(d, b, t);
-	for (u32 i = 0; btf_enumerator(d->btf, t, i, &v); i++) {
+	c_work_take(&d->work, t->vlen);
+	for (u32 i = 0; !d->work.out && btf_enumerator(d->btf, t, i, &v); i++) {
 		indent(d, b);
 		buf_puts(b, c_names_enumerator(&d->names, &v));
 		buf_puts(b, " = ");
@@ -240,6 +239,8 @@ bool c_dump_init(struct c_dump *d, const struct btf *btf)
 {
 	*d = (struct c_dump){ .btf = btf };
 	d->style = (struct c_style){ .name = write_name, .body = write_body, .ctx = d };
+	d->style.work = &d->work;
+	c_work_add(&d->work, btf);
 	d->state = calloc(btf_count(btf), 1);
 	return c_names_init(&d->names, btf) && c_shapes_init(&d->shapes, btf) && d->state;
 }
@@ -255,7 +256,6 @@ void c_dump_define(struct c_dump *d, struct buf *b, const struct btf_info *t)
 {
 	d->depth = 0;
 	d->holes = 0;
-	d->members = 0;
 	buf_puts(b, c_decl_tag(t));
 	if (*t->name) {
 		buf_putc(b, ' ');

@@ -12,10 +12,10 @@ struct c_dump {
 	struct c_names names;
 	struct c_shapes shapes;
 	struct c_style style; /* for c_decl: anonymous types are written in place */
-	u8 *state;   /* by id, for whoever finds the order; 1 on an enum written in place */
-	u32 depth;   /* of braces */
-	u32 holes;   /* named so far, in one definition */
-	u32 members; /* written so far, in one definition */
+	u8 *state; /* by id, for whoever finds the order; 1 on an enum written in place */
+	struct c_work work;
+	u32 depth; /* of braces */
+	u32 holes; /* named so far, in one definition */
 };
 
 /* After false, too, c_dump_free is due. The struct must not move afterwards. */

@@ -15,7 +15,6 @@
 #define NAME_COL    35u
 #define COMMENT_COL 57u
 #define DEPTH_MAX   16u
-#define LINES_MAX   100000u /* anonymous unions in each other may multiply */
 
 /* One struct while its members are printed. */
 struct level {
@@ -29,14 +28,12 @@ struct level {
 struct layout {
 	struct buf *b;
 	const struct btf *btf;
-	struct c_style open; /* anonymous types are opened in place */
+	struct c_style open, closed; /* with anonymous types opened in place, and without */
+	struct c_work *work;
 	u32 depth;
 	u64 base;      /* of the member being declared, for what is opened in it */
 	u32 cacheline; /* the last one announced */
-	u32 lines;
 };
-
-static const struct c_style closed = { .tags = true, .flexible = true };
 
 static void members(struct layout *l, struct level *v, const struct btf_info *t);
 
@@ -164,7 +161,7 @@ static void declare(struct layout *l, const struct btf_field *f)
 		c_decl(l->b, l->btf, &l->open, f->type, f->name);
 		return;
 	}
-	c_decl(&d, l->btf, &closed, f->type, "\1");
+	c_decl(&d, l->btf, &l->closed, f->type, "\1");
 	name = strchr(buf_text(&d), '\1');
 	n = (size_t)(name - d.p);
 	if (n >= 2 && memcmp(name - 2, "(*", 2) == 0) {
@@ -198,13 +195,14 @@ static void place(struct layout *l, const struct level *v, const struct btf_fiel
 }
 
 /* Bytes after the last member of a struct that is a member. */
-static u32 padding_of(const struct btf *btf, u32 id)
+static u32 padding_of(struct c_work *w, const struct btf *btf, u32 id)
 {
 	struct btf_info t;
 	struct btf_field f;
 	u64 end = 0, bits;
 
-	if (!btf_info(btf, btf_skip(btf, id), &t) || t.kind != BTF_KIND_STRUCT)
+	if (!btf_info(btf, btf_skip(btf, id), &t) || t.kind != BTF_KIND_STRUCT ||
+	    !c_work_take(w, t.vlen))
 		return 0;
 	for (u32 i = 0; btf_field(btf, &t, i, &f); i++) {
 		bits = (u64)btf_size(btf, f.type) * 8;
@@ -221,7 +219,6 @@ static void one_member(struct layout *l, struct level *v, const struct btf_field
 	u32 size = btf_size(l->btf, f->type);
 	u64 outer = l->base;
 
-	l->lines++;
 	indent(l);
 	l->base = v->base + f->bit_off;
 	declare(l, f);
@@ -245,7 +242,7 @@ static void count_member(struct layout *l, struct level *v, const struct btf_fie
 		return;
 	}
 	v->sum += size;
-	padding = padding_of(l->btf, f->type);
+	padding = padding_of(l->work, l->btf, f->type);
 	if (!padding)
 		return;
 	v->paddings++;
@@ -279,7 +276,7 @@ static void open_body(void *ctx, struct buf *b, const struct btf_info *t)
 	struct level v = { .base = l->base };
 	struct btf_enumerator e;
 
-	if (l->depth > DEPTH_MAX || l->lines > LINES_MAX) {
+	if (l->depth > DEPTH_MAX || !c_work_take(l->work, t->vlen)) {
 		buf_puts(b, " {...}");
 		return;
 	}
@@ -341,13 +338,16 @@ static void summary(struct buf *b, const struct level *v, const struct btf_info 
 		buf_printf(b, "\t/* last cacheline: %u bytes */\n", t->size % CACHELINE);
 }
 
-void c_layout_print(struct buf *b, const struct btf *btf, const struct btf_info *t)
+void c_layout_print(struct buf *b, const struct btf *btf, const struct btf_info *t,
+                    struct c_work *w)
 {
-	struct layout l = { .b = b, .btf = btf, .depth = 1 };
+	struct layout l = { .b = b, .btf = btf, .work = w, .depth = 1 };
 	struct level v = { 0 };
 
-	l.open = (struct c_style){ .body = open_body, .ctx = &l };
-	l.open.tags = l.open.flexible = true;
+	l.closed = (struct c_style){ .work = w, .tags = true, .flexible = true };
+	l.open = l.closed;
+	l.open.body = open_body;
+	l.open.ctx = &l;
 	buf_printf(b, "%s%s%s {\n", c_decl_tag(t), *t->name ? " " : "", t->name);
 	members(&l, &v, t);
 	if (b->n > 2 && b->p[b->n - 2] == '\n')

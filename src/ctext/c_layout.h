@@ -6,8 +6,10 @@
 #include <memtap/btf.h>
 
 #include "base/buf.h"
+#include "ctext/c_work.h"
 
 /* "struct x {...};" with offset and size after each member, and a summary. */
-void c_layout_print(struct buf *b, const struct btf *btf, const struct btf_info *t);
+void c_layout_print(struct buf *b, const struct btf *btf, const struct btf_info *t,
+                    struct c_work *w);
 
 #endif

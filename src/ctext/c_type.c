@@ -70,12 +70,13 @@ void c_type_print(struct buf *b, const struct btf *btf, u32 id)
 	print_type(b, btf, id, 0);
 }
 
-static const struct c_style as_named;
+static void print_members(struct buf *b, const struct btf *btf, u32 id, u32 depth,
+                          struct c_work *w);
 
-static void print_members(struct buf *b, const struct btf *btf, u32 id, u32 depth);
-
-static void print_member(struct buf *b, const struct btf *btf, const struct btf_field *m, u32 depth)
+static void print_member(struct buf *b, const struct btf *btf, const struct btf_field *m, u32 depth,
+                         struct c_work *w)
 {
+	const struct c_style as_named = { .work = w };
 	u32 type = btf_skip(btf, m->type);
 	struct btf_info info;
 
@@ -83,7 +84,7 @@ static void print_member(struct buf *b, const struct btf *btf, const struct btf_
 	if (btf_info(btf, type, &info) && !*info.name && depth < DEPTH_MAX &&
 	    (info.kind == BTF_KIND_STRUCT || info.kind == BTF_KIND_UNION)) {
 		buf_printf(b, "%s {\n", tag_of(info.kind));
-		print_members(b, btf, type, depth + 1);
+		print_members(b, btf, type, depth + 1, w);
 		buf_fill(b, '\t', depth);
 		buf_printf(b, "}%s%s;\n", *m->name ? " " : "", m->name);
 		return;
@@ -94,15 +95,16 @@ static void print_member(struct buf *b, const struct btf *btf, const struct btf_
 	buf_puts(b, ";\n");
 }
 
-static void print_members(struct buf *b, const struct btf *btf, u32 id, u32 depth)
+static void print_members(struct buf *b, const struct btf *btf, u32 id, u32 depth, struct c_work *w)
 {
 	struct btf_info info;
 	struct btf_field m;
 
 	if (!btf_info(btf, id, &info))
 		return;
-	for (u32 i = 0; btf_field(btf, &info, i, &m); i++)
-		print_member(b, btf, &m, depth);
+	c_work_take(w, info.vlen);
+	for (u32 i = 0; !w->out && btf_field(btf, &info, i, &m); i++)
+		print_member(b, btf, &m, depth, w);
 }
 
 bool c_type_define(struct buf *b, const struct btf *btf, const char *name)
@@ -110,15 +112,17 @@ bool c_type_define(struct buf *b, const struct btf *btf, const char *name)
 	u32 id = btf_find_c(btf, name);
 	struct btf_info info;
 	struct btf_enumerator v;
+	struct c_work w = { 0 };
 
 	if (!id || !btf_info(btf, id, &info))
 		return false;
+	c_work_add(&w, btf);
 	buf_printf(b, "%s {\n", name);
 	if (info.kind == BTF_KIND_STRUCT || info.kind == BTF_KIND_UNION)
-		print_members(b, btf, id, 1);
+		print_members(b, btf, id, 1, &w);
 	else
 		for (u32 i = 0; btf_enumerator(btf, &info, i, &v); i++)
 			buf_printf(b, "\t%s = %lld,\n", v.name, (long long)v.value);
-	buf_puts(b, "};\n");
+	buf_puts(b, w.out ? "\t/* and more than is looked at */\n};\n" : "};\n");
 	return true;
 }

@@ -44,7 +44,7 @@ struct dwarf_file *dwarf_file_open(const char *path, struct err *e)
 		return NULL;
 	d = calloc(1, sizeof(*d));
 	if (!d)
-		abort();
+		base_no_memory();
 	d->lib = lib;
 	d->path = arena_strdup(&d->arena, path);
 	if (begin(d, e))

@@ -91,6 +91,10 @@ struct dwarf_func {
 
 /* The function whose code starts at that address of the program; false when none is described. */
 bool dwarf_func_at(struct dwarf_file *d, struct arena *a, u64 vaddr, struct dwarf_func *f);
+/* The .dwo file that has what there is about the code at that address and was not found, as the
+ * program names it; NULL when no file is missing. *package: PROGRAM.dwp when there is one, which is
+ * then too new for libdw, else NULL. */
+const char *dwarf_split_missing(struct dwarf_file *d, u64 vaddr, const char **package);
 
 /* ---- lines of the source -------------------------------------------------------------------- */
 

@@ -9,6 +9,7 @@
 #include "elf/dwarf_impl.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #define NEST_MAX 16u
 
@@ -125,6 +126,25 @@ bool dwarf_func_at(struct dwarf_file *d, struct arena *a, u64 vaddr, struct dwar
 	language(d, &unit, f);
 	add_args(d, a, &function, f);
 	return true;
+}
+
+const char *dwarf_split_missing(struct dwarf_file *d, u64 vaddr, const char **package)
+{
+	const struct dwarf_lib *l = d->lib;
+	Dwarf_Attribute at;
+	Dwarf_Die root, split;
+	u8 type;
+
+	if (!root_of(d, vaddr, &root) ||
+	    l->dwarf_cu_info(root.cu, NULL, &type, NULL, &split, NULL, NULL, NULL) != 0 ||
+	    type != DW_UT_skeleton || split.addr ||
+	    (!l->dwarf_attr(&root, DW_AT_dwo_name, &at) &&
+	     !l->dwarf_attr(&root, DW_AT_GNU_dwo_name, &at)))
+		return NULL;
+	*package = arena_printf(&d->arena, "%s.dwp", d->path);
+	if (access(*package, R_OK) != 0)
+		*package = NULL;
+	return l->dwarf_formstring(&at);
 }
 
 /* ---- lines ---------------------------------------------------------------------------------- */

@@ -9,9 +9,10 @@
  */
 #include "elf/dwarf_lib.h"
 
-#include <dlfcn.h>
 #include <stddef.h>
 #include <string.h>
+
+#include "base/host.h"
 
 static const struct {
 	const char *name;
@@ -24,14 +25,14 @@ static const struct {
 
 static bool load(struct dwarf_lib *l, struct err *e)
 {
-	void *h = dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
+	void *h = host_library("libdw.so.1");
 
 	if (!h) {
 		err_set(e, "debug information can not be read: libdw.so.1 is not installed");
 		return err_hint(e, "it is elfutils' library: on Debian, apt install libdw1");
 	}
 	for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); i++) {
-		void *f = dlsym(h, entries[i].name);
+		void *f = host_symbol(h, entries[i].name);
 
 		if (!f) {
 			err_set(e, "debug information can not be read: libdw.so.1 has no %s()",

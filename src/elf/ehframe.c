@@ -168,6 +168,20 @@ static bool pack_offset(const struct rules *r, u32 *bits)
 	}
 }
 
+/* Where a call leaves the return address in a register. */
+static u32 pack_link(const struct rules *r)
+{
+	s64 off, fp = pack_fp(r), link = 0;
+
+	if ((r->cfa != UNWIND_SP && r->cfa != UNWIND_FP) || r->off % 8 ||
+	    (r->ra.how != SAVE_SAME && r->ra.how != SAVE_AT_CFA))
+		return UNWIND_RICH;
+	if (r->ra.how == SAVE_AT_CFA && !words(r->ra.off, -(s64)UNWIND_LINK_MASK, -1, &link))
+		return UNWIND_RICH;
+	off = r->off / 8;
+	return unwind_link_rule(r->cfa == UNWIND_FP, off, fp, -link);
+}
+
 static u32 pack(const struct rules *r, bool signal)
 {
 	s64 fp = pack_fp(r);
@@ -179,6 +193,8 @@ static u32 pack(const struct rules *r, bool signal)
 		return r->cfa == UNWIND_DEREF_SP && r->off == arch.frames.signal_sp && !r->add
 		               ? UNWIND_SIGNAL
 		               : UNWIND_RICH;
+	if (!arch.frames.return_below)
+		return pack_link(r);
 	if (r->ra.how != SAVE_AT_CFA || r->ra.off != -arch.frames.return_below || fp < 0 ||
 	    !pack_offset(r, &bits))
 		return UNWIND_RICH;
@@ -356,6 +372,8 @@ static void augmentation(struct reader *rd, struct cursor *c, const char *text, 
 			fixed(&data, 1);
 		} else if (*text == 'S') {
 			cie->signal = true;
+		} else if (*text == 'B' || *text == 'G') {
+			continue; /* arm64: the key of signatures, memory with tags */
 		} else {
 			break;
 		}
@@ -418,7 +436,7 @@ static void add_fde(struct reader *rd, struct fde fde)
 		rd->fdes_cap = rd->fdes_cap ? rd->fdes_cap * 2 : 1024;
 		rd->fdes = realloc(rd->fdes, rd->fdes_cap * sizeof(*rd->fdes));
 		if (!rd->fdes)
-			abort();
+			base_no_memory();
 	}
 	rd->fdes[rd->n_fdes++] = fde;
 }
@@ -507,7 +525,7 @@ static void sort_functions(struct reader *rd)
 		return;
 	other = malloc(rd->n_fdes * sizeof(*other));
 	if (!other)
-		abort();
+		base_no_memory();
 	for (u32 shift = 0; shift < 32; shift += RADIX_BITS) {
 		struct fde *swap = rd->fdes;
 
@@ -534,7 +552,7 @@ static void add_row(struct reader *rd, u32 pc, u32 rule)
 		rd->cap = rd->cap ? rd->cap * 2 : 4096;
 		out->v = realloc(out->v, rd->cap * sizeof(*out->v));
 		if (!out->v)
-			abort();
+			base_no_memory();
 	}
 	out->v[out->n++] = (struct unwind_row){ pc, rule };
 }
@@ -632,7 +650,7 @@ static bool step_long(struct machine *m, struct cursor *c, u8 op)
 
 	switch (op) {
 	case DW_CFA_nop:
-	case DW_CFA_GNU_window_save:
+	case DW_CFA_GNU_window_save: /* arm64: from here on the return address is signed, or not */
 		return true;
 	case DW_CFA_set_loc: {
 		u64 to = encoded(m->rd, c, m->cie->encoding) - m->rd->base;
@@ -807,7 +825,7 @@ void ehframe_read(const struct ehframe_section *s, u64 base, struct ehframe_rows
 	struct reader *rd = calloc(1, sizeof(*rd));
 
 	if (!rd)
-		abort();
+		base_no_memory();
 	*out = (struct ehframe_rows){ 0 };
 	rd->s = s;
 	rd->base = base;

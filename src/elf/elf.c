@@ -65,6 +65,7 @@ struct elf {
 	const Elf64_Shdr *sections;
 	u32 n_sections;
 	u32 section_names; /* number of the section that has them */
+	bool lacks_names;  /* some are not read, which was counted */
 	VEC(struct elf_segment) segments;
 	VEC(struct unpacked) unpacked;
 };
@@ -198,7 +199,7 @@ static struct elf *elf_new(const char *path)
 	struct elf *f = calloc(1, sizeof(*f));
 
 	if (!f)
-		abort();
+		base_no_memory();
 	f->path = arena_strdup(&f->arena, path);
 	return f;
 }
@@ -450,6 +451,13 @@ static bool symbol_read(struct elf *f, const struct symtab *t, size_t i, struct 
 	return s->name[0] != 0;
 }
 
+static void lacks_names(struct elf *f)
+{
+	if (!f->lacks_names)
+		file_lack(FILE_NAMES);
+	f->lacks_names = true;
+}
+
 /* False when the callback asked to stop. */
 static bool each_of_table(struct elf *f, const struct symtab *t,
                           bool (*cb)(void *ctx, const struct elf_sym *s), void *ctx)
@@ -463,6 +471,8 @@ static bool each_of_table(struct elf *f, const struct symtab *t,
 		if (!symbol_read(f, t, i, &s))
 			continue;
 		length = strnlen(s.name, LONGEST_NAME);
+		if (length > names || length == LONGEST_NAME)
+			lacks_names(f);
 		if (length > names)
 			break;
 		names -= length;

@@ -82,12 +82,12 @@ static bool each_slot(struct elf *f, const struct insn_plt *plt, const struct ta
 	const u8 *p;
 	size_t n, length;
 	u64 vaddr;
-	u32 size;
+	u32 size, head;
 
 	if (!elf_section(f, plt->section, &p, &n, &vaddr))
 		return true;
-	size = insn_plt_slot(plt, p, n);
-	for (size_t i = 0; i + size <= n; i += size) {
+	size = insn_plt_slot(plt, p, n, &head);
+	for (size_t i = head; i + size <= n; i += size) {
 		struct target key = { .word = insn_plt_word(p + i, size, vaddr + i) };
 		const struct target *found = bsearch(&key, t->list.v, t->list.n, sizeof(key),
 		                                     by_word);

@@ -5,9 +5,10 @@
  */
 #include "elf/xz.h"
 
-#include <dlfcn.h>
 #include <lzma.h>
 #include <stdlib.h>
+
+#include "base/host.h"
 
 #define MEMORY_MAX (256u << 20)
 #define STEP       (256u << 10)
@@ -24,15 +25,16 @@ struct library {
 
 static bool load(struct library *l, struct err *e)
 {
-	void *so = dlopen("liblzma.so.5", RTLD_NOW | RTLD_LOCAL);
+	void *so = host_library("liblzma.so.5");
 
 	if (!so) {
-		err_set(e, "xz data can not be read without liblzma: %s", dlerror());
+		err_set(e, "xz data can not be read: liblzma.so.5 is not installed");
+		err_hint(e, "its package is liblzma5 on Debian");
 		return false;
 	}
-	l->decoder = (decoder_fn *)dlsym(so, "lzma_stream_decoder");
-	l->code = (code_fn *)dlsym(so, "lzma_code");
-	l->end = (end_fn *)dlsym(so, "lzma_end");
+	l->decoder = (decoder_fn *)host_symbol(so, "lzma_stream_decoder");
+	l->code = (code_fn *)host_symbol(so, "lzma_code");
+	l->end = (end_fn *)host_symbol(so, "lzma_end");
 	if (l->decoder && l->code && l->end)
 		return true;
 	err_set(e, "this machine's liblzma is not one memtap knows");
@@ -47,7 +49,7 @@ static bool run(const struct library *l, lzma_stream *s, size_t limit, struct bu
 	bool fits = true;
 
 	if (!step)
-		abort(); /* out of memory, see base/arena.h */
+		base_no_memory();
 	while (r == LZMA_OK && fits) {
 		s->next_out = step;
 		s->avail_out = STEP;

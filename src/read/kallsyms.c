@@ -165,7 +165,7 @@ struct kallsyms *kallsyms_open(const char *path, struct err *e)
 	bool ok;
 
 	if (!k)
-		abort();
+		base_no_memory();
 	if (fd < 0)
 		ok = err_sys(e, errno, "can not open %s", path);
 	else

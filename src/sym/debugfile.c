@@ -10,12 +10,15 @@
  * but without a link has FILE.debug for one.
  *
  * A file found by its link must have the build id of the one it is for or, when that has none,
- * the checksum the link gives.
+ * the checksum the link gives. Neither is a secret: what lies beside the program must have an owner
+ * who may speak for it.
  */
 #include "sym/debugfile.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "base/file.h"
@@ -87,6 +90,40 @@ static bool in_dir(struct str dir, const struct debugfile_place *where, const st
 	return try_path(path, w);
 }
 
+static bool owner_of(const char *path, bool is_dir, uid_t *owner)
+{
+	struct err ignored;
+	struct stat st;
+	int fd = is_dir ? file_open_dir(path) : file_hold(path, &ignored);
+	bool ok = fd >= 0 && fstat(fd, &st) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	*owner = ok ? st.st_uid : 0;
+	return ok;
+}
+
+/*
+ * In /tmp anybody may put a file beside somebody's program, and make its checksum what the link
+ * says. It is believed when it is root's, ours, or belongs to who may exchange the program as well.
+ */
+static bool is_trusted(const char *path, const char *root, const char *name)
+{
+	char program[4096], *slash;
+	int n = snprintf(program, sizeof(program), "%s%s", root, name);
+	uid_t owner, other;
+
+	if (n >= (int)sizeof(program) || !owner_of(path, false, &owner))
+		return false;
+	if (owner == 0 || owner == geteuid() ||
+	    (owner_of(program, false, &other) && other == owner))
+		return true;
+	slash = strrchr(program, '/');
+	if (slash)
+		slash[1] = 0;
+	return slash && owner_of(program, true, &other) && other == owner;
+}
+
 static bool beside_file(const char *root, const char *name, const struct want *w, struct buf *path)
 {
 	static const char *const below[] = { "/", "/.debug/" };
@@ -95,7 +132,7 @@ static bool beside_file(const char *root, const char *name, const struct want *w
 	for (u32 i = 0; w->link && slash && i < ARRAY_SIZE(below); i++) {
 		buf_reset(path);
 		buf_printf(path, "%s%.*s%s%s", root, (int)(slash - name), name, below[i], w->link);
-		if (try_path(path, w))
+		if (is_trusted(buf_text(path), root, name) && try_path(path, w))
 			return true;
 	}
 	return false;
@@ -158,7 +195,8 @@ static bool beside_program(struct str dir, const struct debugfile_place *where,
 		return false;
 	n = snprintf(text, sizeof(text), "%s%.*s/%.*s", where->root, (int)(slash - where->name),
 	             where->name, STR_ARG(dir));
-	return n < (int)sizeof(text) && in_user_dir(str_of(text), where, w, path);
+	return n < (int)sizeof(text) && in_user_dir(str_of(text), where, w, path) &&
+	       is_trusted(buf_text(path), where->root, where->name);
 }
 
 static bool in_user_dirs(const struct debugfile_place *where, const struct want *w,

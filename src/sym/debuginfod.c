@@ -8,12 +8,12 @@
  */
 #include "sym/debuginfod.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/host.h"
 
 #define PATIENCE_MS 30000u
 
@@ -34,12 +34,7 @@ struct library {
 
 /* The progress callback has no argument of its own. */
 static u64 spent_ms, started_ms;
-static bool given_up;
-
-static u64 now_ms(void)
-{
-	return clock_ns(CLOCK_MONOTONIC) / 1000000;
-}
+static bool given_up, missing;
 
 static bool is_given_up(void)
 {
@@ -51,25 +46,32 @@ void debuginfod_give_up(void)
 	__atomic_store_n(&given_up, true, __ATOMIC_RELAXED);
 }
 
+bool debuginfod_is_missing(void)
+{
+	return __atomic_load_n(&missing, __ATOMIC_RELAXED);
+}
+
 /* Nonzero gives up. */
 static int on_progress(struct client *c, long a, long b)
 {
 	(void)c;
 	(void)a;
 	(void)b;
-	return is_given_up() || spent_ms + now_ms() - started_ms > PATIENCE_MS;
+	return is_given_up() || spent_ms + clock_ms() - started_ms > PATIENCE_MS;
 }
 
 static bool load(struct library *l)
 {
-	void *so = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
+	void *so = host_library("libdebuginfod.so.1");
 
-	if (!so)
+	if (!so) {
+		__atomic_store_n(&missing, true, __ATOMIC_RELAXED);
 		return false;
-	l->begin = (begin_fn *)dlsym(so, "debuginfod_begin");
-	l->find = (find_fn *)dlsym(so, "debuginfod_find_debuginfo");
-	l->set_progress = (set_progress_fn *)dlsym(so, "debuginfod_set_progressfn");
-	l->end = (end_fn *)dlsym(so, "debuginfod_end");
+	}
+	l->begin = (begin_fn *)host_symbol(so, "debuginfod_begin");
+	l->find = (find_fn *)host_symbol(so, "debuginfod_find_debuginfo");
+	l->set_progress = (set_progress_fn *)host_symbol(so, "debuginfod_set_progressfn");
+	l->end = (end_fn *)host_symbol(so, "debuginfod_end");
 	return l->begin && l->find && l->set_progress && l->end;
 }
 
@@ -102,8 +104,8 @@ bool debuginfod_find(const char *build_id, struct buf *path)
 
 	if (!urls || !*urls || !*build_id || is_given_up() || spent_ms > PATIENCE_MS)
 		return false;
-	started_ms = now_ms();
+	started_ms = clock_ms();
 	ok = load(&l) && ask(&l, build_id, path);
-	spent_ms += now_ms() - started_ms;
+	spent_ms += clock_ms() - started_ms;
 	return ok;
 }

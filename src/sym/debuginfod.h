@@ -13,5 +13,7 @@
 bool debuginfod_find(const char *build_id, struct buf *path);
 /* From any thread: no more is fetched from now on, and a call that waits for a server returns. */
 void debuginfod_give_up(void);
+/* Was a debug file wanted, and the library that fetches them is not there? */
+bool debuginfod_is_missing(void);
 
 #endif

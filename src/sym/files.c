@@ -52,7 +52,8 @@ struct table {
 };
 
 struct files {
-	u64 clock; /* counts uses */
+	u64 clock;      /* counts uses */
+	struct err why; /* the last file could not be opened or read */
 	struct slot slots[FILES_MAX];
 	struct table tables[TABLES_MAX];
 };
@@ -62,7 +63,7 @@ struct files *files_new(void)
 	struct files *s = calloc(1, sizeof(*s));
 
 	if (!s)
-		abort(); /* out of memory, see base/arena.h */
+		base_no_memory();
 	return s;
 }
 
@@ -87,16 +88,16 @@ void files_free(struct files *s)
 /* ---- slots ---------------------------------------------------------------------------------- */
 
 /* A regular file held by path only: nothing is read before it must be. */
-static int open_regular(const char *path, u64 inode, struct stat *st)
+static int open_regular(const char *path, u64 inode, struct stat *st, struct err *e)
 {
-	struct err ignored;
-	int fd = file_hold(path, &ignored);
+	int fd = file_hold(path, e);
 
 	if (fd < 0)
 		return -1;
 	if (fstat(fd, st) == 0 && (!inode || st->st_ino == inode))
 		return fd;
 	close(fd);
+	err_set(e, "there is another file at %s", path);
 	return -1;
 }
 
@@ -104,7 +105,7 @@ static int open_regular(const char *path, u64 inode, struct stat *st)
  * The mapped file: by the mapping itself (right even for a deleted file, needs privilege), by its
  * path as the process sees it, or, when the process is gone, by its path as we see it.
  */
-static int open_mapped(u32 pid, const struct procmap *m, struct stat *st)
+static int open_mapped(u32 pid, const struct procmap *m, struct stat *st, struct err *e)
 {
 	size_t length = strlen(m->path), tail = strlen(DELETED);
 	char path[4096 + 64];
@@ -112,13 +113,13 @@ static int open_mapped(u32 pid, const struct procmap *m, struct stat *st)
 
 	snprintf(path, sizeof(path), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, pid, m->start,
 	         m->end);
-	fd = open_regular(path, 0, st);
+	fd = open_regular(path, 0, st, e);
 	if (fd >= 0 || (length > tail && strcmp(m->path + length - tail, DELETED) == 0))
 		return fd;
 	snprintf(path, sizeof(path), "/proc/%u/root%s", pid, m->path);
-	fd = open_regular(path, 0, st);
+	fd = open_regular(path, 0, st, e);
 	/* The file at that path may be another one by now: the inode decides. */
-	return fd >= 0 ? fd : open_regular(m->path, m->inode, st);
+	return fd >= 0 ? fd : open_regular(m->path, m->inode, st, e);
 }
 
 static bool slot_is(const struct slot *f, const struct procmap *m, const struct stat *st)
@@ -171,7 +172,7 @@ struct file_id files_bind(struct files *s, u32 pid, const struct procmap *m)
 
 	if (!m->inode || m->path[0] != '/')
 		return (struct file_id){ 0 };
-	fd = open_mapped(pid, m, &st);
+	fd = open_mapped(pid, m, &st, &s->why);
 	if (fd < 0)
 		return (struct file_id){ 0 };
 	return slot_take(s, m, fd, &st);
@@ -269,8 +270,7 @@ static s32 table_by_id(const struct files *s, const char *build_id)
 static s32 table_get(struct files *s, const char *path, const struct debugfile_place *where)
 {
 	char id[64] = "";
-	struct err e;
-	struct elf *f = elf_open(path, &e);
+	struct elf *f = elf_open(path, &s->why);
 	struct symfile *names;
 	u32 t;
 
@@ -307,6 +307,11 @@ struct symfile *files_names(struct files *s, struct file_id id, const struct deb
 		return NULL;
 	s->tables[f->table].used = ++s->clock;
 	return s->tables[f->table].names;
+}
+
+const char *files_why(const struct files *s)
+{
+	return s->why.text;
 }
 
 const char *files_build_id(struct files *s, struct file_id id)

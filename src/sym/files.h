@@ -31,6 +31,8 @@ bool files_holds(const struct files *s, struct file_id id);
  * held any more. Valid until the next call. */
 struct symfile *files_names(struct files *s, struct file_id id,
                             const struct debugfile_place *where);
+/* Why the last file that could not be opened or read could not. */
+const char *files_why(const struct files *s);
 /* Its build-id in hexadecimal, "" when it has none or is not held any more. */
 const char *files_build_id(struct files *s, struct file_id id);
 /* A path by which it can be opened, "" when it is not held any more. */

@@ -2,13 +2,14 @@
 /*
  * Stacks in the shapes of bpftrace's stack modes. Where source lines are wanted and known, a
  * frame is followed by "@file:line", and the functions that were inlined into it have lines
- * of their own before it.
+ * of their own before it. No name breaks a line.
  */
 #include "sym/frames.h"
 
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "sym/lines.h"
 
 #define INLINED_MAX 32u
@@ -38,20 +39,25 @@ static void print_start(struct buf *b, const struct frame *f)
 
 static void print_inlined(struct buf *b, const struct frame *f, const struct line_frame *l)
 {
+	size_t start = b->n;
+
 	print_start(b, f);
 	buf_printf(b, "[inlined] %s", l->function);
 	print_place(b, f, l);
+	escape_from(b, start, ESCAPE_LINES);
 	buf_putc(b, '\n');
 }
 
 static void print_kernel(struct buf *b, const struct frame *f)
 {
+	size_t start = b->n;
 	const char *module;
 
 	print_start(b, f);
 	sym_kernel(f->sym, b, f->kind, f->ip, &module);
 	if (f->mode == FRAMES_PERF && module[0])
 		buf_printf(b, " ([%s])", module);
+	escape_from(b, start, ESCAPE_LINES);
 }
 
 static void print_user(struct buf *b, const struct frame *f)
@@ -60,15 +66,18 @@ static void print_user(struct buf *b, const struct frame *f)
 	u32 n = sym_user_lines(f->sym, SYM_LINES_FOUND, f->kind, (u32)f->pid, f->ip, lines,
 	                       INLINED_MAX);
 	const char *module;
+	size_t start;
 
 	for (u32 i = 0; i + 1 < n; i++)
 		print_inlined(b, f, &lines[i]);
+	start = b->n;
 	print_start(b, f);
 	sym_user(f->sym, b, f->kind, (u32)f->pid, f->ip, &module);
 	if (n)
 		print_place(b, f, &lines[n - 1]);
 	if (f->mode == FRAMES_PERF)
 		buf_printf(b, " (%s)", module[0] ? module : "[unknown]");
+	escape_from(b, start, ESCAPE_LINES);
 }
 
 static void print_build_id(struct buf *b, const struct frame *f)

@@ -24,6 +24,7 @@
 #include "base/file.h"
 #include "base/sorted.h"
 #include "read/perfmap.h"
+#include "read/procstat.h"
 
 #define FILE_LIMIT    (128u << 20) /* bytes read of a map */
 #define ENTRIES_LIMIT (1u << 20)
@@ -114,7 +115,7 @@ struct jit *jit_new(u32 pid)
 	struct err e;
 
 	if (!j)
-		abort(); /* out of memory, see base/arena.h */
+		base_no_memory();
 	j->pid = pid;
 	j->began_ns = clock_ns(CLOCK_MONOTONIC);
 	snprintf(path, sizeof(path), "/proc/%u/status", pid);
@@ -152,22 +153,12 @@ void jit_free(struct jit *j)
 }
 
 /* When the process began, in nanoseconds as times of files are, to a hundredth of a second; 0 when
- * that is not known (proc(5): the 22nd field of stat; the name before it may have blanks). */
+ * that is not known. */
 static u64 began(u32 pid)
 {
-	u64 since_boot = clock_ns(CLOCK_BOOTTIME), now = clock_ns(CLOCK_REALTIME), ticks = 0;
-	struct buf stat = { 0 };
-	const char *p;
-	char path[64];
-	struct err e;
+	u64 since_boot = clock_ns(CLOCK_BOOTTIME), now = clock_ns(CLOCK_REALTIME);
+	u64 ticks = procstat_started(pid);
 
-	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-	p = file_read(path, &stat, 65536, &e) ? strrchr(buf_text(&stat), ')') : NULL;
-	for (u32 field = 2; p && field < 22; field++)
-		p = strchr(p + 1, ' ');
-	if (p)
-		ticks = strtoull(p, NULL, 10);
-	buf_free(&stat);
 	return ticks ? now - since_boot + ticks * (SECOND / (u64)sysconf(_SC_CLK_TCK)) : 0;
 }
 

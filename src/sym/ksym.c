@@ -33,7 +33,7 @@ struct ksym *ksym_new(ksym_ask_fn *ask, void *ctx)
 	struct ksym *k = calloc(1, sizeof(*k));
 
 	if (!k)
-		abort(); /* out of memory, see base/arena.h */
+		base_no_memory();
 	k->ask = ask;
 	k->ctx = ctx;
 	return k;

@@ -51,7 +51,7 @@ struct lines *lines_open(const char *path)
 	struct err ignored;
 
 	if (!l)
-		abort(); /* out of memory, see base/arena.h */
+		base_no_memory();
 	l->fd = file_open(path, &ignored);
 	l->dw = l->fd >= 0 ? dwarf_lib(&ignored) : NULL;
 	file_guard(); /* libdw maps the file */
@@ -170,6 +170,8 @@ static bool is_late(struct way *w)
 {
 	if (clock_ns(CLOCK_MONOTONIC) < w->until_ns)
 		return false;
+	if (!w->l->slow)
+		file_lack(FILE_INLINED);
 	w->l->slow = true;
 	return true;
 }

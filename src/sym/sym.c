@@ -29,7 +29,7 @@ struct sym *sym_new(const struct sym_options *o)
 	struct sym *s = calloc(1, sizeof(*s));
 
 	if (!s)
-		abort(); /* out of memory, see base/arena.h */
+		base_no_memory();
 	s->options = o ? *o : none;
 	s->kernel = ksym_new(s->options.ask, s->options.ask_ctx);
 	s->user = usym_new(!s->options.mangled, s->options.lines == SYM_LINES_ALL);
@@ -178,4 +178,9 @@ void sym_note_process(struct sym *s, u32 pid)
 u32 sym_denied(const struct sym *s)
 {
 	return usym_denied(s->user);
+}
+
+u64 sym_unread(const struct sym *s, const char **first)
+{
+	return usym_unread(s->user, first);
 }

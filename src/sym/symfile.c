@@ -129,7 +129,7 @@ static struct symfile *read_all(struct elf *file, const struct debugfile_place *
 	struct adder a = { symtab_new(), file };
 
 	if (!f)
-		abort(); /* out of memory, see base/arena.h */
+		base_no_memory();
 	f->table = a.table;
 	symtab_add_elf(a.table, file, file);
 	if (where && !has_section(file, ".symtab"))

@@ -46,7 +46,7 @@ struct symtab *symtab_new(void)
 	struct symtab *t = calloc(1, sizeof(*t));
 
 	if (!t)
-		abort(); /* out of memory, see base/arena.h */
+		base_no_memory();
 	return t;
 }
 

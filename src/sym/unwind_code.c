@@ -83,6 +83,8 @@ static u32 rule_of(const struct state *s)
 		return UNWIND_END;
 	if (off == INSN_LOST || off % 8 || f->save / 8 > (s32)UNWIND_FP_MAX)
 		return UNWIND_RICH;
+	if (!arch.frames.return_below)
+		return unwind_link_rule(f->fp, off / 8, f->save / 8, f->ra / 8);
 	return kind | (u32)(f->save / 8) << UNWIND_FP_SHIFT | (u32)(off / 8) << UNWIND_OFFSET_SHIFT;
 }
 
@@ -165,7 +167,7 @@ static void sweep(struct code *c)
 		const struct read i = c->insns.v[k];
 
 		arrive(c, at, flows, &s);
-		add_row(c, at, rule_of(&s));
+		add_row(c, at, insn_is_sigreturn(p, c->to - at) ? UNWIND_SIGNAL : rule_of(&s));
 		flows = false;
 		if (!i.length) {
 			at++;
@@ -236,7 +238,7 @@ static void gap(struct code *c, const u8 *p, u64 from, u64 to)
 	c->states.n = 0;
 	c->marks = calloc(to - from, sizeof(*c->marks));
 	if (!c->marks)
-		abort(); /* out of memory, see base/arena.h */
+		base_no_memory();
 	mark_starts(c);
 	note_start(c, c->section);
 	read_insns(c);
@@ -290,7 +292,7 @@ static void merge(struct ehframe_rows *rows, const struct unwind_row *v, u32 n)
 	u32 kept = 0, i = 0, k = 0;
 
 	if (!all)
-		abort(); /* out of memory, see base/arena.h */
+		base_no_memory();
 	while (i < rows->n || k < n) {
 		bool old = k == n || (i < rows->n && rows->v[i].pc < v[k].pc);
 		struct unwind_row next = old ? rows->v[i++] : v[k++];
@@ -312,14 +314,16 @@ static void merge(struct ehframe_rows *rows, const struct unwind_row *v, u32 n)
 void unwind_code_fill(struct elf *f, u64 base, struct insn_decoder **decoder,
                       struct ehframe_rows *rows)
 {
-	static const char *const names[] = { ".init", ".text", ".fini" };
+	/* Linkers describe their tables where a call leaves something on the stack. */
+	static const char *const names[] = { ".init", ".text", ".fini", ".plt" };
+	const u32 n_names = ARRAY_SIZE(names) - (arch.frames.return_below != 0);
 	struct code c = { .base = base };
 	struct filling w = { .c = &c };
 	struct err e;
 	size_t n;
 	u64 bytes = 0;
 
-	for (u32 i = 0; i < ARRAY_SIZE(names); i++)
+	for (u32 i = 0; i < n_names; i++)
 		if (elf_section(f, names[i], &w.p, &n, &w.vaddr))
 			bytes += each_gap(rows, base, w.vaddr, w.vaddr + n, NULL, NULL);
 	if (!bytes || bytes > BYTES_MAX)
@@ -331,7 +335,7 @@ void unwind_code_fill(struct elf *f, u64 base, struct insn_decoder **decoder,
 	c.decoder = *decoder;
 	find_starts(&c, f);
 	c.start = elf_entry(f);
-	for (u32 i = 0; i < ARRAY_SIZE(names); i++)
+	for (u32 i = 0; i < n_names; i++)
 		if (elf_section(f, names[i], &w.p, &n, &w.vaddr))
 			each_gap(rows, base, w.vaddr, w.vaddr + n, fill_gap, &w);
 	merge(rows, c.rows.v, c.rows.n);

@@ -38,7 +38,7 @@ static void start_with_gap(struct ehframe_rows *rows)
 		return;
 	rows->v = realloc(rows->v, (rows->n + 1) * sizeof(*rows->v));
 	if (!rows->v)
-		abort();
+		base_no_memory();
 	if (rows->n)
 		memmove(rows->v + 1, rows->v, rows->n * sizeof(*rows->v));
 	rows->v[0] = (struct unwind_row){ 0, UNWIND_GAP };

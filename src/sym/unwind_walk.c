@@ -10,7 +10,7 @@
 #include "arch/arch.h"
 
 struct regs {
-	u64 pc, sp, fp;
+	u64 pc, sp, fp, link;
 	bool back; /* pc is a return address: the call is before it */
 };
 
@@ -24,13 +24,11 @@ static bool read_word(const struct unwind_stack *s, u64 address, u64 *out)
 	return true;
 }
 
-/* Return address and, unless it is the same, frame pointer, from below the CFA. */
-static bool restore(const struct unwind_stack *s, struct regs *r, u64 cfa, u32 fp)
+/* The frame pointer, unless it is the same, from below the CFA; then what its caller has. */
+static bool restore_fp(const struct unwind_stack *s, struct regs *r, u64 cfa, u32 fp)
 {
 	u64 saved = r->fp;
 
-	if (cfa <= r->sp || !read_word(s, cfa - arch.frames.return_below, &r->pc))
-		return false;
 	if (fp == UNWIND_FP_AT_FP) {
 		if (!read_word(s, r->fp, &saved))
 			return false;
@@ -39,8 +37,27 @@ static bool restore(const struct unwind_stack *s, struct regs *r, u64 cfa, u32 f
 	}
 	r->fp = saved;
 	r->sp = cfa;
+	r->link = 0;
 	r->back = true;
+	r->pc &= arch_return_mask();
 	return true;
+}
+
+/* The return address lies `below` the CFA; callers are above, which ends loops. */
+static bool restore(const struct unwind_stack *s, struct regs *r, u64 cfa, u32 fp, u64 below)
+{
+	return cfa > r->sp && read_word(s, cfa - below, &r->pc) && restore_fp(s, r, cfa, fp);
+}
+
+/* It may still be in its register, in the innermost frame, which may have no memory. */
+static bool restore_link(const struct unwind_stack *s, struct regs *r, u64 cfa, u32 rule)
+{
+	if (unwind_link(rule) != UNWIND_LINK_SAME)
+		return restore(s, r, cfa, unwind_fp(rule), 8 * (u64)unwind_link(rule));
+	if (!r->link || cfa < r->sp)
+		return false;
+	r->pc = r->link;
+	return restore_fp(s, r, cfa, unwind_fp(rule));
 }
 
 static bool signal_frame(const struct unwind_stack *s, struct regs *r)
@@ -48,6 +65,9 @@ static bool signal_frame(const struct unwind_stack *s, struct regs *r)
 	u64 frame = r->sp;
 
 	r->back = false;
+	if (!arch.frames.return_below &&
+	    !read_word(s, frame + (u64)arch.frames.signal_link, &r->link))
+		return false;
 	return read_word(s, frame + (u64)arch.frames.signal_fp, &r->fp) &&
 	       read_word(s, frame + (u64)arch.frames.signal_sp, &r->sp) &&
 	       read_word(s, frame + (u64)arch.frames.signal_sp + 8, &r->pc);
@@ -56,17 +76,16 @@ static bool signal_frame(const struct unwind_stack *s, struct regs *r)
 /* The caller's lies where it points to, below the return address. */
 static bool by_frame_pointer(const struct unwind_stack *s, struct regs *r, bool *whole)
 {
-	u64 below = arch.frames.return_below + 8u;
-
 	*whole = r->fp == 0;
-	return r->fp >= r->sp && r->fp % 8 == 0 && restore(s, r, r->fp + below, (u32)below / 8);
+	return r->fp >= r->sp && r->fp % 8 == 0 &&
+	       restore(s, r, r->fp + UNWIND_PAIR, UNWIND_PAIR / 8, 8);
 }
 
 /* To the caller. False at the end, *whole when that is the outermost frame. */
 static bool step(const struct unwind_stack *s, struct regs *r, bool *whole)
 {
+	u64 cfa, below = arch.frames.return_below;
 	u32 rule = UNWIND_GAP, fp;
-	u64 cfa;
 
 	if (!s->rule(s->ctx, r->pc - r->back, &rule))
 		return by_frame_pointer(s, r, whole);
@@ -76,20 +95,24 @@ static bool step(const struct unwind_stack *s, struct regs *r, bool *whole)
 		*whole = true;
 		return false;
 	case UNWIND_SP:
-		return restore(s, r, r->sp + (u64)unwind_offset(rule), fp);
+		return restore(s, r, r->sp + (u64)unwind_offset(rule), fp, below);
 	case UNWIND_FP:
-		return restore(s, r, r->fp + (u64)unwind_offset(rule), fp);
+		return restore(s, r, r->fp + (u64)unwind_offset(rule), fp, below);
+	case UNWIND_LINK_SP:
+		return restore_link(s, r, r->sp + (u64)unwind_link_offset(rule), rule);
+	case UNWIND_LINK_FP:
+		return restore_link(s, r, r->fp + (u64)unwind_link_offset(rule), rule);
 	case UNWIND_PLT:
 		cfa = r->sp + arch.c.stack_at;
 		cfa += r->pc % arch.frames.plt_slot >= rule >> UNWIND_OFFSET_SHIFT ? 8 : 0;
-		return restore(s, r, cfa, UNWIND_FP_SAME);
+		return restore(s, r, cfa, UNWIND_FP_SAME, below);
 	case UNWIND_SIGNAL:
 		return signal_frame(s, r);
 	case UNWIND_DEREF_SP:
 	case UNWIND_DEREF_FP:
 		cfa = unwind_kind(rule) == UNWIND_DEREF_SP ? r->sp : r->fp;
 		return read_word(s, cfa + (u64)unwind_deref_offset(rule), &cfa) &&
-		       restore(s, r, cfa + unwind_deref_add(rule), fp);
+		       restore(s, r, cfa + unwind_deref_add(rule), fp, below);
 	default:
 		return by_frame_pointer(s, r, whole);
 	}
@@ -97,7 +120,7 @@ static bool step(const struct unwind_stack *s, struct regs *r, bool *whole)
 
 u32 unwind_walk(const struct unwind_stack *s, u64 *ips, u32 max, bool *whole)
 {
-	struct regs r = { s->pc, s->sp, s->fp, false };
+	struct regs r = { s->pc, s->sp, s->fp, s->link, false };
 	u32 n = 0;
 
 	*whole = false;

@@ -9,6 +9,7 @@
 
 struct unwind_stack {
 	u64 pc, sp, fp;  /* of the innermost frame */
+	u64 link;        /* its return address, where the machine has it in a register, else 0 */
 	const u8 *bytes; /* a copy of the memory from `start` on */
 	u64 start;
 	size_t n;

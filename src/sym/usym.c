@@ -78,7 +78,9 @@ struct usym {
 	struct files *files;
 	struct symfile *vdso;
 	bool vdso_tried;
-	struct hmap denied; /* processes whose maps we may not read */
+	struct hmap denied;     /* processes whose maps we may not read */
+	u64 unread;             /* addresses whose file could not be read */
+	char first_unread[256]; /* its path and why */
 	struct proc procs[PROCS_MAX];
 };
 
@@ -87,7 +89,7 @@ struct usym *usym_new(bool demangled, bool fetch_lines)
 	struct usym *u = calloc(1, sizeof(*u));
 
 	if (!u)
-		abort(); /* out of memory, see base/arena.h */
+		base_no_memory();
 	u->demangled = demangled;
 	u->fetch_lines = fetch_lines;
 	u->files = files_new();
@@ -185,6 +187,12 @@ static void note_denied(struct usym *u, u32 pid)
 u32 usym_denied(const struct usym *u)
 {
 	return u->denied.n;
+}
+
+u64 usym_unread(const struct usym *u, const char **first)
+{
+	*first = u->first_unread;
+	return u->unread;
 }
 
 /* Maps of a process, by any thread of it: those of one that has ended are empty. */
@@ -381,7 +389,7 @@ static struct numbered *numbered_room(struct usym *u, u32 number)
 		return &u->numbered[number];
 	u->numbered = realloc(u->numbered, room * sizeof(*u->numbered));
 	if (!u->numbered)
-		abort(); /* out of memory, see base/arena.h */
+		base_no_memory();
 	memset(u->numbered + u->n_numbered, 0, (room - u->n_numbered) * sizeof(*u->numbered));
 	u->n_numbered = room;
 	return &u->numbered[number];
@@ -475,6 +483,19 @@ static const char *numbered_build_id(struct usym *u, u64 addr, u64 *off)
 
 /* ---- addresses ------------------------------------------------------------------------------ */
 
+/* The reason names the descriptor by which the file is held, if it is. */
+static void note_unread(struct usym *u, const char *path)
+{
+	const char *why = files_why(u->files);
+	int skip = 0;
+
+	if (u->unread++)
+		return;
+	sscanf(why, "/proc/self/fd/%*d %n", &skip);
+	snprintf(u->first_unread, sizeof(u->first_unread), "%s%s %s", path, skip ? "" : ":",
+	         why + skip);
+}
+
 static struct usym_place find_address(struct usym *u, u32 pid, u64 addr)
 {
 	struct usym_place place = { .module = "" };
@@ -495,6 +516,8 @@ static struct usym_place find_address(struct usym *u, u32 pid, u64 addr)
 	}
 	if (!place.name && m->exec)
 		find_in_jit(u, p, addr, &place);
+	if (!place.name && !names && m->exec && m->inode && m->path[0] == '/')
+		note_unread(u, m->path);
 	return place;
 }
 

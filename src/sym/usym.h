@@ -38,5 +38,8 @@ const char *usym_build_id(struct usym *u, u32 pid, u64 addr, u64 *off);
 void usym_note(struct usym *u, u32 pid);
 /* Processes whose maps we were not allowed to read, so far. */
 u32 usym_denied(const struct usym *u);
+/* Addresses that have no name because the file they lie in could not be opened or read, so far;
+ * *first: the path of the first one, and why. */
+u64 usym_unread(const struct usym *u, const char **first);
 
 #endif

@@ -5,6 +5,7 @@
  */
 #include "ui/hot_screen.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -52,8 +53,9 @@ static void print_rate(struct buf *b, const void *row)
 static double hit_share(const void *row)
 {
 	const struct hot_key *k = &line(row)->more;
+	double share = hot_hit_rate(k->found, k->absent);
 
-	return k->hits + k->misses ? (double)k->hits * 100 / (double)(k->hits + k->misses) : -1;
+	return isnan(share) ? -1 : share;
 }
 
 static void print_hits(struct buf *b, const void *row)
@@ -153,7 +155,7 @@ static const struct top_column columns[] = {
 	{ "CALLS", 7, 0, 'C', "calls since the start", print_calls, value_calls },
 	{ "ERR", 6, 9, 0, "calls that may have been another key's", print_error, NULL },
 	{ "RATE/S", 8, 1, 'R', "calls a second in the last interval", print_rate, value_rate },
-	{ "HIT%", 6, 4, 0, "hits of the calls that know", print_hits, NULL },
+	{ "HIT%", 6, 4, 0, "of the lookups, those that found it", print_hits, NULL },
 	{ "MISSES", 7, 6, 'M', "misses", print_misses, value_misses },
 	{ "SIZE", 7, 2, 'S', "size of the value", print_size, value_size },
 	{ "BYTES", 7, 3, 'B', "bytes of values moved", print_bytes, value_bytes },
@@ -194,7 +196,7 @@ static u32 fetch(void *ctx, const struct top_query *q, struct arena *a, void *ro
 	u32 n;
 
 	if (!found)
-		abort(); /* out of memory, see base/arena.h */
+		base_no_memory();
 	for (u32 i = 0; i < ARRAY_SIZE(sorts); i++)
 		if (sorts[i].key == columns[q->column].key)
 			query.by = sorts[i].by;
@@ -251,12 +253,12 @@ static void head(void *ctx, struct buf *b)
 	hot_stats(s->hot, &stats);
 	if (localtime_r(&seconds, &tm))
 		strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
-	buf_printf(b, "%s  %s %u  ", clock, s->now.server, s->now.pid);
+	buf_printf(b, "%s  %s %u%s  ", clock, s->now.server, s->now.pid,
+	           s->now.gone ? "  has ended, waiting for it" : "");
 	report_number(b, t->seconds > 0 ? (double)t->interval_calls / t->seconds : 0);
 	buf_puts(b, " calls/s");
-	if (t->hits + t->misses)
-		buf_printf(b, "  hits %.1f %%",
-		           (double)t->hits * 100 / (double)(t->hits + t->misses));
+	if (t->found + t->absent)
+		buf_printf(b, "  hits %.1f %%", hot_hit_rate(t->found, t->absent));
 	buf_puts(b, "  p50 ");
 	print_us(b, latency_quantile(&t->latency, 0.5));
 	buf_puts(b, " us  p99 ");

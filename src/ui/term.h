@@ -39,7 +39,7 @@ enum term_key {
 struct term_ops {
 	void (*size)(void *ctx, u32 *rows, u32 *columns);
 	void (*clear)(void *ctx);
-	/* n bytes of printable ASCII, all of them inside the grid. */
+	/* n bytes of what the locale can show, all of it inside the grid. */
 	void (*put)(void *ctx, u32 row, u32 column, enum term_style style, const char *text, u32 n);
 	/* Brings what was drawn since clear() to the eye. */
 	void (*show)(void *ctx);

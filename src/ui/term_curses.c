@@ -10,7 +10,6 @@
  */
 #include "ui/term.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
@@ -23,6 +22,8 @@
 #include <sys/mman.h>
 #include <termios.h>
 #include <unistd.h>
+
+#include "base/host.h"
 
 #define ESCAPE_MS 25 /* a byte 27 followed by nothing for so long is the key */
 
@@ -51,7 +52,7 @@ static struct {
 	WINDOW *window;
 	attr_t attrs[TERM_STYLES];
 	short pairs[TERM_STYLES];
-	int messages;   /* standard error as it was; -1: it still is */
+	int messages;   /* standard error as it was; 0, -1: it still is */
 	char clear[32]; /* what term_clear() gave last */
 	/* For signal handlers. */
 	struct termios before;
@@ -77,10 +78,13 @@ static void give_back_now(void)
 	tcsetattr(STDIN_FILENO, TCSANOW, &the.before);
 }
 
+static void release_messages(void);
+
 /* Then as it would have been: the default action, which ends us. */
 static void on_deadly(int number)
 {
 	give_back_now();
+	release_messages();
 	signal(number, SIG_DFL);
 	raise(number);
 }
@@ -125,7 +129,7 @@ static void release_messages(void)
 	off_t at = 0;
 	ssize_t n;
 
-	if (the.messages < 0)
+	if (the.messages <= 0)
 		return;
 	while ((n = pread(STDERR_FILENO, text, sizeof(text), at)) > 0) {
 		at += n;
@@ -142,12 +146,12 @@ static void release_messages(void)
 
 static bool load(struct err *e)
 {
-	void *so = dlopen("libncursesw.so.6", RTLD_NOW | RTLD_LOCAL);
+	void *so = host_library("libncursesw.so.6");
 	bool ok = so != NULL;
 
-#define FIND(name) ok = ok && (the.lib.name = (__typeof__(name) *)dlsym(so, #name));
+#define FIND(name) ok = ok && (the.lib.name = (__typeof__(name) *)host_symbol(so, #name));
 	NCURSES(FIND)
-	the.standard = ok ? (WINDOW **)dlsym(so, "stdscr") : NULL;
+	the.standard = ok ? (WINDOW **)host_symbol(so, "stdscr") : NULL;
 	if (the.standard)
 		return true;
 	err_set(e, "the screen needs ncurses, which is not installed (libncursesw.so.6)");
@@ -166,14 +170,25 @@ static const char *capability(const char *name)
 	return text && text != (const char *)-1 ? text : NULL;
 }
 
+/* Reads the terminal's description: the machine's, or that which memtap brings along. */
+static bool describe(void)
+{
+	const char *text;
+	int code;
+
+	if (the.lib.setupterm(NULL, STDOUT_FILENO, &code) == OK)
+		return true;
+	text = host_terminal(getenv("TERM"));
+	return text && setenv("TERMINFO", text, 1) == 0 &&
+	       the.lib.setupterm(NULL, STDOUT_FILENO, &code) == OK;
+}
+
 /* Looks at the terminal: why it can not have a screen, NULL when it can. forget() ends it. */
 static const char *look(void)
 {
-	int code;
-
 	if (term_is_dumb())
 		return "can not move the cursor";
-	if (the.lib.setupterm(NULL, STDOUT_FILENO, &code) != OK)
+	if (!describe())
 		return "is not known";
 	return capability("cup") ? NULL : "can not move the cursor";
 }
@@ -244,7 +259,7 @@ static bool take(struct err *e)
 	const char *kind = getenv("TERM"), *why = look();
 
 	forget();
-	setlocale(LC_CTYPE, "");
+	setlocale(LC_CTYPE, host_locale());
 	the.screen = why ? NULL : the.lib.newterm(NULL, stdout, stdin);
 	if (!the.screen) {
 		err_set(e, "the terminal '%s' %s", kind ? kind : "", why ? why : "is not known");

@@ -18,14 +18,14 @@ struct top *top_new(const struct term *term, const struct top_model *m)
 	struct top *t = calloc(1, sizeof(*t));
 
 	if (!t)
-		abort(); /* out of memory, see base/arena.h */
+		base_no_memory();
 	t->term = *term;
 	t->model = m;
 	t->sort = m->first;
 	t->rows = calloc(TOP_ROWS, m->row_size);
 	t->order = calloc(TOP_ROWS, sizeof(*t->order));
 	if (!t->rows || !t->order)
-		abort();
+		base_no_memory();
 	return t;
 }
 
@@ -190,7 +190,7 @@ static void open_page(struct top *t)
 		return;
 	t->page_row = malloc(t->model->row_size);
 	if (!t->page_row)
-		abort();
+		base_no_memory();
 	memcpy(t->page_row, top_row(t, t->chosen), t->model->row_size);
 	/* What the row points to goes with the next fetch: from here on it has its own. */
 	t->page_gone = !t->model->again(t->model->ctx, &t->page_arena, t->page_row);

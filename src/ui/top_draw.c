@@ -6,7 +6,11 @@
  */
 #include "ui/top_draw.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
+
+#include "base/escape.h"
 
 #define HEAD_LINES 2u
 #define ABOVE      (HEAD_LINES + 1u) /* and the titles */
@@ -17,19 +21,65 @@ struct canvas {
 	u32 rows, columns;
 };
 
-/* Draws what of the text is inside; bytes that are not printable come as '?'. */
+/* ---- text ---- */
+
+/* Bytes of the character at byte i, and its columns: -1 when the locale can not show it. */
+static u32 glyph(struct str s, u32 i, int *columns)
+{
+	u32 n = MAX(str_utf8(s, i), 1u);
+	wchar_t w;
+
+	*columns = mbtowc(&w, s.p + i, n) == (int)n ? wcwidth(w) : -1;
+	return n;
+}
+
+/* The first bytes of s that take up to so many columns, and those that they take. */
+static u32 bytes_in(struct str s, u32 columns, u32 *taken)
+{
+	u32 i = 0;
+	int w;
+
+	for (*taken = 0; i < s.n; *taken += (u32)w) {
+		u32 n = glyph(s, i, &w);
+
+		w = w < 0 ? 1 : w;
+		if (*taken + (u32)w > columns)
+			break;
+		i += n;
+	}
+	return i;
+}
+
+static u32 width_of(const char *text)
+{
+	u32 taken;
+
+	bytes_in(str_of(text), UINT32_MAX, &taken);
+	return taken;
+}
+
+/* Draws what of the text is inside: escaped, and '?' for what the locale can not show. */
 static void put(struct canvas *c, u32 row, u32 column, enum term_style style, const char *text,
                 u32 n)
 {
-	char line[1024];
+	struct buf escaped = { 0 }, line = { 0 };
+	struct str s;
+	u32 taken;
+	int w;
 
 	if (row >= c->rows || column >= c->columns)
 		return;
-	n = MIN(n, MIN(c->columns - column, (u32)sizeof(line)));
-	for (u32 i = 0; i < n; i++)
-		line[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
-	if (n)
-		c->t->term.ops->put(c->t->term.ctx, row, column, style, line, n);
+	escape_add(&escaped, (struct str){ text, n }, ESCAPE_ALL);
+	s = (struct str){ buf_text(&escaped), (u32)escaped.n };
+	s.n = bytes_in(s, c->columns - column, &taken);
+	for (u32 i = 0, bytes; i < s.n; i += bytes) {
+		bytes = glyph(s, i, &w);
+		w < 0 ? buf_putc(&line, '?') : buf_add(&line, s.p + i, bytes);
+	}
+	if (line.n)
+		c->t->term.ops->put(c->t->term.ctx, row, column, style, line.p, (u32)line.n);
+	buf_free(&escaped);
+	buf_free(&line);
 }
 
 static void put_text(struct canvas *c, u32 row, u32 column, enum term_style style, const char *text)
@@ -97,23 +147,25 @@ static void lay_out(const struct canvas *c, struct layout *l)
 static void put_name(struct canvas *c, u32 row, enum term_style style, const char *text, u32 shift,
                      u32 width)
 {
-	u32 n = (u32)strlen(text), from = MIN(shift, n > width ? n - width : 0);
+	u32 n = width_of(text), from = MIN(shift, n > width ? n - width : 0), at, taken;
 
 	if (!width)
 		return;
-	put(c, row, 0, style, text + from, MIN(n - from, width));
+	text += bytes_in(str_of(text), from, &at);
+	put(c, row, 0, style, text, bytes_in(str_of(text), width, &taken));
 	if (from)
 		put_text(c, row, 0, style, "<");
-	if (n - from > width)
+	if (n - at > width)
 		put_text(c, row, width - 1, style, ">");
 }
 
 static void put_cell(struct canvas *c, u32 row, u32 x, u32 width, enum term_style style,
                      const char *text)
 {
-	u32 n = (u32)strlen(text);
+	u32 n = width_of(text), taken;
 
-	put(c, row, x + 1 + (width > n ? width - n : 0), style, text, MIN(n, width));
+	put(c, row, x + 1 + (width > n ? width - n : 0), style, text,
+	    bytes_in(str_of(text), width, &taken));
 }
 
 static void draw_titles(struct canvas *c, const struct layout *l)
@@ -158,6 +210,7 @@ static void draw_row(struct canvas *c, const struct layout *l, u32 row, u32 inde
 			continue;
 		buf_reset(&b);
 		col->print(&b, top_row(t, index));
+		escape_from(&b, 0, ESCAPE_ALL);
 		if (!i) {
 			put_name(c, row, style, buf_text(&b), t->shift, l->name);
 			continue;
@@ -177,7 +230,8 @@ static void bound_shift(struct top *t, u32 width)
 	for (u32 i = t->top; i < MIN(t->shown, t->top + t->room); i++) {
 		buf_reset(&b);
 		t->model->columns[0].print(&b, top_row(t, i));
-		longest = MAX(longest, (u32)b.n);
+		escape_from(&b, 0, ESCAPE_ALL);
+		longest = MAX(longest, width_of(buf_text(&b)));
 	}
 	buf_free(&b);
 	t->shift = MIN(t->shift, longest > width ? longest - width : 0);

@@ -68,7 +68,7 @@ struct bpf_list *bpf_list_new(struct err *e)
 	struct bpf_list *l = calloc(1, sizeof(*l));
 
 	if (!l)
-		abort();
+		base_no_memory();
 	if (programs_each(add, l, e))
 		return l;
 	bpf_list_free(l);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * SIGINT and SIGTERM of a session; see stop.h.
+ * SIGINT, SIGTERM and SIGHUP of a session; see stop.h.
  *
- * The one idea: the session has both signals blocked, and a thread that does nothing else waits for
- * them. It notes the time and makes a descriptor readable, for whatever looks or polls. A system
- * call that does neither is interrupted, by a signal whose handler does nothing; it is sent again
- * and again while the call lasts, so it makes no difference that one may come just before the call.
+ * The one idea: the session has these signals blocked, and a thread that does nothing else waits
+ * for them. It notes the time and makes a descriptor readable, for whatever looks or polls. A
+ * system call that does neither is interrupted, by a signal whose handler does nothing; it is sent
+ * again and again while the call lasts, so it makes no difference that one may come just before
+ * the call.
  */
 #include "world/stop.h"
 
@@ -19,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/caps.h"
 #include "base/clock.h"
 #include "sym/debuginfod.h"
 
@@ -31,6 +33,7 @@
 
 struct stop {
 	pthread_t thread, waiter;
+	sigset_t wishes; /* the signals that ask */
 	sigset_t old_mask;
 	struct sigaction old_poke;
 	int fd, target;           /* eventfd; pidfd, borrowed */
@@ -190,13 +193,18 @@ static void interrupt_stuck(struct stop *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
+/* SIGHUP that is ignored (nohup) is not a wish; SIGINT is ignored in what shells start in the
+ * background. */
 static sigset_t wishes(void)
 {
+	struct sigaction hang_up;
 	sigset_t set;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
+	if (sigaction(SIGHUP, NULL, &hang_up) < 0 || hang_up.sa_handler != SIG_IGN)
+		sigaddset(&set, SIGHUP);
 	return set;
 }
 
@@ -204,13 +212,14 @@ static void *listen(void *ctx)
 {
 	const struct timespec poke = { .tv_nsec = POKE_MS * MS };
 	struct stop *s = ctx;
-	sigset_t set = wishes();
+	sigset_t set = s->wishes;
 
+	caps_keep(CAPS(CAP_KILL)); /* its child may be another user's */
 	sigaddset(&set, POKE);
 	while (!__atomic_load_n(&s->closing, __ATOMIC_ACQUIRE)) {
 		int number = sigtimedwait(&set, NULL, stop_asked(s) ? &poke : NULL);
 
-		if (number == SIGINT || number == SIGTERM)
+		if (number > 0 && number != POKE)
 			on_signal(s, number);
 		if (stop_asked(s))
 			interrupt_stuck(s);
@@ -239,9 +248,9 @@ static int start_thread(struct stop *s)
 
 static void change_mask(struct stop *s)
 {
-	sigset_t set = wishes();
+	sigset_t set;
 
-	pthread_sigmask(SIG_BLOCK, &set, &s->old_mask);
+	pthread_sigmask(SIG_BLOCK, &s->wishes, &s->old_mask);
 	sigemptyset(&set);
 	sigaddset(&set, POKE);
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
@@ -249,12 +258,11 @@ static void change_mask(struct stop *s)
 
 /* One that was blocked and is there already counts at once, not when the thread gets a
  * processor. */
-static bool take_pending(void)
+static bool take_pending(const struct stop *s)
 {
 	const struct timespec none = { 0 };
-	sigset_t set = wishes();
 
-	return sigtimedwait(&set, NULL, &none) > 0;
+	return sigtimedwait(&s->wishes, NULL, &none) > 0;
 }
 
 static void free_it(struct stop *s)
@@ -275,14 +283,15 @@ struct stop *stop_open(int target, struct err *e)
 	int r;
 
 	if (!s)
-		abort();
+		base_no_memory();
 	pthread_mutex_init(&s->lock, NULL);
 	s->waiter = pthread_self();
+	s->wishes = wishes();
 	s->target = target;
 	s->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	sigaction(POKE, &poke, &s->old_poke);
 	change_mask(s);
-	is_pending = take_pending();
+	is_pending = take_pending(s);
 	r = s->fd < 0 ? errno : start_thread(s);
 	if (!r && is_pending)
 		stop_ask(s);
@@ -297,10 +306,9 @@ struct stop *stop_open(int target, struct err *e)
 static void take_echo(const struct stop *s)
 {
 	const struct timespec none = { 0 };
-	sigset_t set = wishes();
 
 	while (stop_asked(s) && now_ns() - asked_ns(s) < STOP_ECHO_MS * MS)
-		if (sigtimedwait(&set, NULL, &none) < 0 && errno != EINTR)
+		if (sigtimedwait(&s->wishes, NULL, &none) < 0 && errno != EINTR)
 			break;
 }
 

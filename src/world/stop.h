@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The user's wish that a session ends: SIGINT and SIGTERM, taken by a thread of their own, so that
- * nothing the session is busy with keeps them from being seen.
+ * The user's wish that a session ends: SIGINT, SIGTERM and, unless it is ignored (nohup), SIGHUP,
+ * taken by a thread of their own, so that nothing the session is busy with keeps them from being
+ * seen.
  *
  * The first one asks: what waits stops waiting, and results are printed. The second ends the
  * process at once, by the signal. One that comes within STOP_ECHO_MS of the first is the same wish:

@@ -190,6 +190,18 @@ static bool is_component(const char *name)
 	return name[0] && name[0] != '.' && !strchr(name, '/');
 }
 
+/* Programs get the numbers that a system call was made with; what they point at, which follows in
+ * the record since Linux 7.0, they do not. */
+static void drop_texts(struct tpformat *f)
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i < f->n_fields; i++)
+		if (!f->fields[i].data_loc)
+			f->fields[n++] = f->fields[i];
+	f->n_fields = n;
+}
+
 static bool read_format(struct world_linux *l, const char *key, struct tpformat *f, struct err *e)
 {
 	struct buf b = { 0 };
@@ -200,6 +212,8 @@ static bool read_format(struct world_linux *l, const char *key, struct tpformat 
 	ok = ok && (tpformat_parse(&l->arena, (struct str){ buf_text(&b), (u32)b.n }, f, e) ||
 	            err_wrap(e, "%s/events/%s/format", l->tracefs.dir, key));
 	buf_free(&b);
+	if (ok && strncmp(key, "syscalls/", 9) == 0)
+		drop_texts(f);
 	return ok;
 }
 
@@ -639,7 +653,7 @@ struct world *world_linux_new(const struct world_linux_options *o)
 	const char *path;
 
 	if (!l)
-		abort();
+		base_no_memory();
 	l->o = *o;
 	if (!l->o.root)
 		l->o.root = "";

@@ -113,7 +113,7 @@ int main(int argc, char **argv)
 	screen.now = (struct report_of){ .hot = hot,
 		                         .time = 1000000000ull * SECOND,
 		                         .clock = clock_ns,
-		                         .server = "memcached",
+		                         .server = argc > 2 ? argv[2] : "memcached",
 		                         .pid = 4711,
 		                         .missed.events = 3 };
 	hot_screen_init(&screen, HOT_CALLS);

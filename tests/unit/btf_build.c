@@ -77,16 +77,23 @@ void btf_build_free(struct btf_build *w)
 	buf_free(&w->file);
 }
 
+/* A word of that class, in this machine's order as all else. */
+static void elf_word(u8 *at, bool is_64, u64 v)
+{
+	u32 half = (u32)v;
+
+	memcpy(at, is_64 ? (const void *)&v : &half, is_64 ? 8 : 4);
+}
+
 static void elf_entry(struct buf *rows, bool is_64, u32 name, u64 flags, u64 at, u64 n)
 {
-	u32 word = is_64 ? 8 : 4;
 	u8 row[64] = { 0 };
 
-	memcpy(row, &name, 4);
-	row[4] = 1;
-	memcpy(row + 8, &flags, word);
-	memcpy(row + (is_64 ? 24 : 16), &at, word);
-	memcpy(row + (is_64 ? 32 : 20), &n, word);
+	elf_word(row, false, name);
+	elf_word(row + 4, false, 1);
+	elf_word(row + 8, is_64, flags);
+	elf_word(row + (is_64 ? 24 : 16), is_64, at);
+	elf_word(row + (is_64 ? 32 : 20), is_64, n);
 	buf_add(rows, row, is_64 ? 64 : 40);
 }
 
@@ -94,7 +101,8 @@ void btf_build_elf(struct buf *f, const struct btf_elf_part *parts, u32 n, bool 
 {
 	u32 hdr = is_64 ? 64 : 52;
 	struct buf names = { 0 }, rows = { 0 }, data = { 0 };
-	u8 head[64] = { 0x7f, 'E', 'L', 'F', is_64 ? 2 : 1, 1, 1 };
+	u8 head[64] = { 0x7f, 'E', 'L', 'F', is_64 ? 2 : 1, BIG_ENDIAN_HOST ? 2 : 1, 1 };
+	u16 counts[3] = { is_64 ? 64 : 40, (u16)(n + 2), (u16)(n + 1) };
 	u64 at;
 
 	buf_add(&names, "\0.names", 8);
@@ -107,10 +115,8 @@ void btf_build_elf(struct buf *f, const struct btf_elf_part *parts, u32 n, bool 
 	}
 	elf_entry(&rows, is_64, 1, 0, hdr + data.n, names.n);
 	at = hdr + data.n + names.n;
-	memcpy(head + (is_64 ? 40 : 32), &at, is_64 ? 8 : 4);
-	head[is_64 ? 58 : 46] = is_64 ? 64 : 40;
-	head[is_64 ? 60 : 48] = (u8)(n + 2);
-	head[is_64 ? 62 : 50] = (u8)(n + 1);
+	elf_word(head + (is_64 ? 40 : 32), is_64, at);
+	memcpy(head + (is_64 ? 58 : 46), counts, sizeof(counts));
 	buf_add(f, head, hdr);
 	buf_add(f, data.p, data.n);
 	buf_add(f, names.p, names.n);

@@ -5,6 +5,8 @@
 
 #include "base/buf.h"
 
+#define BIG_ENDIAN_HOST (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
+
 struct btf_build {
 	bool swapped;   /* the other byte order than this machine's */
 	u32 strs_first; /* for split BTF: length of the base's strings */

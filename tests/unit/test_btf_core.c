@@ -13,6 +13,7 @@
 #include <cmocka.h>
 #include <memtap/btf.h>
 
+#include "btf_build.h"
 #include "core_oracle.h"
 
 #define KERNEL "/sys/kernel/btf/vmlinux"
@@ -289,6 +290,53 @@ static void test_damaged(void **state)
 	btf_unref(target);
 }
 
+/* struct s of one int "m", or of unions in each other which have none. */
+static struct btf *built(struct btf_build *w, u32 levels)
+{
+	const void *p;
+	size_t n;
+
+	btf_build_type(w, "int", BTF_KIND_INT, 0, 4);
+	btf_build_word(w, 1u << 24 | 32);
+	for (u32 level = 0; level < levels; level++) {
+		btf_build_type(w, "", BTF_KIND_UNION, 4, 4);
+		for (u32 i = 0; i < 4; i++)
+			btf_build_three(w, 0, 1 + level, 0);
+	}
+	btf_build_type(w, "s", BTF_KIND_STRUCT, 1, 4);
+	btf_build_three(w, levels ? 0 : btf_build_name(w, "m"), 1 + levels, 0);
+	btf_build_name(w, "0:0");
+	p = btf_build_file(w, &n);
+	return btf_open_memory(p, n, NULL);
+}
+
+/* Each takes 87,382 steps, fewer than one may; all of them may take ten millions. */
+static void test_steps_of_all(void **state)
+{
+	struct btf_build a = { 0 }, b = { 0 };
+	struct btf *local = built(&a, 0), *target = built(&b, 8);
+	struct btf_ext x = { .btf = local };
+	struct btf_core *c = btf_core_new(local, &x, target, NULL, 0, NULL);
+	struct btf_relo r = { .type = 2, .kind = BTF_CORE_FIELD_EXISTS };
+	struct btf_core_result out;
+	struct btf_error e = { 0 };
+	u32 n = 0;
+
+	(void)state;
+	while (strcmp(btf_string(local, r.access_off), "0:0") != 0)
+		r.access_off++;
+	while (n < 200 && btf_core_eval(c, &r, &out, &e)) {
+		assert_int_equal(out.value, 0);
+		n++;
+	}
+	assert_int_equal(n, 10000000 / 87382);
+	btf_core_free(c);
+	btf_unref(local);
+	btf_unref(target);
+	btf_build_free(&a);
+	btf_build_free(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -296,7 +344,7 @@ int main(void)
 		cmocka_unit_test(test_made),      cmocka_unit_test(test_wide_enum),
 		cmocka_unit_test(test_ambiguous), cmocka_unit_test(test_one_by_one),
 		cmocka_unit_test(test_modules),   cmocka_unit_test(test_wide_local_enum),
-		cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_damaged),   cmocka_unit_test(test_steps_of_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

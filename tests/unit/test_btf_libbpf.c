@@ -490,9 +490,11 @@ static void reads_the_other_byte_order(void **state)
 	struct btf_error e;
 	struct btf_file f;
 	void *copy;
+	bool big;
 
 	(void)state;
 	btf_file(native, &f);
+	big = f.big_endian;
 	if (!f.mapped) {
 		print_message("skipped: %s can not be mapped\n", file_name());
 		btf_unref(native);
@@ -507,7 +509,7 @@ static void reads_the_other_byte_order(void **state)
 	assert_true(btf_check(swapped, &e));
 	same_types(swapped, theirs);
 	btf_file(swapped, &f);
-	assert_int_equal(f.big_endian, __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+	assert_int_equal(f.big_endian, !big);
 	btf_unref(swapped);
 	btf_unref(native);
 	btf__free(theirs);

@@ -17,6 +17,7 @@ static void member(struct btf_build *w, const char *name, u32 type, u32 bit)
 
 static void expect(struct btf_build *w, u32 id, const char *want)
 {
+	struct c_work work = { 0 };
 	struct buf b = { 0 };
 	struct btf_info t;
 	struct btf *btf;
@@ -27,7 +28,9 @@ static void expect(struct btf_build *w, u32 id, const char *want)
 	btf = btf_open_memory(p, n, NULL);
 	assert_non_null(btf);
 	assert_true(btf_info(btf, id, &t));
-	c_layout_print(&b, btf, &t);
+	c_work_add(&work, btf);
+	c_layout_print(&b, btf, &t, &work);
+	assert_false(work.out);
 	assert_string_equal(buf_text(&b), want);
 	buf_free(&b);
 	btf_unref(btf);
@@ -128,15 +131,33 @@ static void nested(void **state)
 	       "}");
 }
 
-/* A union that holds itself 16 times in each of its levels must end. */
-static void hostile(void **state)
+/* Shows type 4, which has no end: as many lines as the file has bytes, and some. */
+static void expect_bounded(struct btf_build *w)
 {
-	struct btf_build w = { 0 };
+	struct c_work work = { 0 };
 	struct buf b = { 0 };
 	struct btf_info t;
 	struct btf *btf;
 	const void *p;
 	size_t n;
+
+	p = btf_build_file(w, &n);
+	btf = btf_open_memory(p, n, NULL);
+	assert_true(btf_info(btf, 4, &t));
+	c_work_add(&work, btf);
+	assert_true(work.left > C_WORK_LEAST && work.left < C_WORK_LEAST + n);
+	c_layout_print(&b, btf, &t, &work);
+	assert_true(work.out);
+	assert_true(b.n < (C_WORK_LEAST + n) * 128);
+	buf_free(&b);
+	btf_unref(btf);
+	btf_build_free(w);
+}
+
+/* A union that holds itself 16 times in each of its levels must end. */
+static void unions_in_each_other(void **state)
+{
+	struct btf_build w = { 0 };
 
 	(void)state;
 	scalars(&w);
@@ -145,14 +166,40 @@ static void hostile(void **state)
 		for (u32 i = 0; i < 16; i++)
 			member(&w, "", 5 + level, 0);
 	}
-	p = btf_build_file(&w, &n);
-	btf = btf_open_memory(p, n, NULL);
-	assert_true(btf_info(btf, 4, &t));
-	c_layout_print(&b, btf, &t);
-	assert_true(b.n < 32u << 20);
-	buf_free(&b);
-	btf_unref(btf);
-	btf_build_free(&w);
+	expect_bounded(&w);
+}
+
+/* Each prototype takes two of the next: 28 bytes double what there is to write. */
+static void prototypes_in_each_other(void **state)
+{
+	struct btf_build w = { 0 };
+
+	(void)state;
+	scalars(&w);
+	btf_build_type(&w, "s", BTF_KIND_STRUCT, 1, 8);
+	member(&w, "fn", 5, 0);
+	for (u32 level = 0; level < 28; level++) {
+		btf_build_type(&w, "", BTF_KIND_FUNC_PROTO, 2, 0);
+		btf_build_two(&w, 0, level < 27 ? 6 + level : 1);
+		btf_build_two(&w, 0, level < 27 ? 6 + level : 1);
+	}
+	expect_bounded(&w);
+}
+
+/* An enum of many values in each of many members. */
+static void enums_in_members(void **state)
+{
+	struct btf_build w = { 0 };
+
+	(void)state;
+	scalars(&w);
+	btf_build_type(&w, "s", BTF_KIND_UNION, 1000, 4);
+	for (u32 i = 0; i < 1000; i++)
+		member(&w, "", 5, 0);
+	btf_build_type(&w, "", BTF_KIND_ENUM, 1000, 4);
+	for (u32 i = 0; i < 1000; i++)
+		btf_build_two(&w, btf_build_name(&w, "VALUE"), i);
+	expect_bounded(&w);
 }
 
 int main(void)
@@ -161,7 +208,9 @@ int main(void)
 		cmocka_unit_test(holes),
 		cmocka_unit_test(bit_fields),
 		cmocka_unit_test(nested),
-		cmocka_unit_test(hostile),
+		cmocka_unit_test(unions_in_each_other),
+		cmocka_unit_test(prototypes_in_each_other),
+		cmocka_unit_test(enums_in_members),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

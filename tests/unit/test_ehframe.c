@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The reader of call frame information on sections written here byte by byte. */
+/*
+ * The reader of call frame information on sections written here byte by byte.
+ *
+ * Only on x86_64: its registers, and where a call puts the return address.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>

@@ -3,6 +3,7 @@
 #include "base/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -144,9 +145,10 @@ static void test_map_cut(void **state)
 	const char *path;
 	struct file_map m;
 	struct err e;
-	u32 before = file_holes();
+	u32 times;
 
 	(void)state;
+	file_lacked(FILE_HOLES, &times);
 	memset(bytes, 'x', sizeof(bytes));
 	path = file_with(bytes, sizeof(bytes));
 	assert_true(file_map(path, &m, &e));
@@ -154,7 +156,10 @@ static void test_map_cut(void **state)
 	assert_int_equal(truncate(path, 0), 0);
 	assert_int_equal(m.p[4096], 0);
 	assert_int_equal(m.p[8192 + 100], 0);
-	assert_int_equal(file_holes(), before + 2);
+	assert_non_null(strstr(file_lacked(FILE_HOLES, &times), "were cut off"));
+	assert_int_equal(times, 2);
+	assert_null(file_lacked(FILE_HOLES, &times));
+	assert_null(file_lacked(FILE_NAMES, &times));
 	file_unmap(&m);
 	unlink(path);
 }
@@ -193,6 +198,34 @@ static void test_only_regular(void **state)
 	assert_int_equal(file_open("/dev/null", &e), -1);
 	assert_string_equal(e.text, "/dev/null is not a regular file");
 	unlink(path);
+}
+
+/* What is no regular file is written to, and stays what it is. */
+static void test_save(void **state)
+{
+	const char *path = file_with("before", 6);
+	struct buf b = { 0 };
+	struct stat st;
+	struct err e;
+	char c;
+	int fd;
+
+	(void)state;
+	assert_int_equal(file_save(path, "after", 5), 0);
+	assert_true(file_read(path, &b, 100, &e));
+	assert_string_equal(buf_text(&b), "after");
+	unlink(path);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	fd = open(path, O_RDWR);
+	assert_int_equal(file_save(path, "x", 1), 0);
+	assert_int_equal(stat(path, &st), 0);
+	assert_true(S_ISFIFO(st.st_mode));
+	assert_int_equal(read(fd, &c, 1), 1);
+	assert_int_equal(c, 'x');
+	close(fd);
+	unlink(path);
+	assert_int_equal(file_save("/no/such/directory/x", "x", 1), ENOENT);
+	buf_free(&b);
 }
 
 static void test_refuses_holes(void **state)
@@ -275,11 +308,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_map_cut),       cmocka_unit_test(test_map_ends_strings),
-		cmocka_unit_test(test_only_regular),  cmocka_unit_test(test_refuses_holes),
-		cmocka_unit_test(test_stays_in_root), cmocka_unit_test(test_read),
-		cmocka_unit_test(test_read_proc),     cmocka_unit_test(test_read_failures),
-		cmocka_unit_test(test_map),           cmocka_unit_test(test_map_empty),
-		cmocka_unit_test(test_write_all),
+		cmocka_unit_test(test_only_regular),  cmocka_unit_test(test_save),
+		cmocka_unit_test(test_refuses_holes), cmocka_unit_test(test_stays_in_root),
+		cmocka_unit_test(test_read),          cmocka_unit_test(test_read_proc),
+		cmocka_unit_test(test_read_failures), cmocka_unit_test(test_map),
+		cmocka_unit_test(test_map_empty),     cmocka_unit_test(test_write_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

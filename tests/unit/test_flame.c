@@ -122,7 +122,7 @@ static void test_names(void **state)
 	flame_frame(&flame, &(struct frame_name){ "", "", FRAME_JIT });
 	flame_frame(&flame, &(struct frame_name){ "\xff\xc3\xa9\xef\xbf\xbf", "", FRAME_JIT });
 	flame_end(&flame);
-	folded_is("Lcom/X 1\nf(I:J)   ;(no name);\xef\xbf\xbd\xc3\xa9\xef\xbf\xbd 1\n");
+	folded_is("Lcom/X 1\nf(I:J)\\n\\x01\\x7f;(no name);\\xff\xc3\xa9\xef\xbf\xbd 1\n");
 }
 
 /* What was written can be read again. */

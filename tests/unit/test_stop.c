@@ -79,6 +79,24 @@ static void test_asks(void **state)
 	signal(SIGINT, SIG_IGN);
 	check_asks(SIGINT);
 	signal(SIGINT, SIG_DFL);
+	check_asks(SIGHUP);
+}
+
+/* As nohup(1) starts it. */
+static void test_ignored_hang_up(void **state)
+{
+	struct pollfd p = { .events = POLLIN };
+	struct stop *s;
+
+	(void)state;
+	signal(SIGHUP, SIG_IGN);
+	s = open_stop(-1);
+	p.fd = stop_fd(s);
+	kill(getpid(), SIGHUP);
+	assert_int_equal(poll(&p, 1, 50), 0);
+	assert_false(stop_asked(s));
+	stop_close(s);
+	signal(SIGHUP, SIG_DFL);
 }
 
 /* A descriptor that never has anything. */
@@ -169,9 +187,9 @@ static int death_of(pid_t pid, int ready)
 
 static void test_second_ends(void **state)
 {
-	static const int pairs[][2] = { { SIGINT, SIGINT },
-		                        { SIGINT, SIGTERM },
-		                        { SIGTERM, SIGTERM } };
+	static const int pairs[][2] = {
+		{ SIGINT, SIGINT }, { SIGINT, SIGTERM }, { SIGTERM, SIGTERM }, { SIGHUP, SIGHUP }
+	};
 
 	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(pairs); i++) {
@@ -238,10 +256,11 @@ static void test_close(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nobody_asked), cmocka_unit_test(test_asks),
-		cmocka_unit_test(test_poll_ends),    cmocka_unit_test(test_write_ends),
-		cmocka_unit_test(test_second_ends),  cmocka_unit_test(test_second_ends_target),
-		cmocka_unit_test(test_ending),       cmocka_unit_test(test_close),
+		cmocka_unit_test(test_nobody_asked),    cmocka_unit_test(test_asks),
+		cmocka_unit_test(test_poll_ends),       cmocka_unit_test(test_write_ends),
+		cmocka_unit_test(test_second_ends),     cmocka_unit_test(test_second_ends_target),
+		cmocka_unit_test(test_ending),          cmocka_unit_test(test_close),
+		cmocka_unit_test(test_ignored_hang_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -144,6 +144,28 @@ static void test_debug_link(void **state)
 	}
 }
 
+/* Beside a program, that of somebody else is not believed: anybody may write to /tmp. */
+static void test_debug_link_owner(void **state)
+{
+	static const char *const places[] = { "r4/tmp", "r4/tmp/.debug" };
+	const char *named = "symfile_test_marker+2";
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	for (u32 i = 0; i < ARRAY_SIZE(places); i++) {
+		shell("objcopy --add-gnu-debuglink=whole.debug bare linked");
+		shell("mkdir -p %s && cp linked r4/tmp && cp whole.debug %s", places[i], places[i]);
+		shell("chown -R 65534 r4 && chown 0 r4/tmp r4/tmp/linked");
+		assert_string_not_equal(name_in("linked", in_dir("r4"), "/tmp/linked"), named);
+		shell("chown 65534 r4/tmp/linked"); /* its own */
+		assert_string_equal(name_in("linked", in_dir("r4"), "/tmp/linked"), named);
+		shell("chown 0 r4/tmp/linked && chown 65534 r4/tmp"); /* of who may exchange it */
+		assert_string_equal(name_in("linked", in_dir("r4"), "/tmp/linked"), named);
+		shell("rm -r r4");
+	}
+}
+
 /* Without a build id the checksum of the link decides. */
 static void test_debug_link_checksum(void **state)
 {
@@ -270,6 +292,7 @@ int main(void)
 		cmocka_unit_test(test_stripped),
 		cmocka_unit_test(test_build_id),
 		cmocka_unit_test(test_debug_link),
+		cmocka_unit_test(test_debug_link_owner),
 		cmocka_unit_test(test_debug_link_checksum),
 		cmocka_unit_test(test_debug_data),
 		cmocka_unit_test(test_pipe),

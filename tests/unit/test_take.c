@@ -282,7 +282,7 @@ static void test_full_maps_lose_nothing(void **state)
 		if (!lab_compile(l, text) || !lab_fire(l, ATTACH_BEGIN, NULL, 0))
 			fail_msg("%s: %s", full[i].text, buf_text(&l->problem));
 		assert_string_equal(buf_text(&l->output), full[i].want);
-		assert_int_equal(lab_errors(l, UERROR_MAP_FULL), 0);
+		assert_int_equal(lab_errors(l, UERROR_UPDATE), 0);
 		lab_free(l);
 		lab_init(l);
 	}

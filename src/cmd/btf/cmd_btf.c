@@ -156,6 +156,12 @@ bool cmd_btf_dump(struct btf_job *j, struct err *e)
 	       err_set(e, "%s: the types end before their section does", j->where);
 }
 
+bool cmd_btf_is_whole(const struct c_work *w, struct err *e)
+{
+	return !w->out || err_set(e, "the types are in each other so often that writing them all "
+	                             "has no end");
+}
+
 /* ---- the command line ----------------------------------------------------------------------- */
 
 static int fail(const struct err *e)
@@ -288,8 +294,10 @@ static int run(const struct command *c, const struct btf_options *o, const struc
 
 	if (!c->opens && !open_btf(&j, &e))
 		return fail(&e);
+	if (j.btf)
+		c_work_add(&j.work, j.btf);
 	sink_open(&j.out, STDOUT_FILENO);
-	ok = c->run(&j, &e);
+	ok = c->run(&j, &e) && cmd_btf_is_whole(&j.work, &e);
 	ok &= sink_close(&j.out, ok ? &e : &(struct err){ 0 });
 	btf_unref(j.btf);
 	return ok ? 0 : fail(&e);

@@ -10,6 +10,7 @@
 
 #include "base/opt.h"
 #include "cmd/sink.h"
+#include "ctext/c_work.h"
 
 struct btf_options {
 	const char *btf, *base, *module; /* which BTF */
@@ -29,6 +30,7 @@ struct btf_job {
 	const char *where; /* what was opened, for messages */
 	struct arena *arena;
 	struct sink out;
+	struct c_work work; /* for what was opened */
 };
 
 bool cmd_btf_show(struct btf_job *j, struct err *e);
@@ -50,6 +52,9 @@ struct btf *cmd_btf_open(const char *path, struct err *e);
 bool cmd_btf_fail(struct err *e, const struct btf_error *be);
 /* False, with the first damaged place, when the BTF is damaged. */
 bool cmd_btf_check(const struct btf *b, const char *where, struct err *e);
+
+/* False, with a message, when types were left out because they took too many steps. */
+bool cmd_btf_is_whole(const struct c_work *w, struct err *e);
 
 /* The word of a kind in lower case, "struct"; "unknown" for a new one. */
 const char *cmd_btf_kind(u32 kind);

@@ -190,6 +190,8 @@ static bool need(struct order *o, u32 id, bool whole, u32 depth)
 		return false;
 	if (!id || is_satisfied(o, id, whole) || !btf_info(o->dump.btf, id, &t))
 		return true;
+	if (!c_work_take(&o->dump.work, 1))
+		return false;
 	switch (t.kind) {
 	case BTF_KIND_PTR:
 		return need_pointer(o, &t, depth);
@@ -290,6 +292,7 @@ bool cmd_btf_c(struct sink *out, const struct btf *b, struct err *e)
 	ok = write_all(&o, e);
 	if (ok)
 		write_constants(&o);
+	ok &= cmd_btf_is_whole(&o.dump.work, e);
 	sink_take(out, &o.b);
 	if (ok)
 		sink_add(out, tail, sizeof(tail) - 1);

@@ -13,7 +13,7 @@
 #include "ctext/c_decl.h"
 #include "cmd/btf/cmd_btf.h"
 
-#define ITEMS_MAX 100000u
+#define DEPTH_MAX 16u /* of anonymous members in each other */
 
 struct item {
 	const char *name;
@@ -26,13 +26,12 @@ struct item {
 struct list {
 	const struct btf *btf;
 	struct arena *arena;
+	struct c_style plain;
 	VEC(struct item) v;
 	const char *decl; /* of functions and typedefs, else NULL */
 	u32 size;
 	bool is_signed;
 };
-
-static const struct c_style plain = { .tags = true };
 
 /* ---- lists ---------------------------------------------------------------------------------- */
 
@@ -41,19 +40,31 @@ static const char *declaration(struct list *l, u32 id, const char *name)
 	struct buf b = { 0 };
 	const char *text;
 
-	c_decl(&b, l->btf, &plain, id, name);
+	c_decl(&b, l->btf, &l->plain, id, name);
 	text = arena_strdup(l->arena, buf_text(&b));
 	buf_free(&b);
 	return text;
 }
 
-static bool add_field(void *ctx, const struct btf_field *f)
+/* `base`: bits from the start of the outermost type. */
+static void add_members(struct list *l, const struct btf_info *t, u64 base, u32 depth)
 {
-	struct list *l = ctx;
-	struct item i = { f->name, declaration(l, f->type, ""), f->bit_off, f->bit_size, false };
+	struct btf_info in;
+	struct btf_field f;
 
-	vec_add(l->arena, &l->v, i);
-	return l->v.n < ITEMS_MAX;
+	c_work_take(l->plain.work, t->vlen);
+	for (u32 i = 0; !l->plain.work->out && btf_field(l->btf, t, i, &f); i++) {
+		u64 at = base + f.bit_off;
+
+		if (*f.name) {
+			struct item one = { f.name, declaration(l, f.type, ""), at, f.bit_size,
+				            false };
+
+			vec_add(l->arena, &l->v, one);
+		} else if (depth < DEPTH_MAX && btf_info(l->btf, btf_skip(l->btf, f.type), &in)) {
+			add_members(l, &in, at, depth + 1);
+		}
+	}
 }
 
 static void add_values(struct list *l, const struct btf_info *t)
@@ -61,7 +72,8 @@ static void add_values(struct list *l, const struct btf_info *t)
 	struct btf_enumerator v;
 
 	l->is_signed = t->kind_flag;
-	for (u32 i = 0; btf_enumerator(l->btf, t, i, &v); i++) {
+	c_work_take(l->plain.work, t->vlen);
+	for (u32 i = 0; !l->plain.work->out && btf_enumerator(l->btf, t, i, &v); i++) {
 		struct item one = { v.name, NULL, (u64)v.value, 0, false };
 
 		vec_add(l->arena, &l->v, one);
@@ -76,7 +88,7 @@ static void fill(struct list *l, const struct btf_info *t)
 	switch (t->kind) {
 	case BTF_KIND_STRUCT:
 	case BTF_KIND_UNION:
-		btf_field_each(l->btf, t->id, add_field, l);
+		add_members(l, t, 0, 0);
 		break;
 	case BTF_KIND_ENUM:
 	case BTF_KIND_ENUM64:
@@ -179,7 +191,8 @@ static void compare(struct buf *o, struct list *a, struct list *b)
 	items(o, a, b);
 }
 
-void cmd_btf_change(struct buf *out, const struct btf *a, u32 id_a, const struct btf *b, u32 id_b)
+void cmd_btf_change(struct buf *out, const struct btf *a, u32 id_a, const struct btf *b, u32 id_b,
+                    struct c_work *w)
 {
 	struct arena arena = { 0 };
 	struct list la = { .btf = a, .arena = &arena }, lb = { .btf = b, .arena = &arena };
@@ -188,6 +201,7 @@ void cmd_btf_change(struct buf *out, const struct btf *a, u32 id_a, const struct
 
 	if (!btf_info(a, id_a, &ta) || !btf_info(b, id_b, &tb))
 		return;
+	la.plain = lb.plain = (struct c_style){ .work = w, .tags = true };
 	fill(&la, &ta);
 	fill(&lb, &tb);
 	compare(&changes, &la, &lb);

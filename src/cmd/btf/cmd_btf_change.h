@@ -6,8 +6,10 @@
 #include <memtap/btf.h>
 
 #include "base/buf.h"
+#include "ctext/c_work.h"
 
 /* Type `id_a` of a beside type `id_b` of b, both of one kind. Adds nothing when they are alike. */
-void cmd_btf_change(struct buf *out, const struct btf *a, u32 id_a, const struct btf *b, u32 id_b);
+void cmd_btf_change(struct buf *out, const struct btf *a, u32 id_a, const struct btf *b, u32 id_b,
+                    struct c_work *w);
 
 #endif

@@ -27,6 +27,7 @@ struct names {
 struct diff {
 	struct btf *a, *b;
 	struct sink *out;
+	struct c_work *work;
 	struct buf text;
 };
 
@@ -90,7 +91,7 @@ static void only_one(struct diff *d, char sign, const struct named *n)
 
 static void pair(struct diff *d, u32 a, u32 b)
 {
-	cmd_btf_change(&d->text, d->a, a, d->b, b);
+	cmd_btf_change(&d->text, d->a, a, d->b, b, d->work);
 	sink_take(d->out, &d->text);
 }
 
@@ -98,7 +99,7 @@ static void merge(struct diff *d, const struct names *a, const struct names *b)
 {
 	u32 i = 0, k = 0;
 
-	while ((i < a->n || k < b->n) && !d->out->error) {
+	while ((i < a->n || k < b->n) && !d->out->error && !d->work->out) {
 		int order = i == a->n ? 1 : k == b->n ? -1 : compare(&a->v[i], &b->v[k]);
 
 		if (order < 0) {
@@ -170,12 +171,16 @@ static bool diff_one(void *ctx, struct btf_job *j, const char *what, struct err 
 
 bool cmd_btf_diff(struct btf_job *j, struct err *e)
 {
-	struct diff d = { .out = &j->out };
+	struct diff d = { .out = &j->out, .work = &j->work };
 	bool ok;
 
 	d.a = cmd_btf_open(j->args[0], e);
 	d.b = d.a ? cmd_btf_open(j->args[1], e) : NULL;
 	j->where = j->args[1];
+	if (d.b) {
+		c_work_add(&j->work, d.a);
+		c_work_add(&j->work, d.b);
+	}
 	ok = d.b && cmd_btf_check(d.a, j->args[0], e) && cmd_btf_check(d.b, j->args[1], e) &&
 	     (j->n_args > 2 ? cmd_btf_each_name(j, 2, diff_one, &d, e) : diff_all(&d, e));
 	buf_free(&d.text);

@@ -12,11 +12,10 @@
 
 struct table {
 	const struct btf *btf;
+	struct c_style plain;
 	struct buf b;
 	size_t width; /* of the column of names */
 };
-
-static const struct c_style plain = { .tags = true };
 
 /* "->f_path", ".dentry", "[3]" */
 static void step_name(struct buf *b, const struct btf_hop *h)
@@ -47,7 +46,7 @@ static void row(struct table *t, const struct btf_hop *h)
 	offset(&off, h->bit_off);
 	buf_printf(&t->b, "%8s  ", buf_text(&off));
 	buf_free(&off);
-	c_decl(&t->b, t->btf, &plain, h->type, "");
+	c_decl(&t->b, t->btf, &t->plain, h->type, "");
 	if (h->bit_size)
 		buf_printf(&t->b, " : %u", h->bit_size);
 	buf_putc(&t->b, '\n');
@@ -68,8 +67,9 @@ static size_t longest(const struct btf_path *p)
 }
 
 /* What has to be read, in order: "read 8 bytes at 88, follow; read 4 bytes at 1264" */
-static void total(struct buf *b, const struct btf *btf, const struct btf_path *p)
+static void total(struct table *t, const struct btf_path *p)
 {
+	struct buf *b = &t->b;
 	const struct btf_hop *last = &p->hop[p->n - 1];
 
 	buf_puts(b, "total: ");
@@ -89,14 +89,14 @@ static void total(struct buf *b, const struct btf *btf, const struct btf_path *p
 	if (p->is_signed)
 		buf_puts(b, ", signed");
 	buf_puts(b, ", ");
-	c_decl(b, btf, &plain, p->type, "");
+	c_decl(b, t->btf, &t->plain, p->type, "");
 	buf_putc(b, '\n');
 }
 
 bool cmd_btf_path(struct btf_job *j, struct err *e)
 {
 	const char *type = j->args[0], *members = j->args[j->n_args - 1];
-	struct table t = { .btf = j->btf };
+	struct table t = { .btf = j->btf, .plain = { .work = &j->work, .tags = true } };
 	struct btf_error be;
 	struct btf_path p;
 	u32 id;
@@ -119,7 +119,7 @@ bool cmd_btf_path(struct btf_job *j, struct err *e)
 	buf_printf(&t.b, "%s\n", type);
 	for (u32 i = 0; i < p.n; i++)
 		row(&t, &p.hop[i]);
-	total(&t.b, j->btf, &p);
+	total(&t, &p);
 	sink_take(&j->out, &t.b);
 	buf_free(&t.b);
 	return true;

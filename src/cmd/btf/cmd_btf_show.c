@@ -15,19 +15,18 @@
 
 struct shown {
 	struct btf *btf;
+	struct c_style plain;
 	struct buf text[SHOWN_MAX];
 	u32 id[SHOWN_MAX];
 	u32 n;
 	bool forward; /* forward declarations too */
 };
 
-static const struct c_style plain = { .tags = true };
-
 /* ---- kinds ---------------------------------------------------------------------------------- */
 
-static void show_composite(struct buf *b, const struct btf *btf, const struct btf_info *t)
+static void show_composite(struct shown *s, struct buf *b, const struct btf_info *t)
 {
-	c_layout_print(b, btf, t);
+	c_layout_print(b, s->btf, t, s->plain.work);
 	buf_puts(b, ";\n");
 }
 
@@ -45,37 +44,41 @@ static void enum_body(struct buf *b, const struct btf *btf, const struct btf_inf
 	buf_printf(b, "\n\t/* size: %u, values: %u */\n}", t->size, t->vlen);
 }
 
-static void show_enum(struct buf *b, const struct btf *btf, const struct btf_info *t)
+static void show_enum(struct shown *s, struct buf *b, const struct btf_info *t)
 {
-	enum_body(b, btf, t);
+	enum_body(b, s->btf, t);
 	buf_puts(b, ";\n");
 }
 
-static void show_forward(struct buf *b, const struct btf *btf, const struct btf_info *t)
+static void show_forward(struct shown *s, struct buf *b, const struct btf_info *t)
 {
-	(void)btf;
+	(void)s;
 	buf_printf(b, "%s %s; /* no more is known */\n", c_decl_tag(t), t->name);
 }
 
 static void anonymous_body(void *ctx, struct buf *b, const struct btf_info *t)
 {
-	const struct btf *const *btf = ctx;
+	const struct shown *s = ctx;
 	size_t tag = strlen(c_decl_tag(t));
 
+	if (!c_work_take(s->plain.work, t->vlen))
+		return;
 	b->n -= tag; /* which the body brings along */
 	if (t->kind == BTF_KIND_ENUM || t->kind == BTF_KIND_ENUM64)
-		enum_body(b, *btf, t);
+		enum_body(b, s->btf, t);
 	else
-		c_layout_print(b, *btf, t);
+		c_layout_print(b, s->btf, t, s->plain.work);
 }
 
-static void show_typedef(struct buf *b, const struct btf *btf, const struct btf_info *t)
+static void show_typedef(struct shown *s, struct buf *b, const struct btf_info *t)
 {
-	struct c_style style = { .body = anonymous_body, .ctx = &btf, .tags = true };
-	u32 size = btf_size(btf, t->id);
+	struct c_style style = s->plain;
+	u32 size = btf_size(s->btf, t->id);
 
+	style.body = anonymous_body;
+	style.ctx = s;
 	buf_puts(b, "typedef ");
-	c_decl(b, btf, &style, t->type, t->name);
+	c_decl(b, s->btf, &style, t->type, t->name);
 	buf_putc(b, ';');
 	if (size)
 		buf_printf(b, " /* size: %u */", size);
@@ -88,51 +91,51 @@ static bool show_tag(void *ctx, const struct btf_info *tag)
 	return true;
 }
 
-static void show_func(struct buf *b, const struct btf *btf, const struct btf_info *t)
+static void show_func(struct shown *s, struct buf *b, const struct btf_info *t)
 {
 	u32 linkage = 1;
 
-	btf_linkage(btf, t, &linkage);
+	btf_linkage(s->btf, t, &linkage);
 	if (linkage == 2)
 		buf_puts(b, "extern ");
-	c_decl(b, btf, &plain, t->type, t->name);
+	c_decl(b, s->btf, &s->plain, t->type, t->name);
 	buf_putc(b, ';');
-	btf_tags(btf, t->id, show_tag, b);
+	btf_tags(s->btf, t->id, show_tag, b);
 	buf_putc(b, '\n');
 }
 
-static void show_var(struct buf *b, const struct btf *btf, const struct btf_info *t)
+static void show_var(struct shown *s, struct buf *b, const struct btf_info *t)
 {
 	static const char *const words[] = { "static ", "", "extern " };
 	u32 linkage = 1;
 
-	btf_linkage(btf, t, &linkage);
+	btf_linkage(s->btf, t, &linkage);
 	buf_puts(b, words[MIN(linkage, 2u)]);
-	c_decl(b, btf, &plain, t->type, t->name);
-	buf_printf(b, "; /* size: %u */\n", btf_size(btf, t->type));
+	c_decl(b, s->btf, &s->plain, t->type, t->name);
+	buf_printf(b, "; /* size: %u */\n", btf_size(s->btf, t->type));
 }
 
-static void show_scalar(struct buf *b, const struct btf *btf, const struct btf_info *t)
+static void show_scalar(struct shown *s, struct buf *b, const struct btf_info *t)
 {
 	struct btf_int i;
 
 	buf_printf(b, "%s; /* size: %u", t->name, t->size);
-	if (btf_int(btf, t, &i))
+	if (btf_int(s->btf, t, &i))
 		buf_printf(b, ", %s", i.is_bool ? "bool" : i.is_signed ? "signed" : "unsigned");
 	buf_puts(b, " */\n");
 }
 
-static void show_datasec(struct buf *b, const struct btf *btf, const struct btf_info *t)
+static void show_datasec(struct shown *s, struct buf *b, const struct btf_info *t)
 {
 	struct btf_place p;
 	struct btf_info var;
 
 	buf_printf(b, "section %s { /* size: %u, entries: %u */\n", t->name, t->size, t->vlen);
-	for (u32 i = 0; btf_place(btf, t, i, &p); i++) {
-		if (!btf_info(btf, p.var, &var))
+	for (u32 i = 0; btf_place(s->btf, t, i, &p); i++) {
+		if (!btf_info(s->btf, p.var, &var))
 			continue;
 		buf_putc(b, '\t');
-		c_decl(b, btf, &plain, var.type, var.name);
+		c_decl(b, s->btf, &s->plain, var.type, var.name);
 		buf_printf(b, "; /* %u %u */\n", p.off, p.size);
 	}
 	buf_puts(b, "};\n");
@@ -140,7 +143,7 @@ static void show_datasec(struct buf *b, const struct btf *btf, const struct btf_
 
 static const struct {
 	u32 kind;
-	void (*show)(struct buf *b, const struct btf *btf, const struct btf_info *t);
+	void (*show)(struct shown *s, struct buf *b, const struct btf_info *t);
 } rows[] = {
 	{ BTF_KIND_STRUCT, show_composite }, { BTF_KIND_UNION, show_composite },
 	{ BTF_KIND_ENUM, show_enum },        { BTF_KIND_ENUM64, show_enum },
@@ -171,13 +174,13 @@ static bool take(void *ctx, u32 query, u32 id)
 		return true;
 	for (u32 i = 0; i < ARRAY_SIZE(rows); i++)
 		if (rows[i].kind == t.kind)
-			rows[i].show(b, s->btf, &t);
+			rows[i].show(s, b, &t);
 	s->id[s->n] = id;
 	if (b->n && is_new(s, b))
 		s->n++;
 	else
 		buf_free(b);
-	return s->n < SHOWN_MAX;
+	return s->n < SHOWN_MAX && !s->plain.work->out;
 }
 
 static void find(struct shown *s, u32 kind, const char *name)
@@ -194,7 +197,7 @@ static void find(struct shown *s, u32 kind, const char *name)
 
 static bool show_one(void *ctx, struct btf_job *j, const char *what, struct err *e)
 {
-	struct shown s = { .btf = j->btf };
+	struct shown s = { .btf = j->btf, .plain = { .work = &j->work, .tags = true } };
 	struct buf head = { 0 };
 	const char *name;
 	u32 kind = cmd_btf_split(what, &name);

@@ -31,6 +31,16 @@ def one_table(symbols, tables=1):
     return elf(sections, NAMES + bytes(5) + SYMBOL * symbols, at)
 
 
+def long_name(length):
+    """A function whose name is that long, and f."""
+    names = NAMES + b"a" * length + b"\0"
+    table = struct.pack("<IBBHQQ", len(NAMES), 0x12, 0, 1, 0x1100, 16) + SYMBOL
+    at = 4096 + len(names) + -len(names) % 8
+    sections = [header(0, 0, 0), header(STRTAB, 4096, len(names)),
+                header(SYMTAB, at, len(table), 1)]
+    return elf(sections, names + bytes(-len(names) % 8) + table)
+
+
 def claims(path, size):
     """16 KB on disk; a symbol table off its alignment is said to be all the rest of `size`."""
     sections = [header(0, 0, 0), header(STRTAB, 4096, len(NAMES)),
@@ -80,6 +90,7 @@ end:
     .byte 1, 0x11, 1, 0x10, 0x17, 0x11, 1, 0x12, 7, 0, 0
     .byte 2, 0x2e, 1, 0x03, 8, 0x11, 1, 0x12, 7, 0, 0
     .byte 3, 0x1d, 1, 0x03, 8, 0x11, 1, 0x12, 7, 0, 0
+    .byte 4, 0x0b, 0, 0, 0
     .byte 0
     .section .debug_info
     .long 2f - 1f
@@ -88,6 +99,7 @@ end:
     .byte 8, 1
     .long .debug_line
     .quad start, end - start
+    .fill BLOCKS, 1, 4
     .byte 2
     .string "work"
     .quad work, main - work
@@ -103,11 +115,12 @@ end:
 """
 
 
-def nested(path, depth):
-    """A program whose debug information nests inlined functions that deep."""
+def nested(path, depth, blocks=0):
+    """A program whose debug information nests inlined functions that deep, behind so many blocks of
+    no code."""
     source = path + ".s"
     with open(source, "w") as f:
-        f.write(NESTED.replace("DEPTH", str(depth)))
+        f.write(NESTED.replace("DEPTH", str(depth)).replace("BLOCKS", str(blocks)))
     subprocess.run(["gcc", "-no-pie", "-o", path, source], check=True)
     os.unlink(source)
 
@@ -119,3 +132,67 @@ def with_section(path, program, name, content):
     subprocess.run(["objcopy", "--strip-all", "--add-section", f"{name}={path}.section", program,
                     path], check=True)
     os.unlink(path + ".section")
+
+
+# ---- type information ---------------------------------------------------------------------------
+
+BTF_INT, BTF_PTR, BTF_STRUCT, BTF_UNION, BTF_FUNC_PROTO = 1, 2, 4, 5, 13
+
+
+class Types:
+    """BTF, type by type; add() returns the new one's id."""
+
+    def __init__(self):
+        self.types, self.names = [], b"\0"
+
+    def name(self, text):
+        if not text:
+            return 0
+        self.names += text.encode() + b"\0"
+        return len(self.names) - len(text) - 1
+
+    def add(self, kind, name, size, entries=(), rest=b""):
+        n = len(entries) if kind != BTF_INT else 0
+        body = b"".join(struct.pack("<" + "I" * len(e), *e) for e in entries)
+        self.types.append(struct.pack("<III", self.name(name), kind << 24 | n, size) + body + rest)
+        return len(self.types)
+
+    def file(self):
+        types = b"".join(self.types)
+        return struct.pack("<HBBIIIII", 0xeb9f, 1, 0, 24, 0, len(types), len(types),
+                           len(self.names)) + types + self.names
+
+
+def chain(levels, last, make):
+    """`levels` types, each made of the one before; a struct s has the last as its member m."""
+    t = Types()
+    one = t.add(BTF_INT, "int", 4, rest=struct.pack("<I", 1 << 24 | 32))
+    for _ in range(levels):
+        one = make(t, one)
+    m = t.name("m")
+    t.add(BTF_STRUCT, "s", 16, last(m, one))
+    return t.file()
+
+
+def fanning():
+    """Types that lead to others of which each leads to others: files of less than 4 KB."""
+    one_member = lambda m, one: [(m, one, 0)]  # noqa: E731
+    opened = lambda m, one: [(m, 1, 0), (0, one, 64)]  # noqa: E731
+    proto = lambda k: lambda t, one: t.add(BTF_FUNC_PROTO, "", 0, [(0, one)] * k)  # noqa: E731
+    union = lambda k: lambda t, one: t.add(BTF_UNION, "", 4, [(0, one, 0)] * k)  # noqa: E731
+    pointer = lambda t, one: t.add(BTF_PTR, "", proto(2)(t, one))  # noqa: E731
+
+    def around(levels):
+        """Through pointers, back to the struct."""
+        t = Types()
+        one = t.add(BTF_PTR, "", 2 + 2 * levels)
+        for _ in range(levels):
+            one = pointer(t, one)
+        t.add(BTF_STRUCT, "s", 8, [(t.name("m"), one, 0)])
+        return t.file()
+
+    return {"prototypes of two": chain(28, one_member, proto(2)),
+            "prototypes of sixteen": chain(14, one_member, proto(16)),
+            "unions of four": chain(14, opened, union(4)),
+            "unions of sixteen": chain(15, opened, union(16)),
+            "pointers back": around(24)}

@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """What other users control is read within bounds: a session does not crash, stall or fill the
 machine because of it, nor look where it should not. docs/security.md lists all of it."""
+import contextlib
+import json
 import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
+from diff import anything, kernels
+from diff.run import differences
 from run.aids import hostile
 from run.cases import Run
 from run.scenarios import Memcached, has_breakpoint, on_host, process, require, shown, until
@@ -96,6 +102,14 @@ def test_hostile_a_table_named_2000_times(context):
 
 
 @on_host
+def test_hostile_a_symbol_of_40_kb(context):
+    """Left out, which is said."""
+    return on_file(context, hostile.long_name(40000), 0,
+                   r"^uprobe:\S+:f$(.*\n)*WARNING: 1 programs, .*functions of theirs may be "
+                   "missing")
+
+
+@on_host
 def test_hostile_names_of_go_that_do_not_end(context):
     with tempfile.TemporaryDirectory() as d:
         path = d + "/goes"
@@ -119,6 +133,52 @@ def test_hostile_inlining_100000_deep(context):
 
 
 @on_host
+def test_hostile_inlining_that_takes_seconds(context):
+    """After a second the line alone, for the rest of that file's addresses; which is counted."""
+    lack = "1 programs, libraries or debug files took more than a second for an address"
+    with tempfile.TemporaryDirectory() as d:
+        path = d + "/slow"
+        hostile.nested(path, 1, 100 << 20)
+        script = f"uprobe:{path}:work {{ @[ustack] = count(); }}"
+        out, err, status = run_on(context, "--lines", "-c", path, "-e", script, seconds=60)
+        problem = judge("as text", out, err, status, 0, f"^WARNING: {lack}")
+        if problem or "inner" in out:
+            return problem or shown("the inlined function was found", out, err)
+        out, err, status = run_on(context, "-f", "json", "--lines", "-c", path, "-e", script,
+                                  seconds=60)
+        if status:
+            return shown(f"as JSON: exit status {status}", out, err)
+        found = [(r["type"], r["count"]) for r in map(json.loads, out.splitlines())
+                 if r.get("msg", "").startswith(lack)]
+        return None if found == [("runtime_error", 1)] else shown(f"as JSON: {found}", out, err)
+
+
+MULTIPLYING = r"the types are in each other so often that writing them all has no end"
+
+
+@on_host
+def test_hostile_types_that_multiply(context):
+    """A few hundred bytes of types in each other: no subcommand writes without an end."""
+    problems = []
+    with tempfile.TemporaryDirectory() as d:
+        path = d + "/types"
+        for name, content in hostile.fanning().items():
+            with open(path, "wb") as f:
+                f.write(content)
+            kinds = [["dump", "-b", path], ["dump", "--json", "-b", path], ["stat", "-b", path],
+                     ["find", "*", "-b", path], ["path", "s", "m", "-b", path],
+                     ["filter", "--type", "s", "-o", "/dev/null", "-b", path]]
+            for argv in kinds + [["dump", "--c", "-b", path], ["show", "s", "-b", path],
+                                 ["diff", path, path]]:
+                out, err, status = run_on(context, "btf", *argv, seconds=60)
+                if status not in (0, 1) or (status and not re.search(MULTIPLYING, err)):
+                    problems.append(shown(f"{name}: {argv}: {status}", out[-1000:], err))
+            out, err, status = run_on(context, "btf", "dump", "--c", "-b", path, seconds=60)
+            problems.append(judge(f"{name}, as C", out[-1000:], err, status, 1, MULTIPLYING))
+    return "\n".join(filter(None, problems)) or None
+
+
+@on_host
 def test_hostile_a_pipe_instead_of_a_file(context):
     """Nobody writes to it: nothing waits for that."""
     with tempfile.TemporaryDirectory() as d:
@@ -130,6 +190,28 @@ def test_hostile_a_pipe_instead_of_a_file(context):
             problem = judge(" ".join(argv), out, err, status, 1, "is not a regular file")
             if problem:
                 return problem
+    return None
+
+
+@on_host
+def test_hostile_a_script_that_does_not_come(context):
+    """A pipe may be the script itself; a signal ends the wait, and what comes is read."""
+    with tempfile.TemporaryDirectory() as d:
+        path = d + "/pipe.bt"
+        os.mkfifo(path)
+        for words in ([], ["check"]):
+            run = Run([context.memtap, *words, path])
+            time.sleep(0.2)
+            run.process.send_signal(signal.SIGINT)
+            out, err, status = run.finish(10 * context.factor)
+            if status != -signal.SIGINT:
+                return shown(f"{words}: exit status {status} after SIGINT", out, err)
+            run = Run([context.memtap, *words, path])
+            with open(path, "w") as f:
+                f.write('BEGIN { printf("it came\\n"); exit(); }')
+            out, err, status = run.finish(60 * context.factor)
+            if status or (not words and "it came" not in out):
+                return shown(f"{words}: exit status {status}", out, err)
     return None
 
 
@@ -222,26 +304,99 @@ def test_hostile_literal_of_40_kb(context):
     return judge("a literal", out, err, status, 1, "a value of 40008 bytes, where programs have")
 
 
+STATEMENTS = {
+    "@h = hist({});": None,
+    "if (pid == {0}) {{ @ = {0}; }}": None,
+    "printf(\"{0} %d\\n\", {0});": None,
+    "$v{0} = {0}; @ = $v{0};": "this probe has more than 8192 variables",
+    "@m{} = 1;": "more than 64 maps in one probe",
+}
+
+
+@on_host
+def test_hostile_scripts_of_40000_statements(context):
+    """Compiled and shown, or refused; what took time by the square of them took minutes."""
+    with tempfile.TemporaryDirectory() as d:
+        for statement, refused in STATEMENTS.items():
+            with open(d + "/many.bt", "w") as f:
+                body = "\n".join(statement.format(i) for i in range(40000))
+                f.write(f"BEGIN {{ {body} }}\n")
+            out, err, status = run_on(context, "-d", "bpf", d + "/many.bt", seconds=30)
+            problem = judge(statement, out[-1000:], err, status, 1 if refused else 0,
+                            refused or "exit$")
+            if problem:
+                return problem
+    return None
+
+
+@on_host
+def test_hostile_a_wildcard_over_many_files(context):
+    """It stops looking when there are far too many probes."""
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(context.memtap)) as d:
+        for i in range(500):
+            os.link(context.memtap, f"{d}/{i}")
+        out, err, status = run_on(context, "-e", f"uprobe:{d}/*:* {{ @++; }}")
+        return judge("500 files", out, err, status, 1,
+                     r"the script has at least 10\d{4} probes, more than the limit of 1024")
+
+
+def commands(word):
+    """Processes of that one argument."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as f:
+            if f.read().split(b"\0")[1:2] == [word.encode()]:
+                found.append(int(pid))
+    return found
+
+
+def stop_command(word):
+    for pid in commands(word):
+        with contextlib.suppress(OSError):
+            os.kill(pid, signal.SIGSTOP)
+
+
+PADS = "".join(f'__attribute__((noinline)) void pad_{i}(void) {{ __asm__ volatile("nop"); }}\n'
+               for i in range(300))
+
+
+@contextlib.contextmanager
+def many_functions():
+    """A program with 300 functions pad_0, pad_1, ... that sleeps."""
+    with tempfile.TemporaryDirectory() as d:
+        subprocess.run(["gcc", "-O1", "-x", "c", "-o", d + "/many", "-"], text=True, check=True,
+                       input=f"#include <unistd.h>\n{PADS}int main(void) {{ for (;;) pause(); }}\n")
+        with process(d + "/many") as p:
+            yield d + "/many", p
+
+
 @on_host
 def test_hostile_kill_9_at_any_moment(context):
-    """While it compiles, attaches, runs: no probe is left, no semaphore stays raised, and what it
-    watches goes on. Of one that is killed while it attaches the kernel takes the probes away but
-    can not write to the memory of others any more (get_user_pages() ends with a pending SIGKILL):
-    semaphores it had raised stay so, harmless but for the time they cost."""
-    target = context.progs + "/sizes"
+    """While it compiles, attaches, runs: no probe is left, no semaphore stays raised, the command
+    of -c ends, also when it stands still, and what it watches goes on. Of one that is killed while
+    it attaches the kernel takes the probes away but can not write to the memory of others any more
+    (get_user_pages() ends with a pending SIGKILL): semaphores it had raised stay so, harmless but
+    for the time they cost."""
     attached = 0
-    with Memcached(context.factor) as m, process(target, "loop") as p:
+    with Memcached(context.factor) as m, many_functions() as (target, p):
         for i in range(100 if LONG else 6):
-            delay = random.Random(i).uniform(0.001, 0.15) if i % 2 else 30 * context.factor
-            before = m.raised()
-            run = Run([context.memtap, "-e", f"usdt:{m.path}:memcached:* {{ @++; }} "
-                       f"uprobe:{target}:* {{ @a = count(); }}"])
+            delay = random.Random(i).uniform(0.001, 0.3) if i % 2 else 30 * context.factor
+            before, word = m.raised(), f"5{os.getpid():07d}{i:03d}"
+            run = Run([context.memtap, "-c", f"sleep {word}", "-e",
+                       f"usdt:{m.path}:memcached:* {{ @++; }} "
+                       f"uprobe:{target}:pad_* {{ @a = count(); }}"])
             whole = run.wait_for("Attached", delay)
+            if whole and i % 4 == 0:
+                stop_command(word)
             run.process.kill()
             run.finish(30 * context.factor)
             attached += whole
-            if not until(lambda: not has_breakpoint(p.pid, target, "six"), 30 * context.factor):
-                return f"killed after {delay} s: a probe is left"
+            if not until(lambda: not commands(word), 30 * context.factor):
+                return f"killed after {delay} s: the command of -c is left"
+            for name in ("pad_0", "pad_299"):
+                if not until(lambda n=name: not has_breakpoint(p.pid, target, n),
+                             30 * context.factor):
+                    return f"killed after {delay} s: a probe is left"
             if whole and not until(lambda: m.raised() <= before, 30 * context.factor):
                 return f"killed once attached: semaphores are left: {m.raised() - before}"
             if p.poll() is not None:
@@ -249,10 +404,35 @@ def test_hostile_kill_9_at_any_moment(context):
     return None if attached else "it was never attached"
 
 
+SCRIPTS, SEEDS = 2000, 400
+ELSEWHERE = 90  # seconds on each of the other kernels, two side by side; the rest: KERNEL=
+
+
+@on_host
+def test_hostile_random_scripts(context):
+    """Here and, in the long form, on the other kernels: as many as there is time for."""
+    require("root")
+    judged, wrong = anything.total(
+        anything.run([context.memtap], anything.places_of(context.build),
+                     range(1, 1 + (SEEDS if LONG else 15))), SCRIPTS if LONG else 15)
+    if not LONG or wrong:
+        return wrong
+    print(f"   here: {judged} random scripts of {SEEDS} seeds")
+    wrong, _ = differences(context.build, 1, SCRIPTS, context.factor, typed_share=1)
+    if wrong:
+        return "\n".join(wrong[:3])
+    with ThreadPoolExecutor(2) as pool:
+        results = list(pool.map(lambda k: kernels.judge(
+            context.build, k, 1, SCRIPTS, ELSEWHERE * context.factor), kernels.SERIES))
+    for found, _ in results:
+        print("   " + found)
+    return "\n".join(wrong for _, wrong in results if wrong) or None
+
+
 @on_host
 def test_hostile_many_at_once(context):
-    """Each counts all 1,000 of its own calls."""
-    script = "tracepoint:syscalls:sys_enter_getsid /pid == cpid/ { @ = count(); }"
+    """Each counts all 1,000 of its own calls. (A tracepoint takes 64 programs.)"""
+    script = "uprobe:libc:getsid /pid == cpid/ { @ = count(); }"
     program = "python3 -c 'import os\nfor i in range(1000): os.getsid(0)'"
     runs = [Run([context.memtap, "-c", program, "-e", script]) for _ in range(200 if LONG else 8)]
     problem = None

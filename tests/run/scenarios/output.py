@@ -2,6 +2,7 @@
 """What cannot be written is noticed by all that memtap prints: on a full disk, and unread.
 What there is to be tried is taken from the help texts, so that what is new has to be added here.
 And what a terminal can not do is not sent to it."""
+import contextlib
 import os
 import pty
 import re
@@ -10,6 +11,7 @@ import subprocess
 import tempfile
 import time
 
+from lib.report import Skip
 from run.scenarios import on_host, require, side_by_side, until
 
 SCRIPT = "BEGIN { printf(\"x\\n\"); exit(); }"
@@ -24,6 +26,7 @@ COMMANDS = {
     "memstat": [["memstat"], ["memstat", "1", "2"], ["memstat", "--json"]],
     "cachesize": [],
     "help": [["help"], ["help", "hist"]],
+    "serve": [["serve", "--help"]],
     "tools": [["tools"], ["tools", "faults"], ["tools", "--man", "faults"], ["faults", "--help"]],
 }
 OPTIONS = {
@@ -146,6 +149,29 @@ def test_closed_standard_output(context):
     return "\n".join(problems) or None
 
 
+@on_host
+def test_out_of_memory_is_said(context):
+    """With however little: a message and status 1, or all of the work."""
+    if "/san/" in context.memtap:
+        raise Skip("sanitizers take terabytes of address space")
+    problems, ended = [], 0
+    with tempfile.NamedTemporaryFile("w", suffix=".bt") as f:
+        f.writelines(f"BEGIN {{ @a{i} = {i}; }}\n" for i in range(20000))
+        f.flush()
+        for mb in (8, 10, 12, 16, 20, 30, 40, 60, 1000):
+            for args in (["--fmt", f.name], ["-d", "unit", "-e", SCRIPT], ["-q", "-e", SCRIPT]):
+                p = subprocess.run(["prlimit", f"--as={mb << 20}", context.memtap, *args],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                   check=False)
+                ended += p.returncode == 1 and p.stderr == "ERROR: out of memory\n"
+                if p.returncode not in (0, 1, 127) or (p.returncode and not p.stderr) or \
+                        (mb == 1000 and p.returncode):
+                    problems.append(f"{mb} MiB, {args}: status {p.returncode}, {p.stderr!r}")
+    if ended < 3:
+        problems.append(f"it ran out {ended} times only")
+    return "\n".join(problems) or None
+
+
 # ---- terminals -------------------------------------------------------------------------------
 
 def on_terminal(argv, env, seconds):
@@ -200,4 +226,104 @@ def test_memstat_on_terminals(context):
             problems.append(f"TERM={kind}: status {status}, {text[-300:]!r}")
         elif wanted is not None and ("\x1b" in text) != wanted:
             problems.append(f"TERM={kind}: {text[:300]!r}")
+    return "\n".join(problems) or None
+
+# ---- foreign names ---------------------------------------------------------------------------
+
+# 14 bytes: sets a terminal's title, begins a line, turns the direction of writing, is not UTF-8.
+ODD = b"\x1b]0;x\x07\n\xe2\x80\xae\xff\x01|z"
+ESCAPED = r"\x1b]0;x\x07\n\u202e\xff\x01|z"
+IN_A_MAP = "jit" + ESCAPED.replace(r"\n", " ")
+ODD_SCRIPT = """uprobe:{0}:?]*, usdt:{0}:*:called {{
+    printf("%s %s %s %s %.3s\\n%s", comm, func, probe, str(arg0), comm, ustack);
+    if (arg2) {{ printf("%s\\n", usym(arg2)); }}
+    @[comm, func, probe, ustack] = count();
+    @text[str(arg0)] = str(arg0);
+    @rows[func] = count();
+    warnf("%s", comm);
+    exit();
+}}
+END {{
+    print(@rows, 0, "{{key}} {{count}}\\n"); clear(@rows);
+    printf("\\x1b[1mours\\x1b[0m\\n");
+}}"""
+
+
+@contextlib.contextmanager
+def odd_program(context):
+    """Its path, while it runs: a function, a provider, itself and its perf map have odd names."""
+    with open(context.progs + "/odd", "rb") as f:
+        code = f.read()
+    for name in (b"odd_name_01234", b"odd_prov_01234", b"odd_text_01234"):
+        code = code.replace(name, ODD)
+    with tempfile.TemporaryDirectory() as folder:
+        path = folder + "/odd"
+        with open(path, "wb") as f:
+            f.write(code)
+        os.chmod(path, 0o755)
+        p = subprocess.Popen([path])
+        try:
+            until(lambda: b"]0;x" in open(f"/proc/{p.pid}/comm", "rb").read(), 20)
+            yield path
+        finally:
+            p.terminate()
+            p.wait()
+
+
+def forbidden(text):
+    """What of a text acts on a terminal."""
+    return sorted(set(re.findall("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e"
+                                 "\u2066-\u2069\ufffd]", text)))
+
+
+def odd_problems(what, text, wanted, clean=True):
+    problems = [f"{what}: {part!r} is not in it" for part in wanted if part not in text]
+    if clean and forbidden(text):
+        problems.append(f"{what}: has {forbidden(text)}")
+    return [*problems, text] if problems else []
+
+
+@on_host
+def test_foreign_names_on_a_terminal(context):
+    problems = []
+    env = environment(MEMTAP_COLOR="never")
+    with odd_program(context) as path:
+        script = ODD_SCRIPT.format(path)
+        for args, wanted in (
+                (["-p", "PID", "-e", script], [f"{ESCAPED} {ESCAPED} ", f" {ESCAPED} \\x1b]0",
+                                               IN_A_MAP, f"{ESCAPED}+", f"@text[{ESCAPED}]: "]),
+                (["-l", f"uprobe:{path}:?]*"], [f":{ESCAPED}"]),
+                (["-l", f"usdt:{path}:*"], [ESCAPED, ":called"]),
+                (["-f", "json", "-e", script], [r"\u001b]0;x\u0007\n\u202e\ufffd\u0001|z"]),
+                (["-e", f"uprobe:{path}:?]* {{ @[ustack] = count(); exit(); }}", "--folded", "-"],
+                 ["main;",
+                  f";{ESCAPED.replace(';', ':')} "]),
+                (["-e", f"uprobe:{path}:{ESCAPED}nothing {{ }}"], ["ERROR"])):
+            args = [a for a in args if a not in ("-p", "PID")]
+            text, _ = on_terminal([context.memtap, *args], env, 60 * context.factor)
+            ours = text.replace("\x1b[1mours\x1b[0m", "ours").replace("\r\n", "\n")
+            problems += odd_problems(args, ours, wanted)
+    return "\n".join(problems) or None
+
+
+@on_host
+def test_foreign_names_in_a_file(context):
+    """As they are, but a row is a line; --escape makes of it what terminals get."""
+    problems = []
+    raw = ODD.decode(errors="surrogateescape")
+    with odd_program(context) as path:
+        for args, clean, name in ((["-q"], False, raw), (["-q", "--escape"], True, ESCAPED)):
+            out = subprocess.run([context.memtap, *args, "-e", ODD_SCRIPT.format(path)],
+                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                 check=False).stdout.decode(errors="surrogateescape")
+            line = name.replace("\n", r"\n")
+            out = out.replace("\x1b[1mours\x1b[0m", "ours")
+            problems += odd_problems(args, out, [f"{name} {name} ", f"\n{line} ",
+                                                 f"\n@text[{line}]: {line}\n",
+                                                 f"\n@[{line}, {line}, ", f"\n        {line}+"],
+                                     clean)
+        out = subprocess.run([context.memtap, "-l", f"uprobe:{path}:?]*"], capture_output=True,
+                             check=True).stdout
+        if out.count(b"\n") != 1:
+            problems.append(f"-l: {out!r}")
     return "\n".join(problems) or None

@@ -12,7 +12,7 @@ import tempfile
 
 from lib import machine
 from run.cases import Run
-from run.scenarios import process, require, shown
+from run.scenarios import children_of, process, require, shown, until
 from run.scenarios.caches import Server
 
 NOBODY = 65534
@@ -273,6 +273,62 @@ def test_no_server_among_those_that_can_be_seen(context):
             if p.returncode != 1 or wanted not in p.stderr:
                 return shown(f"status {p.returncode}, not {wanted!r}", p.stdout, p.stderr)
     return None
+
+
+# ---- what is given up ---------------------------------------------------------------------------
+
+# After set-up: BPF, PERFMON, DAC_READ_SEARCH, SYS_PTRACE, SYSLOG, CHECKPOINT_RESTORE; KILL;
+# SYS_ADMIN.
+READING, KILL, ADMINISTRATOR = 0x1c400080004, 1 << 5, 1 << 21
+
+
+def rights_of(pid):
+    """Of its threads, as (effective, bounding, no_new_privs)."""
+    found = set()
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{thread}/status") as f:
+            text = f.read()
+        caps = [int(re.search(rf"^{word}:\s+(\w+)", text, re.M)[1], 16)
+                for word in ("CapEff", "CapBnd")]
+        found.add((*caps, int(re.search(r"^NoNewPrivs:\s+(\d)", text, re.M)[1])))
+    return found
+
+
+def given_up(args, main, context):
+    """The rights of all threads while it runs, those of its child, and what it printed."""
+    memtap = Run([context.memtap, *args])
+    ok = memtap.attached(30 * context.factor) and \
+        until(lambda: main & rights_of(memtap.process.pid), 10 * context.factor)
+    threads = rights_of(memtap.process.pid)
+    children = [rights_of(pid) for pid in children_of(memtap.process.pid)]
+    memtap.process.send_signal(signal.SIGINT)
+    out, err, _ = memtap.finish(20 * context.factor)
+    return (ok and threads <= main | {(KILL, KILL, 1)}), children, shown(
+        f"{args}: {[[hex(n) for n in t] for t in threads]}", out, err)
+
+
+def test_rights_are_given_up_after_set_up(context):
+    require("root")
+    everything = rights_of(os.getpid())
+    sizes, problems = context.progs + "/sizes", []
+    probe = f"uprobe:{sizes}:six {{ @[ustack] = count(); }}"
+    # Before Linux 6.6 a user probe in a file that comes later takes the administrator.
+    later = READING | KILL | (0 if machine.kernel_at_least(6, 6) else ADMINISTRATOR)
+    tables = (
+        (["-e", probe], {(READING, READING, 1)}),
+        (["-e", probe, "-c", sizes + " loop"], {(READING | KILL, READING | KILL, 1),
+                                                (READING, READING, 1)}),
+        (["-e", "uprobe:*:six { @ = count(); } tracepoint:sched:sched_process_fork "
+          "/pid == cpid/ { follow(args.child_pid) }", "-c", sizes + " loop"],
+         {(later, later, 1)}),
+        # Its commands have the rights of who ran it.
+        (["--unsafe", "-e", 'interval:s:1000 { system("true"); }'], everything),
+    )
+    for args, main in tables:
+        ok, children, text = given_up(args, main, context)
+        if not ok or any(c != everything for c in children):
+            problems.append(text)
+    return "\n".join(problems) or None
 
 
 # ---- parts of the kernel that are not there ----------------------------------------------------

@@ -38,7 +38,7 @@ class Terminal:
 
     def tmux(self, *args):
         env = {k: v for k, v in os.environ.items() if k != "TMUX"}
-        p = subprocess.run(["tmux", "-S", self.socket, *args], capture_output=True, text=True,
+        p = subprocess.run(["tmux", "-u", "-S", self.socket, *args], capture_output=True, text=True,
                            env=env, timeout=60 + self.patience, check=False)
         if p.returncode:
             raise RuntimeError(f"tmux {args[0]}: {p.stderr}")
@@ -105,9 +105,10 @@ def quoted(text):
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-def demo(context, *args, **options):
+def demo(context, *args, before="", **options):
     require("cmd:tmux")
-    return Terminal(context, " ".join([context.build + "/tests/hot_demo", *args]), **options)
+    return Terminal(context, " ".join([before, context.build + "/tests/hot_demo", *args]),
+                    **options)
 
 
 def play(terminal, steps):
@@ -165,6 +166,19 @@ def test_hot_screen_filter_and_page(context):
             (["/", "b", "i", "n", "Enter"], "binary"),
             (["Enter"], "binary-page"),
         ])
+
+
+@on_host
+def test_hot_screen_foreign_letters(context):
+    """Letters show where the locale has them; what acts on a terminal does not reach it."""
+    name = '"$(printf "m\\303\\251m \\346\\227\\245 \\342\\200\\256 \\033[31m \\377")"'
+    ends = r"\\u202e \\x1b\[31m \\xff 4711  "
+    for locale, wanted in (("C.UTF-8", "m\u00e9m \u65e5 " + ends), ("C", r"m\?m \? " + ends)):
+        with demo(context, "0", name, before=f"LC_ALL={locale}") as t:
+            problem = t.matches(wanted)
+            if problem:
+                return f"{locale}: {problem}"
+    return None
 
 
 @on_host
@@ -283,6 +297,8 @@ def test_mctop_on_a_terminal(context):
             problem = problem or t.matches(r"(?m)^gamma +4 ")
             if "alpha" in t.screen():
                 problem = problem or "it still shows what was forgotten:\n" + t.screen()
+            server.end()
+            problem = problem or t.shows(f"{server.pid}  has ended, waiting for it  0 calls/s")
             t.send("q")
             problem = problem or t.shows("left 0\n") or t.shows("icanon echo")
             if problem:

@@ -4,7 +4,7 @@
  */
 #include "arch/arch.h"
 
-#if !defined(__x86_64__)
+#if !defined(__x86_64__) && !defined(__aarch64__)
 #error "memtap has no files in src/arch/ for this machine yet: see CONTRIBUTING.md, A machine"
 #endif
 

@@ -10,7 +10,7 @@
 #include "base/base.h"
 #include "base/str.h"
 
-#define ARCH_INTS 9u /* registers that a convention has for integers, at most */
+#define ARCH_INTS 16u /* registers that a convention has for integers, at most */
 
 /* How functions are called. Registers are named as reg() names them. */
 struct arch_calls {
@@ -18,20 +18,22 @@ struct arch_calls {
 	const char *n_ints_word; /* their number as a word */
 	u32 n_ints, n_floats;    /* registers for each */
 	const char *const *results;
-	u32 n_results;
-	const char *result_address; /* at the return, of a result in memory */
+	u32 n_results, n_float_results;
+	const char *result_address; /* at the return, of a result in memory; NULL: it is not kept */
 	/* bytes above the stack pointer, at the entry, where arguments in memory start */
 	u32 stack_at;
 };
 
 /* How frames lie on the stack, and which registers lead from one to the next (base/unwind.h). */
 struct arch_frames {
-	u8 sp, fp, ra;   /* their numbers in DWARF; ra: the return address */
-	u8 return_below; /* bytes below the CFA where a call puts the return address */
-	u8 plt_slot;     /* bytes of a slot that UNWIND_PLT is about, a power of two */
+	u8 sp, fp, ra; /* their numbers in DWARF; ra: the return address */
+	/* bytes below the CFA where a call puts the return address; 0: it puts it into a register,
+	 * and rows are those of UNWIND_LINK_* */
+	u8 return_below;
+	u8 plt_slot; /* bytes of a slot that UNWIND_PLT is about, a power of two */
 	/* Where the kernel puts registers in a signal's frame, from the stack pointer on. The
 	 * instruction pointer comes after the stack pointer. */
-	s16 signal_sp, signal_fp;
+	s16 signal_sp, signal_fp, signal_link;
 };
 
 /* Where loaders find the machine's libraries. Of lists the last is NULL. */
@@ -56,10 +58,14 @@ struct arch {
 	u32 n_regs;
 	/* Byte offsets in the kernel's struct pt_regs. */
 	s16 ip, sp, fp, result;
-	/* A register from which (value & user_mask) >> user_shift is 1 in user mode, else 0. */
+	s16 link; /* where a call leaves the return address, when frames.return_below is 0 */
+	/* A register from which (value & user_mask) >> user_shift is 1 in user mode, else 0; the
+	 * other way round with user_is_clear. */
 	s16 user_at;
 	u8 user_mask, user_shift;
-	s32 user_code; /* and what it is in 64-bit code of the user */
+	bool user_is_clear;
+	s32 user_code;      /* and what it is in 64-bit code of the user: ... */
+	u32 user_code_mask; /* ... of these bits, 0: all */
 	struct arch_calls c, go;
 	struct arch_frames frames;
 	/* Types of dynamic relocations: an address in the file itself, of a function, of data. */
@@ -73,6 +79,8 @@ extern const struct arch arch;
 
 /* Bytes of a page of memory. Where kernels differ in it, the running one's. */
 u32 arch_page(void);
+/* Bits of a return address that say where it leads; others may be a signature. */
+u64 arch_return_mask(void);
 /* "read"; NULL for a number without a name. */
 const char *arch_syscall_name(u64 n);
 /* The kernel has the half of all addresses whose top bit is set; programs are compiled so, too. */

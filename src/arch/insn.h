@@ -79,8 +79,9 @@ struct insn_plt {
 	u32 slot;
 };
 extern const struct insn_plt insn_plts[];
-/* Bytes of a slot of the table whose n bytes are at p. */
-u32 insn_plt_slot(const struct insn_plt *t, const u8 *p, size_t n);
+/* Bytes of a slot of the table whose n bytes are at p; *head: those of the first, where it is an
+ * other one. */
+u32 insn_plt_slot(const struct insn_plt *t, const u8 *p, size_t n, u32 *head);
 /* Address of the word that the slot jumps through, 0 when it does no such thing. */
 u64 insn_plt_word(const u8 *slot, u32 size, u64 vaddr);
 
@@ -89,12 +90,16 @@ struct insn_frame {
 	s32 sp;   /* bytes from the stack pointer up to the CFA, INSN_LOST */
 	s32 fp;   /* ... from the frame pointer, where it is one, else 0 */
 	s32 save; /* bytes from the CFA down to where the frame pointer was saved, 0: it was not */
+	s32 ra;   /* ... the return address, where a call leaves it in a register */
 };
 #define INSN_LOST (-1) /* nobody can tell */
 /* Takes over what an instruction of n bytes does to it. */
 void insn_follow(struct insn_frame *f, const u8 *p, u32 n);
 /* True of a return and of an undefined instruction. */
 bool insn_ends(const u8 *p, u32 n);
+/* True where a signal handler's return begins, and a lookup of the place before it: the caller's
+ * registers are in the kernel's frame. Only where .eh_frame does not say so. */
+bool insn_is_sigreturn(const u8 *p, u64 n);
 /* True when n bytes begin like what compilers put between functions. */
 bool insn_is_padding(const u8 *p, u64 n);
 

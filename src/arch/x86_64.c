@@ -69,6 +69,7 @@ const struct arch arch = {
 	       .n_floats = 8,
 	       .results = c_results,
 	       .n_results = ARRAY_SIZE(c_results),
+	       .n_float_results = ARRAY_SIZE(c_results),
 	       .result_address = "ax",
 	       .stack_at = 8 },
 	.go = { .ints = go_ints,
@@ -100,6 +101,12 @@ const struct arch arch = {
 u32 arch_page(void)
 {
 	return 4096;
+}
+
+/* They are not signed. */
+u64 arch_return_mask(void)
+{
+	return UINT64_MAX;
 }
 
 /* ---- linkage tables ------------------------------------------------------------------------- */

@@ -119,8 +119,9 @@ const struct insn_plt insn_plts[] = {
 };
 
 /* Slots that begin with endbr64 are 16 bytes wide in every table. */
-u32 insn_plt_slot(const struct insn_plt *t, const u8 *p, size_t n)
+u32 insn_plt_slot(const struct insn_plt *t, const u8 *p, size_t n, u32 *head)
 {
+	*head = 0;
 	return n >= 4 && memcmp(p, "\xf3\x0f\x1e\xfa", 4) == 0 ? 16 : t->slot;
 }
 
@@ -217,6 +218,14 @@ bool insn_ends(const u8 *p, u32 n)
 	u32 at = n > 1 && (p[0] == 0xf3 || p[0] == 0xf2);
 
 	return p[at] == 0xc3 || p[at] == 0xc2 || (p[0] == 0x0f && p[1] == 0x0b);
+}
+
+/* The C library's has call frame information. */
+bool insn_is_sigreturn(const u8 *p, u64 n)
+{
+	(void)p;
+	(void)n;
+	return false;
 }
 
 bool insn_is_padding(const u8 *p, u64 n)

@@ -5,7 +5,8 @@
  * (arch/arch.h says which these are). A row says how, from its address on up to the next row's:
  *
  *      CFA (the stack pointer the caller had before its call)  by kind and offset
- *      return address                                          below the CFA, where a call puts it
+ *      return address                                          below the CFA, where a call puts it;
+ *                                                              or by the row (UNWIND_LINK_*)
  *      frame pointer                                           unchanged, or saved at CFA - 8 * n
  *
  * What does not fit this is UNWIND_RICH: there is a rule, the table has no room for it.
@@ -39,6 +40,10 @@ enum unwind_kind {
 	UNWIND_RICH,
 	UNWIND_DEREF_SP, /* CFA = the word at (stack pointer + offset), + add */
 	UNWIND_DEREF_FP,
+	/* As SP and FP, where a call leaves the return address in a register: it is still there, or
+	 * saved at CFA - 8 * n. */
+	UNWIND_LINK_SP,
+	UNWIND_LINK_FP,
 };
 
 struct unwind_row {
@@ -48,7 +53,8 @@ struct unwind_row {
 
 /*
  * bits 0-3 kind, 4-10 frame pointer, 11-31 offset. Offsets count words of 8 bytes and are signed;
- * the DEREF kinds use bits 11-18 for `add` and 19-31 for the offset; a PLT's offset is plain.
+ * the DEREF kinds use bits 11-18 for `add` and 19-31 for the offset; the LINK kinds bits 11-17 for
+ * the return address, as for the frame pointer, and 18-31; a PLT's offset is plain.
  */
 #define UNWIND_KIND_MASK    15u
 #define UNWIND_FP_SHIFT     4
@@ -59,6 +65,12 @@ struct unwind_row {
 #define UNWIND_OFFSET_SHIFT 11
 #define UNWIND_ADD_MASK     255u
 #define UNWIND_DEREF_SHIFT  19
+#define UNWIND_LINK_SAME    0u /* in its register */
+#define UNWIND_LINK_MASK    127u
+#define UNWIND_LINK_SHIFT   18
+
+/* A frame pointer points to the caller's, and the return address is after it. */
+#define UNWIND_PAIR 16u
 
 #define UNWIND_CHUNK (128u << 10) /* bytes */
 
@@ -126,6 +138,27 @@ static inline u32 unwind_fp(u32 rule)
 static inline s64 unwind_offset(u32 rule)
 {
 	return (s64)((s32)rule >> UNWIND_OFFSET_SHIFT) * 8;
+}
+
+static inline s64 unwind_link_offset(u32 rule)
+{
+	return (s64)((s32)rule >> UNWIND_LINK_SHIFT) * 8;
+}
+
+/* Words below the CFA, 0: in its register. */
+static inline u32 unwind_link(u32 rule)
+{
+	return rule >> UNWIND_OFFSET_SHIFT & UNWIND_LINK_MASK;
+}
+
+/* Packs all of that in words, when there is room; else what has none. */
+static inline u32 unwind_link_rule(bool by_fp, s64 off, s64 fp, s64 link)
+{
+	if (off < -(1 << 13) || off >= 1 << 13 || fp < 0 || fp > UNWIND_FP_MAX || link < 0 ||
+	    link > UNWIND_LINK_MASK)
+		return UNWIND_RICH;
+	return (by_fp ? UNWIND_LINK_FP : UNWIND_LINK_SP) | (u32)fp << UNWIND_FP_SHIFT |
+	       (u32)link << UNWIND_OFFSET_SHIFT | (u32)off << UNWIND_LINK_SHIFT;
 }
 
 static inline s64 unwind_deref_offset(u32 rule)

@@ -117,6 +117,27 @@ void code_atomic(struct code *c, u32 op, enum reg base, s32 off, enum reg src)
 	add(c, BPF_STX | BPF_ATOMIC | BPF_DW, base, src, (s16)off, (s32)op);
 }
 
+void code_fetch_add(struct code *c, enum reg base, s32 off, enum reg old, s32 n)
+{
+	code_const(c, old, (u64)(s64)n);
+	code_atomic(c, BPF_ADD | (c->no_fetch ? 0 : BPF_FETCH), base, off, old);
+	if (!c->no_fetch)
+		return;
+	code_load(c, 8, old, base, off);
+	code_alu_imm(c, BPF_SUB, old, n);
+}
+
+void code_exchange(struct code *c, enum reg base, s32 off, enum reg old, s32 n)
+{
+	if (c->no_fetch) {
+		code_load(c, 8, old, base, off);
+		code_store_imm(c, 8, base, off, n);
+		return;
+	}
+	code_const(c, old, (u64)(s64)n);
+	code_atomic(c, BPF_XCHG, base, off, old);
+}
+
 void code_call(struct code *c, u32 helper)
 {
 	add(c, BPF_JMP | BPF_CALL, 0, 0, 0, (s32)helper);
@@ -184,6 +205,33 @@ void code_if(struct code *c, u8 op, enum reg dst, enum reg src, u32 label)
 void code_if_imm(struct code *c, u8 op, enum reg dst, s32 imm, u32 label)
 {
 	jump(c, BPF_JMP | BPF_K | op, dst, 0, imm, label);
+}
+
+static bool names_map(const struct bpf_insn *in)
+{
+	return in->code == (BPF_LD | BPF_IMM | BPF_DW) &&
+	       (in->src_reg == BPF_PSEUDO_MAP_FD || in->src_reg == BPF_PSEUDO_MAP_VALUE);
+}
+
+bool code_fits_maps(const struct code *c)
+{
+	s32 maps[CODE_MAPS_MAX];
+	u32 n = 0;
+
+	for (u32 i = 0; i < c->insns.n; i++) {
+		const struct bpf_insn *in = &c->insns.v[i];
+		u32 k = 0;
+
+		if (!names_map(in))
+			continue;
+		while (k < n && maps[k] != in->imm)
+			k++;
+		if (k == CODE_MAPS_MAX)
+			return false;
+		if (k == n)
+			maps[n++] = in->imm;
+	}
+	return true;
 }
 
 bool code_finish(struct code *c, struct err *e)

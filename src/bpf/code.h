@@ -27,6 +27,7 @@ struct code {
 	VEC(struct code_fixup) fixups;
 	VEC(u32) funcs; /* instruction indexes where callbacks start, ascending */
 	u32 loc;        /* source offset given to instructions added from now on */
+	bool no_fetch;  /* the kernel is before 5.12: no atomic says what was there before */
 };
 
 void code_init(struct code *c, struct arena *a);
@@ -47,8 +48,15 @@ void code_bswap(struct code *c, enum reg dst, u32 bits);
 void code_load(struct code *c, u32 size, enum reg dst, enum reg base, s32 off);
 void code_store(struct code *c, u32 size, enum reg base, s32 off, enum reg src);
 void code_store_imm(struct code *c, u32 size, enum reg base, s32 off, s32 imm);
-/* 8-byte atomic: op BPF_ADD (|BPF_FETCH), BPF_XCHG, BPF_CMPXCHG (compares with r0). */
+/* 8-byte atomic: op BPF_ADD or BPF_CMPXCHG (compares with r0). */
 void code_atomic(struct code *c, u32 op, enum reg base, s32 off, enum reg src);
+/*
+ * old = the word, which n is added to (which becomes n). With no_fetch it is several instructions,
+ * which may be interrupted: of two that add at once both may get the later number, and of two that
+ * exchange both the same one; what is added is never lost.
+ */
+void code_fetch_add(struct code *c, enum reg base, s32 off, enum reg old, s32 n);
+void code_exchange(struct code *c, enum reg base, s32 off, enum reg old, s32 n);
 void code_call(struct code *c, u32 helper);
 void code_exit(struct code *c);
 
@@ -72,5 +80,8 @@ void code_if_imm(struct code *c, u8 op, enum reg dst, s32 imm, u32 label);
 /* Patches all jumps and references to callbacks. False when a jump is longer than 32767
  * instructions. */
 bool code_finish(struct code *c, struct err *e);
+/* What the kernel loads a program with at most (MAX_USED_MAPS). */
+#define CODE_MAPS_MAX 64u
+bool code_fits_maps(const struct code *c);
 
 #endif

@@ -33,7 +33,7 @@ struct bpf_insn *kprobe_session_join(const struct bpf_insn *entry, u32 n_entry,
 	*n = (u32)ARRAY_SIZE(head) + n_entry + n_return;
 	all = malloc(*n * sizeof(*all));
 	if (!all)
-		abort();
+		base_no_memory();
 	memcpy(all, head, sizeof(head));
 	memcpy(all + ARRAY_SIZE(head), entry, n_entry * sizeof(*all));
 	memcpy(all + ARRAY_SIZE(head) + n_entry, at_return, n_return * sizeof(*all));

@@ -43,6 +43,28 @@ static void stay(struct site *s, const char *why)
 	s->why = why;
 }
 
+bool site_code_at(struct elf *f, u64 vaddr, struct site_code *c)
+{
+	for (u32 i = 0; elf_code(f, i, &c->p, &c->n, &c->vaddr); i++)
+		if (vaddr >= c->vaddr && vaddr - c->vaddr < c->n)
+			return true;
+	return false;
+}
+
+bool site_begins(const struct site_code *c, const struct insn_decoder *d, u64 from, u64 at)
+{
+	struct insn i;
+
+	while (from < at) {
+		u64 off = from - c->vaddr;
+
+		if (!insn_read(d, c->p + off, c->n - off, from, &i))
+			return true;
+		from += i.length;
+	}
+	return from == at;
+}
+
 bool site_is_cheap(const struct site *s, const struct site_code *c, bool nop5)
 {
 	u64 at = s->entry - c->vaddr;
@@ -99,26 +121,62 @@ static const char *look_through(const struct site *s, const u8 *p, size_t n,
 	return NULL;
 }
 
+/* The function's code, or NULL: the probe stays then. */
+static const u8 *code_of(struct site *s, const struct site_code *c)
+{
+	u64 at = s->entry - c->vaddr;
+
+	stay(s, NULL);
+	if (at >= c->n || s->size > c->n - at)
+		stay(s, "its code is not all in the file");
+	else if (!s->size)
+		stay(s, "its size is not known");
+	else if (s->size > BODY_MAX)
+		stay(s, "it is too long to be looked through");
+	else
+		return c->p + at;
+	return NULL;
+}
+
+static void look(struct site *s, const u8 *p, const struct insn_decoder *d)
+{
+	const char *why = look_through(s, p, s->size, d);
+
+	if (why)
+		stay(s, why);
+}
+
 void site_propose(struct site *s, const struct site_code *c, const struct insn_decoder *d,
                   bool nop5)
 {
-	u64 at = s->entry - c->vaddr;
-	const char *why;
+	const u8 *p = code_of(s, c);
 
-	stay(s, NULL);
-	if (at >= c->n || s->size > c->n - at) {
-		stay(s, "its code is not all in the file");
-	} else if (!s->size) {
-		stay(s, "its size is not known");
-	} else if (s->size > BODY_MAX) {
-		stay(s, "it is too long to be looked through");
-	} else if (!walk(s, c->p + at, s->size, d, nop5)) {
+	if (!p)
+		return;
+	if (walk(s, p, s->size, d, nop5))
+		look(s, p, d);
+	else
 		stay(s, "no cheaper instruction comes before something changes");
-	} else {
-		why = look_through(s, c->p + at, s->size, d);
-		if (why)
-			stay(s, why);
+}
+
+void site_cover(struct site *s, const struct site_code *c, const struct insn_decoder *d, u32 bytes)
+{
+	const u8 *p = code_of(s, c);
+	struct insn i;
+
+	if (!p)
+		return;
+	for (u32 at = 0; at < bytes; at = s->moved) {
+		if (!insn_read(d, p + at, s->size - at, 0, &i) || s->n_steps == SITE_STEPS) {
+			stay(s, "it is too short");
+			return;
+		}
+		if (at)
+			s->steps[s->n_steps++] = (u8)at;
+		s->moved = at + i.length;
 	}
+	if (s->n_steps)
+		look(s, p, d);
 }
 
 /* ---- what leads into it --------------------------------------------------------------------- */
@@ -233,7 +291,7 @@ static bool steps_make(struct insn_set *t, const struct site *v, u32 n)
 	t->span = (u32)(high - low);
 	t->bits = calloc(t->span / 8 + 1, 1);
 	if (!t->bits)
-		abort();
+		base_no_memory();
 	for (u32 i = 0; i < n; i++) {
 		for (u32 k = 0; k < v[i].n_steps && v[i].entry - low < t->span; k++) {
 			u64 bit = v[i].entry - low + v[i].steps[k];

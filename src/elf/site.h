@@ -11,6 +11,7 @@
 #define ELF_SITE_H
 
 #include "arch/insn.h"
+#include "elf/elf.h"
 
 #define SITE_STEPS 8u /* at most so many instructions are passed over */
 
@@ -34,11 +35,23 @@ struct site {
 	u8 steps[SITE_STEPS];
 };
 
+/* The piece that an address is in. */
+bool site_code_at(struct elf *f, u64 vaddr, struct site_code *c);
+/* False when `at` is inside an instruction, counted from one that begins at `from`; true where that
+ * can not be told: not all bytes between are instructions. */
+bool site_begins(const struct site_code *c, const struct insn_decoder *d, u64 from, u64 at);
+
 /* Only looks whether the first instruction is cheap already; needs no decoder. */
 bool site_is_cheap(const struct site *s, const struct site_code *c, bool nop5);
 /* Looks at the function alone; `c` holds its entry. */
 void site_propose(struct site *s, const struct site_code *c, const struct insn_decoder *d,
                   bool nop5);
+/*
+ * Instead, for who takes the first instructions elsewhere: the stretch is as many as have `bytes`
+ * bytes, `moved` of them, and nothing may lead into it but to its top and its end. 0 and `why`
+ * where something does, or where it can not be told.
+ */
+void site_cover(struct site *s, const struct site_code *c, const struct insn_decoder *d, u32 bytes);
 /* By entry. */
 void sites_sort(struct site *v, u32 n);
 /* What runs at `addr` also comes from elsewhere: a site that is passed over there stays. */

@@ -120,9 +120,9 @@ static void add_process(struct gen *g, u32 none)
 	code_if_imm(c, BPF_JEQ, R0, 0, none);
 }
 
-/* From the user's registers to three words of ours, in the order of `regs`; jumps when there is no
- * 64-bit user code after the event. */
-static void user_registers(struct gen *g, struct mem to, u32 none)
+/* From the user's registers to three words of ours, in the order of `regs`, and to `link`; jumps
+ * when there is no 64-bit user code after the event. */
+static void user_registers(struct gen *g, struct mem to, struct mem link, u32 none)
 {
 	const s32 regs[] = { arch.ip, arch.sp, arch.fp };
 	struct code *c = &g->c;
@@ -136,11 +136,17 @@ static void user_registers(struct gen *g, struct mem to, u32 none)
 		code_call(c, BPF_FUNC_task_pt_regs);
 	}
 	code_load(c, 8, R1, from, arch.user_at);
+	if (arch.user_code_mask)
+		code_alu_imm(c, BPF_AND, R1, (s32)arch.user_code_mask);
 	code_if_imm(c, BPF_JNE, R1, arch.user_code, none);
 	for (u32 i = 0; i < ARRAY_SIZE(regs); i++) {
 		code_load(c, 8, R1, from, regs[i]);
 		mem_store(g, 8, mem_at(to, (s32)i * 8), R1);
 	}
+	if (arch.frames.return_below)
+		return;
+	code_load(c, 8, R1, from, arch.link);
+	mem_store(g, 8, link, R1);
 }
 
 static void add_in_slot(struct gen *g, enum ucount which, s32 n)
@@ -173,8 +179,7 @@ static void ask(struct gen *g, u32 out)
 	struct code *c = &g->c;
 
 	code_load(c, 8, R1, g->frame, g->unwind.proc);
-	code_const(c, R2, 1);
-	code_atomic(c, BPF_XCHG, R1, offsetof(struct unwind_proc, asked), R2);
+	code_exchange(c, R1, offsetof(struct unwind_proc, asked), R2, 1);
 	code_if_imm(c, BPF_JNE, R2, 0, out);
 	send_meet(g, out);
 	code_load(c, 8, R1, g->frame, g->unwind.proc);
@@ -367,7 +372,7 @@ void gen_unwind(struct gen *g, u32 limit, bool raw, u32 unknown)
 	for (s32 off = 0; off < (s32)sizeof(struct unit_meet); off += 8)
 		mem_store_imm(g, 8, state(g, ST_MEET + off), 0);
 	note_space(g);
-	user_registers(g, state(g, ST_PC), unknown);
+	user_registers(g, state(g, ST_PC), state(g, ST_LINK), unknown);
 	find_process(g, unknown);
 	for (u32 i = 0; i < ARRAY_SIZE(cleared); i++)
 		mem_store_imm(g, 8, state(g, cleared[i]), 0);
@@ -494,7 +499,8 @@ void gen_unwind_copy(struct gen *g, u32 limit, struct mem dst, u32 unknown)
 	struct mem copy = frame_alloc(g, sizeof(struct unit_copy));
 	u32 sent = code_label(c);
 
-	user_registers(g, mem_at(copy, copy_off(offsetof(struct unit_copy, pc))), unknown);
+	user_registers(g, mem_at(copy, copy_off(offsetof(struct unit_copy, pc))),
+	               mem_at(copy, copy_off(offsetof(struct unit_copy, link))), unknown);
 	copy_id(g, copy);
 	copy_pieces(g, copy);
 	mem_store_imm(g, 8, copy, (s32)copy_record(g));

@@ -42,7 +42,8 @@ enum {
 	ST_ID = ST_MEET + (s32)sizeof(struct unit_meet), /* struct unwind_key */
 	ST_NODE = ST_ID + (s32)sizeof(struct unwind_key),
 	ST_FRAMES = ST_NODE + UNWIND_NODE,
-	ST_END = ST_FRAMES + (s32)sizeof(struct ustack_value),
+	ST_LINK = ST_FRAMES + (s32)sizeof(struct ustack_value), /* a register, 0: not known */
+	ST_END = ST_LINK + 8,
 };
 
 enum {

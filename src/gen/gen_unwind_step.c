@@ -19,9 +19,6 @@
 
 #include "arch/arch.h"
 
-/* Bytes from the CFA down to a frame pointer that was saved right below the return address. */
-#define PAIR_BELOW (arch.frames.return_below + 8)
-
 /* Offsets in the kernel's structs, from its BTF; without them nothing is repaired. */
 struct returns {
 	bool known;
@@ -273,18 +270,83 @@ static void plain_cfa(struct step *s)
 {
 	struct code *c = s->c;
 	u32 by_fp = code_label(c);
+	bool has_link = !arch.frames.return_below;
 
 	code_mov(c, R1, R7);
 	code_alu_imm(c, BPF_AND, R1, UNWIND_KIND_MASK);
-	code_if_imm(c, BPF_JEQ, R1, UNWIND_FP, by_fp);
-	code_if_imm(c, BPF_JNE, R1, UNWIND_SP, s->special);
+	code_if_imm(c, BPF_JEQ, R1, has_link ? UNWIND_LINK_FP : UNWIND_FP, by_fp);
+	code_if_imm(c, BPF_JNE, R1, has_link ? UNWIND_LINK_SP : UNWIND_SP, s->special);
 	code_load(c, 8, R6, ST, ST_SP);
 	code_goto(c, s->have_base);
 	code_bind(c, by_fp);
 	code_load(c, 8, R6, ST, ST_FP);
 	code_bind(c, s->have_base);
-	rule_bytes(s, UNWIND_OFFSET_SHIFT);
+	rule_bytes(s, has_link ? UNWIND_LINK_SHIFT : UNWIND_OFFSET_SHIFT);
 	code_alu(c, BPF_ADD, R6, R1);
+}
+
+/* A return address that was read loses its signature. */
+static void strip(struct step *s, enum reg r)
+{
+	u64 mask = arch_return_mask();
+	s32 above = mask == UINT64_MAX ? 0 : __builtin_clzll(mask);
+
+	if (!above)
+		return;
+	code_alu_imm(s->c, BPF_LSH, r, above);
+	code_alu_imm(s->c, BPF_RSH, r, above);
+}
+
+/* Where a call puts the return address into memory: r3 = its place. */
+static void return_in_memory(struct step *s)
+{
+	code_mov(s->c, R3, R6);
+	code_alu_imm(s->c, BPF_SUB, R3, arch.frames.return_below);
+	read_user(s, ST_PAIR + 8, 8, s->cut);
+}
+
+/*
+ * Where it leaves it in a register: that of the innermost frame is known until the first call, and
+ * with it the CFA may be where the stack pointer is.
+ */
+static void return_in_register(struct step *s)
+{
+	struct code *c = s->c;
+	u32 saved = code_label(c), done = code_label(c);
+
+	code_mov(c, R1, R7);
+	code_alu_imm(c, BPF_RSH, R1, UNWIND_OFFSET_SHIFT);
+	code_alu_imm(c, BPF_AND, R1, UNWIND_LINK_MASK);
+	code_if_imm(c, BPF_JNE, R1, UNWIND_LINK_SAME, saved);
+	code_load(c, 8, R1, ST, ST_LINK);
+	code_if_imm(c, BPF_JEQ, R1, 0, s->cut);
+	code_store(c, 8, ST, ST_PAIR + 8, R1);
+	code_goto(c, done);
+	code_bind(c, saved);
+	code_alu_imm(c, BPF_LSH, R1, 3);
+	code_mov(c, R3, R6);
+	code_alu(c, BPF_SUB, R3, R1);
+	read_user(s, ST_PAIR + 8, 8, s->cut);
+	code_bind(c, done);
+}
+
+/* Leaves when the CFA in r6 is not above the stack pointer, or at it while the register is
+ * known. */
+static void ends_loops(struct step *s)
+{
+	struct code *c = s->c;
+	u32 above = code_label(c);
+
+	code_load(c, 8, R1, ST, ST_SP);
+	if (arch.frames.return_below) {
+		code_if(c, BPF_JLE, R6, R1, s->cut);
+		return;
+	}
+	code_if(c, BPF_JGT, R6, R1, above);
+	code_if(c, BPF_JNE, R6, R1, s->cut);
+	code_load(c, 8, R1, ST, ST_LINK);
+	code_if_imm(c, BPF_JEQ, R1, 0, s->cut);
+	code_bind(c, above);
 }
 
 /* From the CFA in r6 to the caller's registers. Callers are above: that ends loops. */
@@ -294,13 +356,13 @@ static void to_caller(struct step *s)
 	u32 address = code_label(c), at_fp = code_label(c), only_return = code_label(c);
 
 	code_bind(c, s->have_cfa);
-	code_load(c, 8, R1, ST, ST_SP);
-	code_if(c, BPF_JLE, R6, R1, s->cut);
+	ends_loops(s);
 	code_mov(c, R1, R7);
 	code_alu_imm(c, BPF_RSH, R1, UNWIND_FP_SHIFT);
 	code_alu_imm(c, BPF_AND, R1, UNWIND_FP_MASK);
 	code_if_imm(c, BPF_JEQ, R1, 0, only_return);
-	code_if_imm(c, BPF_JEQ, R1, PAIR_BELOW / 8, s->have_pair);
+	if (arch.frames.return_below)
+		code_if_imm(c, BPF_JEQ, R1, UNWIND_PAIR / 8, s->have_pair);
 	code_if_imm(c, BPF_JEQ, R1, UNWIND_FP_AT_FP, at_fp);
 	code_alu_imm(c, BPF_LSH, R1, 3);
 	code_mov(c, R3, R6);
@@ -313,22 +375,28 @@ static void to_caller(struct step *s)
 	code_load(c, 8, R1, ST, ST_PAIR);
 	code_store(c, 8, ST, ST_FP, R1);
 	code_bind(c, only_return);
-	code_mov(c, R3, R6);
-	code_alu_imm(c, BPF_SUB, R3, arch.frames.return_below);
-	read_user(s, ST_PAIR + 8, 8, s->cut);
+	if (arch.frames.return_below)
+		return_in_memory(s);
+	else
+		return_in_register(s);
 	code_goto(c, s->saved);
 	/* Both beside each other, as a function with a frame pointer pushes them. */
 	code_bind(c, s->have_pair);
 	code_mov(c, R3, R6);
-	code_alu_imm(c, BPF_SUB, R3, PAIR_BELOW);
+	code_alu_imm(c, BPF_SUB, R3, UNWIND_PAIR);
 	read_user(s, ST_PAIR, 16, s->cut);
 	code_load(c, 8, R1, ST, ST_PAIR);
 	code_store(c, 8, ST, ST_FP, R1);
 	code_bind(c, s->saved);
 	code_store(c, 8, ST, ST_SP, R6);
 	code_load(c, 8, R1, ST, ST_PAIR + 8);
+	strip(s, R1);
 	code_store(c, 8, ST, ST_PC, R1);
 	code_if_imm(c, BPF_JEQ, R1, 0, s->whole);
+	if (!arch.frames.return_below) {
+		code_const(c, R1, 0);
+		code_store(c, 8, ST, ST_LINK, R1);
+	}
 	code_const(c, R1, 1);
 	code_store(c, 8, ST, ST_BACK, R1);
 	code_bind(c, s->again);
@@ -365,6 +433,11 @@ static void signal_frame(struct step *s)
 	code_load(c, 8, R3, ST, ST_SP);
 	code_alu_imm(c, BPF_ADD, R3, arch.frames.signal_fp);
 	read_user(s, ST_FP, 8, s->cut);
+	if (!arch.frames.return_below) {
+		code_load(c, 8, R3, ST, ST_SP);
+		code_alu_imm(c, BPF_ADD, R3, arch.frames.signal_link);
+		read_user(s, ST_LINK, 8, s->cut);
+	}
 	code_load(c, 8, R3, ST, ST_SP);
 	code_alu_imm(c, BPF_ADD, R3, arch.frames.signal_sp);
 	read_user(s, ST_PAIR, 16, s->cut);
@@ -497,7 +570,7 @@ static void frame_pointer_step(struct step *s)
 	code_mov(c, R1, R6);
 	code_alu_imm(c, BPF_AND, R1, 7);
 	code_if_imm(c, BPF_JNE, R1, 0, s->cut);
-	code_alu_imm(c, BPF_ADD, R6, PAIR_BELOW);
+	code_alu_imm(c, BPF_ADD, R6, UNWIND_PAIR);
 	code_goto(c, s->have_pair);
 }
 

@@ -6,6 +6,7 @@
  */
 #include "kern/kern.h"
 
+#include <linux/version.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -116,9 +117,13 @@ static bool nothing_attached(struct live *l, u32 refused, struct err *e)
 	return err_at(e, first->loc.off, first->loc.len);
 }
 
+/* Since 6.14 the returns of functions that share a link, too. */
 static bool is_last_first(const struct live *l, u32 prog)
 {
-	return attach_kind_has(l->unit->progs.v[prog].kind, KIND_LAST_FIRST);
+	const struct uprog *p = &l->unit->progs.v[prog];
+
+	return attach_kind_has(p->kind, KIND_LAST_FIRST) ||
+	       (kern_prog_kprobe_multi(l, p) && features_sure(KERNEL_VERSION(6, 14, 0)));
 }
 
 /* The programs in the order in which to attach them, so that those on one place run in that of the

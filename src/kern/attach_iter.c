@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Iterators, and memtap's own signal. An iterator's link is a recipe: each bpf_iter_create() of
+ * Iterators, and memtap's own signal. An iterator's link is a recipe: each sys_iter_create() of
  * it makes a file, and reading the file runs the program for every object. Pinned, the link
  * itself is a file below /sys/fs/bpf that anybody with the right may read, and outlives us.
  */
 #include "kern/kern.h"
 
-#include <bpf/bpf.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,27 +39,22 @@ static bool iter_error(const struct usite *s, int code, struct err *e)
 
 static bool pin(const struct usite *s, int link, struct err *e)
 {
-	if (bpf_obj_pin(link, s->path) == 0)
+	int r = sys_pin(link, s->path);
+
+	if (r >= 0)
 		return true;
-	if (errno == EEXIST)
+	if (r == -EEXIST)
 		return err_set(e, "%s exists already", s->path);
-	err_sys(e, errno, "can not pin it to %s", s->path);
+	err_sys(e, -r, "can not pin it to %s", s->path);
 	return err_hint(e, "the place must be in a BPF file system: mount -t bpf bpf /sys/fs/bpf");
 }
 
 static bool iter_site(struct attach *a, u32 site, struct err *e)
 {
 	const struct usite *s = &a->prog->sites[site];
-	union bpf_iter_link_info info = { 0 };
-	LIBBPF_OPTS(bpf_link_create_opts, o);
-	int link;
+	int prog = kern_prog_fd(a->l, a->prog_index, site);
+	int link = sys_link_iter(prog, of_tasks(s) ? s->pid : 0);
 
-	if (s->pid > 0 && of_tasks(s)) {
-		info.task.pid = (u32)s->pid;
-		o.iter_info = &info;
-		o.iter_info_len = sizeof(info);
-	}
-	link = bpf_link_create(kern_prog_fd(a->l, a->prog_index, site), 0, BPF_TRACE_ITER, &o);
 	if (link < 0)
 		return iter_error(s, -link, e);
 	attach_keep(a, link, -1);
@@ -102,7 +96,7 @@ static bool read_on(int file, bool (*between)(void *ctx), void *ctx, struct err 
 bool live_iterate(struct live *l, bool (*between)(void *ctx), void *ctx, struct err *e)
 {
 	for (u32 i = 0; i < l->iters.n; i++) {
-		int file = bpf_iter_create(l->iters.v[i]);
+		int file = sys_iter_create(l->iters.v[i]);
 		bool ok;
 
 		if (file < 0)

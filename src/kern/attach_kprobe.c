@@ -67,7 +67,7 @@ static bool link_many(struct attach *a, const u32 *sites, u32 n, struct err *e)
 	int link;
 
 	if (!names || !addresses || !cookies)
-		abort();
+		base_no_memory();
 	for (u32 i = 0; i < n; i++) {
 		names[i] = a->prog->sites[sites[i]].event;
 		addresses[i] = a->prog->sites[sites[i]].address;
@@ -90,7 +90,7 @@ static bool attach_multi(struct attach *a, struct err *e)
 	bool ok;
 
 	if (!all)
-		abort();
+		base_no_memory();
 	/* Those with an address from the front, the others from the back. */
 	for (u32 i = 0; i < total; i++)
 		all[a->prog->sites[i].address ? n++ : --named] = i;

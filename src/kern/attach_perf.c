@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Probes that are perf events: tracepoints, software and hardware counters, timers, watched memory.
- * The program is linked to the event with a cookie (Linux 5.15). A tracepoint's event may live on
- * any one CPU, the program runs on all; a counter or timer must be opened on each CPU, or, for one
- * process, on each of its threads, with threads to come inherited.
+ * The program is linked to the event with a cookie (Linux 5.15), or set for it. A tracepoint's
+ * event may live on any one CPU, the program runs on all; a counter or timer must be opened on each
+ * CPU, or, for one process, on each of its threads, with threads to come inherited.
  */
 #include "kern/kern.h"
 
-#include <bpf/bpf.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -45,15 +45,22 @@ static bool perf_error(int code, const char *what, struct err *e)
 	}
 }
 
+/* Before 5.15 the event holds the program, which runs until all of the event is gone. */
+static int set_program(int event, int prog)
+{
+	return ioctl(event, PERF_EVENT_IOC_SET_BPF, prog) < 0 ? -errno : event;
+}
+
 bool attach_perf_link(struct attach *a, u32 site, int event, bool slow, struct err *e)
 {
-	LIBBPF_OPTS(bpf_link_create_opts, o, .perf_event.bpf_cookie = a->prog->sites[site].cookie);
 	int prog = kern_prog_fd(a->l, a->prog_index, site);
-	int link = bpf_link_create(prog, event, BPF_PERF_EVENT, &o);
+	bool links = a->l->features.cookie;
+	int link = links ? sys_link_perf_event(prog, event, a->prog->sites[site].cookie)
+	                 : set_program(event, prog);
 
 	if (link >= 0)
-		attach_keep(a, link, slow ? event : -1);
-	if (link < 0 || !slow)
+		attach_keep(a, link, links && slow ? event : -1);
+	if (link < 0 || (links && !slow))
 		close(event);
 	if (link >= 0)
 		return true;
@@ -119,7 +126,8 @@ static bool open_cpus(struct attach *a, u32 site, struct perf_event_attr *attr, 
 	return true;
 }
 
-/* inherit_thread (Linux 5.13): threads started later count too, forked processes do not. */
+/* inherit_thread (Linux 5.13): threads started later count too, forked processes do not. Before
+ * they do, and the program looks who is running. */
 static bool open_threads(struct attach *a, u32 site, struct perf_event_attr *attr, s32 pid,
                          struct err *e)
 {
@@ -133,7 +141,7 @@ static bool open_threads(struct attach *a, u32 site, struct perf_event_attr *att
 	if (!dir)
 		return err_set(e, "there is no process %d", pid);
 	attr->inherit = 1;
-	attr->inherit_thread = 1;
+	attr->inherit_thread = a->l->features.inherit_thread;
 	while (ok && (d = readdir(dir))) {
 		s32 tid = atoi(d->d_name);
 		int event;
@@ -238,10 +246,42 @@ static bool watch_site(struct attach *a, u32 site, struct err *e)
 	return ok;
 }
 
+/* Writes to memory that this thread watches, and asks whether the kernel has seen it: some virtual
+ * machines take the debug registers and never trap. True also where this can not be tried. */
+static bool watchpoints_fire(void)
+{
+	volatile u64 watched = 0;
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_BREAKPOINT,
+		.bp_type = HW_BREAKPOINT_W,
+		.bp_addr = (uintptr_t)&watched,
+		.bp_len = sizeof(watched),
+		.sample_period = 1,
+		.exclude_kernel = 1,
+	};
+	int event = attach_perf_open(&attr, 0, -1);
+	u64 times = 0;
+	bool asked;
+
+	if (event < 0)
+		return true;
+	watched++;
+	asked = read(event, &times, sizeof(times)) == sizeof(times);
+	close(event);
+	return times || !asked;
+}
+
 bool attach_watchpoint(struct attach *a, struct err *e)
 {
 	a->done.how = "hardware breakpoint";
-	return attach_each(a, watch_site, e);
+	if (watchpoints_fire())
+		return attach_each(a, watch_site, e);
+	err_set(e,
+	        "watchpoints never fire on this machine: its processor's debug registers have no "
+	        "effect");
+	return err_hint(e, "some virtual machines are like that; on the machine itself, or with "
+	                   "another hypervisor, the same script works");
 }
 
 /* The handles stay in the list, as numbers that name no descriptor. */

@@ -7,7 +7,6 @@
  */
 #include "kern/kern.h"
 
-#include <bpf/bpf.h>
 #include <errno.h>
 
 static bool raw_error(const struct usite *s, int code, struct err *e)
@@ -51,13 +50,11 @@ static bool raw_site(struct attach *a, u32 site, struct err *e)
 
 static bool trampoline_site(struct attach *a, u32 site, struct err *e)
 {
-	LIBBPF_OPTS(bpf_link_create_opts, o, .tracing.cookie = a->prog->sites[site].cookie);
-	enum bpf_attach_type type = kern_prog_attach_type(a->l, a->prog);
 	int prog = kern_prog_fd(a->l, a->prog_index, site);
 
 	if (prog < 0)
 		return err_set(e, "%s", a->l->progs[a->prog_index].refused);
-	return keep_or_fail(a, site, bpf_link_create(prog, 0, type, &o), e);
+	return keep_or_fail(a, site, sys_raw_tracepoint(prog, NULL, 0), e);
 }
 
 bool attach_raw(struct attach *a, struct err *e)

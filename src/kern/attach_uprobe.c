@@ -97,7 +97,7 @@ static bool link_many(struct attach *a, const u32 *sites, u32 n, struct err *e)
 	int link = -1;
 
 	if (!words)
-		abort();
+		base_no_memory();
 	for (u32 i = 0; i < n; i++) {
 		const struct usite *s = &a->prog->sites[sites[i]];
 
@@ -132,7 +132,7 @@ static bool attach_multi(struct attach *a, struct err *e)
 	bool ok = true;
 
 	if (!group || !taken)
-		abort();
+		base_no_memory();
 	for (u32 i = 0; ok && i < n; i++) {
 		u32 k = 0;
 

@@ -6,9 +6,12 @@
  */
 #include "kern/kern.h"
 
-#include <bpf/bpf.h>
 #include <errno.h>
+#include <linux/version.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "arch/arch.h"
@@ -23,9 +26,10 @@ static const struct bpf_insn nothing[] = {
 
 static int load_nothing(enum bpf_prog_type type, u32 attach_type)
 {
-	LIBBPF_OPTS(bpf_prog_load_opts, o, .expected_attach_type = attach_type);
-
-	return sys_prog_load(type, nothing, ARRAY_SIZE(nothing), &o);
+	return sys_prog_load(&(struct sys_prog){ .type = type,
+	                                         .attach_type = attach_type,
+	                                         .insns = nothing,
+	                                         .n = ARRAY_SIZE(nothing) });
 }
 
 /* "/" is no regular file: EBADF from kernels that got so far as to look. */
@@ -95,13 +99,16 @@ static bool features_btf(void)
  */
 static bool features_fentry(void)
 {
-	LIBBPF_OPTS(bpf_prog_load_opts, o, .expected_attach_type = BPF_TRACE_FENTRY,
-	            .attach_btf_id = 1);
+	struct sys_prog p = { .type = BPF_PROG_TYPE_TRACING,
+		              .attach_type = BPF_TRACE_FENTRY,
+		              .btf_id = 1,
+		              .insns = nothing,
+		              .n = ARRAY_SIZE(nothing) };
 	int prog;
 
 	if (!features_btf())
 		return false;
-	prog = sys_prog_load(BPF_PROG_TYPE_TRACING, nothing, ARRAY_SIZE(nothing), &o);
+	prog = sys_prog_load(&p);
 	if (prog >= 0)
 		close(prog);
 	return (prog != -EPERM && prog != -EACCES) || caps_missing(CAPS_TRACING);
@@ -131,49 +138,178 @@ static bool features_uprobe_nop5(void)
 	return arch.sys_uprobe && syscall((long)arch.sys_uprobe) < 0 && errno == ENXIO;
 }
 
-/*
- * A call without arguments is refused for that (EACCES) where the function is known, and for the
- * function (EINVAL) where it is not.
- */
-static bool features_loop(void)
+/* 0 when the kernel takes the program, else -errno. */
+static int try_load(const struct sys_prog *p)
 {
-	static const struct bpf_insn call[] = {
-		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_loop },
-		{ .code = BPF_JMP | BPF_EXIT },
-	};
-	LIBBPF_OPTS(bpf_prog_load_opts, o);
-	int prog = sys_prog_load(BPF_PROG_TYPE_KPROBE, call, ARRAY_SIZE(call), &o);
+	int prog = sys_prog_load(p);
 
 	if (prog >= 0)
 		close(prog);
-	return prog == -EACCES;
+	return MIN(prog, 0);
+}
+
+bool features_program(enum bpf_prog_type type, u32 iterator)
+{
+	struct sys_prog p = { .type = type, .insns = nothing, .n = ARRAY_SIZE(nothing) };
+
+	if (type == BPF_PROG_TYPE_TRACING) {
+		p.attach_type = BPF_TRACE_ITER;
+		p.btf_id = iterator;
+	}
+	return try_load(&p) == 0;
+}
+
+/*
+ * A call without arguments is refused for that (EACCES) where the function is known, and for the
+ * function (EINVAL) where it is not; one that takes no arguments is accepted. What may sleep is for
+ * programs that may.
+ */
+bool features_helper(enum bpf_func_id id, u32 iterator)
+{
+	const struct bpf_insn call[] = {
+		{ .code = BPF_JMP | BPF_CALL, .imm = (s32)id },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	struct sys_prog ways[] = {
+		{ .type = BPF_PROG_TYPE_KPROBE },
+		{ .type = BPF_PROG_TYPE_KPROBE, .flags = BPF_F_SLEEPABLE },
+		{ .type = BPF_PROG_TYPE_TRACING,
+		  .attach_type = BPF_TRACE_ITER,
+		  .btf_id = iterator },
+	};
+
+	for (u32 i = 0; i < ARRAY_SIZE(ways); i++) {
+		int r;
+
+		ways[i].insns = call;
+		ways[i].n = ARRAY_SIZE(call);
+		r = try_load(&ways[i]);
+		if (r == 0 || r == -EACCES)
+			return true;
+	}
+	return false;
+}
+
+static bool features_loop(void)
+{
+	return features_helper(BPF_FUNC_loop, 0);
+}
+
+static bool features_cookie(void)
+{
+	return features_helper(BPF_FUNC_get_attach_cookie, 0);
+}
+
+/* A clock of ours with that bit set. */
+static bool features_inherit_thread(void)
+{
+	struct perf_event_attr attr = { .size = sizeof(attr),
+		                        .type = PERF_TYPE_SOFTWARE,
+		                        .config = PERF_COUNT_SW_CPU_CLOCK,
+		                        .disabled = 1,
+		                        .inherit = 1,
+		                        .inherit_thread = 1 };
+	int event = attach_perf_open(&attr, 0, -1);
+
+	if (event >= 0)
+		close(event);
+	return event != -EINVAL && event != -E2BIG;
+}
+
+static bool features_for_each(void)
+{
+	return features_helper(BPF_FUNC_for_each_map_elem, 0);
+}
+
+static bool features_func_ip(void)
+{
+	return features_helper(BPF_FUNC_get_func_ip, 0);
+}
+
+/* They came with bpf_loop(), and kprobes may not call them. */
+static bool features_func_arg(void)
+{
+	return features_loop();
+}
+
+static bool features_percpu(void)
+{
+	return features_helper(BPF_FUNC_map_lookup_percpu_elem, 0);
+}
+
+static bool features_sleepable(void)
+{
+	return try_load(&(struct sys_prog){ .type = BPF_PROG_TYPE_KPROBE,
+	                                    .flags = BPF_F_SLEEPABLE,
+	                                    .insns = nothing,
+	                                    .n = ARRAY_SIZE(nothing) }) == 0;
+}
+
+/* A word of the stack is exchanged. */
+static bool features_atomics(void)
+{
+	static const struct bpf_insn exchange[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0 },
+		{ .code = BPF_STX | BPF_MEM | BPF_DW, .dst_reg = 10, .off = -8 },
+		{ .code = BPF_STX | BPF_ATOMIC | BPF_DW,
+		  .dst_reg = 10,
+		  .off = -8,
+		  .imm = BPF_XCHG },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+
+	return try_load(&(struct sys_prog){ .type = BPF_PROG_TYPE_KPROBE,
+	                                    .insns = exchange,
+	                                    .n = ARRAY_SIZE(exchange) }) == 0;
+}
+
+bool features_sure(u32 version)
+{
+	u32 major = 0, minor = 0;
+	struct utsname u;
+
+	return uname(&u) == 0 && sscanf(u.release, "%u.%u", &major, &minor) == 2 &&
+	       KERNEL_VERSION(major, minor, 0) >= version;
+}
+
+void features_raise_memory(void)
+{
+	struct rlimit r = { RLIM_INFINITY, RLIM_INFINITY };
+
+	if (!features_sure(KERNEL_VERSION(5, 11, 0)))
+		setrlimit(RLIMIT_MEMLOCK, &r);
 }
 
 void features_probe(struct features *f, u32 wanted)
 {
 	static const struct {
-		u32 feature;
-		size_t at;
 		bool (*ask)(void);
+		size_t at;
 	} rows[] = {
-		{ FEATURE_BTF, offsetof(struct features, btf), features_btf },
-		{ FEATURE_KPROBE, offsetof(struct features, kprobe), features_kprobe },
-		{ FEATURE_KPROBE_MULTI, offsetof(struct features, kprobe_multi),
-		  features_kprobe_multi },
-		{ FEATURE_KPROBE_SESSION, offsetof(struct features, kprobe_session),
-		  features_kprobe_session },
-		{ FEATURE_FENTRY, offsetof(struct features, fentry), features_fentry },
-		{ FEATURE_UPROBE_MULTI, offsetof(struct features, uprobe_multi),
-		  features_uprobe_multi },
-		{ FEATURE_RAWTP_COOKIE, offsetof(struct features, rawtp_cookie),
-		  features_rawtp_cookie },
-		{ FEATURE_LOOP, offsetof(struct features, loop), features_loop },
-		{ FEATURE_UPROBE_NOP5, offsetof(struct features, uprobe_nop5),
-		  features_uprobe_nop5 },
+#define F(id, name) { features_##name, offsetof(struct features, name) },
+		FEATURES(F)
+#undef F
+	};
+	/* Those need no setting of the kernel's: newer ones are not asked. */
+	static const u32 since[FEATURE_ROWS] = {
+		[FEATURE_ROW_ATOMICS] = KERNEL_VERSION(5, 12, 0),
+		[FEATURE_ROW_COOKIE] = KERNEL_VERSION(5, 15, 0),
+		[FEATURE_ROW_INHERIT_THREAD] = KERNEL_VERSION(5, 13, 0),
+		[FEATURE_ROW_FOR_EACH] = KERNEL_VERSION(5, 13, 0),
+		[FEATURE_ROW_FUNC_IP] = KERNEL_VERSION(5, 15, 0),
+		[FEATURE_ROW_LOOP] = KERNEL_VERSION(5, 17, 0),
+		[FEATURE_ROW_FUNC_ARG] = KERNEL_VERSION(5, 17, 0),
+		[FEATURE_ROW_PERCPU] = KERNEL_VERSION(5, 19, 0),
+		[FEATURE_ROW_SLEEPABLE] = KERNEL_VERSION(6, 0, 0),
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (rows[i].feature & wanted & ~f->asked)
-			*(bool *)((char *)f + rows[i].at) = rows[i].ask();
+	features_raise_memory();
+	for (u32 i = 0; i < FEATURE_ROWS; i++) {
+		bool *has = (bool *)((char *)f + rows[i].at);
+
+		if (1u << i & wanted & ~f->asked)
+			*has = (since[i] && features_sure(since[i])) || rows[i].ask();
+	}
 	f->asked |= wanted;
 }

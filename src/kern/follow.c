@@ -33,8 +33,14 @@ bool live_follow_sites(struct live *l, s32 pid, u32 prog, const struct usite *si
 	};
 	bool ok;
 
+	/* Each site has a program with its own number in it, and others have none. */
+	if (l->progs[prog].n > 1 && sites != l->unit->progs.v[prog].sites) {
+		free(own);
+		return err_set(e, "probes of files that are loaded later need Linux 5.15 to say "
+		                  "which they are");
+	}
 	if (!own)
-		abort();
+		base_no_memory();
 	memcpy(own, sites, n * sizeof(*own));
 	for (u32 i = 0; i < n; i++)
 		own[i].pid = bound;

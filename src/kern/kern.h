@@ -6,12 +6,12 @@
 #ifndef KERN_KERN_H
 #define KERN_KERN_H
 
-#include <bpf/libbpf.h>
 #include <linux/perf_event.h>
 
 #include "base/arena.h"
 #include "base/hmap.h"
 #include "kern/live.h"
+#include "kern/sys_bpf.h"
 
 /*
  * One attachment. Closing `link` stops the program at once. `event` is kept where tearing the
@@ -47,6 +47,14 @@ struct pair {
 	bool unread;
 };
 
+/* The ring buffer, mapped; all zero when the unit has none. */
+struct ring {
+	u64 *read;           /* how far it was read */
+	const u64 *reserved; /* how far programs have written, or are going to */
+	const u8 *data;
+	size_t size; /* of the data */
+};
+
 struct live {
 	const struct unit *unit;
 	struct arena arena;
@@ -58,9 +66,7 @@ struct live {
 	u32 n_more_places;  /* ... beyond the first of each */
 	VEC(s32) followed;  /* processes, see live_follow() */
 	VEC(int) iters;     /* links among the handles, of iterators to be read */
-	struct ring_buffer *ring;
-	bool (*ring_cb)(void *ctx, const void *record, u32 size);
-	void *ring_ctx;
+	struct ring ring;
 	u64 *data; /* mapped words of the data map, NULL when the unit has none */
 	size_t data_size;
 	struct shelf shelves[UNIT_SHELVES]; /* 0: the chunks map itself */
@@ -80,6 +86,17 @@ struct live {
 	u32 n_online;
 	int uprobe_type, kprobe_type; /* perf event source types, 0 not read yet */
 };
+
+/* ---- features.c ---- */
+/* Whether programs of that type can be loaded, and call that helper; iterator as for
+ * offers_each(). */
+bool features_program(enum bpf_prog_type type, u32 iterator);
+bool features_helper(enum bpf_func_id id, u32 iterator);
+/* The kernel says of itself that it is that KERNEL_VERSION() or newer. */
+bool features_sure(u32 version);
+/* Before 5.11 maps and programs count as locked memory, of which 64 KiB are usual. Where it can not
+ * be raised, making the maps says so. */
+void features_raise_memory(void);
 
 /* ---- kern_map.c ---- */
 bool kern_map_create(struct live *l, u32 map, struct err *e);
@@ -105,6 +122,10 @@ u32 kern_turn_now(const struct live *l, u32 map);
 /* `key`, or the one of the two elements in use of a map without key. */
 const void *kern_turn_key(const struct live *l, u32 map, const void *key);
 
+/* ---- kern_ring.c ---- */
+bool kern_ring_open(struct live *l, struct err *e);
+void kern_ring_close(struct live *l);
+
 /* ---- kern_unwind.c ---- */
 /* A descriptor, or -errno. */
 int kern_unwind_create(struct live *l, const struct umap *m, const char *name);
@@ -125,6 +146,8 @@ bool kern_prog_kprobe_multi(const struct live *l, const struct uprog *p);
 /* What the program is loaded for, and linked as; 0 where the kernel asks for none. */
 enum bpf_attach_type kern_prog_attach_type(const struct live *l, const struct uprog *p);
 
+/* The program calls that helper. */
+bool kern_prog_calls(const struct uprog *p, s32 helper);
 /* The instructions of a program with its maps' descriptors in them, to be freed. */
 struct bpf_insn *kern_prog_insns(const struct live *l, const struct uprog *p);
 
@@ -181,34 +204,7 @@ void detach_all(struct live *l);
 /* Closes what was attached to that process by follow(). */
 void detach_process(struct live *l, s32 pid);
 
-/* ---- sys.c: system calls that libbpf 1.1 lacks or does more in, files of /sys ---- */
-/* Descriptors, or -errno. */
-struct bpf_prog_load_opts;
-int sys_prog_load(enum bpf_prog_type type, const struct bpf_insn *insns, u32 n,
-                  const struct bpf_prog_load_opts *o);
-/* inner: a map like those that a map of maps holds, else -1. */
-int sys_map_create(const struct umap *m, const char *name, int inner);
-struct sys_uprobe_multi {
-	const char *path;
-	const u64 *offsets, *ref_ctrs, *cookies; /* ref_ctrs may be NULL */
-	u32 n;
-	bool is_return;
-	s32 pid;
-};
-/* A link, or -errno. */
-int sys_link_uprobe_multi(int prog, const struct sys_uprobe_multi *m);
-/* Functions of the kernel, by names or by addresses: the other is NULL. */
-struct sys_kprobe_multi {
-	u32 attach_type; /* that the program was loaded for */
-	const char *const *names;
-	const u64 *addresses, *cookies; /* cookies may be NULL */
-	u32 n;
-	bool is_return;
-};
-/* A link, or -errno. */
-int sys_link_kprobe_multi(int prog, const struct sys_kprobe_multi *m);
-/* name NULL for a BTF tracepoint; cookie 0 for none. A link, or -errno. */
-int sys_raw_tracepoint(int prog, const char *name, u64 cookie);
+/* ---- sys.c: numbers of the machine, refused calls ---- */
 /* The number in /sys/bus/event_source/devices/NAME/type, 0 when there is none. */
 int sys_event_source(const char *name);
 /* The online CPUs; *n is 0 when they are not known. */

@@ -7,7 +7,6 @@
 #include "kern/kern.h"
 
 #include <assert.h>
-#include <bpf/bpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -246,20 +245,21 @@ static bool batch_grow(struct batch *b, const struct umap *m, size_t element, st
 	return true;
 }
 
-typedef int batch_call(int fd, void *in, void *out, void *keys, void *values, u32 *count,
-                       const struct bpf_map_batch_opts *opts);
-
 /* Reads the next elements into b; *last is set with the final ones. */
-static bool batch_next(struct live *l, u32 map, int fd, struct batch *b, batch_call *call,
-                       bool *last, struct err *e)
+static bool batch_next(struct live *l, u32 map, int fd, struct batch *b, bool removes, bool *last,
+                       struct err *e)
 {
 	const struct umap *m = &l->unit->maps.v[map];
 
 	for (;;) {
-		int r;
+		struct sys_batch next = { .from = b->started ? b->from : NULL,
+			                  .to = b->to,
+			                  .keys = b->keys,
+			                  .values = b->values,
+			                  .n = b->room };
+		int r = sys_map_batch(fd, removes, &next);
 
-		b->n = b->room;
-		r = call(fd, b->started ? b->from : NULL, b->to, b->keys, b->values, &b->n, NULL);
+		b->n = next.n;
 		if (r == -ENOSPC) {
 			if (!batch_grow(b, m, kern_map_element(l, map), e))
 				return false;
@@ -275,7 +275,7 @@ static bool batch_next(struct live *l, u32 map, int fd, struct batch *b, batch_c
 }
 
 /* All elements of a map of that kind. */
-static bool each(struct live *l, u32 map, int fd, batch_call *call, live_row_fn *cb, void *ctx,
+static bool each(struct live *l, u32 map, int fd, bool removes, live_row_fn *cb, void *ctx,
                  struct err *e)
 {
 	const struct umap *m = &l->unit->maps.v[map];
@@ -286,7 +286,7 @@ static bool each(struct live *l, u32 map, int fd, batch_call *call, live_row_fn 
 	if (!batch_init(&b, m, element, e))
 		return false;
 	while (ok && more && !last) {
-		ok = batch_next(l, map, fd, &b, call, &last, e);
+		ok = batch_next(l, map, fd, &b, removes, &last, e);
 		for (u32 i = 0; cb && ok && more && i < b.n; i++)
 			more = cb(ctx, b.keys + (size_t)i * m->key_size, b.values + i * element);
 	}
@@ -294,12 +294,14 @@ static bool each(struct live *l, u32 map, int fd, batch_call *call, live_row_fn 
 	return ok;
 }
 
-/* The element that programs use now of the two of a map without key. */
-static bool each_of_two(struct live *l, u32 map, live_row_fn *cb, void *ctx, struct err *e)
+/* The element that programs use of a map without key. Arrays of cells have no batches before
+ * 5.13. */
+static bool each_of_one(struct live *l, u32 map, live_row_fn *cb, void *ctx, struct err *e)
 {
+	static const u32 first;
 	u8 *cells = malloc(kern_map_element(l, map));
-	const void *key = kern_turn_key(l, map, NULL);
-	bool ok = cells && bpf_map_lookup_elem(l->maps[map], key, cells) == 0;
+	const void *key = kern_turn_key(l, map, &first);
+	bool ok = cells && sys_map_lookup(l->maps[map], key, cells) == 0;
 
 	if (ok)
 		cb(ctx, key, cells);
@@ -313,19 +315,19 @@ bool live_map_each(struct live *l, u32 map, live_row_fn *cb, void *ctx, struct e
 {
 	const struct umap *m = &l->unit->maps.v[map];
 
-	if (m->turn && !m->key)
-		return each_of_two(l, map, cb, ctx, e);
-	return each(l, map, kern_map_fd(l, map), bpf_map_lookup_batch, cb, ctx, e);
+	if (m->role == UMAP_USER && is_array(m))
+		return each_of_one(l, map, cb, ctx, e);
+	return each(l, map, kern_map_fd(l, map), false, cb, ctx, e);
 }
 
 bool live_map_get(struct live *l, u32 map, const void *key, void *cells)
 {
-	return bpf_map_lookup_elem(kern_map_fd(l, map), kern_turn_key(l, map, key), cells) == 0;
+	return sys_map_lookup(kern_map_fd(l, map), kern_turn_key(l, map, key), cells) == 0;
 }
 
 bool kern_map_empty(struct live *l, u32 map, int fd, live_row_fn *cb, void *ctx, struct err *e)
 {
-	return each(l, map, fd, bpf_map_lookup_and_delete_batch, cb, ctx, e);
+	return each(l, map, fd, true, cb, ctx, e);
 }
 
 bool live_map_take(struct live *l, u32 map, live_row_fn *cb, void *ctx, struct err *e)
@@ -361,7 +363,7 @@ struct zeroing {
 static bool zero_one(void *ctx, const void *key, const void *cells)
 {
 	struct zeroing *z = ctx;
-	int r = bpf_map_update_elem(z->fd, key, z->zeros, is_array(z->map) ? BPF_ANY : BPF_EXIST);
+	int r = sys_map_update(z->fd, key, z->zeros, is_array(z->map) ? BPF_ANY : BPF_EXIST);
 
 	(void)cells;
 	if (r < 0 && r != -ENOENT)

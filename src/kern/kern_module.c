@@ -4,7 +4,6 @@
  * descriptor of them. They are found by their name among all that are loaded (the kernel's,
  * modules', programs'), since nothing leads from a name to its number.
  */
-#include <bpf/bpf.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,26 +15,26 @@ static bool is_module(int fd, const char *name)
 {
 	char found[64] = { 0 };
 	struct bpf_btf_info info = { .name = (uintptr_t)found, .name_len = sizeof(found) };
-	u32 n = sizeof(info);
 
-	return bpf_obj_get_info_by_fd(fd, &info, &n) == 0 && info.kernel_btf &&
+	return sys_info(fd, &info, sizeof(info)) >= 0 && info.kernel_btf &&
 	       strcmp(found, name) == 0;
 }
 
 bool kern_module_types(const char *name, int *fd, struct err *e)
 {
 	u32 id = 0;
+	int r;
 
-	while (bpf_btf_get_next_id(id, &id) == 0) {
-		*fd = bpf_btf_get_fd_by_id(id);
+	while ((r = sys_btf_next(&id)) >= 0) {
+		*fd = sys_btf_open(id);
 		if (*fd < 0)
 			continue; /* unloaded meanwhile */
 		if (is_module(*fd, name))
 			return true;
 		close(*fd);
 	}
-	if (errno == EPERM)
-		return caps_refused(e, errno, CAPS_ADMIN,
+	if (r == -EPERM)
+		return caps_refused(e, -r, CAPS_ADMIN,
 		                    "the kernel does not show its types to this user");
-	return err_sys(e, errno, "the kernel holds no types of the module %s", name);
+	return err_sys(e, -r, "the kernel holds no types of the module %s", name);
 }

@@ -8,7 +8,6 @@
 #include "kern/kern.h"
 
 #include <assert.h>
-#include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/btf.h>
 #include <stdio.h>
@@ -65,7 +64,7 @@ struct bpf_insn *kern_prog_insns(const struct live *l, const struct uprog *p)
 	struct bpf_insn *insns = malloc((p->n_insns + 1) * sizeof(*insns));
 
 	if (!insns)
-		abort();
+		base_no_memory();
 	memcpy(insns, p->insns, p->n_insns * sizeof(*insns));
 	for (u32 i = 0; i < p->n_insns; i++) {
 		struct bpf_insn *insn = &insns[i];
@@ -81,10 +80,49 @@ struct bpf_insn *kern_prog_insns(const struct live *l, const struct uprog *p)
 	return insns;
 }
 
+bool kern_prog_calls(const struct uprog *p, s32 helper)
+{
+	for (u32 i = 0; i < p->n_insns; i++) {
+		const struct bpf_insn *insn = &p->insns[i];
+
+		if (insn->code == (BPF_JMP | BPF_CALL) && !insn->src_reg && insn->imm == helper)
+			return true;
+		if (insn->code == (BPF_LD | BPF_IMM | BPF_DW))
+			i++;
+	}
+	return false;
+}
+
+/* The program asks for its site's number, which the kernel does not keep for it: then each site has
+ * a program of its own with the number in it. */
+static bool is_numbered(const struct live *l, const struct uprog *p)
+{
+	bool raw = attach_kind_uses(p->kind) & FEATURE_RAWTP_COOKIE;
+	bool kept = raw ? l->features.rawtp_cookie : l->features.cookie;
+
+	/* The sites of others that have one each: it costs nothing. */
+	if (kept && !attach_kind_has(p->kind, KIND_PER_SITE))
+		return false;
+	return kern_prog_calls(p, BPF_FUNC_get_attach_cookie);
+}
+
+static void put_number(struct bpf_insn *insns, const struct uprog *p, u32 site)
+{
+	for (u32 i = 0; i < p->n_insns; i++) {
+		if (p->insns[i].code == (BPF_LD | BPF_IMM | BPF_DW))
+			i++;
+		else if (p->insns[i].code == (BPF_JMP | BPF_CALL) && !p->insns[i].src_reg &&
+		         p->insns[i].imm == BPF_FUNC_get_attach_cookie)
+			insns[i] = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_K,
+				                      .dst_reg = BPF_REG_0,
+				                      .imm = (s32)p->sites[site].cookie };
+	}
+}
+
 struct load {
 	struct live *live;
 	const struct uprog *prog;
-	const struct bpf_insn *insns;
+	struct bpf_insn *insns;
 	u32 btf_id;
 	/* Descriptor of what btf_id is of: a module's types or a program; -1 the kernel. */
 	int owner;
@@ -117,7 +155,7 @@ static int func_types(void)
 		.strings = "\0int\0function",
 	};
 
-	return bpf_btf_load(&types, sizeof(types), NULL);
+	return sys_btf_load(&types, sizeof(types));
 }
 
 #define FUNC_TYPE 3 /* id of `func` */
@@ -127,44 +165,39 @@ static struct bpf_func_info *func_info(const struct uprog *p)
 	struct bpf_func_info *info = calloc(p->n_funcs + 1, sizeof(*info));
 
 	if (!info)
-		abort();
+		base_no_memory();
 	info[0].type_id = FUNC_TYPE;
 	for (u32 i = 0; i < p->n_funcs; i++)
 		info[i + 1] = (struct bpf_func_info){ p->funcs[i], FUNC_TYPE };
 	return info;
 }
 
-static int load_with(const struct load *ld, struct bpf_prog_load_opts *o)
+/* log NULL: none is asked for. */
+static int try_load(const struct load *ld, char *log, u32 log_size)
 {
 	const struct uprog *p = ld->prog;
+	struct sys_prog s = { .type = prog_kinds[p->kind].type,
+		              .attach_type = kern_prog_attach_type(ld->live, p),
+		              .insns = ld->insns,
+		              .n = p->n_insns,
+		              .flags = p->may_sleep ? BPF_F_SLEEPABLE : 0,
+		              .btf_id = ld->btf_id,
+		              .owner = MAX(ld->owner, 0),
+		              .log = log,
+		              .log_size = log_size };
 	struct bpf_func_info *info;
 	int fd;
 
 	if (!p->n_funcs)
-		return sys_prog_load(prog_kinds[p->kind].type, ld->insns, p->n_insns, o);
-	info = func_info(p);
-	o->prog_btf_fd = (u32)func_types();
-	o->func_info = info;
-	o->func_info_cnt = p->n_funcs + 1;
-	o->func_info_rec_size = sizeof(*info);
-	fd = sys_prog_load(prog_kinds[p->kind].type, ld->insns, p->n_insns, o);
-	if ((int)o->prog_btf_fd >= 0)
-		close((int)o->prog_btf_fd);
+		return sys_prog_load(&s);
+	s.funcs = info = func_info(p);
+	s.n_funcs = p->n_funcs + 1;
+	s.types = func_types();
+	fd = s.types < 0 ? s.types : sys_prog_load(&s);
+	if (s.types >= 0)
+		close(s.types);
 	free(info);
 	return fd;
-}
-
-static int try_load(const struct load *ld, char *log, u32 log_size)
-{
-	LIBBPF_OPTS(bpf_prog_load_opts, o,
-	            .expected_attach_type = kern_prog_attach_type(ld->live, ld->prog),
-	            .attach_btf_id = ld->btf_id,
-	            /* The call has one place for both kinds of owner. */
-	            .attach_btf_obj_fd = ld->owner >= 0 ? (u32)ld->owner : 0,
-	            .prog_flags = ld->prog->may_sleep ? BPF_F_SLEEPABLE : 0,
-	            .log_level = log ? 1 : 0, .log_buf = log, .log_size = log_size);
-
-	return load_with(ld, &o);
 }
 
 /* Loads again for the log and explains. The buffer is only touched as far as it is written. */
@@ -186,7 +219,7 @@ static bool refused(const struct load *ld, int code, struct buf *log, struct err
 	}
 	text = calloc(1, LOG_BYTES);
 	if (!text)
-		abort();
+		base_no_memory();
 	fd = try_load(ld, text, LOG_BYTES);
 	if (fd >= 0)
 		close(fd);
@@ -205,7 +238,7 @@ static void log_accepted(const struct load *ld, struct buf *log)
 	int fd;
 
 	if (!text)
-		abort();
+		base_no_memory();
 	fd = try_load(ld, text, LOG_BYTES);
 	if (fd >= 0)
 		close(fd);
@@ -221,7 +254,7 @@ static bool open_owner(struct load *ld, const struct usite *s, struct err *e)
 		return kern_module_types(s->module, &ld->owner, e);
 	if (!s->bpf_prog)
 		return true;
-	ld->owner = bpf_prog_get_fd_by_id(s->bpf_prog);
+	ld->owner = sys_prog_open(s->bpf_prog);
 	if (ld->owner < 0)
 		return err_sys(e, -ld->owner, "%s can not be traced: its program is gone", s->name);
 	return true;
@@ -260,19 +293,21 @@ bool kern_prog_load(struct live *l, u32 i, const struct live_options *o, struct 
 {
 	const struct uprog *p = &l->unit->progs.v[i];
 	struct loaded *loaded = &l->progs[i];
-	u32 n = attach_kind_has(p->kind, KIND_PER_SITE) ? p->n_sites : 1;
+	bool numbered = is_numbered(l, p);
+	u32 n = numbered || attach_kind_has(p->kind, KIND_PER_SITE) ? p->n_sites : 1;
 	struct load ld = { .live = l, .prog = p };
-	struct bpf_insn *insns;
 	bool ok = true;
 
 	if (kern_session_load(l, i))
 		return true;
-	ld.insns = insns = kern_prog_insns(l, p);
-
+	ld.insns = kern_prog_insns(l, p);
 	loaded->fds = arena_array(&l->arena, int, n);
 	for (u32 j = 0; ok && j < n; j++) {
-		int fd = load_site(&ld, j, o, e);
+		int fd;
 
+		if (numbered)
+			put_number(ld.insns, p, j);
+		fd = load_site(&ld, j, o, e);
 		ok = fd >= 0 || may_miss(l, p, j, e);
 		if (fd < 0 && ok) {
 			loaded->refused = arena_strdup(&l->arena, e->text);
@@ -281,7 +316,7 @@ bool kern_prog_load(struct live *l, u32 i, const struct live_options *o, struct 
 		if (ok)
 			loaded->fds[loaded->n++] = fd;
 	}
-	free(insns);
+	free(ld.insns);
 	return ok;
 }
 

@@ -7,7 +7,6 @@
  * descriptor and nothing to do. What does not fit, or is refused when it is loaded, stays two
  * programs, and so do those of a function that has more of them: they run in the script's order.
  */
-#include <bpf/bpf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,25 +16,12 @@
 #include "bpf/uapi.h"
 #include "kern/kern.h"
 
-static bool calls(const struct uprog *p, s32 helper)
-{
-	for (u32 i = 0; i < p->n_insns; i++) {
-		const struct bpf_insn *insn = &p->insns[i];
-
-		if (insn->code == (BPF_JMP | BPF_CALL) && !insn->src_reg && insn->imm == helper)
-			return true;
-		if (insn->code == (BPF_LD | BPF_IMM | BPF_DW))
-			i++;
-	}
-	return false;
-}
-
 /* A site has one cookie in a session, but another number in each program. Links of many functions,
  * as a session is, do not let what is returned be changed. */
 static bool fits(const struct uprog *p)
 {
-	if (p->n_funcs || calls(p, BPF_FUNC_override_return) ||
-	    (p->n_sites > 1 && calls(p, BPF_FUNC_get_attach_cookie)))
+	if (p->n_funcs || kern_prog_calls(p, BPF_FUNC_override_return) ||
+	    (p->n_sites > 1 && kern_prog_calls(p, BPF_FUNC_get_attach_cookie)))
 		return false;
 	for (u32 i = 0; i < p->n_sites; i++)
 		if (p->sites[i].offset || strchr(p->sites[i].event, ':'))
@@ -114,16 +100,17 @@ void kern_session_pair(struct live *l)
 
 static int load_pair(struct live *l, const struct uprog *entry, const struct uprog *at_return)
 {
-	LIBBPF_OPTS(bpf_prog_load_opts, o, .expected_attach_type = MT_BPF_TRACE_KPROBE_SESSION);
+	struct sys_prog p = { .type = BPF_PROG_TYPE_KPROBE,
+		              .attach_type = MT_BPF_TRACE_KPROBE_SESSION };
 	struct bpf_insn *first = kern_prog_insns(l, entry), *second = kern_prog_insns(l, at_return);
 	struct bpf_insn *both;
-	u32 n;
 	int fd = -1;
 
 	both = kprobe_session_join(first, entry->n_insns, second, at_return->n_insns,
-	                           l->unit->session_kfunc, &n);
+	                           l->unit->session_kfunc, &p.n);
+	p.insns = both;
 	if (both)
-		fd = sys_prog_load(BPF_PROG_TYPE_KPROBE, both, n, &o);
+		fd = sys_prog_load(&p);
 	free(first);
 	free(second);
 	free(both);

@@ -17,7 +17,6 @@
  */
 #include "kern/kern.h"
 
-#include <bpf/bpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +54,7 @@ int kern_turn_create(struct live *l, u32 map, const char *name)
 	}
 	fd = sys_map_create(&outer, name, p->fds[0]);
 	for (u32 i = 0; fd >= 0 && i < 2; i++) {
-		int r = bpf_map_update_elem(fd, &i, &p->fds[i], BPF_ANY);
+		int r = sys_map_update(fd, &i, &p->fds[i], BPF_ANY);
 
 		if (r < 0) {
 			close(fd);
@@ -194,7 +193,7 @@ static bool wait_late(struct live *l, struct err *e)
 	if (!l->late)
 		return true;
 	if (l->handles.n)
-		r = bpf_map_update_elem(l->gate.fds[1], &zero, &l->gate.fds[0], BPF_ANY);
+		r = sys_map_update(l->gate.fds[1], &zero, &l->gate.fds[0], BPF_ANY);
 	if (r < 0)
 		return err_sys(e, -r, "can not wait for programs that run");
 	if (l->handles.n && !wait_sleepers(l))
@@ -219,7 +218,7 @@ static bool take_row(void *ctx, const void *key, const void *cells)
 	const struct taking *t = ctx;
 
 	if (t->zeros)
-		bpf_map_update_elem(kern_map_fd(t->l, t->map), key, t->zeros, BPF_NOEXIST);
+		sys_map_update(kern_map_fd(t->l, t->map), key, t->zeros, BPF_NOEXIST);
 	if (t->cb)
 		t->cb(t->ctx, key, cells);
 	return true;
@@ -229,13 +228,13 @@ static bool take_row(void *ctx, const void *key, const void *cells)
 static bool take_element(struct taking *t, u32 old, struct err *e)
 {
 	void *cells = calloc(1, kern_map_element(t->l, t->map));
-	int fd = t->l->maps[t->map], r = cells ? bpf_map_lookup_elem(fd, &old, cells) : -ENOMEM;
+	int fd = t->l->maps[t->map], r = cells ? sys_map_lookup(fd, &old, cells) : -ENOMEM;
 
 	if (r >= 0) {
 		if (t->cb)
 			t->cb(t->ctx, &old, cells);
 		memset(cells, 0, kern_map_element(t->l, t->map));
-		r = bpf_map_update_elem(fd, &old, cells, BPF_ANY);
+		r = sys_map_update(fd, &old, cells, BPF_ANY);
 	}
 	free(cells);
 	return r >= 0 || err_sys(e, -r, "can not read map %s", map_at(t->l, t->map)->name);

@@ -8,7 +8,6 @@
  */
 #include "kern/kern.h"
 
-#include <bpf/bpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,7 +95,7 @@ bool live_shelf_add(struct live *l, u32 n, u32 *shelf, struct err *e)
 	fd = sys_map_create(&m, "shelf", -1);
 	if (fd < 0)
 		return err_sys(e, -fd, "can not make a map for unwind tables");
-	r = bpf_map_update_elem(l->maps[outer], &at, &fd, BPF_ANY);
+	r = sys_map_update(l->maps[outer], &at, &fd, BPF_ANY);
 	if (r < 0) {
 		close(fd);
 		return err_sys(e, -r, "can not add a map for unwind tables");
@@ -121,12 +120,12 @@ bool live_map_put(struct live *l, u32 map, const void *key, const void *value, s
 		memcpy(with_set + type_cell(m->value), &set, sizeof(set));
 		value = with_set;
 	}
-	r = bpf_map_update_elem(kern_map_fd(l, map), kern_turn_key(l, map, key), value, BPF_ANY);
+	r = sys_map_update(kern_map_fd(l, map), kern_turn_key(l, map, key), value, BPF_ANY);
 	free(with_set);
 	return r >= 0 || err_sys(e, -r, "can not write to map %s", m->name);
 }
 
 bool live_map_remove(struct live *l, u32 map, const void *key)
 {
-	return bpf_map_delete_elem(kern_map_fd(l, map), key) == 0;
+	return sys_map_delete(kern_map_fd(l, map), key) == 0;
 }

@@ -8,10 +8,7 @@
 #include "kern/kern.h"
 
 #include <assert.h>
-#include <bpf/bpf.h>
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -24,6 +21,7 @@ static void ask_features(struct live *l)
 {
 	u32 wanted = 0;
 
+	wanted |= l->unit->progs.n ? (u32)(FEATURE_COOKIE | FEATURE_INHERIT_THREAD) : 0;
 	for (u32 i = 0; i < l->unit->progs.n; i++) {
 		const struct uprog *p = &l->unit->progs.v[i];
 		u32 uses = attach_kind_uses(p->kind);
@@ -37,29 +35,12 @@ static void ask_features(struct live *l)
 	features_probe(&l->features, wanted);
 }
 
-static int ring_sample(void *ctx, void *record, size_t size)
-{
-	struct live *l = ctx;
-
-	return l->ring_cb(l->ring_ctx, record, (u32)size) ? 0 : -ECANCELED;
-}
-
-static bool open_ring(struct live *l, struct err *e)
-{
-	if (l->ring_map < 0)
-		return true;
-	l->ring = ring_buffer__new(l->maps[l->ring_map], ring_sample, l, NULL);
-	if (!l->ring)
-		return err_sys(e, errno, "can not map the ring buffer");
-	return true;
-}
-
 static struct live *live_new(const struct unit *u, const struct live_options *o)
 {
 	struct live *l = calloc(1, sizeof(*l));
 
 	if (!l)
-		abort();
+		base_no_memory();
 	l->unit = u;
 	l->data_map = unit_map(u, UMAP_DATA);
 	l->ring_map = unit_map(u, UMAP_RING);
@@ -91,20 +72,7 @@ static bool load_all(struct live *l, const struct live_options *o, struct err *e
 	for (u32 i = 0; i < l->unit->progs.n; i++)
 		if (!kern_prog_load(l, i, o, e))
 			return false;
-	return kern_map_data_open(l, e) && kern_turn_open(l, e) && open_ring(l, e);
-}
-
-/* Where libbpf's messages go. libbpf has one sink for the process, and no context for it. */
-static struct buf *libbpf_sink;
-
-static int libbpf_says(enum libbpf_print_level level, const char *fmt, va_list ap)
-{
-	char text[1024];
-
-	(void)level;
-	vsnprintf(text, sizeof(text), fmt, ap);
-	buf_puts(libbpf_sink, text);
-	return 0;
+	return kern_map_data_open(l, e) && kern_turn_open(l, e) && kern_ring_open(l, e);
 }
 
 /* Sites that may have a program and a link of their own. */
@@ -138,15 +106,13 @@ struct live *live_load(const struct unit *u, const struct live_options *o, struc
 {
 	struct live *l;
 
-	libbpf_sink = o->libbpf_log;
-	libbpf_set_print(libbpf_sink ? libbpf_says : NULL);
 	raise_open_files(u);
+	features_raise_memory();
 	l = live_new(u, o);
 	if (!load_all(l, o, e)) {
 		live_free(l);
 		l = NULL;
 	}
-	libbpf_set_print(NULL);
 	return l;
 }
 
@@ -161,7 +127,7 @@ void live_free(struct live *l)
 	if (!l)
 		return;
 	live_detach(l);
-	ring_buffer__free(l->ring);
+	kern_ring_close(l);
 	kern_unwind_close(l);
 	kern_turn_close(l);
 	if (l->data)
@@ -178,15 +144,14 @@ void live_free(struct live *l)
 
 bool live_run(struct live *l, enum attach_kind kind, struct err *e)
 {
-	LIBBPF_OPTS(bpf_test_run_opts, run);
-
 	for (u32 i = 0; i < l->unit->progs.n; i++) {
 		const struct uprog *p = &l->unit->progs.v[i];
+		u32 ignored;
 		int r;
 
 		if (p->kind != kind)
 			continue;
-		r = bpf_prog_test_run_opts(kern_prog_fd(l, i, 0), &run);
+		r = sys_prog_run(kern_prog_fd(l, i, 0), &ignored);
 		if (r < 0)
 			return err_sys(e, -r, "can not run %s", p->name);
 	}
@@ -195,15 +160,13 @@ bool live_run(struct live *l, enum attach_kind kind, struct err *e)
 
 bool live_test(struct live *l, u32 prog, u32 *result, u64 *ns, struct err *e)
 {
-	LIBBPF_OPTS(bpf_test_run_opts, run);
 	/* The kernel measures runs of network programs only. */
 	u64 start = clock_ns(CLOCK_MONOTONIC);
-	int r = bpf_prog_test_run_opts(kern_prog_fd(l, prog, 0), &run);
+	int r = sys_prog_run(kern_prog_fd(l, prog, 0), result);
 	u64 end = clock_ns(CLOCK_MONOTONIC);
 
 	if (r < 0)
 		return err_sys(e, -r, "can not run %s", l->unit->progs.v[prog].name);
-	*result = run.retval;
 	*ns = end - start;
 	return true;
 }
@@ -211,21 +174,6 @@ bool live_test(struct live *l, u32 prog, u32 *result, u64 *ns, struct err *e)
 int live_ring_fd(const struct live *l)
 {
 	return l->ring_map < 0 ? -1 : l->maps[l->ring_map];
-}
-
-bool live_ring_read(struct live *l, bool (*cb)(void *ctx, const void *record, u32 size), void *ctx,
-                    struct err *e)
-{
-	int r;
-
-	if (!l->ring)
-		return true;
-	l->ring_cb = cb;
-	l->ring_ctx = ctx;
-	r = ring_buffer__consume(l->ring);
-	if (r < 0 && r != -ECANCELED)
-		return err_sys(e, -r, "can not read the ring buffer");
-	return true;
 }
 
 void live_detach(struct live *l)
@@ -236,9 +184,8 @@ void live_detach(struct live *l)
 u32 live_insns(const struct live *l, u32 prog)
 {
 	struct bpf_prog_info info = { 0 };
-	u32 size = sizeof(info);
 
-	if (bpf_obj_get_info_by_fd(kern_prog_fd(l, prog, 0), &info, &size) < 0)
+	if (sys_info(kern_prog_fd(l, prog, 0), &info, sizeof(info)) < 0)
 		return 0;
 	return info.verified_insns;
 }

@@ -25,7 +25,6 @@ struct live_options {
 			      0: as the unit says */
 	struct buf *log; /* gets the verifier's whole log when a program is refused; may be NULL */
 	bool whole_log;  /* `log` gets it for programs that are accepted too */
-	struct buf *libbpf_log;     /* gets what libbpf says meanwhile; may be NULL */
 	bool (*stopped)(void *ctx); /* true: no more is attached; NULL: never */
 	void *ctx;
 };
@@ -86,9 +85,10 @@ void live_detach(struct live *l);
 
 /* The ring buffer: fd to poll, -1 when the unit has none. */
 int live_ring_fd(const struct live *l);
-/* Calls back for each record present, oldest first; cb returns false to stop after that one. */
-bool live_ring_read(struct live *l, bool (*cb)(void *ctx, const void *record, u32 size), void *ctx,
-                    struct err *e);
+/* A record; false: no more are wanted now. */
+typedef bool live_record_fn(void *ctx, const void *record, u32 size);
+/* Hands over the records that are there, and that come meanwhile, oldest first. */
+void live_ring_read(struct live *l, live_record_fn *cb, void *ctx);
 
 /* One word of the data map (enum udata and the error counters after it). */
 u64 live_data(const struct live *l, u32 word);
@@ -158,7 +158,8 @@ bool live_shelf_add(struct live *l, u32 n, u32 *shelf, struct err *e);
 bool live_map_put(struct live *l, u32 map, const void *key, const void *value, struct err *e);
 bool live_map_remove(struct live *l, u32 map, const void *key);
 
-/* Instructions the kernel verified for program i (unit->progs order), for -v and the bench. */
+/* Instructions the kernel verified for program i (unit->progs order), for -v and the bench; 0
+ * before Linux 5.16, which does not say. */
 u32 live_insns(const struct live *l, u32 prog);
 
 #endif

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Asks the kernel for one thing after the other: helpers, kinds of maps and programs, ways to
- * attach. A row each; libbpf knows how to ask for the first three, features.c for the last. Not
- * for decisions of the compiler or loader, which ask for what they need (features_probe).
+ * attach. A row each; features.c knows how to ask. Not for decisions of the compiler or loader,
+ * which ask for what they need (features_probe).
  */
 #include "kern/offers.h"
 
-#include <bpf/libbpf.h>
+#include <unistd.h>
 
 #include "base/caps.h"
 #include "bpf/uapi.h"
-#include "kern/live.h"
+#include "kern/kern.h"
 
 static const struct {
 	const char *name;
@@ -59,11 +59,19 @@ static const struct {
 	{ "tracing", BPF_PROG_TYPE_TRACING },
 };
 
-/* A helper is there when programs of one of the kinds that may have it can call it. */
-static bool has_helper(enum bpf_func_id id)
+/* Elements of 8 bytes; of a ring, which has none, a page. */
+static bool has_map(enum bpf_map_type type)
 {
-	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, id, NULL) == 1 ||
-	       libbpf_probe_bpf_helper(BPF_PROG_TYPE_TRACING, id, NULL) == 1;
+	bool is_ring = type == BPF_MAP_TYPE_RINGBUF;
+	struct umap m = { .bpf_type = type,
+		          .key_size = is_ring ? 0 : 4,
+		          .value_size = is_ring ? 0 : 8,
+		          .max_entries = is_ring ? (u32)sysconf(_SC_PAGESIZE) : 1 };
+	int fd = sys_map_create(&m, "memtap", -1);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
 }
 
 /* The kernel answers to those who may load programs. */
@@ -72,27 +80,26 @@ static enum offer answer(bool there)
 	return caps_missing(CAPS_TRACING) ? OFFER_UNKNOWN : there ? OFFER_YES : OFFER_NO;
 }
 
-void offers_each(void (*cb)(void *ctx, const char *group, const char *name, enum offer offer),
-                 void *ctx)
+void offers_each(u32 iterator, offers_fn *cb, void *ctx)
 {
+	/* Files say whether these are there, to everybody. */
+	const u32 open = FEATURE_BTF | FEATURE_KPROBE | FEATURE_UPROBE_NOP5;
 	struct features f = { 0 };
 
-	libbpf_set_print(NULL);
 	features_probe(&f, FEATURES_ALL);
-	cb(ctx, "features", "btf", f.btf ? OFFER_YES : OFFER_NO);
-	cb(ctx, "features", "kprobe", f.kprobe ? OFFER_YES : OFFER_NO);
-	cb(ctx, "features", "kprobe_multi", answer(f.kprobe_multi));
-	cb(ctx, "features", "kprobe_session", answer(f.kprobe_session));
-	cb(ctx, "features", "fentry", answer(f.fentry));
-	cb(ctx, "features", "uprobe_multi", answer(f.uprobe_multi));
-	cb(ctx, "features", "rawtp_cookie", answer(f.rawtp_cookie));
-	cb(ctx, "features", "uprobe_nop5", f.uprobe_nop5 ? OFFER_YES : OFFER_NO);
+#define F(id, name)                                                                                \
+	cb(ctx, "features", #name,                                                                 \
+	   !(FEATURE_##id & open) ? answer(f.name)                                                 \
+	   : f.name               ? OFFER_YES                                                      \
+	                          : OFFER_NO);
+	FEATURES(F)
+#undef F
 	for (u32 i = 0; i < ARRAY_SIZE(programs); i++)
 		cb(ctx, "programs", programs[i].name,
-		   answer(libbpf_probe_bpf_prog_type(programs[i].type, NULL) == 1));
+		   answer(features_program(programs[i].type, iterator)));
 	for (u32 i = 0; i < ARRAY_SIZE(maps); i++)
-		cb(ctx, "maps", maps[i].name,
-		   answer(libbpf_probe_bpf_map_type(maps[i].type, NULL) == 1));
+		cb(ctx, "maps", maps[i].name, answer(has_map(maps[i].type)));
 	for (u32 i = 0; i < ARRAY_SIZE(helpers); i++)
-		cb(ctx, "helpers", helpers[i].name, answer(has_helper(helpers[i].id)));
+		cb(ctx, "helpers", helpers[i].name,
+		   answer(features_helper(helpers[i].id, iterator)));
 }

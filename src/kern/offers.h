@@ -11,9 +11,11 @@ enum offer {
 	OFFER_UNKNOWN, /* the kernel does not answer this user */
 };
 
-/* Calls back for each thing that is asked for, group by group. Takes some 30 loads of small
- * programs and maps; to a user without the right to load any, most is not known. */
-void offers_each(void (*cb)(void *ctx, const char *group, const char *name, enum offer offer),
-                 void *ctx);
+typedef void offers_fn(void *ctx, const char *group, const char *name, enum offer offer);
+
+/* Calls back for each thing that is asked for, group by group. Takes some 60 loads of small
+ * programs and maps; to a user without the right to load any, most is not known. iterator: the BTF
+ * id of an iterator of the kernel, for which tracing programs are tried; 0: there is none. */
+void offers_each(u32 iterator, offers_fn *cb, void *ctx);
 
 #endif

@@ -8,7 +8,6 @@
  */
 #include "kern/programs.h"
 
-#include <bpf/bpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +22,7 @@
 /* The ids of the program's functions in its types, allocated; NULL when there are none. */
 static u32 *function_ids(int fd, u32 *n, u32 stride)
 {
-	u32 words = stride / sizeof(u32), size = sizeof(struct bpf_prog_info);
+	u32 words = stride / sizeof(u32);
 	struct bpf_prog_info info = { .nr_func_info = *n, .func_info_rec_size = stride };
 	u32 *records;
 
@@ -31,9 +30,9 @@ static u32 *function_ids(int fd, u32 *n, u32 stride)
 		return NULL;
 	records = calloc(*n, stride);
 	if (!records)
-		abort();
+		base_no_memory();
 	info.func_info = (uintptr_t)records;
-	if (bpf_obj_get_info_by_fd(fd, &info, &size) != 0 || !info.func_info) {
+	if (sys_info(fd, &info, sizeof(info)) < 0 || !info.func_info) {
 		free(records);
 		return NULL;
 	}
@@ -47,10 +46,10 @@ static u32 *function_ids(int fd, u32 *n, u32 stride)
 static void one(int fd, void (*cb)(void *ctx, const struct program *p), void *ctx)
 {
 	struct bpf_prog_info info = { 0 };
-	u32 size = sizeof(info), *ids;
+	u32 *ids;
 	struct program p = { 0 };
 
-	if (bpf_obj_get_info_by_fd(fd, &info, &size) != 0)
+	if (sys_info(fd, &info, sizeof(info)) < 0)
 		return;
 	p.id = info.id;
 	memcpy(p.name, info.name, sizeof(p.name) - 1);
@@ -68,50 +67,47 @@ static void one(int fd, void (*cb)(void *ctx, const struct program *p), void *ct
 bool programs_each(void (*cb)(void *ctx, const struct program *p), void *ctx, struct err *e)
 {
 	u32 id = 0;
-	int fd;
+	int fd, r;
 
-	while (bpf_prog_get_next_id(id, &id) == 0) {
-		fd = bpf_prog_get_fd_by_id(id);
+	while ((r = sys_prog_next(&id)) >= 0) {
+		fd = sys_prog_open(id);
 		if (fd < 0)
 			continue;
 		one(fd, cb, ctx);
 		close(fd);
 	}
-	if (errno == ENOENT)
+	if (r == -ENOENT)
 		return true;
-	return caps_refused(e, errno, CAPS_ADMIN,
+	return caps_refused(e, -r, CAPS_ADMIN,
 	                    "the kernel does not show its programs to this user");
 }
 
 static bool read_types(int fd, struct buf *bytes, struct err *e)
 {
 	struct bpf_btf_info info = { 0 };
-	u32 size = sizeof(info), n;
+	u32 n;
 	char *p;
-	bool ok;
+	int r = sys_info(fd, &info, sizeof(info));
 
-	if (bpf_obj_get_info_by_fd(fd, &info, &size) != 0)
-		return err_sys(e, errno, "can not ask for a program's types");
+	if (r < 0)
+		return err_sys(e, -r, "can not ask for a program's types");
 	n = info.btf_size;
 	if (n > TYPES_MAX)
 		return err_set(e, "a program's types are larger than %u bytes", TYPES_MAX);
 	p = malloc(n + 1);
 	if (!p)
-		abort();
+		base_no_memory();
 	info = (struct bpf_btf_info){ .btf = (uintptr_t)p, .btf_size = n };
-	size = sizeof(info);
-	ok = bpf_obj_get_info_by_fd(fd, &info, &size) == 0;
-	if (ok)
+	r = sys_info(fd, &info, sizeof(info));
+	if (r >= 0)
 		buf_add(bytes, p, MIN(n, info.btf_size));
-	else
-		err_sys(e, errno, "can not read a program's types");
 	free(p);
-	return ok;
+	return r >= 0 || err_sys(e, -r, "can not read a program's types");
 }
 
 bool programs_types(u32 types, struct buf *bytes, struct err *e)
 {
-	int fd = bpf_btf_get_fd_by_id(types);
+	int fd = sys_btf_open(types);
 	bool ok;
 
 	if (fd < 0)

@@ -9,7 +9,6 @@
  */
 #include "kern/symbolize.h"
 
-#include <bpf/bpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,9 +47,9 @@ static int load(const struct symbolize *s)
 		CONSTANT(BPF_REG_0, 0),
 		INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
 	};
-	LIBBPF_OPTS(bpf_prog_load_opts, o);
 
-	return sys_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, insns, ARRAY_SIZE(insns), &o);
+	return sys_prog_load(&(struct sys_prog){
+		.type = BPF_PROG_TYPE_RAW_TRACEPOINT, .insns = insns, .n = ARRAY_SIZE(insns) });
 }
 
 static int make_map(u32 value_size, u32 flags)
@@ -72,8 +71,8 @@ static bool make(struct symbolize *s)
 
 	s->format = make_map(sizeof(format), BPF_F_RDONLY_PROG);
 	s->io = make_map(sizeof(struct cell), BPF_F_MMAPABLE);
-	if (s->format < 0 || s->io < 0 || bpf_map_update_elem(s->format, &key, format, 0) != 0 ||
-	    bpf_map_freeze(s->format) != 0)
+	if (s->format < 0 || s->io < 0 || sys_map_update(s->format, &key, format, 0) < 0 ||
+	    sys_map_freeze(s->format) < 0)
 		return false;
 	p = mmap(NULL, sizeof(struct cell), PROT_READ | PROT_WRITE, MAP_SHARED, s->io, 0);
 	if (p == MAP_FAILED)
@@ -88,7 +87,7 @@ struct symbolize *symbolize_open(struct err *e)
 	struct symbolize *s = calloc(1, sizeof(*s));
 
 	if (!s)
-		abort(); /* out of memory, see base/arena.h */
+		base_no_memory();
 	*s = (struct symbolize){ .format = -1, .io = -1, .prog = -1 };
 	if (make(s))
 		return s;
@@ -114,11 +113,11 @@ void symbolize_close(struct symbolize *s)
 
 bool symbolize_name(struct symbolize *s, u64 addr, char text[SYMBOLIZE_TEXT])
 {
-	LIBBPF_OPTS(bpf_test_run_opts, o);
+	u32 ignored;
 
 	s->cell->addr = addr;
 	s->cell->text[0] = 0;
-	if (bpf_prog_test_run_opts(s->prog, &o) != 0)
+	if (sys_prog_run(s->prog, &ignored) < 0)
 		return false;
 	memcpy(text, s->cell->text, SYMBOLIZE_TEXT);
 	text[SYMBOLIZE_TEXT - 1] = 0;

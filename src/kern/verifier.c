@@ -32,6 +32,8 @@ static const struct {
 	  "memtap -lv shows a probe's arguments" },
 	{ "invalid mem access", "an address is used in a way the kernel's verifier does not accept",
 	  NULL },
+	{ "invalid func unknown", "this kernel does not have a function that the script needs",
+	  "docs/kernels.md says what came with which Linux" },
 	{ "unknown func", "this kernel does not have a function that the script needs", NULL },
 	{ "cannot use helper", "a function of the script is not allowed in this kind of probe",
 	  NULL },
@@ -117,7 +119,7 @@ static void say(struct err *e, const struct unit *u, const struct uprog *p,
 	u32 off = p->loc.off, len = p->loc.len;
 
 	if (c->insn >= 0 && (u64)c->insn < p->n_insns && p->locs) {
-		off = MIN(p->locs[c->insn], (u32)strlen(u->source));
+		off = MIN(p->locs[c->insn], u->source_n);
 		len = word_length(u->source + off);
 	}
 	if (c->reason[0])

@@ -12,8 +12,8 @@
  * its system calls until the first one that is not the loader's.
  *
  * Only the first thread is attached to: the others run as always, and where one of them ends the
- * whole, the first one still comes by its own end. PTRACE_O_EXITKILL is not set: when we die, the
- * kernel detaches and the process runs on.
+ * whole, the first one still comes by its own end. When we die, the kernel detaches and kills the
+ * process (child.c).
  */
 #include "run/tracee.h"
 

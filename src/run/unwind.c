@@ -38,6 +38,7 @@
 #include "base/hmap.h"
 #include "base/sorted.h"
 #include "read/procmaps.h"
+#include "run/rights.h"
 #include "run/unwind_memory.h"
 #include "sym/files.h"
 #include "sym/unwind_table.h"
@@ -133,7 +134,7 @@ struct unwind {
 static void *must(void *p)
 {
 	if (!p)
-		abort(); /* out of memory, see base/arena.h */
+		base_no_memory();
 	return p;
 }
 
@@ -937,6 +938,7 @@ void unwind_copied(struct unwind *w, const struct unit_copy *copy, struct ustack
 	struct unwind_stack s = { .pc = copy->pc,
 		                  .sp = copy->sp,
 		                  .fp = copy->fp,
+		                  .link = copy->link,
 		                  .bytes = copy->pieces,
 		                  .start = copy->sp & ~(u64)(UNIT_PIECE - 1),
 		                  .n = MIN(copy->n, UNIT_PIECES) * UNIT_PIECE,
@@ -1083,6 +1085,7 @@ static void *background(void *ctx)
 	struct unit_meet met;
 	u64 until;
 
+	caps_keep(RIGHTS_READ);
 	if (w->warms) {
 		pthread_mutex_lock(&w->lock);
 		warm(w);

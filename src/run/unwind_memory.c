@@ -14,7 +14,7 @@ static void insert(struct unwind_memory *m, struct unwind_extent e)
 		m->cap = m->cap ? m->cap * 2 : 16;
 		m->free = realloc(m->free, m->cap * sizeof(*m->free));
 		if (!m->free)
-			abort();
+			base_no_memory();
 	}
 	m->free[m->n++] = e;
 }

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Cheaper places for probes: the rule by hand-made code, each reason to stay, and jumps from
- * elsewhere at every distance. */
+/*
+ * Cheaper places for probes: the rule by hand-made code, each reason to stay, and jumps from
+ * elsewhere at every distance.
+ *
+ * Only on x86_64: its code.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -205,6 +209,17 @@ static void test_function_cut(void **state)
 	assert_non_null(s.why);
 }
 
+/* push %r12; push %rbp; cmp $1,%edi; then a byte that is no instruction, and nops. */
+static void test_begins(void **state)
+{
+	static const bool begins[] = { true, false, true, true, false, false, true, true, true };
+	struct site s = MAKE("\x41\x54\x55\x83\xff\x01\x06");
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(begins); i++)
+		assert_int_equal(site_begins(&file, decoder, s.entry, s.entry + i), begins[i]);
+}
+
 /* xor %eax,%eax; nop; ret */
 static struct site proposed(void)
 {
@@ -290,13 +305,55 @@ static void test_symbols_and_neighbours(void **state)
 	assert_null(v[2].why);
 }
 
+/* The bytes that a jump of 5 bytes lies on; 0 where something may lead into them. */
+static u32 covered(const char *bytes, size_t n, u64 symbol)
+{
+	struct site s = make(bytes, n);
+
+	site_cover(&s, &file, decoder, 5);
+	sites_sort(&s, 1);
+	sites_strike_code(&s, 1, &file, decoder);
+	sites_strike(&s, 1, symbol, "a symbol");
+	assert_true(!s.moved == !!s.why);
+	return s.moved;
+}
+
+#define COVERED(bytes) covered(bytes, sizeof(bytes) - 1, 0)
+
+static void test_covered(void **state)
+{
+	/* push %rbp; mov %rsp, %rbp; sub $16, %rsp; ... ret */
+	static const char start[] = "\x55\x48\x89\xe5\x48\x83\xec\x10\x90\xc3";
+
+	(void)state;
+	assert_int_equal(COVERED("\x55\x48\x89\xe5\x48\x83\xec\x10\x90\xc3"), 8);
+	/* One instruction is all: nothing can lead into it. */
+	assert_int_equal(COVERED("\x80\x3d\x10\x00\x00\x00\x00\xeb\xf7"), 7);
+	/* jmp back to the mov; to the entry; to the end of the stretch */
+	assert_int_equal(COVERED("\x55\x48\x89\xe5\x48\x83\xec\x10\xeb\xf7"), 0);
+	assert_int_equal(COVERED("\x55\x48\x89\xe5\x48\x83\xec\x10\xeb\xf6"), 8);
+	assert_int_equal(COVERED("\x55\x48\x89\xe5\x48\x83\xec\x10\x90\xeb\xfd"), 8);
+	/* jmp *%rax may lead anywhere. */
+	assert_int_equal(COVERED("\x55\x48\x89\xe5\x48\x83\xec\x10\xff\xe0"), 0);
+	assert_int_equal(COVERED("\x90\xc3"), 0); /* too short */
+	assert_int_equal(covered(start, sizeof(start) - 1, BASE + ENTRY), 8);
+	assert_int_equal(covered(start, sizeof(start) - 1, BASE + ENTRY + 1), 0);
+	assert_int_equal(covered(start, sizeof(start) - 1, BASE + ENTRY + 8), 8);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cheap),        cmocka_unit_test(test_moves),
-		cmocka_unit_test(test_go),           cmocka_unit_test(test_stays),
-		cmocka_unit_test(test_function_cut), cmocka_unit_test(test_far_jumps),
-		cmocka_unit_test(test_near_jumps),   cmocka_unit_test(test_symbols_and_neighbours),
+		cmocka_unit_test(test_cheap),
+		cmocka_unit_test(test_moves),
+		cmocka_unit_test(test_go),
+		cmocka_unit_test(test_stays),
+		cmocka_unit_test(test_begins),
+		cmocka_unit_test(test_function_cut),
+		cmocka_unit_test(test_far_jumps),
+		cmocka_unit_test(test_near_jumps),
+		cmocka_unit_test(test_symbols_and_neighbours),
+		cmocka_unit_test(test_covered),
 	};
 
 	return cmocka_run_group_tests(tests, open_decoder, close_decoder);

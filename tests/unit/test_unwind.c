@@ -207,7 +207,8 @@ static void test_code(void **state)
 		same += want == got || (unwind_kind(want) == unwind_kind(got) && !unwind_fp(got) &&
 		                        unwind_offset(want) == unwind_offset(got));
 	}
-	assert_true(all > addresses / 2);
+	/* The test itself and what is linked from archives; src/ is built without. */
+	assert_true(all > addresses / 3);
 	assert_true(same >= all / 100 * 95);
 	elf_close(f);
 	insn_decoder_close(d);

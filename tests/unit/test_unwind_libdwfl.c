@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* A copied stack walked by our rows, and the same process walked by libdwfl: the same frames. */
+/*
+ * A copied stack walked by our rows, and the same process walked by libdwfl: the same frames.
+ *
+ * Only on x86_64: its registers are read and walked.
+ */
 #include <elfutils/libdwfl.h>
 #include <setjmp.h>
 #include <signal.h>

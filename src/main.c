@@ -17,7 +17,7 @@ static const struct {
 } commands[] = {
 	{ "run", cmd_run },         { "check", cmd_check }, { "tools", cmd_tools },
 	{ "doctor", cmd_doctor },   { "btf", cmd_btf },     { "cachesize", cmd_cachesize },
-	{ "memstat", cmd_memstat }, { "help", cmd_help },
+	{ "memstat", cmd_memstat }, { "help", cmd_help },   { "serve", cmd_serve },
 };
 
 /* memtap -q check x -> memtap check -q x */

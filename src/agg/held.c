@@ -59,7 +59,7 @@ static void grow(struct held *h)
 	h->cap = n ? n * 2 : FIRST_ROWS;
 	h->rows = calloc(h->cap, sizeof(*h->rows));
 	if (!h->rows)
-		abort(); /* out of memory, see base/arena.h */
+		base_no_memory();
 	for (u32 i = 0; i < n; i++)
 		if (old[i])
 			*place(h, old[i] + cell_bytes(h)) = old[i];

@@ -44,7 +44,7 @@ struct stacks {
 static void *must(void *p)
 {
 	if (!p)
-		abort(); /* out of memory, see base/arena.h */
+		base_no_memory();
 	return p;
 }
 

@@ -21,6 +21,8 @@ int cmd_doctor(int argc, char **argv);
 int cmd_btf(int argc, char **argv);
 /* Shows what /proc says about memory, and which tool to run next. */
 int cmd_memstat(int argc, char **argv);
+/* Runs scripts all the time and hands their maps to Prometheus. */
+int cmd_serve(int argc, char **argv);
 /* Says how large a cache should be. */
 int cmd_cachesize(int argc, char **argv);
 

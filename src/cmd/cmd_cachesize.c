@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agg/table.h"
@@ -94,6 +95,7 @@ struct watch {
 	struct cachesize_server *server; /* NULL: probes are named */
 	u64 delivered;                   /* counting uses that came as records */
 	u64 threshold;                   /* as the kernel's side knows it; 0: all */
+	int svg;                         /* -1: none */
 };
 
 static bool on_start(void *ctx, const struct view_of *v, struct err *e)
@@ -188,21 +190,29 @@ static bool read_counts(struct watch *w, const struct view_of *v, struct arena *
 	return true;
 }
 
+/* Before there are fewer rights. */
+static bool open_svg(struct watch *w, struct err *e)
+{
+	w->svg = -1;
+	if (!w->o->svg)
+		return true;
+	w->svg = open(w->o->svg, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	return w->svg >= 0 || err_sys(e, errno, "can not write %s", w->o->svg);
+}
+
 static bool write_svg(const struct watch *w, struct err *e)
 {
 	struct buf b = { 0 };
+	struct stat st;
 	bool ok;
-	int fd;
 
-	if (!w->o->svg)
+	if (w->svg < 0)
 		return true;
-	fd = open(w->o->svg, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (fd < 0)
-		return err_sys(e, errno, "can not write %s", w->o->svg);
 	sizing_svg(&b, &w->sizing);
-	ok = file_write_all(fd, b.p, b.n);
-	if (close(fd) < 0 || !ok)
-		ok = err_sys(e, errno, "can not write %s", w->o->svg);
+	ok = (fstat(w->svg, &st) < 0 || !S_ISREG(st.st_mode) || ftruncate(w->svg, 0) == 0) &&
+	     file_write_all(w->svg, b.p, b.n);
+	if (!ok)
+		err_sys(e, errno, "can not write %s", w->o->svg);
 	buf_free(&b);
 	return ok;
 }
@@ -270,9 +280,13 @@ static int run_unit(struct job *j, struct watch *w, struct child *child)
 
 	if (w->server)
 		view.start = on_start;
+	if (!open_svg(w, &e))
+		return fail(&e);
 	code = session_run(j->unit, &so, child, &e);
 	if (code < 0)
 		say_failure(&j->source, &e);
+	if (w->svg >= 0)
+		close(w->svg);
 	return code < 0 ? 1 : code;
 }
 
@@ -303,7 +317,7 @@ static int run_compiled(struct job *j, const struct cachesize_options *o, struct
 	int code = 1;
 
 	if (!w)
-		abort();
+		base_no_memory();
 	w->o = o;
 	w->sizing.o = (struct sizing_options){ alloc_of(o), o->overhead_bytes, o->entries,
 		                               o->limit_bytes, o->kind ? o->kind->how : NULL };

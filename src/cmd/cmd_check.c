@@ -140,6 +140,8 @@ static bool check_one(const struct options *o, const char *path)
 		.fentry = true,
 		.uprobe_multi = true,
 		.rawtp_cookie = true,
+		.cookie = true,
+		FEATURES_SINCE_6_0,
 	};
 	struct world_linux_options machine = { .btf = o->btf, .features = &all };
 	struct world *w = world_linux_new(&machine);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Dumps: one row a word of -d. Nothing is attached and nothing runs; two words load the programs
- * to hear what the kernel says about them.
+ * Dumps: one row a word of -d. Nothing is attached and nothing runs; one word loads the programs
+ * to show what the verifier logs about them.
  */
 #include "cmd/cmd_dump.h"
 
@@ -14,7 +14,7 @@
 
 /* What loading said and took. */
 struct loaded {
-	struct buf verifier, libbpf;
+	struct buf verifier;
 	u64 ns;
 };
 
@@ -78,19 +78,12 @@ static void print_verifier(struct buf *b, const struct job *j, const struct load
 	buf_puts(b, buf_text(&l->verifier));
 }
 
-static void print_libbpf(struct buf *b, const struct job *j, const struct loaded *l)
-{
-	(void)j;
-	buf_puts(b, buf_text(&l->libbpf));
-}
-
 static const struct dump dumps[] = {
 	{ "ast", STAGE_TREE, false, print_ast },
 	{ "types", STAGE_TYPES, false, print_types },
 	{ "unit", STAGE_UNIT, false, print_unit },
 	{ "bpf", STAGE_UNIT, false, print_bpf },
 	{ "verifier", STAGE_UNIT, true, print_verifier },
-	{ "libbpf", STAGE_UNIT, true, print_libbpf },
 	{ "time", STAGE_UNIT, false, print_time },
 };
 
@@ -98,10 +91,8 @@ static const struct dump dumps[] = {
 static const struct {
 	const char *word, *ours;
 } aliases[] = {
-	{ "parse", "ast" },
-	{ "codegen", "bpf" },
-	{ "codegen-opt", "bpf" },
-	{ "dis", "bpf" },
+	{ "parse", "ast" }, { "codegen", "bpf" },     { "codegen-opt", "bpf" },
+	{ "dis", "bpf" },   { "libbpf", "verifier" },
 };
 
 static bool take_word(struct dump_request *r, struct str word)
@@ -144,7 +135,6 @@ static bool load(const struct job *j, struct loaded *l, struct err *e)
 		.features = world_linux_features(j->world),
 		.log = &l->verifier,
 		.whole_log = true,
-		.libbpf_log = &l->libbpf,
 	};
 	u64 start = clock_ns(CLOCK_MONOTONIC);
 	struct live *live = live_load(j->unit, &o, e);
@@ -167,7 +157,6 @@ int cmd_dump_print(const struct job *j, const struct dump_request *r)
 	say_output(&b);
 	buf_free(&b);
 	buf_free(&l.verifier);
-	buf_free(&l.libbpf);
 	if (!ok)
 		say_failure(&j->source, &e);
 	return ok ? 0 : 1;

@@ -6,7 +6,7 @@
 #include "cmd/job.h"
 
 /* The words of -d in the usage text and in messages. */
-#define DUMP_WORDS "ast, types, unit, bpf, time, verifier, libbpf, all"
+#define DUMP_WORDS "ast, types, unit, bpf, time, verifier, all"
 
 /* What the list after -d asks for. */
 struct dump_request {

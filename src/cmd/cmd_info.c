@@ -12,6 +12,7 @@
 #include "base/caps.h"
 #include "cmd/cmd.h"
 #include "cmd/say.h"
+#include "cmd/version.h"
 #include "kern/offers.h"
 
 struct info {
@@ -81,6 +82,11 @@ static void row_offer(void *ctx, const char *group, const char *name, enum offer
 		row_flag(ctx, group, name, offer == OFFER_YES);
 }
 
+static void row_feature(void *ctx, const char *name, bool there)
+{
+	row_flag(ctx, "memtap", name, there);
+}
+
 /* The names of what root has and this user lacks. */
 static void row_missing(struct info *p)
 {
@@ -134,6 +140,8 @@ int cmd_info_print(struct world *w, const struct out_ops *out)
 {
 	struct info p = { .tree = { .b = &p.out, .ops = out->tree } };
 	struct tree *t = p.tree.ops ? &p.tree : NULL;
+	struct err ignored;
+	struct btf *b = w->ops->btf(w, &ignored);
 
 	if (t) {
 		tree_object(t, NULL);
@@ -141,8 +149,11 @@ int cmd_info_print(struct world *w, const struct out_ops *out)
 		tree_object(t, "data");
 	}
 	row_text(&p, "memtap", "version", MEMTAP_VERSION);
+	row_text(&p, "memtap", "commit", version_commit());
+	row_text(&p, "memtap", "form", version_form());
+	version_features(row_feature, &p);
 	kernel_rows(&p, w);
-	offers_each(row_offer, &p);
+	offers_each(b ? btf_find(b, BTF_KIND_FUNC, "bpf_iter_task") : 0, row_offer, &p);
 	for (u32 i = 0; t && i < 3; i++) /* the last group, data, all */
 		tree_end(t);
 	say_output(&p.out);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/escape.h"
 #include "base/glob.h"
 #include "ctext/c_type.h"
 #include "cmd/say.h"
@@ -19,7 +20,7 @@
 
 struct list {
 	struct world *w;
-	s32 pid; /* of this process, 0 any */
+	struct request request; /* pid, unsafe, lists */
 	struct buf out;
 	const char *filter; /* glob over whole names, NULL none */
 	bool verbose;
@@ -109,6 +110,17 @@ static void print_proto(struct list *l, const struct variant *v)
 	}
 }
 
+/* A line: of the debug information of any program. */
+static void declare(struct list *l, struct dwarf_file *dwarf, u32 type, const char *name)
+{
+	size_t from = l->out.n;
+
+	buf_puts(&l->out, "    ");
+	debug_type_declare(&l->out, dwarf, type, name);
+	escape_from(&l->out, from, ESCAPE_LINES);
+	buf_putc(&l->out, '\n');
+}
+
 static void print_uargs(struct list *l, const struct variant *v)
 {
 	const struct uargs *all = v->uargs;
@@ -117,14 +129,10 @@ static void print_uargs(struct list *l, const struct variant *v)
 	for (u32 i = 0; !on_return && i < all->n; i++) {
 		if (!all->v[i].name[0])
 			continue;
-		buf_puts(&l->out, "    ");
-		debug_type_declare(&l->out, all->dwarf, all->v[i].die, all->v[i].name);
-		buf_putc(&l->out, '\n');
+		declare(l, all->dwarf, all->v[i].die, all->v[i].name);
 	}
 	if (on_return && all->returns) {
-		buf_puts(&l->out, "    ");
-		debug_type_declare(&l->out, all->dwarf, all->returns, "retval");
-		buf_putc(&l->out, '\n');
+		declare(l, all->dwarf, all->returns, "retval");
 	}
 }
 
@@ -182,7 +190,8 @@ static void print_sites(struct list *l, const struct script *s)
 	for (u32 i = 0; i < all.n; i++) {
 		if (i && strcmp(all.v[i].name, all.v[i - 1].name) == 0)
 			continue;
-		buf_printf(&l->out, "%s\n", all.v[i].name);
+		escape_add(&l->out, str_of(all.v[i].name), ESCAPE_LINES);
+		buf_putc(&l->out, '\n');
 		if (l->verbose)
 			print_arguments(l, all.v[i].v);
 	}
@@ -239,10 +248,10 @@ static bool expand(struct list *l, const char *pattern, bool complain)
 	j.source.text = arena_printf(&j.arena, "%s %s", pattern,
 	                             l->verbose ? "{ args; arg255 }" : "{ }");
 	j.source.n = (u32)strlen(j.source.text);
-	j.script.request.pid = l->pid;
+	j.script.request = l->request;
 	ok = parse_script(&j.script, &j.diags) && config_read(&j.config, &j.script, &j.diags);
 	j.config.missing_probes = MISSING_WARN;
-	j.config.max_probes = UINT32_MAX;
+	j.config.max_probes = CONFIG_PROBES_MAX;
 	if (ok && !targets_expand(&j.script, &j.config, l->w, &j.diags))
 		ok = only_missing(&j.diags);
 	print_sites(l, &j.script);
@@ -410,7 +419,7 @@ static void list_all(struct list *l)
 {
 	search(l, "*");
 	l->filter = NULL;
-	if (l->pid)
+	if (l->request.pid)
 		list_program(l, STR("*"), "*", "*");
 }
 
@@ -464,9 +473,9 @@ static bool list_each(struct list *l, const char *patterns)
 	return ok;
 }
 
-int cmd_list_pattern(struct world *w, const char *pattern, s32 pid, bool verbose)
+int cmd_list_pattern(struct world *w, const char *pattern, const struct request *r, bool verbose)
 {
-	struct list l = { .w = w, .pid = pid, .verbose = verbose };
+	struct list l = { .w = w, .request = *r, .verbose = verbose };
 	bool ok = true;
 
 	if (!pattern)

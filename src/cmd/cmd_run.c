@@ -12,20 +12,26 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/host.h"
 #include "cmd/cmd_elf.h"
 #include "cmd/cmd_fmt.h"
 #include "cmd/cmd_info.h"
 #include "cmd/cmd_list.h"
 #include "cmd/expand_files.h"
+#include "cmd/heap_target.h"
 #include "cmd/run_options.h"
 #include "cmd/script_args.h"
 #include "cmd/say.h"
 #include "cmd/tool_head.h"
 #include "cmd/tools.h"
+#include "cmd/version.h"
+#include "view/hot_feed.h"
+#include "view/metrics_feed.h"
 #include "view/views.h"
 #include "kern/live.h"
 #include "world/world_linux.h"
 #include "sym/debugfile.h"
+#include "sym/debuginfod.h"
 
 static int fail(const struct err *e)
 {
@@ -38,16 +44,6 @@ static int print_usage(void)
 	struct buf b = { 0 };
 
 	run_options_usage(&b);
-	say_output(&b);
-	buf_free(&b);
-	return 0;
-}
-
-static int print_version(void)
-{
-	struct buf b = { 0 };
-
-	buf_puts(&b, "memtap " MEMTAP_VERSION "\n");
 	say_output(&b);
 	buf_free(&b);
 	return 0;
@@ -81,9 +77,15 @@ static bool no_script(const char *word, struct err *e)
 	return err_hint(e, "memtap tools lists the tools");
 }
 
-static bool read_tool(struct job *j, const char *name, struct err *e)
+/* A tool, or what `memtap serve` runs without having been told. */
+static bool is_packed(const struct run_options *o, const char *word)
 {
-	const char *file = arena_printf(&j->arena, "%s.bt", name);
+	return tools_has(word) || (o->feed.name && tools_has_file(word));
+}
+
+static bool read_packed(struct job *j, const char *name, struct err *e)
+{
+	const char *file = tools_has(name) ? arena_printf(&j->arena, "%s.bt", name) : name;
 
 	return job_packed(j, file, tools_text(&j->arena, name), e);
 }
@@ -104,8 +106,8 @@ static bool read_source(struct job *j, const struct run_options *o, struct opt_r
 	path = rest->v[0];
 	rest->v++;
 	rest->n--;
-	if (tools_has(path))
-		return read_tool(j, path, e);
+	if (is_packed(o, path))
+		return read_packed(j, path, e);
 	return source_read(&j->source, &j->arena, path, e) || no_script(path, e);
 }
 
@@ -155,6 +157,28 @@ static int run_session(const struct job *j, const struct session_options *so, st
 	return code < 0 ? 1 : code;
 }
 
+/* For `memtap serve`: the maps are asked for, and nothing is printed. */
+static int run_feed(const struct job *j, const struct run_options *o, struct session_options *so,
+                    const struct view_kind *kind)
+{
+	struct metrics_feed_options feed = o->feed;
+	struct hot_feed *hot = kind == &view_hot ? hot_feed_new() : NULL;
+	struct err e = { 0 };
+	int code;
+
+	if (kind && kind->open && !hot) {
+		err_set(&e, "what %s shows is not in its maps: it has no metrics", o->feed.name);
+		return fail(&e);
+	}
+	feed.source = hot ? hot_feed_source(hot) : NULL;
+	so->view = metrics_feed_open(&feed, &e);
+	code = so->view ? run_session(j, so, NULL) : fail(&e);
+	if (so->view)
+		metrics_feed_close(base_plain(so->view));
+	hot_feed_free(hot);
+	return code;
+}
+
 /* The C view that the script names, if any, lives as long as the session. */
 static int run_with_view(const struct job *j, const struct run_options *o,
                          struct session_options *so, struct child *child)
@@ -166,7 +190,9 @@ static int run_with_view(const struct job *j, const struct run_options *o,
 
 	if (!job_view(j, &kind, &e))
 		return fail(&e);
-	if (!kind)
+	if (o->feed.name)
+		return run_feed(j, o, so, kind);
+	if (!kind || !kind->open)
 		return run_session(j, so, child);
 	view = kind->open(o->out);
 	so->view = view;
@@ -186,6 +212,8 @@ static int run_job(const struct job *j, const struct run_options *o, struct chil
 		.dry_run = o->dry_run,
 		.mangled = o->no_demangle,
 		.lines = o->lines,
+		.escape = o->escape && strcmp(o->escape, "true") == 0,
+		.no_escape = o->escape && strcmp(o->escape, "false") == 0,
 		.buffering = o->output_buffering,
 		.output = o->output,
 		.output_fd = o->graph_to_stdout ? STDERR_FILENO : STDOUT_FILENO,
@@ -326,6 +354,7 @@ static int run_in_world(struct job *j, const struct run_options *o, const struct
 		.command = child ? child_program(child) : NULL,
 		.unsafe = o->unsafe,
 		.tests = o->test,
+		.lists = o->list,
 		.exact_sites = o->exact_site,
 		.probe_filter = o->probe_filter ? &filter : NULL,
 		.options = args->options,
@@ -404,6 +433,32 @@ static void say_without_effect(const struct run_options *o)
 	buf_free(&b);
 }
 
+/* In a process that samples its heap meanwhile. */
+static int run_in_heap(struct job *j, const struct run_options *o, const struct script_args *args)
+{
+	struct heap_target t;
+	struct err e = { 0 };
+	int code = 0;
+
+	if (!heap_target_begin(&t, o, args, &e))
+		return fail(&e);
+	if (!t.done)
+		code = run_in_world(j, o, args);
+	if (!heap_target_end(&t, o->quiet, &e))
+		code = fail(&e);
+	return code;
+}
+
+/* False: the script is only looked at. */
+static bool is_heap(const struct job *j, const struct run_options *o)
+{
+	const struct view_kind *kind;
+	struct err e;
+
+	return job_view(j, &kind, &e) && kind == &view_heap && !o->list && !o->dump &&
+	       !o->emit_elf && !o->dry_run;
+}
+
 /* A script that is parsed, so that what stands after it can be read by its options. */
 static int run_parsed(struct job *j, struct run_options *o, const struct opt_rest *behind)
 {
@@ -417,7 +472,7 @@ static int run_parsed(struct job *j, struct run_options *o, const struct opt_res
 	if (o->help)
 		return print_script_usage(j);
 	if (o->version)
-		return print_version();
+		return version_print();
 	if (!run_options_finish(o, &e) || !check_params(j, &args, &e) ||
 	    !find_process(j, o, &args, &e))
 		return fail(&e);
@@ -426,7 +481,13 @@ static int run_parsed(struct job *j, struct run_options *o, const struct opt_res
 	j->world = open_world(o, &e);
 	if (!j->world)
 		return fail(&e);
-	code = run_in_world(j, o, &args);
+	code = (is_heap(j, o) ? run_in_heap : run_in_world)(j, o, &args);
+	if (debuginfod_is_missing() && !o->quiet && !o->no_warnings)
+		say_warning(
+			host_is_static()
+				? "DEBUGINFOD_URLS: this memtap, one file, fetches no debug files"
+				: "DEBUGINFOD_URLS: no debug files are fetched, libdebuginfod.so.1 "
+				  "is not installed");
 	world_linux_free(j->world);
 	return code;
 }
@@ -452,6 +513,7 @@ static int run_script(struct run_options *o, struct opt_rest *rest)
 /* Asked of the machine, not of a script. */
 static int run_query(const struct run_options *o, const struct opt_rest *rest)
 {
+	struct request r = { .pid = (s32)o->pid, .unsafe = o->unsafe, .lists = true };
 	struct err e = { 0 };
 	struct world *w = open_world(o, &e);
 	int code;
@@ -459,7 +521,7 @@ static int run_query(const struct run_options *o, const struct opt_rest *rest)
 	if (!w)
 		return fail(&e);
 	code = o->info ? cmd_info_print(w, o->out)
-	               : cmd_list_pattern(w, rest->n ? rest->v[0] : NULL, (s32)o->pid, o->verbose);
+	               : cmd_list_pattern(w, rest->n ? rest->v[0] : NULL, &r, o->verbose);
 	world_linux_free(w);
 	return code;
 }
@@ -470,7 +532,7 @@ static int run_query(const struct run_options *o, const struct opt_rest *rest)
 static bool is_script(const struct run_options *o, const char *word)
 {
 	return o->list ? is_file(word) && !cmd_list_is_program(word)
-	               : is_file(word) || tools_has(word);
+	               : is_file(word) || is_packed(o, word);
 }
 
 /*
@@ -504,7 +566,7 @@ static int run_whole_line(struct run_options *o, struct opt_rest *rest)
 	if (o->help && !o->program && !rest->n)
 		return print_usage();
 	if (o->version)
-		return print_version();
+		return version_print();
 	if (!run_options_finish(o, &e))
 		return fail(&e);
 	if (o->fmt)
@@ -524,7 +586,8 @@ int cmd_run(int argc, char **argv)
 	struct err e = { 0 };
 	int code;
 
-	if (!opt_parse_head(rows, n, &head, &arena, argc, argv, &behind, &e))
+	if (!opt_parse_head(rows, n, &head, &arena, argc, argv, &behind, &e) ||
+	    !run_options_feed(&head, &e))
 		code = fail(&e);
 	else if (is_script_line(&head, &behind))
 		code = run_script(&head, &behind);

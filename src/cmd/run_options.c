@@ -7,9 +7,15 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define SPARED                                                                                     \
+	"atomics, cookie, for_each, func_arg, func_ip, inherit_thread, kprobe_multi, "             \
+	"kprobe_session, loop, "                                                                   \
+	"percpu, sleepable, uprobe_multi"
 
 #define TO(member) offsetof(struct run_options, member)
 
@@ -23,6 +29,9 @@ static const struct opt rows[] = {
 	{ 'o', "output", "FILE", OPT_TEXT, TO(output), "print to FILE instead of standard output" },
 	{ 'B', "buffering", "line|full|none", OPT_CHOICE, TO(buffering),
 	  "when output is written: soon, in large pieces, event by event (line)" },
+	{ 0, "escape", NULL, OPT_SWITCH, TO(escape),
+	  "escape control characters of what is printed, as on terminals; =false: not there "
+	  "either" },
 	{ 'q', "quiet", NULL, OPT_FLAG, TO(quiet), "say nothing but what the script prints" },
 	{ 'v', "verbose", NULL, OPT_FLAG, TO(verbose),
 	  "say more: what the kernel's verifier says; with -l, arguments" },
@@ -61,8 +70,7 @@ static const struct opt rows[] = {
 	  "of which map (the first that has a stack in its key)" },
 	{ 0, "unsafe", NULL, OPT_FLAG, TO(unsafe), "allow system(), signal() and the like" },
 	{ 0, "no-warnings", NULL, OPT_FLAG, TO(no_warnings), "do not print warnings" },
-	{ 0, "no-feature", "NAME[,NAME...]", OPT_TEXT, TO(no_feature),
-	  "do without: kprobe_multi, kprobe_session, loop, uprobe_multi" },
+	{ 0, "no-feature", "NAME[,NAME...]", OPT_TEXT, TO(no_feature), "do without: " SPARED },
 	{ 0, "probe-filter", "REGEX", OPT_TEXT, TO(probe_filter),
 	  "attach the probes with a match only; BEGIN and END in any case" },
 	{ 0, "traceable-functions", "FILE", OPT_TEXT, TO(functions),
@@ -77,6 +85,7 @@ static const struct opt rows[] = {
 	  "accepted: stacks of any process are walked by its tables" },
 	{ 'h', "help", NULL, OPT_FLAG, TO(help), "print this" },
 	{ 'V', "version", NULL, OPT_FLAG, TO(version), "print the version" },
+	{ 0, "feed", "FD,SERIES,NAME", OPT_TEXT, TO(feed_words), NULL },
 	{ 'b', "btf", NULL, OPT_FLAG, TO(btf), NULL },
 	{ 0, "mode", "format|codegen|bench|compiler-bench|test", OPT_CHOICE, TO(mode), NULL },
 	{ 0, "bench", NULL, OPT_FLAG, TO(bench), NULL },
@@ -97,6 +106,7 @@ static const char usage_head[] =
 	"  memtap btf COMMAND ...                    (the kernel's types: memtap btf --help)\n"
 	"  memtap help [WORD | MESSAGE]              (what a word or a message means, examples)\n"
 	"  memtap memstat [INTERVAL [COUNT]]         (where to look first, without tracing)\n"
+	"  memtap serve [COLLECTOR...]               (maps as metrics for Prometheus)\n"
 	"  memtap cachesize PROBE --size EXPR ...    (how large a cache should be)\n"
 	"\n"
 	"Options:\n";
@@ -183,26 +193,39 @@ static void take_buffering(struct run_options *o)
 	                                                          : BUFFERING_LINE;
 }
 
+/* What the engine does without. */
+static const struct {
+	const char *name;
+	u32 feature;
+} spared[] = {
+	{ "atomics", FEATURE_ATOMICS },
+	{ "cookie", FEATURE_COOKIE | FEATURE_RAWTP_COOKIE },
+	{ "for_each", FEATURE_FOR_EACH },
+	{ "func_arg", FEATURE_FUNC_ARG },
+	{ "func_ip", FEATURE_FUNC_IP },
+	{ "inherit_thread", FEATURE_INHERIT_THREAD },
+	{ "kprobe_multi", FEATURE_KPROBE_MULTI },
+	{ "kprobe_session", FEATURE_KPROBE_SESSION },
+	{ "loop", FEATURE_LOOP },
+	{ "percpu", FEATURE_PERCPU },
+	{ "sleepable", FEATURE_SLEEPABLE },
+	{ "uprobe_multi", FEATURE_UPROBE_MULTI },
+};
+
 static bool take_features(struct run_options *o, struct err *e)
 {
 	struct str rest = str_of(o->no_feature ? o->no_feature : "");
 
 	while (rest.p && o->no_feature) {
 		struct str word = str_cut(rest, ',', &rest);
+		u32 i = 0;
 
-		if (str_is(word, "kprobe_multi"))
-			o->without.asked |= FEATURE_KPROBE_MULTI;
-		else if (str_is(word, "uprobe_multi"))
-			o->without.asked |= FEATURE_UPROBE_MULTI;
-		else if (str_is(word, "loop"))
-			o->without.asked |= FEATURE_LOOP;
-		else if (str_is(word, "kprobe_session"))
-			o->without.asked |= FEATURE_KPROBE_SESSION;
-		else
-			return err_set(e,
-			               "--no-feature takes some of kprobe_multi, kprobe_session, "
-			               "loop, uprobe_multi, not '%.*s'",
+		while (i < ARRAY_SIZE(spared) && !str_is_row(word, spared[i].name))
+			i++;
+		if (i == ARRAY_SIZE(spared))
+			return err_set(e, "--no-feature takes some of " SPARED ", not '%.*s'",
 			               STR_ARG(word));
+		o->without.asked |= spared[i].feature;
 	}
 	return true;
 }
@@ -238,6 +261,8 @@ static bool check(const struct run_options *o, struct err *e)
 		return err_set(e, "--emit-elf can not be used with -l or -c");
 	if (o->test && o->command)
 		return err_set(e, "--test and -c can not be used together");
+	if (o->escape && strcmp(o->escape, "true") != 0 && strcmp(o->escape, "false") != 0)
+		return err_set(e, "--escape takes true or false, not '%s'", o->escape);
 	if (o->fmt && (o->list || o->dump))
 		return err_set(e, "--fmt can not be used with -l or -d");
 	return check_process(o->pid, e);
@@ -284,4 +309,16 @@ bool run_options_finish(struct run_options *o, struct err *e)
 	if (!check_missing(o, e) || !take_features(o, e) || !take_graph(o, e) || !check(o, e))
 		return false;
 	return !o->dump || cmd_dump_parse(&o->dumped, o->dump, e);
+}
+
+bool run_options_feed(struct run_options *o, struct err *e)
+{
+	int at = 0;
+
+	if (o->feed_words &&
+	    (sscanf(o->feed_words, "%d,%u,%n", &o->feed.fd, &o->feed.max_series, &at) != 2 || !at))
+		return err_set(e, "--feed is for memtap serve");
+	if (o->feed_words)
+		o->feed.name = o->feed_words + at;
+	return true;
 }

@@ -6,13 +6,14 @@
 #include "base/opt.h"
 #include "cmd/cmd_dump.h"
 #include "run/session.h"
+#include "view/metrics_feed.h"
 
 struct run_options {
 	const char *program, *command, *format, *output, *dump, *buffering;
-	const char *no_feature, *mode, *probe_filter;
+	const char *no_feature, *mode, *probe_filter, *escape;
 	struct opt_rest include_dirs, include_files;
 	const char *functions, *emit_elf, *debug_dirs;
-	const char *emit_llvm, *aot;
+	const char *emit_llvm, *aot, *feed_words;
 	const char *folded, *flame, *flame_title, *flame_map, *flame_diff;
 	u32 pid, dwarf_pid, unwind_memory, stack_memory, map_memory;
 	bool list, quiet, verbose, keep_errors, dry_run, unsafe, no_warnings, exact_site, help,
@@ -24,8 +25,9 @@ struct run_options {
 	const struct out_ops *out; /* what format and json choose */
 	enum buffering output_buffering;
 	struct graph_options graph;
-	bool graph_to_stdout;    /* then what the script prints goes to standard error */
-	struct features without; /* --no-feature: known, and not there */
+	bool graph_to_stdout;             /* then what the script prints goes to standard error */
+	struct features without;          /* --no-feature: known, and not there */
+	struct metrics_feed_options feed; /* its name NULL: not started by memtap serve */
 };
 
 /* The options as a table for opt_parse; they go into a struct run_options. */
@@ -35,6 +37,8 @@ const struct opt *run_options_rows(u32 *n);
 u32 run_options_word(int argc, char **argv);
 /* Checks what was read and fills in what is made of it. False and *e. */
 bool run_options_finish(struct run_options *o, struct err *e);
+/* What `memtap serve` starts a collector with, --feed FD,SERIES,NAME, into o->feed. */
+bool run_options_feed(struct run_options *o, struct err *e);
 /* True, or false and *e: the file is asked for and can not be read. path may be NULL. */
 bool run_options_readable(const char *path, struct err *e);
 /* Of what was given, that which is accepted and has nothing to do here, a line each. */

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/escape.h"
 #include "base/file.h"
 #include "ui/term.h"
 
@@ -55,9 +56,11 @@ void say_error(const struct err *e)
 
 void say_warning(const char *text)
 {
-	struct buf b = { 0 };
+	struct buf b = { 0 }, shown = { 0 };
 
-	labelled(&b, "33", "WARNING", text);
+	escape_add(&shown, str_of(text), ESCAPE_TEXT);
+	labelled(&b, "33", "WARNING", buf_text(&shown));
+	buf_free(&shown);
 	put(&b);
 }
 
@@ -66,7 +69,7 @@ void say_note(const char *text)
 	struct buf b = { 0 };
 	size_t n = strlen(text);
 
-	buf_puts(&b, text);
+	escape_add(&b, str_of(text), ESCAPE_TEXT);
 	if (n && text[n - 1] != '\n')
 		buf_putc(&b, '\n');
 	put(&b);
@@ -91,12 +94,8 @@ void say_at(const struct source *s, enum diag_level level, struct loc loc, const
 	struct arena arena = { 0 };
 	struct diags d = { .arena = &arena, .source = s };
 
-	if (level == DIAG_ERROR)
-		diag_error(&d, loc, "%s", text);
-	else
-		diag_warn(&d, loc, "%s", text);
-	if (hint)
-		diag_hint(&d, "%s", hint);
+	vec_add(&arena, &d.list,
+	        ((struct diag){ .level = level, .loc = loc, .text = text, .hint = hint }));
 	say_diags(&d, true);
 	arena_free(&arena);
 }
@@ -118,7 +117,7 @@ static void say_lost(int code)
 	say_error(&e);
 }
 
-bool say_output(const struct buf *b)
+static bool put_output(const struct buf *b)
 {
 	if (ferror(stdout))
 		return false;
@@ -126,6 +125,24 @@ bool say_output(const struct buf *b)
 		return true;
 	say_lost(errno);
 	return false;
+}
+
+bool say_screen(const char *clear, const struct buf *text)
+{
+	struct buf shown = { 0 };
+	bool ok;
+
+	buf_puts(&shown, clear);
+	escape_add(&shown, (struct str){ buf_text(text), (u32)text->n },
+	           isatty(STDOUT_FILENO) == 1 ? ESCAPE_TEXT : ESCAPE_NONE);
+	ok = put_output(&shown);
+	buf_free(&shown);
+	return ok;
+}
+
+bool say_output(const struct buf *b)
+{
+	return isatty(STDOUT_FILENO) == 1 ? say_screen("", b) : put_output(b);
 }
 
 int say_usage(const char *head, const struct opt *rows, u32 n, const char *tail)
@@ -150,25 +167,26 @@ void say_begin(void)
 			return;
 }
 
-/* What was read instead are zeros. */
-static void say_holes(void)
+/* What no session has said. */
+static void say_lacks(void)
 {
-	char text[160];
+	for (u32 i = 0; i < FILE_LACKS; i++) {
+		const char *text;
+		char line[256];
+		u32 times;
 
-	if (!file_holes())
-		return;
-	snprintf(text, sizeof(text),
-	         "a program, library or debug file was cut short while it was read (%u pages): "
-	         "names "
-	         "from it may be missing",
-	         file_holes());
-	say_warning(text);
+		text = file_lacked(i, &times);
+		if (!text)
+			continue;
+		snprintf(line, sizeof(line), "%u %s", times, text);
+		say_warning(line);
+	}
 }
 
 /* Some file systems say only now that there is no room. */
 int say_end(int code)
 {
-	say_holes();
+	say_lacks();
 	if (ferror(stdout))
 		return 1;
 	if (close(STDOUT_FILENO) == 0)

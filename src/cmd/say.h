@@ -20,12 +20,14 @@ void say_warning(const char *text);
 void say_note(const char *text);
 /* Errors and, with `warnings`, warnings about a script. */
 void say_diags(const struct diags *d, bool warnings);
-/* One message about a place of a script's text; hint may be NULL. */
+/* One message about a place of a script's text, as it is; hint may be NULL. */
 void say_at(const struct source *s, enum diag_level level, struct loc loc, const char *text,
             const char *hint);
-/* Writes a whole buffer to stdout. False when that failed now or before: there is no use in
- * more. */
+/* Writes a whole buffer to stdout; on a terminal foreign text is escaped (base/escape.h), so that
+ * it has no colours. False when that failed now or before: there is no use in more. */
 bool say_output(const struct buf *b);
+/* The same after what clears the screen. */
+bool say_screen(const char *clear, const struct buf *text);
 /* --help of a command, on stdout: a text before its options and one after, NULL none. Returns 0. */
 int say_usage(const char *head, const struct opt *rows, u32 n, const char *tail);
 

@@ -5,23 +5,33 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/escape.h"
 #include "base/file.h"
 
 #define SINK_SIZE (128u << 10)
 
 void sink_open(struct sink *s, int fd)
 {
-	*s = (struct sink){ .fd = fd, .cap = SINK_SIZE };
+	*s = (struct sink){ .fd = fd, .cap = SINK_SIZE, .terminal = isatty(fd) == 1 };
 	s->p = malloc(s->cap);
 	if (!s->p)
-		abort();
+		base_no_memory();
 }
 
 static void write_all(struct sink *s, const char *p, size_t n)
 {
+	struct buf shown = { 0 };
+
+	if (s->terminal) {
+		escape_add(&shown, (struct str){ p, (u32)n }, ESCAPE_TEXT);
+		p = buf_text(&shown);
+		n = shown.n;
+	}
 	if (!s->error && !file_write_all(s->fd, p, n))
 		s->error = errno;
+	buf_free(&shown);
 }
 
 void sink_flush(struct sink *s)

@@ -15,7 +15,8 @@ struct sink {
 	char *p;
 	size_t n, cap;
 	int fd;
-	int error; /* errno of the first write that failed; what follows is dropped */
+	bool terminal; /* foreign text is escaped (base/escape.h) */
+	int error;     /* errno of the first write that failed; what follows is dropped */
 };
 
 void sink_open(struct sink *s, int fd);

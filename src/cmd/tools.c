@@ -64,7 +64,7 @@ static void open_stream(struct unpacker *u)
 	u->z.next_in = packed_tools;
 	u->z.avail_in = packed_tools_size;
 	if (inflateInit2(&u->z, GZIP) != Z_OK)
-		abort();
+		base_no_memory();
 }
 
 static void close_stream(struct unpacker *u)

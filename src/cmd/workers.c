@@ -97,7 +97,7 @@ void workers_run(u32 n, u32 at_once, worker_fn *work, worker_done_fn *done, void
 	u32 started = 0;
 
 	if (!p.v)
-		abort();
+		base_no_memory();
 	for (u32 i = 0; i < n; i++) {
 		int killed;
 

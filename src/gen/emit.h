@@ -165,10 +165,8 @@ void temp_load(struct gen *g, struct temp t, enum reg dst);
 u32 gen_map_of(struct gen *g, enum umap_role role);
 /* The map of stacks, for a program that puts some in. */
 u32 gen_stacks_map(struct gen *g);
-/* Emits: dst = address of the counter of the first of two failures, which are only counted as a
- * pair; that of the second comes after it. */
-void gen_error_pair(struct gen *g, enum reg dst, enum uerror_kind first, enum uerror_kind second,
-                    struct loc loc, const char *what);
+/* Emits: dst = address of the first of UERROR_ANSWERS counters of refused updates of a map. */
+void gen_update_errors(struct gen *g, enum reg dst, struct loc loc, const char *map);
 /* Emits: one more failure of this kind at this place. Uses r1 and r2 only. */
 void gen_count_error(struct gen *g, enum uerror_kind kind, struct loc loc, const char *what);
 /* Emits: data word += 1. Uses r1 and r2. */
@@ -344,6 +342,7 @@ void gen_spill(struct gen *g, const struct node *map, struct mem record,
 /* @m[k] = count(), or of several. */
 void gen_agg_assign(struct gen *g, const struct node *map, const struct node *e);
 /* r0 = the value an aggregation reads as, its CPUs' cells added up. */
+u32 gen_map_type(const struct map_sym *sym, bool per_cpu);
 void gen_agg_value(struct gen *g, const struct map_sym *sym, struct mem key, struct loc loc);
 /* Nothing counted under the key, on all CPUs. */
 void gen_agg_clear(struct gen *g, const struct map_sym *sym, struct mem key);
@@ -399,6 +398,12 @@ void gen_hash(struct gen *g, const struct node *n);
 /* ---- gen_text.c ---- */
 /* r0 = where the first `part` stands in `text`, or -1. */
 void gen_text_find(struct gen *g, const struct node *text, const struct node *part);
+/* r0 = where the first of these bytes, or the end, is in a string, from `from` on. */
+void gen_text_first_of(struct gen *g, const struct node *text, const struct node *from,
+                       struct str bytes);
+/* substr() into dst, likewise. */
+void gen_text_part(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
+                   bool pad);
 /* r0 = difference of the first bytes that differ among the first n, 0 when none does. */
 void gen_text_compare(struct gen *g, const struct node *a, const struct node *b, u32 n);
 /* r0 = 0 or a negative error. */

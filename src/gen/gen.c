@@ -39,6 +39,8 @@ void gen_error(struct gen *g, struct loc loc, const char *fmt, ...)
 #define FILES_MAX  16384u
 #define FAMILY_MAX 1024u
 
+#define ALLOCATOR_SINCE 0x060100u /* elements of hashes can be made at any moment */
+
 /* By role; what depends on the script is filled in at the end (size_internal_maps). */
 static const struct umap internal_maps[] = {
 	[UMAP_DATA] = { .name = "data",
@@ -103,6 +105,12 @@ static const struct umap internal_maps[] = {
 	                 .max_entries = 1 },
 };
 
+static bool is_perf_event(enum attach_kind kind)
+{
+	return attach_kind_has(kind, KIND_COUNTER) || attach_kind_has(kind, KIND_TIMER) ||
+	       kind == ATTACH_PROFILE;
+}
+
 u32 gen_map_of(struct gen *g, enum umap_role role)
 {
 	s32 at = unit_map(g->u, role);
@@ -128,13 +136,14 @@ u32 gen_stacks_map(struct gen *g)
 {
 	u32 at = gen_map_of(g, UMAP_STACKS);
 
-	if (attach_kind_has(g->v->kind, KIND_TIMER))
+	if (attach_kind_has(g->v->kind, KIND_TIMER) ||
+	    (is_perf_event(g->v->kind) && g->w->kernel_version < ALLOCATOR_SINCE))
 		preallocate_stacks(&g->u->maps.v[at]);
 	return at;
 }
 
 /* What is aggregated has a cell for each CPU, everything else one, whichever hash is declared. */
-static u32 script_map_type(const struct map_sym *sym, bool per_cpu)
+u32 gen_map_type(const struct map_sym *sym, bool per_cpu)
 {
 	if (!sym->key)
 		return per_cpu ? BPF_MAP_TYPE_PERCPU_ARRAY : BPF_MAP_TYPE_ARRAY;
@@ -168,6 +177,18 @@ static bool has_allocator(struct gen *g, const struct type *key)
 	                            : gen_unwind_member(g, "struct mm_struct", "mm_mt", &off);
 }
 
+/* Programs of perf events may use no other hashes before Linux 6.1. */
+static bool must_preallocate(const struct gen *g)
+{
+	if (g->w->kernel_version >= ALLOCATOR_SINCE)
+		return false;
+	for (const struct probe *p = g->s->probes; p; p = p->next)
+		for (u32 i = 0; i < p->variants.n; i++)
+			if (is_perf_event(p->variants.v[i]->kind))
+				return true;
+	return false;
+}
+
 /*
  * A hash without preallocated elements starts at once and costs the same per event, but an
  * insertion can fail when it happens with interrupts off and the kernel's small reserve is used up.
@@ -180,7 +201,7 @@ static bool wants_elements(struct gen *g, const struct map_sym *sym)
 {
 	bool spills = gen_spills(sym);
 
-	if (sym->many_at_once)
+	if (sym->many_at_once || must_preallocate(g))
 		return true;
 	if (!sym->hurried && (!sym->taken || spills))
 		return false;
@@ -196,7 +217,7 @@ static void add_script_map(struct gen *g, const struct map_sym *sym)
 	struct umap m = {
 		.name = sym->name,
 		.role = UMAP_USER,
-		.bpf_type = script_map_type(sym, per_cpu),
+		.bpf_type = gen_map_type(sym, per_cpu),
 		.key_size = sym->key ? type_slot(sym->key) : 4,
 		.value_size = unit_element(sym->key, sym->value),
 		.max_entries = !sym->key          ? 1
@@ -232,7 +253,7 @@ static bool same_text(const char *a, const char *b)
 /* What fails in two ways at one place is two errors: a stack may be unreadable, or not be kept. */
 static u32 error_index(struct gen *g, enum uerror_kind kind, struct loc loc, const char *what)
 {
-	struct uerror e = { kind, loc, what };
+	struct uerror e = { kind, loc, what, 0 };
 
 	for (u32 i = 0; i < g->u->errors.n; i++) {
 		const struct uerror *old = &g->u->errors.v[i];
@@ -252,12 +273,13 @@ void gen_count_data(struct gen *g, u32 word)
 	code_atomic(&g->c, BPF_ADD, R1, 0, R2);
 }
 
-void gen_error_pair(struct gen *g, enum reg dst, enum uerror_kind first, enum uerror_kind second,
-                    struct loc loc, const char *what)
+void gen_update_errors(struct gen *g, enum reg dst, struct loc loc, const char *map)
 {
-	u32 i = error_index(g, first, loc, what), next = error_index(g, second, loc, what);
+	u32 n = g->u->errors.n, i = error_index(g, UERROR_UPDATE, loc, map);
 
-	assert(next == i + 1);
+	for (u32 answer = 1; i == n && answer < UERROR_ANSWERS; answer++)
+		vec_add(&g->u->arena, &g->u->errors,
+		        ((struct uerror){ UERROR_UPDATE, loc, map, answer }));
 	code_map_value(&g->c, dst, gen_map_of(g, UMAP_DATA), (UDATA_ERRORS + i) * 8);
 }
 
@@ -277,6 +299,9 @@ static bool needs_no_filter(const struct gen *g)
 	if (attach_kind_is_user(g->v->kind))
 		return !g->cfg->follow_at_once &&
 		       w->ops->features(w, FEATURE_UPROBE_MULTI)->uprobe_multi;
+	if (attach_kind_has(g->v->kind, KIND_COUNTER) &&
+	    !w->ops->features(w, FEATURE_INHERIT_THREAD)->inherit_thread)
+		return false;
 	return attach_kind_has(g->v->kind, KIND_ANY_PID);
 }
 
@@ -321,8 +346,7 @@ static void claim_scratch(struct gen *g, u32 dropped)
 	code_alu_imm(c, BPF_ADD, R2, SCRATCH_HOME);
 	code_call(c, BPF_FUNC_map_lookup_elem);
 	code_if_imm(c, BPF_JEQ, R0, 0, dropped);
-	code_const(c, R1, 1);
-	code_atomic(c, BPF_XCHG, R0, 0, R1);
+	code_exchange(c, R0, 0, R1, 1);
 	code_if_imm(c, BPF_JEQ, R1, 0, got);
 	code_alu_imm(c, BPF_ADD, R7, 1);
 	code_if_imm(c, BPF_JLT, R7, UNIT_SCRATCH_SLOTS, top);
@@ -476,6 +500,7 @@ static void compile_once(struct gen *g)
 {
 	arena_reset(&g->work);
 	code_init(&g->c, &g->work);
+	g->c.no_fetch = !g->w->ops->features(g->w, FEATURE_ATOMICS)->atomics;
 	g->c.loc = g->v->body->loc.off;
 	g->used = (struct mark){ .stack = g->assume.scratch ? 8 : 0, .scratch = SCRATCH_FIRST };
 	g->found = (struct needs){ 0 };
@@ -544,6 +569,16 @@ static void keep_code(struct uprog *prog, struct arena *a, const struct code *c)
 	prog->n_funcs = c->funcs.n;
 }
 
+static bool check_maps(struct gen *g, const struct probe *p)
+{
+	if (code_fits_maps(&g->c))
+		return true;
+	diag_error(g->d, p->loc, "more than %u maps in one probe, internal ones included",
+	           CODE_MAPS_MAX);
+	diag_hint(g->d, "count under several keys of one map, or split it into more probes");
+	return false;
+}
+
 static bool gen_program(struct gen *g, const struct probe *p)
 {
 	u32 records = g->u->records.n, errors = g->u->errors.n, diags = g->d->list.n;
@@ -574,6 +609,8 @@ static bool gen_program(struct gen *g, const struct probe *p)
 	}
 	if (!code_finish(&g->c, &e))
 		return diag_error(g->d, p->loc, "%s", e.text);
+	if (!check_maps(g, p))
+		return false;
 	tidy_code(&g->c);
 	hoist_code(&g->c);
 	prog.name = g->v->sites.v[0].name;
@@ -610,8 +647,7 @@ static void size_internal_maps(struct gen *g)
 
 static void copy_settings(struct unit *u, const struct script *s, const struct config *c)
 {
-	u->source_name = s->source->name;
-	u->source = s->source->text;
+	unit_set_source(u, s->source->name, s->source->text);
 	for (u32 i = 0; i < s->source->imports.n; i++) {
 		struct usource part = s->source->imports.v[i];
 

@@ -178,6 +178,11 @@ static void keep_larger(struct gen *g, enum reg value)
 	code_const(c, R4, CAS_TRIES);
 	code_bind(c, top);
 	code_if(c, BPF_JGE, R0, value, done);
+	if (c->no_fetch) {
+		code_store(c, 8, R1, 0, value);
+		code_bind(c, done);
+		return;
+	}
 	code_mov(c, R3, R0);
 	code_atomic(c, BPF_CMPXCHG, R1, 0, value);
 	code_if(c, BPF_JEQ, R0, R3, done);
@@ -465,14 +470,37 @@ struct cells {
 	struct mem cpu;
 	u32 top, next;
 	u32 first; /* instruction of a round */
+	bool shared;
 };
+
+/* Before 5.19 a program sees the cell of its own CPU alone: what is added up in a program has one
+ * cell for all of them there. */
+static bool shares_cell(struct gen *g, const struct map_sym *sym)
+{
+	struct umap *m = &g->u->maps.v[sym->index];
+
+	if (g->w->ops->features(g->w, FEATURE_PERCPU)->percpu)
+		return false;
+	m->bpf_type = gen_map_type(sym, false);
+	m->per_cpu = false;
+	return true;
+}
 
 /* r0 = address of a cell. */
 static struct cells cells_begin(struct gen *g, const struct map_sym *sym, struct mem key)
 {
 	struct code *c = &g->c;
-	struct cells all = { frame_counter(g), code_label(c), code_label(c), 0 };
+	struct cells all = { .cpu = frame_counter(g), .top = code_label(c), .next = code_label(c) };
 	struct turn map = gen_turn_hold(g, sym);
+
+	all.shared = shares_cell(g, sym);
+	if (all.shared) {
+		gen_turn_held(g, &map);
+		mem_addr(g, key, R2);
+		code_call(c, BPF_FUNC_map_lookup_elem);
+		code_if_imm(c, BPF_JEQ, R0, 0, all.next);
+		return all;
+	}
 
 	mem_store_const(g, all.cpu, 0);
 	code_bind(c, all.top);
@@ -488,6 +516,8 @@ static struct cells cells_begin(struct gen *g, const struct map_sym *sym, struct
 static void cells_end(struct gen *g, struct cells all)
 {
 	code_bind(&g->c, all.next);
+	if (all.shared)
+		return;
 	mem_load(g, 8, R1, all.cpu);
 	code_alu_imm(&g->c, BPF_ADD, R1, 1);
 	mem_store(g, 8, all.cpu, R1);

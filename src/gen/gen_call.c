@@ -92,6 +92,11 @@ static void call_strstr(struct gen *g, const struct node *n)
 	gen_text_find(g, arg(n, 0), arg(n, 1));
 }
 
+static void call_first_of(struct gen *g, const struct node *n)
+{
+	gen_text_first_of(g, arg(n, 0), arg(n, 1), arg(n, 2)->string);
+}
+
 static void call_strcontains(struct gen *g, const struct node *n)
 {
 	gen_text_find(g, arg(n, 0), arg(n, 1));
@@ -117,7 +122,7 @@ static void call_override(struct gen *g, const struct node *n)
 	code_call(&g->c, BPF_FUNC_override_return);
 }
 
-/* The kernel formats it into its own trace. */
+/* The kernel formats it into its own trace; of a string it gets the address. */
 static void call_debugf(struct gen *g, const struct node *n)
 {
 	const struct node *format = n->call.args;
@@ -126,7 +131,10 @@ static void call_debugf(struct gen *g, const struct node *n)
 	struct temp values[3];
 
 	for (const struct node *a = format->next; a && i < ARRAY_SIZE(values); a = a->next) {
-		gen_value(g, a);
+		if (a->type->kind == TYPE_STR)
+			mem_addr(g, gen_place(g, a), R0);
+		else
+			gen_value(g, a);
 		values[i++] = temp_save(g, R0);
 	}
 	gen_literal(g, format->string, size, text, true);

@@ -59,12 +59,53 @@ static void usdt_arg(struct gen *g, u32 i, struct loc loc)
 	}
 }
 
-/* fentry: the helper hands the argument over as a plain number. */
-static void traced_arg(struct gen *g, u32 i)
+static bool has_func_arg(struct gen *g)
+{
+	return g->w->ops->features(g->w, FEATURE_FUNC_ARG)->func_arg;
+}
+
+/* Word i of the context in r0, as a plain number: loaded, it would be a pointer to its type. */
+static void traced_word(struct gen *g, u32 i)
 {
 	struct mark m = frame_mark(g);
 	struct mem slot = frame_alloc(g, 8);
 
+	mem_store_imm(g, 8, slot, 0);
+	mem_addr(g, slot, R1);
+	code_const(&g->c, R2, 8);
+	code_mov(&g->c, R3, CTX);
+	code_alu_imm(&g->c, BPF_ADD, R3, (s32)i * 8);
+	code_call(&g->c, BPF_FUNC_probe_read_kernel);
+	mem_load(g, 8, R0, slot);
+	frame_release(g, m);
+}
+
+/* Of the function that returns. */
+static u32 n_params(struct gen *g, struct loc loc)
+{
+	const struct variant *v = g->v;
+	struct btf_info proto;
+	struct err e = { 0 };
+	struct btf *b = v->proto_btf ? v->proto_btf : g->w->ops->btf(g->w, &e);
+	bool variadic;
+	u32 n = 0;
+
+	if (!v->proto || !b || !btf_proto(b, v->proto, &proto, &n, &variadic))
+		gen_error(g, loc, "what several functions return together needs Linux 5.17");
+	return n;
+}
+
+/* fentry: the helper hands the argument over as a plain number. */
+static void traced_arg(struct gen *g, u32 i)
+{
+	struct mark m = frame_mark(g);
+	struct mem slot;
+
+	if (!has_func_arg(g)) {
+		traced_word(g, i);
+		return;
+	}
+	slot = frame_alloc(g, 8);
 	code_mov(&g->c, R1, CTX);
 	code_const(&g->c, R2, i);
 	mem_store_imm(g, 8, slot, 0);
@@ -114,7 +155,7 @@ void gen_arg(struct gen *g, u32 i, struct loc loc)
 	}
 }
 
-static void load_retval(struct gen *g)
+static void load_retval(struct gen *g, struct loc loc)
 {
 	struct mark m = frame_mark(g);
 	struct mem slot;
@@ -125,6 +166,10 @@ static void load_retval(struct gen *g)
 	}
 	if (attach_kind_args(g->v->kind) != KIND_ARGS_TRACED) {
 		code_load(&g->c, 8, R0, CTX, arch.result);
+		return;
+	}
+	if (!has_func_arg(g)) {
+		traced_word(g, n_params(g, loc)); /* after the arguments */
 		return;
 	}
 	slot = frame_alloc(g, 8);
@@ -257,10 +302,20 @@ static void read_cpid(struct gen *g, const struct node *n)
 
 /* ---- the event ------------------------------------------------------------------------------ */
 
+/* As a number, by way of memory: the verifier lets nobody calculate with the pointer itself. */
 static void read_ctx(struct gen *g, const struct node *n)
 {
+	struct mark m = frame_mark(g);
+	struct mem pointer = frame_alloc(g, 8), number = frame_alloc(g, 8);
+
 	(void)n;
-	code_mov(&g->c, R0, CTX);
+	mem_store(g, 8, pointer, CTX);
+	mem_addr(g, pointer, R3);
+	mem_addr(g, number, R1);
+	code_const(&g->c, R2, 8);
+	code_call(&g->c, BPF_FUNC_probe_read_kernel);
+	mem_load(g, 8, R0, number);
+	frame_release(g, m);
 }
 
 static void read_arg(struct gen *g, const struct node *n)
@@ -270,7 +325,7 @@ static void read_arg(struct gen *g, const struct node *n)
 
 static void read_retval(struct gen *g, const struct node *n)
 {
-	load_retval(g);
+	load_retval(g, n->loc);
 	gen_narrow(g, n->type, R0);
 }
 
@@ -280,6 +335,8 @@ static void read_usermode(struct gen *g, const struct node *n)
 	code_load(&g->c, 8, R0, CTX, arch.user_at);
 	code_alu_imm(&g->c, BPF_AND, R0, arch.user_mask);
 	code_alu_imm(&g->c, BPF_RSH, R0, arch.user_shift);
+	if (arch.user_is_clear)
+		code_alu_imm(&g->c, BPF_XOR, R0, 1);
 }
 
 /* The cookie given at attach time numbers the site; kinds without cookies have one site. */
@@ -299,10 +356,31 @@ static void read_probe(struct gen *g, const struct node *n)
 	code_call(&g->c, BPF_FUNC_get_attach_cookie);
 }
 
+/* The addresses of the sites, by their numbers: before 5.15 nobody says which function it is. */
+static void site_address(struct gen *g, const struct node *n)
+{
+	struct world *w = g->w;
+	u32 done = code_label(&g->c);
+
+	if (!attach_kind_has(g->v->kind, KIND_KERNEL)) {
+		gen_error(g, n->loc, "'func' of %s probes needs Linux 5.15 or newer",
+		          attach_kind_name(g->v->kind));
+		return;
+	}
+	read_probe(g, n);
+	code_mov(&g->c, R1, R0);
+	for (u32 i = 0; i < g->v->sites.n; i++) {
+		const struct usite *s = &g->v->sites.v[i];
+
+		code_const(&g->c, R0, s->address ? s->address : w->ops->kaddr(w, s->event));
+		code_if_imm(&g->c, BPF_JEQ, R1, (s32)s->cookie, done);
+	}
+	code_bind(&g->c, done);
+}
+
 /* Where the probed function starts. */
 static void read_func(struct gen *g, const struct node *n)
 {
-	(void)n;
 	if (attach_kind_is_user(g->v->kind) && !attach_kind_has(g->v->kind, KIND_RETURN)) {
 		code_load(&g->c, 8, R0, CTX, arch.ip);
 		return;
@@ -311,6 +389,10 @@ static void read_func(struct gen *g, const struct node *n)
 		struct world *w = g->w;
 
 		code_const(&g->c, R0, w->ops->kaddr(w, g->v->standin->function));
+		return;
+	}
+	if (!g->w->ops->features(g->w, FEATURE_FUNC_IP)->func_ip) {
+		site_address(g, n);
 		return;
 	}
 	code_mov(&g->c, R1, CTX);

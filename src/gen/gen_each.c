@@ -25,6 +25,7 @@
  * for. */
 #define LOOPS_NESTED 3u
 
+#define CALLS_SINCE 0x051100u /* Linux 5.17 */
 #define LOOPS_SINCE 0x060700u /* Linux 6.7 sees callbacks as the loops they are */
 
 /* A loop whose body waits to be compiled. */
@@ -45,6 +46,9 @@ struct each {
 
 static void call_for_each(struct gen *g, const struct map_sym *map, u32 callback)
 {
+	if (!g->w->ops->features(g->w, FEATURE_FOR_EACH)->for_each)
+		gen_error(g, (struct loc){ g->c.loc, 1 },
+		          "going through %s needs Linux 5.13 or newer", map->name);
 	gen_turn_is_read(g, map);
 	gen_turn_map(g, map);
 	code_func(&g->c, R2, callback);
@@ -111,6 +115,10 @@ bool gen_has_calls(const struct gen *g)
 
 void gen_call_loop(struct gen *g, u32 callback)
 {
+	/* Searches have no other way, so --no-feature does not reach them. */
+	if (!gen_has_calls(g) && g->w->kernel_version && g->w->kernel_version < CALLS_SINCE)
+		gen_error(g, (struct loc){ g->c.loc, 1 },
+		          "so long a search or loop needs Linux 5.17 or newer");
 	code_func(&g->c, R2, callback);
 	code_mov(&g->c, R3, g->frame);
 	code_const(&g->c, R4, 0);

@@ -12,6 +12,7 @@
  */
 #include "gen/emit.h"
 
+#define PIECES_FEW 16   /* in a loop of the program */
 #define PIECES_MAX 1024 /* UIO_MAXIOV: the kernel takes no more */
 
 /* Words of the frame, and the `struct iovec` that was read last. */
@@ -93,10 +94,10 @@ static void grow(struct gen *g, const struct pieces *p)
 	mem_store(g, 8, p->dst, R1);
 }
 
-static void copy_piece(struct gen *g, const void *what)
+/* Jumps to `end` when there is no more. */
+static void piece(struct gen *g, const struct pieces *p, u32 end)
 {
-	const struct pieces *p = what;
-	u32 end = code_label(&g->c), on = code_label(&g->c), fine = code_label(&g->c);
+	u32 on = code_label(&g->c), fine = code_label(&g->c);
 
 	mem_load(g, 8, R2, p->left);
 	code_if_imm(&g->c, BPF_JEQ, R2, 0, end);
@@ -112,20 +113,58 @@ static void copy_piece(struct gen *g, const void *what)
 	code_bind(&g->c, fine);
 	grow(g, p);
 	code_bind(&g->c, on);
+}
+
+static void copy_piece(struct gen *g, const void *what)
+{
+	u32 end = code_label(&g->c);
+
+	piece(g, what, end);
 	gen_go_on(g);
 	code_bind(&g->c, end);
 	gen_stop(g);
 }
 
+/* One piece after the other in the program, where the kernel makes no calls. */
+static void loop_here(struct gen *g, const struct pieces *p)
+{
+	struct code *c = &g->c;
+	u32 top = code_label(c), end = code_label(c), enough = code_label(c);
+	struct mem round = frame_counter(g), count = frame_alloc(g, 8);
+	u32 first;
+
+	mem_store(g, 8, count, R1);
+	mem_store_const(g, round, 0);
+	code_bind(c, top);
+	first = c->insns.n;
+	mem_load(g, 8, R1, round);
+	mem_load(g, 8, R2, count);
+	code_if(c, BPF_JGE, R1, R2, end);
+	code_if_imm(c, BPF_JGE, R1, PIECES_FEW, enough);
+	code_mov(c, R3, R1);
+	code_alu_imm(c, BPF_ADD, R3, 1);
+	mem_store(g, 8, round, R3);
+	piece(g, p, end);
+	code_goto(c, top);
+	code_bind(c, enough);
+	gen_count_error(g, UERROR_LOOP, p->loc, "loop");
+	code_bind(c, end);
+	gen_repeat(g, first, PIECES_FEW);
+}
+
 /* Calls copy_piece for each of the r1 pieces. */
-static void call_loop(struct gen *g, u32 callback)
+static void each_piece(struct gen *g, const struct pieces *p)
 {
 	u32 ok = code_label(&g->c);
 
+	if (!gen_has_calls(g)) {
+		loop_here(g, p);
+		return;
+	}
 	code_if_imm(&g->c, BPF_JLE, R1, PIECES_MAX, ok);
 	code_const(&g->c, R1, PIECES_MAX);
 	code_bind(&g->c, ok);
-	gen_call_loop(g, callback);
+	gen_call_loop(g, gen_callback(g, copy_piece, p, R2));
 }
 
 /* The callback does not know where a pointer rests. */
@@ -176,6 +215,6 @@ void gen_iovec(struct gen *g, const struct node *n, const struct type *t, struct
 	mem_forget(g, dst, 8);
 	mem_forget(g, p->left, 8);
 	temp_load(g, pieces, R1);
-	call_loop(g, gen_callback(g, copy_piece, p, R2));
+	each_piece(g, p);
 	frame_release(g, m);
 }

@@ -107,23 +107,21 @@ void gen_map_say_set(struct gen *g, const struct map_sym *sym, enum reg element)
 	code_store_imm(&g->c, 8, R2, 0, 1);
 }
 
-/* In what the kernel answers to an insertion, this bit tells a full map from no memory; it is also
- * the distance of their counters. */
-#define IS_FULL 8
-_Static_assert((-E2BIG & IS_FULL) && !(-ENOMEM & IS_FULL) && !(-EBUSY & IS_FULL),
-               "of what is asked");
+/* The bits of what the kernel answers to an update that are kept: they choose the counter. */
+#define ANSWER (UERROR_ANSWERS - 1)
 
 /* r0 = the counter of what the kernel answered to an insertion, as find_or_insert() returns it.
- * Uses r1. */
+ * Changes its register, or r1. */
 static void reason(struct gen *g, const struct node *map, struct temp answer)
 {
 	enum reg r = answer.in_reg ? answer.reg : R1;
 
 	if (!answer.in_reg) {
 		temp_load(g, answer, r);
-		code_alu_imm(&g->c, BPF_AND, r, IS_FULL);
+		code_alu_imm(&g->c, BPF_AND, r, ANSWER);
 	}
-	gen_error_pair(g, R0, UERROR_NO_MEMORY, UERROR_MAP_FULL, map->loc, map->map.sym->name);
+	gen_update_errors(g, R0, map->loc, map->map.sym->name);
+	code_alu_imm(&g->c, BPF_LSH, r, 3); /* of 8 bytes each */
 	code_alu(&g->c, BPF_ADD, R0, r);
 }
 
@@ -175,10 +173,10 @@ static void if_refused(struct gen *g, const struct map_sym *sym, u32 label)
  * when there is no room. Someone else may insert it at the same moment: then our insertion fails,
  * and the second lookup finds theirs. One lookup in a loop of two rounds is shorter than two, where
  * a register is free: it is NOT_ASKED in the first round, then what the kernel answered to the
- * insertion, of which the bit IS_FULL is kept; by that the verifier sees the loop's end. Returns
- * that, or where all of the answer is.
+ * insertion, of which ANSWER is kept; by that the verifier sees the loop's end. Returns that, or
+ * where all of the answer is.
  */
-#define NOT_ASKED (IS_FULL + 1)
+#define NOT_ASKED (ANSWER + 1)
 
 static struct temp find_or_insert(struct gen *g, const struct node *map, struct mem key, u32 have)
 {
@@ -200,7 +198,7 @@ static struct temp find_or_insert(struct gen *g, const struct node *map, struct 
 	insert_zero(g, &held, key);
 	if (answer.in_reg) {
 		code_mov(c, answer.reg, R0);
-		code_alu_imm(c, BPF_AND, answer.reg, IS_FULL);
+		code_alu_imm(c, BPF_AND, answer.reg, ANSWER);
 	} else {
 		mem_store(g, 8, answer.mem, R0);
 	}
@@ -284,6 +282,7 @@ void gen_map_value(struct gen *g, const struct node *n)
 	}
 	absent = code_label(&g->c);
 	done = code_label(&g->c);
+	gen_turn_is_read(g, n->map.sym);
 	lookup(g, n, gen_key(g, n));
 	code_if_imm(&g->c, BPF_JEQ, R0, 0, absent);
 	code_load(&g->c, 8, R0, R0, 0);
@@ -307,6 +306,7 @@ void gen_map_store(struct gen *g, const struct node *n, const struct type *t, st
 	}
 	absent = code_label(&g->c);
 	done = code_label(&g->c);
+	gen_turn_is_read(g, n->map.sym);
 	lookup(g, n, gen_key(g, n));
 	code_if_imm(&g->c, BPF_JEQ, R0, 0, absent);
 	gen_convert(g, dst, t, mem_of_pointer(g, R0), st, pad);
@@ -396,7 +396,7 @@ static void assign_plain(struct gen *g, const struct node *map, const struct nod
 	update(g, map, key, value, UPDATE_ANY);
 	code_if_imm(&g->c, BPF_JEQ, R0, 0, ok);
 	code_mov(&g->c, R1, R0);
-	code_alu_imm(&g->c, BPF_AND, R1, IS_FULL);
+	code_alu_imm(&g->c, BPF_AND, R1, ANSWER);
 	count_refused(g, map, (struct temp){ .in_reg = true, .reg = R1 });
 	code_bind(&g->c, ok);
 	gen_turn_leave(g, map->map.sym, at);
@@ -480,8 +480,7 @@ void gen_map_step(struct gen *g, const struct node *n)
 	if (op == OP_PREDEC || op == OP_POSTDEC)
 		by = -by;
 	at = reach(g, map, full);
-	code_const(&g->c, R1, (u64)(s64)by);
-	code_atomic(&g->c, BPF_ADD | BPF_FETCH, R0, 0, R1);
+	code_fetch_add(&g->c, R0, 0, R1, by);
 	code_mov(&g->c, R0, R1);
 	if (op == OP_PREINC || op == OP_PREDEC)
 		code_alu_imm(&g->c, BPF_ADD, R0, by);

@@ -44,7 +44,8 @@ static void call_by_space(struct gen *g, enum space space, u32 user, u32 kernel)
  */
 static bool can_sleep(const struct gen *g, enum space space)
 {
-	return space != SPACE_KERNEL && space != SPACE_OWN && attach_kind_is_user(g->v->kind);
+	return space != SPACE_KERNEL && space != SPACE_OWN && attach_kind_is_user(g->v->kind) &&
+	       g->w->ops->features(g->w, FEATURE_SLEEPABLE)->sleepable;
 }
 
 /* r2 = bytes to read, at most max; the verifier wants to see the bound each time. */

@@ -85,6 +85,6 @@ void gen_spill(struct gen *g, const struct node *map, struct mem record,
 	code_call(&g->c, BPF_FUNC_ringbuf_output);
 	code_if_imm(&g->c, BPF_JEQ, R0, 0, sent);
 	code_bind(&g->c, lost);
-	gen_count_error(g, UERROR_NO_MEMORY, map->loc, sym->name);
+	gen_count_error(g, UERROR_SPILL, map->loc, sym->name);
 	code_bind(&g->c, sent);
 }

@@ -79,8 +79,7 @@ static void count_kept(struct gen *g, u32 done)
 	struct code *c = &g->c;
 
 	code_map_value(c, R1, gen_map_of(g, UMAP_DATA), UDATA_STACKS * 8);
-	code_const(c, R2, 1);
-	code_atomic(c, BPF_ADD | BPF_FETCH, R1, 0, R2);
+	code_fetch_add(c, R1, 0, R2, 1);
 	code_alu_imm(c, BPF_AND, R2, UNIT_STACKS_DRAIN - 1);
 	code_if_imm(c, BPF_JNE, R2, UNIT_STACKS_DRAIN - 1, done);
 	gen_drain(g);

@@ -33,8 +33,7 @@ void gen_turn_count(struct gen *g, const struct map_sym *sym)
 	u32 done = code_label(c);
 
 	turn_word(g, sym, UTURN_KEYS, R1);
-	code_const(c, R2, 1);
-	code_atomic(c, BPF_ADD | BPF_FETCH, R1, 0, R2);
+	code_fetch_add(c, R1, 0, R2, 1);
 	code_alu_imm(c, BPF_ADD, R2, 1);
 	turn_word(g, sym, UTURN_TELL, R1);
 	code_load(c, 8, R1, R1, 0);
@@ -45,7 +44,7 @@ void gen_turn_count(struct gen *g, const struct map_sym *sym)
 
 void gen_turn_is_read(struct gen *g, const struct map_sym *sym)
 {
-	g->u->maps.v[sym->index].is_read = sym->taken;
+	g->u->maps.v[sym->index].is_read = true;
 }
 
 /* The array of the two always has both. */
@@ -108,8 +107,7 @@ static void cell(struct gen *g, u32 turns)
 static void add(struct gen *g, struct mem at, s32 n)
 {
 	mem_addr(g, at, R1);
-	code_const(&g->c, R2, (u64)(s64)n);
-	code_atomic(&g->c, BPF_ADD | BPF_FETCH, R1, 0, R2);
+	code_fetch_add(&g->c, R1, 0, R2, n);
 }
 
 struct mem gen_turn_enter(struct gen *g, const struct map_sym *sym)

@@ -2,11 +2,15 @@
 #include "out/csv.h"
 
 #include <inttypes.h>
+#include <string.h>
 
-/* In quotes, which are doubled. It can not begin a formula: it is text. */
+/* In quotes, which are doubled. Spreadsheets take what begins like a formula for one, also in
+ * quotes, but not after an apostrophe. */
 static void quoted(struct buf *b, struct str text)
 {
 	buf_putc(b, '"');
+	if (text.n && text.p[0] && strchr("=+-@'\t\r", text.p[0]))
+		buf_putc(b, '\'');
 	for (u32 i = 0; i < text.n; i++) {
 		if (text.p[i] == '"')
 			buf_putc(b, '"');

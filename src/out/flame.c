@@ -4,8 +4,8 @@
  * with thousands of kids costs no more than one with two.
  *
  * Names come from anywhere, traced memory included. They are made harmless when they come in:
- * valid UTF-8, without control characters, and without the ';' that separates the frames of a
- * folded line. Drawing is flame_svg.c.
+ * escaped (base/escape.h), and without the ';' that separates the frames of a folded line. Drawing
+ * is flame_svg.c.
  */
 #include "out/flame.h"
 
@@ -23,31 +23,31 @@ static bool is_no_character(const char *p, u32 n)
 	return n == 3 && memcmp(p, "\xef\xbf", 2) == 0 && (u8)p[2] >= 0xbe;
 }
 
-static struct str clean(struct str s, u32 i)
+/* The character of n bytes at i. */
+static struct str clean(struct str s, u32 i, u32 n)
 {
-	u32 n = str_utf8(s, i);
-	u8 c = (u8)s.p[i];
-
-	if (n == 1)
-		return c == ';'              ? str_of(":")
-		       : c < ' ' || c == 127 ? str_of(" ")
-		                             : (struct str){ s.p + i, 1 };
-	return n && !is_no_character(s.p + i, n) ? (struct str){ s.p + i, n }
-	                                         : str_of("\xef\xbf\xbd");
+	if (s.p[i] == ';')
+		return STR(":");
+	return is_no_character(s.p + i, n) ? STR("\xef\xbf\xbd") : (struct str){ s.p + i, n };
 }
 
 /* What was cleaned once stays as it is. */
 static void add_clean(struct buf *b, const char *text)
 {
-	struct str s = { text, (u32)MIN(strlen(text), (size_t)FLAME_NAME) }, c;
+	struct buf escaped = { 0 };
 	size_t end = b->n + FLAME_NAME;
+	struct str s, c;
 
-	for (u32 i = 0; i < s.n; i += MAX(str_utf8(s, i), 1u)) {
-		c = clean(s, i);
+	escape_add(&escaped, (struct str){ text, (u32)strnlen(text, FLAME_NAME) }, ESCAPE_ALL);
+	s = (struct str){ buf_text(&escaped), (u32)escaped.n };
+	for (u32 i = 0, n; i < s.n; i += n) {
+		n = str_utf8(s, i); /* not 0: it is escaped */
+		c = clean(s, i, n);
 		if (b->n + c.n > end)
 			break;
 		buf_add(b, c.p, c.n);
 	}
+	buf_free(&escaped);
 }
 
 /* ---- the tree ---- */
@@ -143,7 +143,7 @@ static void sort_kids(struct flame_node *n)
 	u32 k = 0;
 
 	if (!v)
-		abort(); /* out of memory, see base/arena.h */
+		base_no_memory();
 	for (struct flame_node *kid = n->kids; kid; kid = kid->next)
 		v[k++] = kid;
 	qsort(v, k, sizeof(struct flame_node *), by_name);

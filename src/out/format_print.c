@@ -105,11 +105,14 @@ static void print_number(struct buf *b, const struct format_part *part, u64 word
 	buf_free(&text);
 }
 
-static void print_char(struct buf *b, const struct format_part *part, u64 word)
+static void print_char(struct buf *b, const struct out *o, const struct format_part *part, u64 word)
 {
+	struct buf text = { 0 };
 	char c = (char)word;
 
-	pad(b, part, (struct str){ &c, 1 });
+	escape_add(&text, (struct str){ &c, 1 }, o->escape);
+	pad(b, part, (struct str){ text.p, (u32)text.n });
+	buf_free(&text);
 }
 
 static void print_hex(struct buf *b, const struct format_part *part, const struct value *v)
@@ -127,19 +130,20 @@ static void print_hex(struct buf *b, const struct format_part *part, const struc
 static void print_string(struct buf *b, const struct out *o, const struct format_part *part,
                          const struct value *v)
 {
+	struct out plain = *o;
 	struct buf text = { 0 };
-	struct str s;
 
 	/* By far the most frequent directive needs no copy. */
 	if (!part->width && part->precision < 0) {
 		value_text(b, o, v);
 		return;
 	}
-	value_text(&text, o, v);
-	s = (struct str){ buf_text(&text), (u32)text.n };
+	plain.escape = ESCAPE_NONE; /* the precision counts the text, not its escapes */
+	value_text(&text, &plain, v);
 	if (part->precision >= 0)
-		s.n = MIN(s.n, (u32)part->precision);
-	pad(b, part, s);
+		text.n = MIN(text.n, (size_t)part->precision);
+	value_escape(&text, 0, o, v);
+	pad(b, part, (struct str){ buf_text(&text), (u32)text.n });
 	buf_free(&text);
 }
 
@@ -170,7 +174,7 @@ static void print_directive(struct buf *b, const struct out *o, const struct for
 	if (part->conv == 'g')
 		print_gfp(b, part, number_cut(word, number_bytes(part, arg->type, word), false));
 	else if (part->conv == 'c')
-		print_char(b, part, word);
+		print_char(b, o, part, word);
 	else if (part->conv == 'p')
 		print_number(b, part, word, 8);
 	else

@@ -8,6 +8,17 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/escape.h"
+
+/* What acts on a terminal is written by its number, which means the same. */
+static void json_wide(struct buf *b, struct str s, u32 i, u32 n)
+{
+	if (escape_is_needed(s, i, n))
+		escape_add(b, (struct str){ s.p + i, n }, ESCAPE_ALL);
+	else
+		buf_add(b, s.p + i, n);
+}
+
 static void json_ascii(struct buf *b, char c)
 {
 	static const char plain[] = "\"\\\n\r\t", escaped[] = "\"\\nrt";
@@ -16,7 +27,7 @@ static void json_ascii(struct buf *b, char c)
 	if (at) {
 		buf_putc(b, '\\');
 		buf_putc(b, escaped[at - plain]);
-	} else if ((u8)c < ' ') {
+	} else if ((u8)c < ' ' || c == 127) {
 		buf_printf(b, "\\u%04x", (u8)c);
 	} else {
 		buf_putc(b, c);
@@ -31,7 +42,7 @@ void json_string(struct buf *b, struct str s)
 		if (n == 1)
 			json_ascii(b, s.p[i]);
 		else if (n)
-			buf_add(b, s.p + i, n);
+			json_wide(b, s, i, n);
 		else
 			buf_puts(b, "\\ufffd");
 	}

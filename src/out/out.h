@@ -8,6 +8,7 @@
 
 #include "agg/table.h"
 #include "base/buf.h"
+#include "base/escape.h"
 #include "out/tree.h"
 #include "sym/frames.h"
 #include "unit/unit.h"
@@ -48,6 +49,8 @@ struct out {
 	void (*say)(void *ctx, enum report kind, const struct loc *loc, const char *text);
 	void *say_ctx;
 	bool verbose; /* figures of the run are worth saying */
+	/* Of values; what the script itself says stays. Formats that quote strings have NONE. */
+	enum escape escape;
 };
 
 /* What went wrong in a program, n times. */
@@ -104,6 +107,7 @@ struct out_ops {
 	const struct tree_ops *tree;
 	/* Rows of a map with keys may come in several calls of `map`, too. */
 	bool map_in_parts;
+	bool quotes; /* strings, so that nothing in them needs an escape of ours */
 	void (*attached)(struct buf *b, const struct out *o, u32 n_probes);
 	/* printf, and errorf and warnf: these with their place in the source and as one line. */
 	void (*printf_)(struct buf *b, const struct out *o, const struct urecord *r,

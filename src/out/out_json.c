@@ -4,14 +4,13 @@
  *
  * What has a number is written as a number (pointers, enumerators, symbols), tuples and arrays
  * are arrays, structs are objects, buffers are arrays of their bytes; the rest is the text of
- * value.c as a string. Keys are strings: the text of the key without the parentheses of its tuple
- * and without blanks, except that the blanks inside a string stay, since without them two keys
- * could become one.
+ * value.c as a string. Keys are strings, see json_key.h.
  */
 #include "out/bars.h"
 #include "out/rows.h"
 #include "out/series.h"
 #include "out/json.h"
+#include "out/json_key.h"
 #include "out/value.h"
 
 #include <inttypes.h>
@@ -98,45 +97,6 @@ static void json_any(struct buf *b, const struct out *o, const struct value *v)
 		json_buf(b, &text);
 		break;
 	}
-}
-
-static void key_text(struct buf *b, const struct out *o, const struct value *v)
-{
-	struct buf text = { 0 };
-
-	value_text(&text, o, v);
-	for (size_t i = 0; i < text.n; i++)
-		if (text.p[i] != ' ' || value_kind_of(v->type)->blanks)
-			buf_putc(b, text.p[i]);
-	buf_free(&text);
-}
-
-static void key_parts(struct buf *b, const struct out *o, const struct value *v, bool outer)
-{
-	if (v->type->kind != TYPE_TUPLE || type_is_record(v->type)) {
-		key_text(b, o, v);
-		return;
-	}
-	if (!outer)
-		buf_putc(b, '(');
-	for (u32 i = 0; i < value_parts(v); i++) {
-		struct value part = value_part(v, i);
-
-		if (i)
-			buf_putc(b, ',');
-		key_parts(b, o, &part, false);
-	}
-	if (!outer)
-		buf_putc(b, ')');
-}
-
-static void json_key(struct buf *b, const struct out *o, const struct type *t, const void *key)
-{
-	struct value v = value_at_rest(t, key);
-	struct buf text = { 0 };
-
-	key_parts(&text, o, &v, true);
-	json_buf(b, &text);
 }
 
 /* One bucket; "max" is the largest value in it, not the bound above. */
@@ -368,10 +328,10 @@ static void json_map_head(struct buf *b, const struct umap *m)
 }
 
 static void json_row(struct buf *b, const struct out *o, const struct umap *m, const void *key,
-                     const struct cell *c, u32 div)
+                     const struct cell *c, u32 div, struct json_keys *keys)
 {
 	if (m->key) {
-		json_key(b, o, m->key, key);
+		json_key(b, o, m->key, key, keys);
 		buf_puts(b, ": ");
 	}
 	json_cell(b, o, m->value, c, div);
@@ -381,6 +341,7 @@ static void json_map(struct buf *b, const struct out *o, const struct table *t, 
 {
 	const struct umap *m = t->map;
 	u32 first = table_first(t, top);
+	struct json_keys keys = { 0 };
 	struct cell zero;
 
 	if (m->key && !t->rows.n)
@@ -389,13 +350,14 @@ static void json_map(struct buf *b, const struct out *o, const struct table *t, 
 	for (u32 i = first; i < t->rows.n; i++) {
 		if (i > first)
 			buf_puts(b, ", ");
-		json_row(b, o, m, t->rows.v[i].key, &t->rows.v[i].value, div);
+		json_row(b, o, m, t->rows.v[i].key, &t->rows.v[i].value, div, &keys);
 	}
 	if (!t->rows.n) {
 		cell_merge(&zero, t->arena, m->value, NULL, 0, 0);
-		json_row(b, o, m, NULL, &zero, div);
+		json_row(b, o, m, NULL, &zero, div, &keys);
 	}
 	buf_puts(b, m->key ? "}}}\n" : "}}\n");
+	json_keys_free(&keys);
 }
 
 struct row_json {
@@ -511,6 +473,7 @@ static void json_test(struct buf *b, const struct out *o, const struct out_test 
 
 const struct out_ops out_json = {
 	.tree = &tree_json,
+	.quotes = true,
 	.attached = json_attached,
 	.printf_ = json_printf,
 	.time_ = json_time,

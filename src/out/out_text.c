@@ -43,16 +43,18 @@ static void text_printf(struct buf *b, const struct out *o, const struct urecord
                         const void *record)
 {
 	bool message = r->action == ACTION_ERRORF || r->action == ACTION_WARNF;
+	struct out escaped = *o;
 	struct buf text = { 0 };
 
+	escaped.escape = ESCAPE_ALL;
 	if (message && o->say) {
-		format_print(&text, o, r->text, r->args, r->n_args, record);
+		format_print(&text, &escaped, r->text, r->args, r->n_args, record);
 		say(o, r->action == ACTION_ERRORF ? REPORT_ERROR : REPORT_WARNING, &r->loc, &text);
 		return;
 	}
 	if (message)
 		text_position(b, o->unit, r);
-	format_print(b, o, r->text, r->args, r->n_args, record);
+	format_print(b, message ? &escaped : o, r->text, r->args, r->n_args, record);
 	if (message)
 		buf_putc(b, '\n');
 }
@@ -125,6 +127,15 @@ static bool is_blank(const struct umap *m, const struct type *vt, const struct c
 	                         : vt->kind == TYPE_TSERIES && series_is_empty(c);
 }
 
+/* A row stays on its line. */
+static struct out for_rows(const struct out *o)
+{
+	struct out rows = *o;
+
+	rows.escape = MAX(o->escape, ESCAPE_LINES);
+	return rows;
+}
+
 /* One row: "@x: 5", "@x[k]: 5", or a histogram under "@x[k]:". */
 static void text_row(struct buf *b, const struct out *o, const struct umap *m, const void *key,
                      const struct cell *c, u32 div)
@@ -138,8 +149,10 @@ static void text_row(struct buf *b, const struct out *o, const struct umap *m, c
 	text_cell(b, o, m->value, c, div);
 }
 
-static void text_map(struct buf *b, const struct out *o, const struct table *t, u32 top, u32 div)
+static void text_map(struct buf *b, const struct out *out, const struct table *t, u32 top, u32 div)
 {
+	struct out rows = for_rows(out), *o = &rows;
+
 	for (u32 i = table_first(t, top); i < t->rows.n; i++)
 		text_row(b, o, t->map, t->rows.v[i].key, &t->rows.v[i].value, div);
 	if (!t->rows.n && !t->map->key) {
@@ -153,8 +166,10 @@ static void text_map(struct buf *b, const struct out *o, const struct table *t, 
 static void text_rows(struct buf *b, const struct out *o, const struct table *t, u32 top,
                       const char *text)
 {
+	struct out rows = for_rows(o);
+
 	for (u32 i = table_first(t, top); i < t->rows.n; i++)
-		rows_text(b, o, t->map, &t->rows.v[i], text);
+		rows_text(b, &rows, t->map, &t->rows.v[i], text);
 }
 
 static void text_one_cell(struct buf *b, const struct out *o, const struct type *t,
@@ -245,9 +260,8 @@ static void text_maps(struct buf *b, const struct out *o, const struct out_maps 
 
 static void text_text(struct buf *b, const struct out *o, const char *kind, const char *text)
 {
-	(void)o;
 	(void)kind;
-	buf_puts(b, text);
+	escape_add(b, str_of(text), o->escape ? ESCAPE_TEXT : ESCAPE_NONE);
 }
 
 /* ---- tests ---- */

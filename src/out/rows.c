@@ -70,17 +70,22 @@ static void padded(struct buf *b, const struct template_part *part, struct str t
 
 struct folding {
 	struct buf *b;
+	enum escape escape;
 	u32 n;
 };
 
 static void fold_frame(void *ctx, const struct frame_name *frame)
 {
 	struct folding *f = ctx;
+	size_t from;
 
 	if (f->n++)
 		buf_putc(f->b, ';');
-	for (const char *p = frame->name; *p; p++)
-		buf_putc(f->b, *p == ';' ? ':' : *p);
+	from = f->b->n;
+	escape_add(f->b, str_of(frame->name), f->escape);
+	for (size_t i = from; i < f->b->n; i++)
+		if (f->b->p[i] == ';')
+			f->b->p[i] = ':';
 }
 
 static void formatted(struct buf *b, const struct out *o, struct str directive,
@@ -96,7 +101,7 @@ static void formatted(struct buf *b, const struct out *o, struct str directive,
 static void shown_text(struct buf *b, const struct out *o, const struct template_part *part,
                        const struct value *v)
 {
-	struct folding f = { b, 0 };
+	struct folding f = { b, o->escape, 0 };
 
 	if (part->folded && type_is_stack(v->type))
 		o->namer->frames(o->namer->ctx, v->type, (const u64 *)(const void *)v->p,

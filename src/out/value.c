@@ -178,6 +178,14 @@ static void text_str(struct buf *b, const struct out *o, const struct value *v)
 		buf_puts(b, o->unit->cut_mark);
 }
 
+/* Of a member: from the debug information of any program. */
+static void text_name(struct buf *b, const struct out *o, const char *name)
+{
+	buf_putc(b, '.');
+	escape_add(b, str_of(name), o->escape);
+	buf_puts(b, " = ");
+}
+
 static void text_parts(struct buf *b, const struct out *o, const struct value *v, const char *gap)
 {
 	for (u32 i = 0; i < value_parts(v); i++) {
@@ -186,7 +194,7 @@ static void text_parts(struct buf *b, const struct out *o, const struct value *v
 		if (i)
 			buf_puts(b, gap);
 		if (v->type->kind != TYPE_ARRAY && v->type->fields[i].name)
-			buf_printf(b, ".%s = ", v->type->fields[i].name);
+			text_name(b, o, v->type->fields[i].name);
 		value_text(b, o, &part);
 	}
 }
@@ -423,10 +431,24 @@ const struct value_kind *value_kind_of(const struct type *t)
 	return &kinds[t->kind];
 }
 
+/* A stack has lines of its own, and no other ones (sym/frames.c); of what has parts, each was
+ * escaped by itself. */
+void value_escape(struct buf *b, size_t from, const struct out *o, const struct value *v)
+{
+	if (!type_is_stack(v->type) && kinds[v->type->kind].object != AS_PARTS)
+		escape_from(b, from, o->escape);
+	else if (type_is_stack(v->type) && o->escape == ESCAPE_ALL)
+		escape_from(b, from, ESCAPE_TEXT);
+}
+
 void value_text(struct buf *b, const struct out *o, const struct value *v)
 {
-	if (kinds[v->type->kind].text)
-		kinds[v->type->kind].text(b, o, v);
+	size_t from = b->n;
+
+	if (!kinds[v->type->kind].text)
+		return;
+	kinds[v->type->kind].text(b, o, v);
+	value_escape(b, from, o, v);
 }
 
 void value_print(struct buf *b, const struct out *o, const struct type *t, const void *bytes)

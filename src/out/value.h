@@ -27,7 +27,11 @@ u64 value_word(const struct value *v);
 /* Content of a buffer. */
 struct str value_bytes(const struct value *v);
 
+/* Values may hold or name what others control: all of that passes here, and is escaped as
+ * o->escape says. */
 void value_text(struct buf *b, const struct out *o, const struct value *v);
+/* The last half of that: escapes what b has from `from` on, the text of v. */
+void value_escape(struct buf *b, size_t from, const struct out *o, const struct value *v);
 
 /* How values of a kind are printed. */
 struct value_kind {

@@ -14,7 +14,7 @@ static void reach(struct above *a, u32 map)
 		return;
 	texts = realloc(a->texts, (map + 1) * sizeof(*texts));
 	if (!texts)
-		abort();
+		base_no_memory();
 	memset(texts + a->n, 0, (map + 1 - a->n) * sizeof(*texts));
 	a->texts = texts;
 	a->n = map + 1;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The process of -c. It is forked before the script is compiled and then waits in a read()
- * until we write one byte; if we die instead, the read ends and so does the child. The same
+ * until we write one byte; if we die instead, the read ends and so does the child, and later the
+ * kernel kills it (but one that gets other rights by exec, as sudo does: prctl(2)). The same
  * socket tells us about exec: it closes on success, on failure the errno comes back.
  * It is held after exec, when its program is mapped and nothing of it has run, and on request at
  * its end: there its maps can be read for sure, however short it lives (tracee.c).
@@ -15,6 +16,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -24,6 +26,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/str.h"
+#include "base/words.h"
 #include "run/tracee.h"
 
 #define KILL_MS 500 /* one that is deep in the kernel is left to init */
@@ -39,66 +42,6 @@ struct child {
 };
 
 /* ---- the command line ---- */
-
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\n';
-}
-
-/* Adds what stands between quotes; *p is after the opening one. False without a closing one. */
-static bool quoted(struct buf *word, const char **p, char quote)
-{
-	for (; **p && **p != quote; ++*p) {
-		if (quote == '"' && **p == '\\' && ((*p)[1] == '"' || (*p)[1] == '\\'))
-			++*p;
-		buf_putc(word, **p);
-	}
-	if (!**p)
-		return false;
-	++*p;
-	return true;
-}
-
-static bool next_word(struct buf *word, const char **p, struct err *e)
-{
-	buf_reset(word);
-	while (**p && !is_blank(**p)) {
-		char c = *(*p)++;
-
-		if (c == '\'' || c == '"') {
-			if (!quoted(word, p, c))
-				return err_set(e, "the command of -c has a %c that is not closed",
-				               c);
-			continue;
-		}
-		if (c == '\\' && **p)
-			c = *(*p)++;
-		buf_putc(word, c);
-	}
-	return true;
-}
-
-static bool split(struct child *c, const char *command, struct err *e)
-{
-	VEC(char *) words = { 0 };
-	struct buf word = { 0 };
-	bool ok = true;
-
-	for (;;) {
-		while (is_blank(*command))
-			command++;
-		if (!*command || !ok)
-			break;
-		ok = next_word(&word, &command, e);
-		vec_add(&c->arena, &words, arena_strdup(&c->arena, buf_text(&word)));
-	}
-	buf_free(&word);
-	if (ok && !words.n)
-		ok = err_set(e, "the command of -c is empty");
-	vec_add(&c->arena, &words, NULL);
-	c->argv = words.v;
-	return ok;
-}
 
 static bool is_program(const char *path)
 {
@@ -137,6 +80,7 @@ static void run_child(struct child *c, int socket)
 	char go;
 	int code;
 
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (read(socket, &go, 1) != 1)
 		_exit(1);
 	sigemptyset(&none);
@@ -172,11 +116,13 @@ static bool fork_child(struct child *c, struct err *e)
 struct child *child_start(const char *command, struct err *e)
 {
 	struct child *c = calloc(1, sizeof(*c));
+	u32 n;
 
 	if (!c)
-		abort();
+		base_no_memory();
 	c->pid = c->pidfd = c->socket = c->tracee.fd = -1;
-	if (!split(c, command, e) || !find_program(c, e) || !fork_child(c, e)) {
+	if (!words_split(&c->arena, "the command of -c", command, &c->argv, &n, e) ||
+	    !find_program(c, e) || !fork_child(c, e)) {
 		child_free(c);
 		return NULL;
 	}

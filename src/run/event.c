@@ -45,13 +45,22 @@ static void do_printf(struct events *ev, const struct urecord *r, const u8 *reco
 	OUT(&ev->out, printf_, text_of(ev), r, record);
 }
 
+/* A text that nobody is shown: of a filter, of a file's name or a command, as it is. */
+static void print_plain(struct events *ev, struct buf *b, const struct urecord *r, const u8 *record)
+{
+	struct out plain = ev->out;
+
+	plain.escape = ESCAPE_NONE;
+	format_print(b, &plain, r->text, r->args, r->n_args, record);
+}
+
 /* As text, also where JSON is printed. */
 static bool holds(struct events *ev, const struct urecord *r, const u8 *record, const char *text)
 {
 	struct buf b = { 0 };
 	bool found;
 
-	format_print(&b, &ev->out, r->text, r->args, r->n_args, record);
+	print_plain(ev, &b, r, record);
 	found = strstr(buf_text(&b), text);
 	buf_free(&b);
 	return found;
@@ -271,7 +280,7 @@ static void do_cat(struct events *ev, const struct urecord *r, const u8 *record)
 	struct err e = { 0 };
 	bool whole;
 
-	format_print(&path, &ev->out, r->text, r->args, r->n_args, record);
+	print_plain(ev, &path, r, record);
 	whole = read_start(buf_text(&path), &b, ev->unit->max_cat_bytes, &e);
 
 	if (whole || b.n)
@@ -293,7 +302,7 @@ static void do_system(struct events *ev, const struct urecord *r, const u8 *reco
 		return;
 	}
 	output_flush(ev->output);
-	format_print(&command, &ev->out, r->text, r->args, r->n_args, record);
+	print_plain(ev, &command, r, record);
 	whole = shell_run(buf_text(&command), &b, SYSTEM_LIMIT, ev->stop, &e);
 	if (whole || b.n)
 		OUT(&ev->out, text, text_of(ev), "syscall", buf_text(&b));
@@ -409,6 +418,20 @@ void event_report_denied(struct events *ev)
 	         "be cut (%s)",
 	         n, n == 1 ? " could" : "es could",
 	         caps_text(missing, sizeof(missing), CAPS_PROCESSES));
+	event_summary(ev, n, text);
+}
+
+void event_report_unread(struct events *ev)
+{
+	const char *first = "";
+	u64 n = ev->sym ? sym_unread(ev->sym, &first) : 0;
+	char text[384];
+
+	if (!n)
+		return;
+	snprintf(text, sizeof(text),
+	         "%" PRIu64 " address%s no name: the file could not be read (the first: %s)", n,
+	         n == 1 ? " has" : "es have", first);
 	event_summary(ev, n, text);
 }
 

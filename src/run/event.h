@@ -70,6 +70,8 @@ void event_summary(struct events *ev, u64 n, const char *text);
 void event_report_followed(struct events *ev);
 /* Says of how many processes nothing has a name, as we may not look into them. */
 void event_report_denied(struct events *ev);
+/* At the end: addresses without a name because of their file. */
+void event_report_unread(struct events *ev);
 void events_free(struct events *ev);
 
 #endif

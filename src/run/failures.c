@@ -20,14 +20,11 @@ static const struct {
 	int code;           /* with which errno */
 } kinds[] = {
 	[UERROR_DIV_ZERO] = { false, "'%s' by zero; the result is taken to be 1", NULL, NULL, 0 },
-	[UERROR_MAP_FULL] = { false,
-	                      "%s is full and an update was lost; set max_map_keys higher in "
-	                      "the script's config, or MEMTAP_MAX_MAP_KEYS in the environment",
-	                      NULL, "map_update_elem", E2BIG },
-	[UERROR_NO_MEMORY] = { false,
-	                       "the kernel had no memory at hand for one more key of %s and an "
-	                       "update was lost",
-	                       NULL, "map_update_elem", ENOMEM },
+	[UERROR_UPDATE] = { false, NULL, NULL, "map_update_elem", 0 }, /* see answers */
+	[UERROR_SPILL] = { false,
+	                   "new keys of %s came faster than they could be taken and an update was "
+	                   "lost; set ring_pages higher in the script's config",
+	                   NULL, "map_update_elem", ENOMEM },
 	[UERROR_DELETE] = { true, "%s has no such key to delete", NULL, "map_delete_elem", ENOENT },
 	[UERROR_READ] = { true, "memory could not be read (%s); it is taken to be 0", NULL, "",
 	                  EFAULT },
@@ -53,10 +50,26 @@ static const struct {
 	"it "                                                                                      \
 	"room for more keys"
 
-/* Of one that spills: the ring was half full. */
-#define SPILL_LOST                                                                                 \
-	"new keys of %s came faster than they could be taken and an update was lost; set "         \
-	"ring_pages higher in the script's config"
+#define MAP_FULL                                                                                   \
+	"%s is full and an update was lost; set max_map_keys higher in the script's config, or "   \
+	"MEMTAP_MAX_MAP_KEYS in the environment"
+
+#define BUSY                                                                                       \
+	"%s was being changed by another probe or processor at that moment and an update was lost"
+
+/* What the kernel answers to an update. */
+static const struct {
+	int code;
+	const char *format;
+} answers[] = {
+	{ E2BIG, NULL }, /* full() */
+	{ ENOMEM, "the kernel had no memory at hand for one more key of %s and an update was lost; "
+	          "the limit of memtap's control group counts, too" },
+	{ EBUSY, BUSY },
+	{ EEXIST, BUSY },
+	{ EDEADLK, BUSY },
+	{ ETIMEDOUT, BUSY },
+};
 
 /* What to say of a map that is full. */
 static const char *full(const struct unit *u, const char *map)
@@ -67,9 +80,22 @@ static const char *full(const struct unit *u, const char *map)
 		if (strcmp(m->name, map) == 0)
 			return m->sized       ? SIZED_MAP_FULL
 			       : m->by_memory ? MEMORY_MAP_FULL
-			                      : kinds[UERROR_MAP_FULL].format;
+			                      : MAP_FULL;
 	}
-	return kinds[UERROR_MAP_FULL].format;
+	return MAP_FULL;
+}
+
+/* What the kernel refused an update with, and in *code its error; 0 when that is not known. */
+static const char *refused(const struct unit *u, const struct uerror *error, int *code)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(answers); i++) {
+		if ((-answers[i].code & (UERROR_ANSWERS - 1)) != (int)error->answer)
+			continue;
+		*code = answers[i].code;
+		return answers[i].format ? answers[i].format : full(u, error->what);
+	}
+	*code = 0;
+	return "the kernel refused an update of %s, and it was lost";
 }
 
 void failures_init(struct failures *t, const struct unit *u)
@@ -77,7 +103,7 @@ void failures_init(struct failures *t, const struct unit *u)
 	t->n = UDATA_ERRORS + u->errors.n;
 	t->seen = calloc(t->n, sizeof(*t->seen));
 	if (!t->seen)
-		abort();
+		base_no_memory();
 }
 
 void failures_free(struct failures *t)
@@ -114,21 +140,12 @@ u64 failures_stacks(const struct events *ev)
 	return n;
 }
 
-static bool is_spilled(const struct unit *u, const struct uerror *error)
-{
-	bool found = false;
-
-	for (u32 i = 0; error->kind == UERROR_NO_MEMORY && i < u->maps.n && !found; i++)
-		found = u->maps.v[i].spills && strcmp(u->maps.v[i].name, error->what) == 0;
-	return found;
-}
-
 u64 failures_spilled(const struct events *ev)
 {
 	u64 n = 0;
 
 	for (u32 i = 0; i < ev->unit->errors.n; i++)
-		if (is_spilled(ev->unit, &ev->unit->errors.v[i]))
+		if (ev->unit->errors.v[i].kind == UERROR_SPILL)
 			n += live_data(ev->live, UDATA_ERRORS + i);
 	return n;
 }
@@ -156,21 +173,22 @@ static void report_error(struct events *ev, const struct uerror *error, u64 n)
 {
 	const char *one = kinds[error->kind].format, *many = kinds[error->kind].many;
 	const char *helper = kinds[error->kind].helper;
+	int code = kinds[error->kind].code;
 	struct buf b = { 0 };
 
 	if (is_lost_stack(error))
 		one = STACK_LOST;
-	if (is_spilled(ev->unit, error))
-		one = SPILL_LOST;
-	if (error->kind == UERROR_MAP_FULL)
-		one = full(ev->unit, error->what);
+	if (error->kind == UERROR_UPDATE)
+		one = refused(ev->unit, error, &code);
 	sentence(&b, n > 1 && many ? many : one, error->what);
 	OUT(&ev->out, runtime_error, &ev->output->text,
 	    &(struct out_error){
 		    .loc = &error->loc,
 		    .text = buf_text(&b),
-		    .helper = helper && !*helper ? error->what : helper,
-		    .retcode = -kinds[error->kind].code,
+		    .helper = error->kind == UERROR_UPDATE && !code ? NULL
+	                      : helper && !*helper                  ? error->what
+	                                                            : helper,
+		    .retcode = -code,
 		    .n = n,
 		    .count = many ? COUNT_BEFORE : COUNT_AFTER,
 	    });

@@ -117,7 +117,7 @@ struct file_watch *file_watch_new(const struct unit *u, struct live *live,
 		return NULL;
 	l = calloc(1, sizeof(*l));
 	if (!l)
-		abort();
+		base_no_memory();
 	l->unit = u;
 	l->live = live;
 	l->features = features;

@@ -7,7 +7,6 @@
 #include "run/names.h"
 
 #include <fcntl.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/glob.h"
+#include "base/host.h"
 #include "kern/symbolize.h"
 #include "run/site_func.h"
 #include "sym/frames.h"
@@ -109,13 +109,8 @@ static void name_func(void *ctx, struct buf *b, u64 addr, u32 pid)
 
 static void name_user(void *ctx, struct buf *b, u64 uid)
 {
-	struct passwd entry, *found = NULL;
-	char text[4096];
-
 	(void)ctx;
-	if (getpwuid_r((uid_t)uid, &entry, text, sizeof(text), &found) == 0 && found)
-		buf_puts(b, found->pw_name);
-	else
+	if (!host_user(b, (u32)uid))
 		buf_printf(b, "%llu", (unsigned long long)uid);
 }
 

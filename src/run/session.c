@@ -23,10 +23,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "kern/live.h"
 #include "run/event.h"
 #include "run/names.h"
 #include "run/output.h"
+#include "run/rights.h"
 #include "world/stop.h"
 #include "run/testing.h"
 #include "run/failures.h"
@@ -82,11 +84,6 @@ struct session {
 	bool user_names; /* addresses of processes are printed by name */
 	u64 next_check, next_note, note_every;
 };
-
-static u64 now_ms(void)
-{
-	return clock_ns(CLOCK_MONOTONIC) / 1000000;
-}
 
 static void note(struct session *s, const char *text)
 {
@@ -164,12 +161,12 @@ static s32 target_pid(const struct session *s)
 /* Reading the maps of a process takes from microseconds to many milliseconds, by their number. */
 static void note_now(struct session *s)
 {
-	u64 start = now_ms();
+	u64 start = clock_ms();
 
 	if (!s->user_names || s->target_fd < 0)
 		return;
 	sym_note_process(s->names.sym, (u32)target_pid(s));
-	s->next_note = now_ms() + MAX(s->note_every, (now_ms() - start) * NOTE_SHARE);
+	s->next_note = clock_ms() + MAX(s->note_every, (clock_ms() - start) * NOTE_SHARE);
 	s->note_every = MIN(s->note_every * 2, (u64)CHECK_MS);
 }
 
@@ -177,7 +174,7 @@ static void note_now(struct session *s)
  * gone when its addresses are printed. */
 static void note_target(struct session *s)
 {
-	if (now_ms() >= s->next_note)
+	if (clock_ms() >= s->next_note)
 		note_now(s);
 }
 
@@ -205,7 +202,7 @@ static bool has_time(const struct session *s)
 	case UNTIL_ASKED:
 		return !stop_asked(s->stop);
 	case UNTIL_OVER:
-		return !stop_over(s->stop) || now_ms() < s->least;
+		return !stop_over(s->stop) || clock_ms() < s->least;
 	case UNTIL_LAST:
 		return true;
 	}
@@ -235,43 +232,42 @@ static void write_batch(struct session *s)
 	stop_ask(s->stop); /* what nobody reads need not be made */
 }
 
-/* One batch; *more when the ring may hold another. */
-static bool read_batch(struct session *s, bool *more, struct err *e)
+/* One batch; true when the ring may hold another. */
+static bool read_batch(struct session *s)
 {
+	bool more;
+
 	s->batch = 0;
-	if (!live_ring_read(s->live, on_record, s, e))
-		return false;
-	*more = s->batch == BATCH_EVENTS || s->output.text.n >= BATCH_BYTES;
+	live_ring_read(s->live, on_record, s);
+	more = s->batch == BATCH_EVENTS || s->output.text.n >= BATCH_BYTES;
 	write_batch(s);
-	return true;
+	return more;
 }
 
 /* All that is there, as long as there is time. */
-static bool drain(struct session *s, enum haste haste, struct err *e)
+static void drain(struct session *s, enum haste haste)
 {
-	bool more = true, ok = true;
+	bool more = true;
 
 	s->haste = haste;
-	s->least = now_ms() + STOP_LEAST_MS;
-	while (ok && more && !s->events.exiting && has_time(s))
-		ok = read_batch(s, &more, e);
+	s->least = clock_ms() + STOP_LEAST_MS;
+	while (more && !s->events.exiting && has_time(s))
+		more = read_batch(s);
 	s->haste = UNTIL_ASKED;
-	return ok;
 }
 
 /* What BEGIN sent and the ring has kept. Probes may be adding to it already, faster than it is
  * read, but what was there is no more than the ring holds. */
-static bool take_first(struct session *s, struct err *e)
+static void take_first(struct session *s)
 {
 	u64 end = s->n_read + (u64)s->unit->ring_pages * UNIT_RING_PAGE;
-	bool more = true, ok = true;
+	bool more = true;
 
 	s->haste = UNTIL_OVER;
-	s->least = now_ms() + STOP_LEAST_MS;
-	while (ok && more && !s->events.exiting && s->n_read < end && has_time(s))
-		ok = read_batch(s, &more, e);
+	s->least = clock_ms() + STOP_LEAST_MS;
+	while (more && !s->events.exiting && s->n_read < end && has_time(s))
+		more = read_batch(s);
 	s->haste = UNTIL_ASKED;
-	return ok;
 }
 
 static bool read_on(void *ctx, const void *record, u32 size)
@@ -281,9 +277,10 @@ static bool read_on(void *ctx, const void *record, u32 size)
 }
 
 /* Records that there was no time for, when no program adds to them any more. */
-static bool drop_rest(struct session *s, struct err *e)
+static void drop_rest(struct session *s)
 {
-	return !stop_over(s->stop) || live_ring_read(s->live, event_drop, &s->events, e);
+	if (stop_over(s->stop))
+		live_ring_read(s->live, event_drop, &s->events);
 }
 
 /* ---- the loop ---- */
@@ -353,7 +350,7 @@ static int view_fd(const struct session *s)
 
 static int wait_ms(const struct session *s)
 {
-	u64 now = now_ms(), until = s->next_check;
+	u64 now = clock_ms(), until = s->next_check;
 
 	if (s->user_names && s->target_fd >= 0)
 		until = MIN(until, s->next_note);
@@ -381,8 +378,7 @@ static bool loop_once(struct session *s, struct err *e)
 	stackmap_check(s->stacks);
 	if (!taken_check(&s->events.taken, e))
 		return false;
-	if (!read_batch(s, &s->more, e))
-		return false;
+	s->more = read_batch(s);
 	serve_view(s, p[POLL_VIEW].revents);
 	if (p[POLL_SIGNAL].revents && !on_signals(s, e))
 		return false;
@@ -393,12 +389,12 @@ static bool loop_once(struct session *s, struct err *e)
 	if (p[POLL_TARGET].revents)
 		on_target_end(s);
 	note_target(s);
-	if (now_ms() >= s->next_check) {
+	if (clock_ms() >= s->next_check) {
 		failures_check(&s->failures, &s->events);
 		live_unfollow_gone(s->live);
 		if (s->events.files)
 			file_watch_forget_gone(s->events.files);
-		s->next_check = now_ms() + CHECK_MS;
+		s->next_check = clock_ms() + CHECK_MS;
 	}
 	return true;
 }
@@ -417,9 +413,12 @@ static bool release(struct session *s, struct err *e)
 	return true;
 }
 
-static bool loop(struct session *s, struct err *e)
+static bool watch(struct session *s, struct err *e)
 {
-	s->next_check = now_ms() + CHECK_MS;
+	if (!release(s, e))
+		return false;
+	caps_keep(rights_kept(s->unit, s->options, s->child));
+	s->next_check = clock_ms() + CHECK_MS;
 	while (goes_on(s))
 		if (!loop_once(s, e))
 			return false;
@@ -488,8 +487,9 @@ static void note_programs(struct session *s)
 		const struct uprog *p = &s->unit->progs.v[i];
 
 		buf_reset(&b);
-		buf_printf(&b, "%s: %u instructions, %u verified", p->name, p->n_insns,
-		           live_insns(s->live, i));
+		buf_printf(&b, "%s: %u instructions", p->name, p->n_insns);
+		if (live_insns(s->live, i))
+			buf_printf(&b, ", %u verified", live_insns(s->live, i));
 		note(s, buf_text(&b));
 	}
 	buf_free(&b);
@@ -564,8 +564,16 @@ static void say(void *ctx, enum report kind, const struct loc *loc, const char *
 		event_report(&s->events, kind, loc, text);
 }
 
+static bool escapes(const struct session *s)
+{
+	if (s->options->escape || s->options->no_escape)
+		return s->options->escape;
+	return isatty(s->output.fd) == 1;
+}
+
 static void init_events(struct session *s)
 {
+	const struct out_ops *ops = s->options->format ? s->options->format : &out_text;
 	struct names_options no = { .mangled = s->options->mangled || s->unit->mangled,
 		                    .lines = s->options->lines   ? SYM_LINES_ALL
 		                             : s->unit->no_lines ? SYM_LINES_NONE
@@ -589,10 +597,11 @@ static void init_events(struct session *s)
 		.files = file_watch_new(s->unit, s->live, s->options->features, s->options->expand),
 		.out = { .unit = s->unit,
 		         .namer = &s->names.namer,
-		         .ops = s->options->format ? s->options->format : &out_text,
+		         .ops = ops,
 		         .say = say,
 		         .say_ctx = s,
-		         .verbose = s->options->verbose },
+		         .verbose = s->options->verbose,
+		         .escape = escapes(s) && !ops->quotes ? ESCAPE_ALL : ESCAPE_NONE },
 	};
 	taken_init(&s->events.taken, s->unit, s->live,
 	           limit_of(s->options->map_limit, s->unit->map_memory));
@@ -627,15 +636,18 @@ static bool has_events(const struct unit *u)
 static bool take_records(void *ctx)
 {
 	struct session *s = ctx;
-	struct err ignored = { 0 };
 
-	return drain(s, UNTIL_OVER, &ignored) && goes_on(s);
+	drain(s, UNTIL_OVER);
+	return goes_on(s);
 }
 
+/* exit(), in BEGIN or on the way, counts at the end of the walk. */
 static bool walk(struct session *s, struct err *e)
 {
 	bool ok;
 
+	s->events.exit_called |= s->events.exiting;
+	s->events.exiting = false;
 	s->events.is_walking = true;
 	ok = live_iterate(s->live, take_records, s, e);
 	s->events.is_walking = false;
@@ -704,7 +716,7 @@ static void print_maps(struct session *s)
 	u32 *order = calloc(u->maps.n + 1, sizeof(*order)), n = 0;
 
 	if (!order)
-		abort();
+		base_no_memory();
 	for (u32 i = 0; i < u->maps.n; i++)
 		if (u->maps.v[i].role == UMAP_USER)
 			order[n++] = i;
@@ -733,17 +745,17 @@ static bool show_end(struct session *s, struct err *e)
 
 /* What was sent before exit() was printed; what came after it does not count, and nothing does when
  * probes were only attached to see that they can be. */
-static bool detach(struct session *s, struct err *e)
+static void detach(struct session *s)
 {
-	bool ok;
-
 	live_detach(s->live);
-	if (!s->events.exiting && !s->options->dry_run)
-		return drain(s, UNTIL_OVER, e) && drop_rest(s, e);
+	if (!s->events.exiting && !s->options->dry_run) {
+		drain(s, UNTIL_OVER);
+		drop_rest(s);
+		return;
+	}
 	s->events.exiting = true;
-	ok = live_ring_read(s->live, read_on, &s->events, e);
+	live_ring_read(s->live, read_on, &s->events);
 	s->events.exiting = false;
-	return ok;
 }
 
 static bool run_end(struct session *s, struct err *e)
@@ -751,7 +763,10 @@ static bool run_end(struct session *s, struct err *e)
 	if (s->options->dry_run)
 		return true;
 	stop_allow(s->stop, STOP_END_MS, STOP_LEAST_MS);
-	return live_run(s->live, ATTACH_END, e) && drain(s, UNTIL_LAST, e);
+	if (!live_run(s->live, ATTACH_END, e))
+		return false;
+	drain(s, UNTIL_LAST);
+	return true;
 }
 
 /* Those that the programs could not put into the map were reported when it happened. */
@@ -794,6 +809,23 @@ static void report_stacks(struct session *s)
 	OUT(&s->events.out, stacks, &s->output.text, &o);
 }
 
+/* What could not be read of files of others. */
+static void report_lacks(struct session *s)
+{
+	for (u32 i = 0; i < FILE_LACKS; i++) {
+		struct buf b = { 0 };
+		const char *text;
+		u32 times;
+
+		text = file_lacked(i, &times);
+		if (!text)
+			continue;
+		buf_printf(&b, "%u %s", times, text);
+		event_summary(&s->events, times, buf_text(&b));
+		buf_free(&b);
+	}
+}
+
 /* What maps took outside of the kernel, if anything. */
 static void report_maps(struct session *s)
 {
@@ -829,7 +861,8 @@ static bool finish(struct session *s, struct err *e)
 	note_now(s);
 	if (s->child)
 		child_let_go(s->child);
-	if (!detach(s, e) || !run_end(s, e))
+	detach(s);
+	if (!run_end(s, e))
 		return false;
 	stop_is_ending(s->stop);
 	stackmap_end(s->stacks);
@@ -839,8 +872,10 @@ static bool finish(struct session *s, struct err *e)
 	failures_end(&s->failures, &s->events);
 	event_report_followed(&s->events);
 	event_report_denied(&s->events);
+	event_report_unread(&s->events);
 	report_stacks(s);
 	report_maps(s);
+	report_lacks(s);
 	output_flush(&s->output);
 	return write_graph(s, e);
 }
@@ -855,11 +890,14 @@ static bool begin(struct session *s, struct err *e)
 		return start_view(s, e) && attach(s, e);
 	if (!live_run(s->live, ATTACH_BEGIN, e))
 		return false;
-	if (s->options->view && !take_first(s, e))
-		return false;
+	if (s->options->view)
+		take_first(s);
 	if (stop_asked(s->stop) || (s->options->view && !goes_on(s)))
 		return true;
-	return start_view(s, e) && attach(s, e) && take_first(s, e);
+	if (!start_view(s, e) || !attach(s, e))
+		return false;
+	take_first(s);
+	return true;
 }
 
 static bool run(struct session *s, struct err *e)
@@ -871,12 +909,12 @@ static bool run(struct session *s, struct err *e)
 		return false;
 	if (!begin(s, e))
 		return false;
+	if (!s->ended && !stop_asked(s->stop) && !s->options->dry_run && !walk(s, e))
+		return false;
 	if (goes_on(s)) {
-		if (!s->options->dry_run && !walk(s, e))
-			return false;
 		if (tests && !s->options->dry_run && !testing_run(&s->events, &s->tests_failed, e))
 			return false;
-		if (waits && !s->options->dry_run && (!release(s, e) || !loop(s, e)))
+		if (waits && !s->options->dry_run && !watch(s, e))
 			return false;
 	}
 	return finish(s, e);

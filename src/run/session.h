@@ -30,6 +30,7 @@ struct session_options {
 	bool keep_errors;             /* -k: warn about failed reads, lookups and deletes too */
 	bool dry_run;                 /* end after attaching; BEGIN and END do not run */
 	bool mangled;                 /* --no-demangle */
+	bool escape, no_escape;       /* --escape, --escape=false; else on a terminal */
 	bool lines;                   /* --lines: SYM_LINES_ALL, else as the unit says */
 	enum buffering buffering;     /* -B */
 	const char *output;           /* -o: file to write to (made or emptied), NULL: output_fd */
@@ -48,10 +49,10 @@ struct session_options {
 };
 
 /*
- * Runs the unit until exit(), SIGINT, SIGTERM, the end of the child or of process `pid`, or
- * until nobody reads the output any more. `child` may be NULL; it is released after all probes
- * are attached, ended with the session, and stays the caller's to be freed. Takes SIGINT and
- * SIGTERM (stop.h) and ignores SIGPIPE from when BEGIN runs. Returns the exit code: that of
+ * Runs the unit until exit(), SIGINT, SIGTERM, SIGHUP, the end of the child or of process `pid`,
+ * or until nobody reads the output any more. `child` may be NULL; it is released after all probes
+ * are attached, ended with the session, and stays the caller's to be freed. Takes these
+ * signals (stop.h) and ignores SIGPIPE from when BEGIN runs. Returns the exit code: that of
  * exit(n), else that of the child, else 0; 1 when the output could not be written, which is
  * reported then. -1 and *e when the unit could not be loaded, attached or run.
  */

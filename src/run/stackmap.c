@@ -36,7 +36,7 @@ struct stackmap *stackmap_new(const struct unit *u, struct live *l, u64 limit)
 		return NULL;
 	m = calloc(1, sizeof(*m));
 	if (!m)
-		abort(); /* out of memory, see base/arena.h */
+		base_no_memory();
 	m->unit = u;
 	m->live = l;
 	m->map = (u32)map;

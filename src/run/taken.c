@@ -17,7 +17,7 @@ void taken_init(struct taken *t, const struct unit *u, struct live *l, u64 memor
 	t->held = calloc(u->maps.n + 1, sizeof(*t->held));
 	t->zeroed = calloc(u->maps.n + 1, sizeof(*t->zeroed));
 	if (!t->held || !t->zeroed)
-		abort();
+		base_no_memory();
 	for (u32 i = 0; i < u->maps.n; i++)
 		held_init(&t->held[i], &u->maps.v[i]);
 }

@@ -39,6 +39,7 @@ struct view {
 	/* Called when there is something to be read from `fd`, -1 none; NULL: never. */
 	void (*input)(void *ctx, const struct view_of *v);
 	int fd;
+	u64 rights; /* CAPS() it needs once probes are attached, besides the session's own */
 	void *ctx;
 };
 

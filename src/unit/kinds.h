@@ -49,10 +49,10 @@
 	  KIND_KERNEL | KIND_RETURN | KIND_REGS)                                                  \
 	K(FENTRY, "fentry", "fentry", of_kernel, TRACING, BPF_TRACE_FENTRY,                       \
 	  attach_trampoline, FEATURE_BTF | FEATURE_FENTRY, 0, TRACED,                             \
-	  KIND_KERNEL | KIND_PER_SITE)                                                            \
+	  KIND_KERNEL | KIND_PER_SITE | KIND_LAST_FIRST)                                          \
 	K(FEXIT, "fexit", "fexit", of_kernel, TRACING, BPF_TRACE_FEXIT,                           \
 	  attach_trampoline, FEATURE_BTF | FEATURE_FENTRY, 0, TRACED,                             \
-	  KIND_KERNEL | KIND_RETURN | KIND_PER_SITE)                                              \
+	  KIND_KERNEL | KIND_RETURN | KIND_PER_SITE | KIND_LAST_FIRST)                            \
 	K(SOFTWARE, "software", "perf_event", NULL, PERF_EVENT, 0, attach_counter, 0, 0,          \
 	  NONE, KIND_REGS | KIND_ANY_PID | KIND_COUNTER)                                          \
 	K(HARDWARE, "hardware", "perf_event", NULL, PERF_EVENT, 0, attach_counter, 0, 0,          \

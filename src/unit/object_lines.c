@@ -13,11 +13,9 @@ void object_lines_init(struct object_lines *l, struct arena *a, const struct uni
 	struct object_line line = { 0 };
 
 	*l = (struct object_lines){ .arena = a, .unit = u, .types = t };
-	vec_add(a, &l->all, line);
-	for (u32 i = 0; u->source[i]; i++) {
-		line.off = i + 1;
-		if (u->source[i] == '\n')
-			vec_add(a, &l->all, line);
+	for (u32 i = 0; i < u->lines.n; i++) {
+		line.off = u->lines.v[i];
+		vec_add(a, &l->all, line);
 	}
 }
 

@@ -6,19 +6,33 @@
  */
 #include "unit/unit.h"
 
+#include <string.h>
+
 struct unit *unit_new(void)
 {
 	struct arena arena = { 0 };
 	struct unit *u = arena_new(&arena, struct unit);
 
 	u->arena = arena;
-	u->source_name = "stdin";
-	u->source = "";
+	unit_set_source(u, "stdin", "");
 	u->cut_mark = "..";
 	u->max_strlen = 1024;
 	u->ring_pages = 64;
 	u->print_maps_on_exit = true;
 	return u;
+}
+
+void unit_set_source(struct unit *u, const char *name, const char *text)
+{
+	const char *end;
+
+	u->source_name = name;
+	u->source = text;
+	u->source_n = (u32)strlen(text);
+	u->lines.n = 0;
+	vec_add(&u->arena, &u->lines, 0);
+	for (const char *p = text; (end = strchr(p, '\n')); p = end + 1)
+		vec_add(&u->arena, &u->lines, (u32)(end + 1 - text));
 }
 
 void unit_free(struct unit *u)
@@ -85,18 +99,27 @@ const char *unit_file(const struct unit *u, u32 off)
 	return at ? at->name : u->source_name;
 }
 
+/* The last line that begins at `off` or before. */
+static u32 line_at(const struct unit *u, u32 off)
+{
+	u32 from = 0, to = u->lines.n;
+
+	while (to - from > 1) {
+		u32 middle = from + (to - from) / 2;
+
+		if (u->lines.v[middle] <= off)
+			from = middle;
+		else
+			to = middle;
+	}
+	return from;
+}
+
 void unit_line(const struct unit *u, u32 off, u32 *line, u32 *column)
 {
 	const struct usource *at = import_at(u, off);
+	u32 first = at ? at->off : 0, to = MIN(off, u->source_n), i = line_at(u, to);
 
-	*line = 1;
-	*column = 1;
-	for (u32 i = at ? at->off : 0; i < off && u->source[i]; i++) {
-		if (u->source[i] == '\n') {
-			++*line;
-			*column = 1;
-		} else {
-			++*column;
-		}
-	}
+	*line = i - line_at(u, first) + 1;
+	*column = to - MAX(u->lines.v[i], first) + 1;
 }

@@ -74,11 +74,11 @@ struct ustack_value {
 #define UNIT_PIECES 5u /* 16 KiB and a part of a piece at least */
 #define UNIT_PIECE  4096u
 struct unit_copy {
-	u64 record;  /* index into unit->records */
-	u64 id, pid; /* the words of the value */
-	u64 pc, sp, fp;
-	u64 limit; /* frames */
-	u64 n;     /* pieces that could be read */
+	u64 record;           /* index into unit->records */
+	u64 id, pid;          /* the words of the value */
+	u64 pc, sp, fp, link; /* link: see arch/arch.h */
+	u64 limit;            /* frames */
+	u64 n;                /* pieces that could be read */
 	u8 pieces[UNIT_PIECES * UNIT_PIECE];
 };
 
@@ -211,6 +211,11 @@ struct urecord {
 
 /* ---- programs -------------------------------------------------------------------------------- */
 
+/* Of watchpoints, as in linux/hw_breakpoint.h, whose TYPE_MAX is a name of ours, too. */
+#define HW_BREAKPOINT_R 1u
+#define HW_BREAKPOINT_W 2u
+#define HW_BREAKPOINT_X 4u
+
 /* One place a program is attached to. */
 struct usite {
 	const char *name;   /* full probe name as printed by `probe` */
@@ -258,22 +263,27 @@ struct uprog {
 
 enum uerror_kind {
 	UERROR_DIV_ZERO,
-	UERROR_MAP_FULL,  /* an update failed: no room */
-	UERROR_DELETE,    /* delete of a missing key; shown with -k */
-	UERROR_READ,      /* memory could not be read; shown with -k */
-	UERROR_LOOKUP,    /* shown with -k */
-	UERROR_STACK,     /* a stack could not be read or stored */
-	UERROR_BOUNDS,    /* array index */
-	UERROR_CUT,       /* a string did not fit its place in a map and was cut */
-	UERROR_LOOP,      /* a while loop hit its limit */
-	UERROR_NO_MEMORY, /* an update failed: the kernel had none at hand for one more key */
+	UERROR_UPDATE, /* the kernel refused an update of a map, a row for each answer */
+	UERROR_SPILL,  /* what a map has no room for was lost: the ring was half full */
+	UERROR_DELETE, /* delete of a missing key; shown with -k */
+	UERROR_READ,   /* memory could not be read; shown with -k */
+	UERROR_LOOKUP, /* shown with -k */
+	UERROR_STACK,  /* a stack could not be read or stored */
+	UERROR_BOUNDS, /* array index */
+	UERROR_CUT,    /* a string did not fit its place in a map and was cut */
+	UERROR_LOOP,   /* a while loop hit its limit */
 };
+
+/* What the kernel answers to an update, by these bits of it; 0 also when another processor took the
+ * new key away. They tell E2BIG, ENOMEM, EBUSY, EEXIST, EDEADLK and ETIMEDOUT apart. */
+#define UERROR_ANSWERS 16
 
 /* A place in the script that counts its failures in the data map. */
 struct uerror {
 	enum uerror_kind kind;
 	struct loc loc;
 	const char *what; /* the helper or map concerned, e.g. "@x", "probe_read_user" */
+	u32 answer;       /* of UERROR_ANSWERS rows for UERROR_UPDATE: its bits */
 };
 
 /* Where a program can be attached in files that a followed process loads later. */
@@ -297,6 +307,8 @@ struct unit {
 	struct arena arena;
 	const char *source_name; /* "stdin" for -e, as printed in messages */
 	const char *source;      /* text of the script, NUL-terminated */
+	u32 source_n;            /* its bytes */
+	VEC(u32) lines;          /* where they begin in it */
 	/* In their order after the script's own text. */
 	VEC(struct usource) imports;
 	VEC(struct umap) maps;
@@ -358,9 +370,12 @@ bool attach_kind_has(enum attach_kind kind, u32 traits);
 u32 attach_kind_needs(enum attach_kind kind);
 u32 attach_kind_uses(enum attach_kind kind);
 enum kind_args attach_kind_args(enum attach_kind kind);
+/* Both are borrowed. */
+void unit_set_source(struct unit *u, const char *name, const char *text);
 /* The file that an offset of the source is in. */
 const char *unit_file(const struct unit *u, u32 off);
-/* Line and column (both from 1) of a byte offset in the source. */
+/* Line and column (both from 1) of a byte offset in the source; of its end, where that is
+ * less. */
 void unit_line(const struct unit *u, u32 off, u32 *line, u32 *column);
 
 #endif

@@ -42,8 +42,8 @@ static const char *const action_names[] = {
 
 static const char *const error_names[] = {
 	[UERROR_DIV_ZERO] = "division by zero",
-	[UERROR_MAP_FULL] = "map full",
-	[UERROR_NO_MEMORY] = "no memory for a key",
+	[UERROR_UPDATE] = "update",
+	[UERROR_SPILL] = "spill",
 	[UERROR_DELETE] = "delete",
 	[UERROR_READ] = "read",
 	[UERROR_LOOKUP] = "lookup",
@@ -176,6 +176,8 @@ static void print_error(struct buf *b, const struct unit *u, u32 i)
 {
 	const struct uerror *e = &u->errors.v[i];
 
+	if (e->answer) /* one of a place is enough */
+		return;
 	buf_printf(b, "error %u %s", i, error_names[e->kind]);
 	if (e->what)
 		buf_printf(b, " (%s)", e->what);

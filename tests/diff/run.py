@@ -5,6 +5,9 @@ what the script uses. All must print the same lines, and the kernel must not ref
 
 MEMTAP_SEED chooses the first script, MEMTAP_SCRIPTS how many; `make differential` runs many.
 
+`make differential` also asks that scripts of all functions, right or wrong, are accepted or refused
+by us (anything.py); the short form of that is among the cases of tests/run.
+
 And all operators over all types and edge values (numbers.py), in the interpreter and in the kernel.
 """
 import os
@@ -18,7 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 if __name__ == "__main__":
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from diff import numbers, programs, typed  # noqa: E402
+from diff import anything, numbers, programs, typed  # noqa: E402
 
 SCRIPTS = 100      # in `make check`
 TREES = 500        # of operators, in `make check`
@@ -164,3 +167,8 @@ if __name__ == "__main__":
             print("\n".join(found[:3])[:20000])
             sys.exit(1)
     print("all agree")
+    scripts, found = anything.total(
+        anything.run([sys.argv[1] + "/memtap"], anything.places_of(sys.argv[1]),
+                     range(first, first + many // 10)), many // 10)
+    print(found or f"{scripts} scripts of all functions are accepted or refused by us")
+    sys.exit(1 if found else 0)

@@ -33,7 +33,8 @@ struct interp_env {
 	const u64 *user_frames, *kernel_frames; /* get_stack; NULL: it fails */
 	u32 n_user_frames, n_kernel_frames;
 	u32 ring_bytes; /* room in the ring; 0: no limit */
-	u64 max_steps;  /* instructions one run may take */
+	int refuse; /* errno that updates of the script's maps with keys are refused with; 0 none */
+	u64 max_steps; /* instructions one run may take */
 };
 
 struct interp_record {

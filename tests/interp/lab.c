@@ -17,7 +17,9 @@
 
 #define ALL_BUT_LOOP                                                                               \
 	.asked = FEATURES_ALL, .btf = true, .kprobe = true, .kprobe_multi = true, .fentry = true,  \
-	.uprobe_multi = true, .rawtp_cookie = true
+	.uprobe_multi = true, .rawtp_cookie = true, .cookie = true, .atomics = true,               \
+	.inherit_thread = true, .for_each = true, .func_ip = true, .func_arg = true,               \
+	.percpu = true, .sleepable = true
 
 /* Without, dumps stay short. */
 static const struct features no_loop = { ALL_BUT_LOOP }, with_loop = { ALL_BUT_LOOP, .loop = true };

@@ -58,6 +58,8 @@ static u64 map_update_elem(struct interp *in, const u64 *a)
 		return 0;
 	key = memory_read(in, a[1], m->def->key_size);
 	value = memory_read(in, a[2], m->def->value_size);
+	if (in->env.refuse && m->def->role == UMAP_USER && m->def->key)
+		return (u64)-in->env.refuse;
 	return key && value ? (u64)map_update(m, key, value, a[3]) : 0;
 }
 
@@ -329,10 +331,12 @@ static u64 get_stack(struct interp *in, const u64 *a)
 	return n * 8;
 }
 
-/* One value as the kernel's bpf_trace_printk() takes it: 32 bits but for %l, %ll and %p. */
+/* One value as the kernel's bpf_trace_printk() takes it: 32 bits but for %l, %ll and %p; of %s the
+ * address. */
 static void trace_value(struct interp *in, const char *directive, size_t n, u64 value)
 {
 	char end = directive[n - 1];
+	const char *text;
 	bool wide = end == 'p' || memchr(directive, 'l', n);
 
 	if (end == 'd' || end == 'i')
@@ -341,6 +345,8 @@ static void trace_value(struct interp *in, const char *directive, size_t n, u64 
 		buf_printf(&in->trace, "%llu", (unsigned long long)(wide ? value : (u32)value));
 	else if (end == 'x' || end == 'p')
 		buf_printf(&in->trace, "%llx", (unsigned long long)(wide ? value : (u32)value));
+	else if (end == 's' && (text = (const char *)memory_read(in, value, 1)))
+		buf_puts(&in->trace, text);
 	else
 		machine_fail(in, "the kernel's trace has no directive %.*s", (int)n, directive);
 }

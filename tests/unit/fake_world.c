@@ -535,7 +535,12 @@ void fake_world_init(struct fake_world *f)
 	memset(f, 0, sizeof(*f));
 	f->world.ops = &fake_ops;
 	f->world.n_cpus = 2;
-	f->features = (struct features){ .btf = true, .kprobe = true, .fentry = true };
+	f->features = (struct features){
+		.btf = true,
+		.kprobe = true,
+		.fentry = true,
+		FEATURES_SINCE_6_0,
+	};
 	f->btf = write_btf(&f->arena);
 }
 

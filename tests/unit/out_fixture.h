@@ -79,9 +79,12 @@ static const struct namer fixture_namer = {
 };
 
 static const char *fixture_names[] = { "BEGIN", "uprobe:/bin/x:main" };
+static u32 fixture_lines[] = { 0, 8, 23 };
 static const struct unit fixture_unit = {
 	.source_name = "stdin",
 	.source = "BEGIN {\n  errorf(\"x\");\n}",
+	.source_n = 24,
+	.lines = { fixture_lines, 3, 3 },
 	.cut_mark = "..",
 	.probe_names = { fixture_names, 2, 2 },
 };

@@ -37,7 +37,7 @@ static void listed(struct world *w, const char *pattern, bool verbose, int fd, c
 
 	fflush(NULL);
 	dup2(fileno(file), fd);
-	*code = cmd_list_pattern(w, pattern, 0, verbose);
+	*code = cmd_list_pattern(w, pattern, &(struct request){ 0 }, verbose);
 	fflush(NULL);
 	dup2(kept, fd);
 	close(kept);

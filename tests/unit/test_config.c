@@ -36,7 +36,6 @@ static void test_defaults(void **state)
 	(void)state;
 	assert_true(read_config(&f, "BEGIN {}"));
 	assert_int_equal(f.c.max_strlen, 1024);
-	assert_false(f.c.max_strlen_set);
 	assert_int_equal(f.c.max_map_keys, 4096);
 	assert_int_equal(f.c.max_probes, 1024);
 	assert_int_equal(f.c.ring_pages, 64);
@@ -56,7 +55,6 @@ static void test_block(void **state)
 	                            "str_trunc_trailer = \"~\"; print_maps_on_exit = false;"
 	                            "ring_pages = 100 } BEGIN {}"));
 	assert_int_equal(f.c.max_strlen, 64);
-	assert_true(f.c.max_strlen_set);
 	assert_int_equal(f.c.max_map_keys, 10);
 	assert_int_equal(f.c.missing_probes, MISSING_WARN);
 	assert_int_equal(f.c.stack_mode, STACK_PERF);

@@ -3,9 +3,11 @@
  * Programs that look at their event: context fields, process, time, stacks, memory of others,
  * and what happens when the ring is full.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -148,12 +150,51 @@ static void test_ring_full(void **state)
 	assert_output(l, "1\n1\n");
 }
 
+/* Counted by what the kernel answered, whichever way the update is made. */
+static void test_refused(void **state)
+{
+	static const char *const updates[] = {
+		"@x[1] = 5",        "@x[1]++",
+		"@x[1] += 5",       "@x[1] = count()",
+		"@x[1] = sum(tid)", "@x[1] = hist(tid)",
+		"@x[1] = (1, 2)",   "$a = 1; $b = 2; $c = 3; $d = 4; @x[$a, $b, $c, $d] = count()",
+	};
+	static const int answers[] = { E2BIG, ENOMEM, EBUSY, EDEADLK, ETIMEDOUT, EINVAL };
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(updates) * ARRAY_SIZE(answers); i++) {
+		int code = answers[i % ARRAY_SIZE(answers)];
+		struct lab l;
+		char text[128];
+		u32 seen = 0;
+
+		snprintf(text, sizeof(text), "let @x = hash(9); interval:s:1 { %s; }",
+		         updates[i / ARRAY_SIZE(answers)]);
+		lab_init(&l);
+		compile(&l, text);
+		interp_env(l.in)->refuse = code;
+		fire(&l, ATTACH_INTERVAL, NULL, 0);
+		fire(&l, ATTACH_INTERVAL, NULL, 0);
+		for (u32 k = 0; k < l.u->errors.n; k++) {
+			u64 n = interp_data(l.in, UDATA_ERRORS + k);
+
+			if (n && (l.u->errors.v[k].kind != UERROR_UPDATE || n != 2 ||
+			          l.u->errors.v[k].answer != (-(u32)code & 15)))
+				fail_msg("%s: %d: %u", text, code, l.u->errors.v[k].answer);
+			seen += n > 0;
+		}
+		assert_int_equal(seen, 1);
+		lab_free(&l);
+	}
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		T(test_tracepoint),      T(test_pairs),           T(test_stacks),
 		T(test_foreign_strings), T(test_foreign_letters), T(test_ring_full),
+		T(test_refused),
 	};
 #undef T
 

@@ -3,6 +3,8 @@
  * The whole unit of small scripts, as text, against the files beside them: tests/gen/NAME.bt gives
  * tests/gen/NAME.bpf. With MEMTAP_GOLDEN=write in the environment (make golden) the files are
  * written instead; read the difference before committing it.
+ *
+ * Only on x86_64: its struct pt_regs.
  */
 #include <dirent.h>
 #include <setjmp.h>

@@ -97,8 +97,7 @@ static struct unit *new_unit(u32 n_errors)
 		             .bpf_type = BPF_MAP_TYPE_RINGBUF,
 		             .max_entries = 16384 };
 
-	u->source_name = "stdin";
-	u->source = "line one\nline two\n";
+	unit_set_source(u, "stdin", "line one\nline two\n");
 	vec_add(&u->arena, &u->maps, counts);
 	vec_add(&u->arena, &u->maps, data);
 	vec_add(&u->arena, &u->maps, ring);
@@ -258,17 +257,73 @@ static void test_begin_sends_records(void **state)
 	add_prog(u, ATTACH_BEGIN, &c, NULL, 0);
 	l = load(u, NULL);
 	assert_true(live_run(l, ATTACH_END, &e));
-	assert_true(live_ring_read(l, see_record, &seen, &e));
+	live_ring_read(l, see_record, &seen);
 	assert_int_equal(seen.n, 0);
 	assert_true(live_run(l, ATTACH_BEGIN, &e));
-	assert_true(live_ring_read(l, see_record, &seen, &e));
+	live_ring_read(l, see_record, &seen);
 	assert_int_equal(seen.n, 3); /* the callback stopped it */
 	assert_int_equal(seen.last, 33);
-	assert_true(live_ring_read(l, see_record, &seen, &e));
+	live_ring_read(l, see_record, &seen);
 	assert_int_equal(seen.n, 4);
 	assert_int_equal(seen.last, 44);
 	assert_true(live_insns(l, 0) > 0);
 	done(l, u);
+}
+
+/* A record at `at` of a ring of 64 bytes in memory that is there twice. */
+static void put_record(u8 *data, u64 at, u32 size, u32 bits, u32 value)
+{
+	u32 head[] = { size | bits, 0, value };
+	u8 bytes[sizeof(head)];
+
+	memcpy(bytes, head, sizeof(bytes));
+	for (u32 i = 0; i < sizeof(bytes); i++)
+		data[(at + i) % 64] = data[(at + i) % 64 + 64] = bytes[i];
+}
+
+struct numbers {
+	u32 size[8], value[8];
+	u32 n;
+};
+
+static bool take_number(void *ctx, const void *record, u32 size)
+{
+	struct numbers *t = ctx;
+
+	t->size[t->n] = size;
+	memcpy(&t->value[t->n++], record, sizeof(u32));
+	return true;
+}
+
+/* Reading starts at byte 48 of the second round. */
+static void test_ring_records(void **state)
+{
+	_Alignas(8) u8 data[128];
+	u64 read = 64 + 48, reserved = 64 + 48 + 16 + 24 + 16;
+	struct live l = { .ring = { &read, &reserved, data, 64 } };
+	struct numbers t = { .n = 0 };
+
+	(void)state;
+	put_record(data, 64 + 48, 4, 0, 11);
+	put_record(data, 64 + 64, 12, BPF_RINGBUF_DISCARD_BIT, 12);
+	put_record(data, 64 + 88, 5, BPF_RINGBUF_BUSY_BIT, 13);
+	live_ring_read(&l, take_number, &t);
+	assert_int_equal(t.n, 1);
+	assert_int_equal(t.value[0], 11);
+	assert_int_equal(t.size[0], 4);
+	assert_int_equal(read, 64 + 88); /* not what is being written */
+	put_record(data, 64 + 88, 5, 0, 13);
+	reserved += 16;
+	put_record(data, 64 + 104, 12, 0, 14); /* over the end */
+	reserved += 8;
+	live_ring_read(&l, take_number, &t);
+	assert_int_equal(t.n, 3);
+	assert_int_equal(t.value[1], 13);
+	assert_int_equal(t.size[1], 5);
+	assert_int_equal(t.value[2], 14);
+	assert_int_equal(read, reserved);
+	live_ring_read(&l, take_number, &t);
+	assert_int_equal(t.n, 3);
 }
 
 static void check_uprobe(const struct features *f)
@@ -415,7 +470,7 @@ static void test_many_uprobes(void **state)
 
 static void test_many_uprobes_without_multi(void **state)
 {
-	struct features none = { .asked = FEATURES_ALL };
+	struct features none = { .asked = FEATURES_ALL, .cookie = true };
 
 	(void)state;
 	need_root();
@@ -719,6 +774,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_keys_that_fit),
 		cmocka_unit_test(test_begin_sends_records),
+		cmocka_unit_test(test_ring_records),
 		cmocka_unit_test(test_uprobe),
 		cmocka_unit_test(test_uprobe_without_multi),
 		cmocka_unit_test(test_many_uprobes),

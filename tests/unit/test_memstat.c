@@ -183,7 +183,7 @@ static void test_processes(void **state)
 	assert_true(v.top[0].has_pss);
 	assert_int_equal(v.top[0].pss, 1800 * 1024);
 	assert_int_equal(v.top[0].minor, 0);
-	assert_string_equal(v.top[1].comm, "a) b (c?[2J)");
+	assert_string_equal(v.top[1].comm, "a) b (c\\x1b[2J)");
 	assert_int_equal(v.top[1].minor, 50);
 	assert_int_equal(v.top[1].major, 2);
 	assert_false(v.top[1].has_pss);

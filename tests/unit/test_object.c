@@ -333,8 +333,7 @@ static void lines(void **state)
 	struct object_lines l;
 
 	(void)state;
-	u->source_name = "s.bt";
-	u->source = "BEGIN\n\n{ @n }\nEND";
+	unit_set_source(u, "s.bt", "BEGIN\n\n{ @n }\nEND");
 	vec_add(&u->arena, &u->imports, import);
 	object_types_init(&t);
 	object_lines_init(&l, &u->arena, u, &t);

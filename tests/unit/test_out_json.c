@@ -2,7 +2,12 @@
 /* Maps, records and messages as JSON, compared to the letter; escaping and numbers. */
 #include "out_fixture.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hmap.h"
 #include "out/json.h"
+#include "out/json_key.h"
 #include "unit/bucket.h"
 
 static struct umap map_of(const struct type *key, const struct type *value)
@@ -296,6 +301,142 @@ static void test_tree(void **state)
 	fixture_is("{\"count\":1,\"count\":2}\n");
 }
 
+/* Prints a table of n keys, each counted once; the text between the outer braces. */
+static const char *members(const struct type *key, const void *keys, u32 n)
+{
+	struct type counted = { .kind = TYPE_COUNT, .size = 8 };
+	struct umap m = map_of(key, &counted);
+	u32 size = m.key_size;
+	u64 one = 1;
+	struct table t;
+
+	table_init(&t, &fixture_arena, &fixture_unit, &m);
+	for (u32 i = 0; i < n; i++)
+		table_add(&t, (const u8 *)keys + (size_t)i * size, &one, 1);
+	out_json.map(fixture_start(), &fixture_out, &t, 0, 0);
+	assert_true(fixture_buf.n > 32);
+	return buf_text(&fixture_buf) + strlen("{\"type\": \"map\", \"data\": {\"@x\": {");
+}
+
+static void keys_are(const struct type *key, const void *keys, u32 n, const char *expected)
+{
+	const char *text = members(key, keys, n);
+
+	assert_int_equal(strncmp(text, expected, strlen(expected)), 0);
+	assert_string_equal(text + strlen(expected), "}}}\n");
+}
+
+/* Only what could be read in two ways is written in another way than its text. */
+static void test_key_escapes(void **state)
+{
+	struct arena *a = &fixture_arena;
+	const struct type *str = type_str(a, 8, true), *buf = type_buf(a, 4);
+	const struct type *pair = type_tuple(a, (const struct type *[]){ str, str }, 2);
+	const struct field fields[] = { { .name = "a", .type = str } };
+	const struct type record = {
+		.kind = TYPE_STRUCT, .size = 8, .fields = fields, .n_fields = 1
+	};
+
+	(void)state;
+	keys_are(str, (const char[2][8]){ "a,b", "C:\\d" }, 2, "\"a,b\": 1, \"C:\\\\d\": 1");
+	keys_are(str, (const char[2][8]){ "\xff", "\\xff" }, 2,
+	         "\"\\\\xff\": 1, \"\\\\\\\\xff\": 1");
+	keys_are(pair, (const char[2][8]){ "a,b", "c" }, 1, "\"a\\\\,b,c\": 1");
+	keys_are(pair, (const char[2][8]){ "a\\", "b c" }, 1, "\"a\\\\\\\\,b c\": 1");
+	keys_are(buf, "\2\0\0\0\0\0\0\0a\1\0\0\0\0\0", 1, "\"a\\\\x01\": 1");
+	keys_are(&record, (const char[8]){ "a b" }, 1, "\"{.a=a b}\": 1");
+	/* Two addresses in one function: what their text is, the fixture says. */
+	keys_are(type_plain(a, TYPE_USERNAME), (u64[]){ 0, 1, 2, 3 }, 4,
+	         "\"root\": 1, \"nobody\": 1, \"nobody#2\": 1, \"nobody#3\": 1");
+}
+
+/* The strings of an object, as they stand there, are all different; their number. */
+static u32 count_members(const char *text, struct arena *a)
+{
+	struct hmap seen = { 0 };
+	u32 n = 0;
+
+	for (; *text == '"'; n++) {
+		const char *end = text + 1;
+
+		while (*end != '"')
+			end += *end == '\\' ? 2 : 1;
+		end++;
+		assert_null(hmap_find(&seen, text, (size_t)(end - text)));
+		hmap_put(&seen, arena_strndup(a, text, (size_t)(end - text)), (size_t)(end - text),
+		         a);
+		text = strchr(end, ':') + strlen(": 1");
+		text += *text == ',' ? 2 : 0;
+	}
+	hmap_free(&seen);
+	assert_string_equal(text, "}}}\n");
+	return n;
+}
+
+#define RANDOM_KEYS 300u
+
+/* Different keys of so many strings, of the letters that could be taken for something else. */
+static u32 random_keys(char *keys, u32 strings)
+{
+	static const char letters[] = "a,\\x0#2\"\xff\xc3\xa9) \1";
+	u32 n = 0, size = strings * 8;
+
+	for (u32 i = 0; i < RANDOM_KEYS; i++) {
+		char *key = keys + (size_t)n * size;
+		u32 same = 0;
+
+		memset(key, 0, size);
+		for (u32 k = 0; k < strings; k++)
+			for (u32 c = 0, end = (u32)rand() % 6; c < end; c++)
+				key[k * 8 + c] = letters[(u32)rand() % (sizeof(letters) - 1)];
+		while (same < n && memcmp(keys + (size_t)same * size, key, size) != 0)
+			same++;
+		n += same == n;
+	}
+	return n;
+}
+
+/* The texts of n keys differ without a number that tells them apart. */
+static void check_texts(const struct type *key, const char *keys, u32 n)
+{
+	struct hmap seen = { 0 };
+
+	for (u32 i = 0; i < n; i++) {
+		struct json_keys alone = { 0 };
+		struct buf *b = fixture_start();
+
+		json_key(b, &fixture_out, key, keys + (size_t)i * type_slot(key), &alone);
+		json_keys_free(&alone);
+		assert_null(hmap_find(&seen, b->p, b->n));
+		hmap_put(&seen, arena_strndup(&fixture_arena, b->p, b->n), b->n, &fixture_arena);
+	}
+	hmap_free(&seen);
+}
+
+static void test_random_keys(void **state)
+{
+	struct arena *a = &fixture_arena;
+	const struct type *str = type_str(a, 8, true);
+	const struct type *pair = type_tuple(a, (const struct type *[]){ str, str }, 2);
+	const struct type *deep = type_tuple(a, (const struct type *[]){ pair, str }, 2);
+	const struct field fields[] = { { .name = "a", .type = str },
+		                        { .name = "b", .type = str, .off = 8 } };
+	const struct type record = {
+		.kind = TYPE_STRUCT, .size = 16, .fields = fields, .n_fields = 2
+	};
+	const struct type *const types[] = { str, pair, deep, &record, type_array(a, str, 2) };
+	const u32 strings[] = { 1, 2, 3, 2, 2 };
+	static char keys[RANDOM_KEYS * 24];
+
+	(void)state;
+	for (u32 round = 0; round < 100; round++) {
+		u32 which = round % ARRAY_SIZE(types), n = random_keys(keys, strings[which]);
+
+		assert_int_equal(count_members(members(types[which], keys, n), a), n);
+		check_texts(types[which], keys, n);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -305,6 +446,7 @@ int main(void)
 		cmocka_unit_test(test_keys),         cmocka_unit_test(test_stack_key),
 		cmocka_unit_test(test_empty_scalar), cmocka_unit_test(test_records),
 		cmocka_unit_test(test_messages),     cmocka_unit_test(test_tree),
+		cmocka_unit_test(test_key_escapes),  cmocka_unit_test(test_random_keys),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

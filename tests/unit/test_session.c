@@ -319,8 +319,7 @@ static struct unit *new_unit(void)
 	};
 	struct uerror error = { .kind = UERROR_DIV_ZERO, .what = "/" };
 
-	u->source_name = "stdin";
-	u->source = "";
+	unit_set_source(u, "stdin", "");
 	u->print_maps_on_exit = true;
 	for (u32 i = 0; i < ARRAY_SIZE(maps); i++)
 		vec_add(&u->arena, &u->maps, maps[i]);
@@ -710,16 +709,14 @@ static void test_output_not_writable(void **state)
 	buf_free(&r.said);
 }
 
-static void test_runtime_errors(void **state)
+/* A unit whose BEGIN counts three losses and three failures of its one kind. */
+static struct unit *failing_unit(void)
 {
-	struct session_options o = { .quiet = true };
 	struct unit *u = new_unit();
 	struct uprog p = { .name = "BEGIN", .kind = ATTACH_BEGIN };
 	struct err e = { 0 };
 	struct code c;
 
-	(void)state;
-	need_root();
 	u->print_maps_on_exit = false;
 	code_init(&c, &u->arena);
 	code_alu_imm(&c, BPF_MOV, R2, 3);
@@ -734,10 +731,54 @@ static void test_runtime_errors(void **state)
 	p.locs = c.locs.v;
 	p.n_insns = c.insns.n;
 	vec_add(&u->arena, &u->progs, p);
+	return u;
+}
+
+static void test_runtime_errors(void **state)
+{
+	struct session_options o = { .quiet = true };
+	struct unit *u;
+
+	(void)state;
+	need_root();
+	u = failing_unit();
 	check(run_with(u, &o, NULL), 0, "",
 	      "1 Lost 3 events: they came faster than they could be printed; set ring_pages "
 	      "higher in the script's config\n"
 	      "1 '/' by zero; the result is taken to be 1 (3 times)\n");
+}
+
+/* What is said of an update is what the kernel answered to it. */
+static void test_refused_updates(void **state)
+{
+	static const struct {
+		int code;
+		const char *text;
+	} rows[] = {
+		{ E2BIG, "1 @x is full and an update was lost; set max_map_keys higher" },
+		{ ENOMEM, "1 the kernel had no memory at hand for one more key of @x" },
+		{ EBUSY, "1 @x was being changed by another probe or processor at that moment" },
+		{ EDEADLK, "1 @x was being changed by another probe or processor at that moment" },
+		{ ETIMEDOUT, "1 @x was being changed by another probe or processor" },
+		{ EINVAL, "1 the kernel refused an update of @x, and it was lost" },
+	};
+	struct session_options o = { .quiet = true };
+
+	(void)state;
+	need_root();
+	for (u32 i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct unit *u = failing_unit();
+		struct result r;
+
+		u->errors.v[0] = (struct uerror){ .kind = UERROR_UPDATE,
+			                          .what = "@x",
+			                          .answer = -(u32)rows[i].code &
+			                                    (UERROR_ANSWERS - 1) };
+		r = run_with(u, &o, NULL);
+		if (!strstr(buf_text(&r.said), rows[i].text))
+			fail_msg("%d: %s", rows[i].code, buf_text(&r.said));
+		buf_free(&r.said);
+	}
 }
 
 int main(void)
@@ -765,6 +806,7 @@ int main(void)
 		cmocka_unit_test(test_reader_gone),
 		cmocka_unit_test(test_output_not_writable),
 		cmocka_unit_test(test_runtime_errors),
+		cmocka_unit_test(test_refused_updates),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,7 +56,7 @@ static void test_line(void **state)
 	struct unit *u = unit_new();
 
 	(void)state;
-	u->source = "abc\n\nde";
+	unit_set_source(u, "stdin", "abc\n\nde");
 	for (u32 i = 0; i < ARRAY_SIZE(rows); i++) {
 		u32 line, column;
 
@@ -84,10 +84,10 @@ static void test_imports(void **state)
 	struct unit *u = unit_new();
 
 	(void)state;
-	u->source_name = "s.bt";
-	u->source = "ab\ncd\n"
-		    "x\ny\n"
-		    "zz";
+	unit_set_source(u, "s.bt",
+	                "ab\ncd\n"
+	                "x\ny\n"
+	                "zz");
 	for (u32 i = 0; i < ARRAY_SIZE(imports); i++)
 		vec_add(&u->arena, &u->imports, imports[i]);
 	for (u32 i = 0; i < ARRAY_SIZE(rows); i++) {

@@ -57,7 +57,7 @@ static void add_records(struct unit *u)
 		.action = ACTION_PRINT_MAP, .size = 8, .map = 0, .top = 3, .div = 2, .loc = { 9, 2 }
 	};
 	struct uerror error = { .kind = UERROR_DIV_ZERO, .loc = { 44, 5 } };
-	struct uerror full = { .kind = UERROR_MAP_FULL, .loc = { 9, 2 }, .what = "@x" };
+	struct uerror full = { .kind = UERROR_UPDATE, .loc = { 9, 2 }, .what = "@x" };
 
 	vec_add(&u->arena, &u->records, printf_);
 	vec_add(&u->arena, &u->records, print);
@@ -111,7 +111,7 @@ static const char expected[] =
 	"  +8 int64\n"
 	"record 1 print map: 8 bytes, map @x, top 3, div 2 at 2:2\n"
 	"error 0 division by zero at 3:18\n"
-	"error 1 map full (@x) at 2:2\n"
+	"error 1 update (@x) at 2:2\n"
 	"probe 0 BEGIN\n"
 	"probe 1 usdt:./a:p:one\n"
 	"\n"
@@ -134,7 +134,7 @@ static void test_whole(void **state)
 	struct buf b = { 0 };
 
 	(void)state;
-	u->source = source;
+	unit_set_source(u, "stdin", source);
 	add_maps(u);
 	add_records(u);
 	add_progs(u);

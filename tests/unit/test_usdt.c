@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* usdt.c: the operand grammar as a table, and the probes of this test's own file. */
+/*
+ * usdt.c: the operand grammar as a table, and the probes of this test's own file.
+ *
+ * Only on x86_64: its operands.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -30,7 +30,7 @@ static void unpack(struct constants *c)
 	z.next_out = (Bytef *)c->text;
 	z.avail_out = packed_constants_text;
 	if (!c->text || inflateInit2(&z, GZIP) != Z_OK)
-		abort();
+		base_no_memory();
 	code = inflate(&z, Z_FINISH);
 	assert(code == Z_STREAM_END && !z.avail_out);
 	(void)code;

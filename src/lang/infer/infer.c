@@ -39,14 +39,14 @@ static void name_expansion(const struct infer *in, char *text, size_t size)
 	struct loc loc;
 	u32 line, column;
 
-	if (!in->expansion || in->expansion->macro->library)
+	if (!in->expansion || in->expansion->use->macro->library)
 		return;
-	loc = in->expansion->loc;
+	loc = in->expansion->use->loc;
 	if (!source_place(in->script->source, &loc))
 		return;
 	source_line(in->script->source, loc.off, &line, &column);
 	snprintf(text + n, size - n, " (in macro '%.*s', expanded from %s:%u:%u)",
-	         STR_ARG(in->expansion->macro->name), source_name(in->script->source, loc.off),
+	         STR_ARG(in->expansion->use->macro->name), source_name(in->script->source, loc.off),
 	         line, column);
 }
 
@@ -68,8 +68,9 @@ static void report(struct infer *in, enum diag_level level, struct loc loc, cons
 		diag_error(in->diags, loc, "%s", text);
 	else
 		diag_warn(in->diags, loc, "%s", text);
-	if (in->expansion && !in->expansion->macro->library)
-		diag_use(in->diags, in->expansion->loc);
+	for (const struct expansion *x = in->expansion; x; x = x->outer)
+		if (!x->use->macro->library)
+			diag_use(in->diags, x->use->loc);
 }
 
 const struct type *infer_error(struct infer *in, struct loc loc, const char *fmt, ...)

@@ -39,6 +39,12 @@ struct map_info {
 	const struct node *filled_at;
 };
 
+/* A use of a macro, and the one whose body it is in. */
+struct expansion {
+	const struct node *use;
+	const struct expansion *outer;
+};
+
 struct infer {
 	struct arena *arena;
 	struct script *script;
@@ -50,7 +56,7 @@ struct infer {
 	VEC(struct binding *) scope;    /* of blocks, innermost last */
 	VEC(struct binding *) left;     /* of blocks that ended: assigned there without `let` */
 	VEC(struct binding *) implicit; /* used after their block: visible in the whole probe */
-	const struct node *expansion;   /* the use of a macro whose body is walked */
+	const struct expansion *expansion; /* of a macro whose body is walked, NULL none */
 	struct hmap maps;               /* name -> struct map_info */
 	struct hmap c_types;            /* "struct x", typedef names -> struct c_name */
 	struct hmap c_consts;           /* #define, enumerators -> value and type */
@@ -69,6 +75,7 @@ struct infer {
 	u32 dead;   /* enclosing branches that a constant rules out */
 	u32 asking; /* enclosing branches that the script's command line decides */
 	u32 nested; /* enclosing uses of #define */
+	bool stopped;       /* by an error after which nothing else is looked at */
 	bool macros_failed; /* one use was wrong: others are not looked at */
 };
 

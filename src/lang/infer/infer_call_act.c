@@ -50,13 +50,13 @@ const struct type *infer_call_write_user(struct infer *in, struct node *n)
 	return &type_s64;
 }
 
-/* The kernel formats: integers and pointers only, at most three. */
+/* The kernel formats: integers, pointers and strings only, at most three. */
 const struct type *infer_call_debugf(struct infer *in, struct node *n)
 {
 	infer_call_format(in, n);
 	for (struct node *a = n->call.args->next; a; a = a->next)
-		if (a->type && !type_is_scalar(a->type))
-			infer_error(in, a->loc, "debugf() shows numbers only, not '%s'",
+		if (a->type && !type_is_scalar(a->type) && a->type->kind != TYPE_STR)
+			infer_error(in, a->loc, "debugf() shows numbers and strings only, not '%s'",
 			            type_name(in->arena, a->type));
 	if (n->call.n_args > DEBUGF_MAX + 1)
 		infer_error(in, n->loc, "debugf() shows up to %u values", DEBUGF_MAX);

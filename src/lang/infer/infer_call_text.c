@@ -348,6 +348,40 @@ const struct type *infer_call_strstr(struct infer *in, struct node *n)
 	return &type_s64;
 }
 
+#define BYTES_MAX 8u /* of a set: each is compared with */
+
+const struct type *infer_call_first_of(struct infer *in, struct node *n)
+{
+	const char *bytes;
+
+	string_arg(in, n, 0);
+	infer_integer(in, infer_arg(n, 1), "the start of first_of()");
+	bytes = infer_literal(in, n, 2);
+	if (bytes && (!*bytes || strlen(bytes) > BYTES_MAX))
+		return infer_error(in, infer_arg(n, 2)->loc,
+		                   "first_of() looks for 1 to %u bytes, not %zu", BYTES_MAX,
+		                   strlen(bytes));
+	return &type_s64;
+}
+
+/* A part has room for no more than the whole. */
+const struct type *infer_call_substr(struct infer *in, struct node *n)
+{
+	const struct node *len = infer_arg(n, 2);
+	const struct type *t;
+	u32 size;
+
+	infer_integer(in, infer_arg(n, 1), "the start of substr()");
+	infer_integer(in, infer_arg(n, 2), "the length of substr()");
+	if (!string_arg(in, n, 0))
+		return NULL;
+	t = n->call.args->type;
+	size = t->count ? t->count : t->size;
+	if (len->kind == NODE_INT && len->integer.value < size)
+		size = (u32)len->integer.value + 1;
+	return type_str(in->arena, size, true);
+}
+
 /* The bytes there is room for. */
 const struct type *infer_call_strcap(struct infer *in, struct node *n)
 {

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define KEY_MAX     16000u /* half of the memory that a probe has for strings */
-#define KEY_STR_MAX 256u   /* of a string in a key, unless the user chose max_strlen */
+#define KEY_MAX_OLD 512u   /* of kernels that take keys no larger than a program's stack */
 
 struct map_info *infer_map_find(struct infer *in, struct node *map)
 {
@@ -100,19 +100,29 @@ static const struct type *cap_strings(struct infer *in, const struct type *t, u3
 	return type_retuple(in->arena, t, types);
 }
 
+/* Bytes of a key. Maps of larger ones came before programs that sleep. */
+static u32 key_room(struct infer *in, const struct type *t)
+{
+	if (type_slot(t) <= KEY_MAX_OLD ||
+	    in->world->ops->features(in->world, FEATURE_SLEEPABLE)->sleepable)
+		return KEY_MAX;
+	return KEY_MAX_OLD;
+}
+
 /* The key's type with its strings cut so that all of it fits; NULL after an error. */
 static const struct type *key_fit(struct infer *in, const struct type *t, const char *name,
                                   struct loc loc)
 {
-	u32 cap = in->config->max_strlen_set ? in->config->max_strlen : KEY_STR_MAX;
+	u32 cap = in->config->max_strlen, room;
 	const struct type *cut = cap_strings(in, t, cap, false);
 
-	for (cap = KEY_MAX; cap && type_slot(cut) > KEY_MAX; cap = (cap - cap / 8) & ~7u)
+	room = key_room(in, cut);
+	for (cap = room; cap && type_slot(cut) > room; cap = (cap - cap / 8) & ~7u)
 		cut = cap_strings(in, cut, cap, true);
-	if (type_slot(cut) > KEY_MAX)
+	if (type_slot(cut) > room)
 		return infer_error(in, loc,
 		                   "the key of %s has %u bytes, more than the %u there is room for",
-		                   name, type_slot(t), KEY_MAX);
+		                   name, type_slot(t), room);
 	return cut;
 }
 

@@ -11,6 +11,9 @@
 
 #define UNROLL_MAX 100u
 
+/* Of one probe. Each takes 8 bytes or more, so that no program has room for as many. */
+#define VARIABLES_MAX 8192u
+
 /* ---- variables ------------------------------------------------------------------------------ */
 
 static bool is_named(const struct var_sym *sym, const struct node *var)
@@ -80,6 +83,11 @@ static struct binding *var_bind(struct infer *in, struct node *var, bool let)
 {
 	struct binding *b;
 
+	if (in->variant->vars.n == VARIABLES_MAX && !in->stopped) {
+		infer_error_now(in, var->loc, "this probe has more than %u variables",
+		                VARIABLES_MAX);
+		in->stopped = true;
+	}
 	if (var->var.sym) {
 		b = arena_new(in->arena, struct binding);
 		b->sym = var->var.sym;
@@ -578,18 +586,18 @@ static void infer_stmt(struct infer *in, struct node *n)
 
 const struct type *infer_block_value(struct infer *in, struct node *block)
 {
-	const struct node *expansion = in->expansion;
+	struct expansion expansion = { block, in->expansion };
 	const struct type *t = &type_none;
 	u32 outer = in->scope.n;
 
 	if (block->macro)
-		in->expansion = block;
-	for (struct node *n = block->stmts; n; n = n->next)
+		in->expansion = &expansion;
+	for (struct node *n = block->stmts; n && !in->stopped; n = n->next)
 		infer_stmt(in, n);
 	if (block->result)
 		t = infer_expr(in, block->result);
 	leave_block(in, outer);
-	in->expansion = expansion;
+	in->expansion = expansion.outer;
 	return t;
 }
 

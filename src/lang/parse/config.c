@@ -44,10 +44,7 @@ static const char *set_flag(bool *to, const struct value *v)
 
 static const char *set_max_strlen(struct config *c, const struct value *v)
 {
-	const char *wrong = set_number(&c->max_strlen, v, 1, 65536, "a number from 1 to 65536");
-
-	c->max_strlen_set |= !wrong;
-	return wrong;
+	return set_number(&c->max_strlen, v, 1, 65536, "a number from 1 to 65536");
 }
 
 static const char *set_max_map_keys(struct config *c, const struct value *v)
@@ -81,7 +78,7 @@ static const char *set_license(struct config *c, const struct value *v)
 
 static const char *set_max_probes(struct config *c, const struct value *v)
 {
-	return set_number(&c->max_probes, v, 1, 1u << 20, "a number from 1 to 1048576");
+	return set_number(&c->max_probes, v, 1, CONFIG_PROBES_MAX, "a number from 1 to 1048576");
 }
 
 /* The kernel wants a power of two; other numbers are rounded up. */
@@ -484,6 +481,16 @@ static const struct {
 	{ "unwind_memory", offsetof(struct config, unwind_memory) },
 };
 
+static const struct {
+	const char *name;
+	size_t at; /* a bool of struct config */
+} flags[] = {
+	{ "print_maps_on_exit", offsetof(struct config, print_maps_on_exit) },
+	{ "show_debug_info", offsetof(struct config, show_debug_info) },
+	{ "cpp_demangle", offsetof(struct config, demangle) },
+	{ "follow_at_once", offsetof(struct config, follow_at_once) },
+};
+
 static bool is_text(struct config_value *v, const char *text)
 {
 	*v = (struct config_value){ .kind = CONFIG_TEXT, .text = text };
@@ -500,10 +507,14 @@ bool config_get(const struct config *c, struct str name, struct config_value *v)
 			*v = (struct config_value){ .kind = CONFIG_NUMBER, .number = number };
 			return true;
 		}
-	if (str_is(name, "print_maps_on_exit")) {
-		*v = (struct config_value){ .kind = CONFIG_FLAG, .number = c->print_maps_on_exit };
-		return true;
-	}
+	for (u32 i = 0; i < ARRAY_SIZE(flags); i++)
+		if (str_is(name, flags[i].name)) {
+			*v = (struct config_value){
+				.kind = CONFIG_FLAG,
+				.number = *((const bool *)c + flags[i].at),
+			};
+			return true;
+		}
 	if (str_is(name, "str_trunc_trailer"))
 		return is_text(v, c->cut_mark);
 	if (str_is(name, "missing_probes"))
@@ -516,11 +527,11 @@ bool config_get(const struct config *c, struct str name, struct config_value *v)
 const struct str *config_names(u32 *n)
 {
 	static const struct str names[] = {
-		{ "max_strlen", 10 },         { "max_map_keys", 12 }, { "max_probes", 10 },
-		{ "max_cat_bytes", 13 },      { "ring_pages", 10 },   { "poll_ms", 7 },
-		{ "map_memory", 10 },         { "stack_memory", 12 }, { "unwind_memory", 13 },
-		{ "print_maps_on_exit", 18 }, { "stack_mode", 10 },   { "missing_probes", 14 },
-		{ "str_trunc_trailer", 17 },
+		{ "max_strlen", 10 },         { "max_map_keys", 12 },    { "max_probes", 10 },
+		{ "max_cat_bytes", 13 },      { "ring_pages", 10 },      { "poll_ms", 7 },
+		{ "map_memory", 10 },         { "stack_memory", 12 },    { "unwind_memory", 13 },
+		{ "print_maps_on_exit", 18 }, { "stack_mode", 10 },      { "missing_probes", 14 },
+		{ "str_trunc_trailer", 17 },  { "show_debug_info", 15 }, { "cpp_demangle", 12 },
 	};
 
 	*n = ARRAY_SIZE(names);

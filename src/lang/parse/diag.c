@@ -10,11 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
+
 #define ERRORS_MAX 20u
 
+/* A line: names of files and symbols may hold anything. */
 static const char *text_of(struct arena *a, const char *fmt, va_list ap)
 {
 	va_list again;
+	struct buf b = { 0 };
+	const char *text;
 	char *s;
 	int n;
 
@@ -23,7 +28,10 @@ static const char *text_of(struct arena *a, const char *fmt, va_list ap)
 	va_end(again);
 	s = arena_alloc(a, (size_t)MAX(n, 0) + 1);
 	vsnprintf(s, (size_t)MAX(n, 0) + 1, fmt, ap);
-	return s;
+	escape_add(&b, str_of(s), ESCAPE_ALL);
+	text = b.n == strlen(s) ? s : arena_strdup(a, buf_text(&b));
+	buf_free(&b);
+	return text;
 }
 
 bool diag_error(struct diags *d, struct loc loc, const char *fmt, ...)
@@ -76,7 +84,7 @@ void diag_hint(struct diags *d, const char *fmt, ...)
 void diag_use(struct diags *d, struct loc use)
 {
 	if (d->list.n && d->n_errors <= ERRORS_MAX)
-		d->list.v[d->list.n - 1].use = use;
+		vec_add(d->arena, &d->list.v[d->list.n - 1].uses, use);
 }
 
 void diag_cause(struct diags *d)
@@ -202,7 +210,7 @@ static void print_use(struct buf *b, const struct source *s, struct loc loc)
 {
 	struct span p;
 
-	if (!loc.len || !source_place(s, &loc))
+	if (!source_place(s, &loc))
 		return;
 	p = span_of(s, loc);
 	print_where(b, s, &p);
@@ -218,7 +226,8 @@ static void print_diag(struct buf *b, const struct source *s, const struct diag 
 		print_placed(b, s, d, loc, color);
 	else
 		print_text(b, d, color);
-	print_use(b, s, d->use);
+	for (u32 i = 0; i < d->uses.n; i++)
+		print_use(b, s, d->uses.v[i]);
 	if (d->hint) {
 		colored(b, color, "36", "HINT");
 		buf_printf(b, ": %s\n", d->hint);

@@ -79,6 +79,11 @@
 	  "string, part", "true when the part is in it")                                          \
 	F(STRSTR, "strstr", 2, 2, VALUE, infer_call_strstr, AS_VALUE(call_strstr),                \
 	  "string, part", "where the part begins in it, from 0; -1 when it is not there")          \
+	F(FIRST_OF, "first_of", 3, 3, VALUE, infer_call_first_of, AS_VALUE(call_first_of),        \
+	  "string, from, \"bytes\"",                                                             \
+	  "where the first of these bytes is, from there on; the end when there is none")         \
+	F(SUBSTR, "substr", 3, 3, VALUE, infer_call_substr, AS_STORED(gen_text_part),             \
+	  "string, from, bytes", "a part of a string")                                            \
 	F(STRCAP, "strcap", 1, 1, VALUE, infer_call_strcap, AS_CONSTANT,                          \
 	  "string", "bytes that there is room for in its place")                                  \
 	F(MEMCMP, "memcmp", 3, 3, VALUE, infer_call_memcmp, AS_VALUE(call_memcmp),                \

@@ -11,9 +11,10 @@
 #include "lang/parse/help_row.h"
 #include "lang/parse/world.h"
 
+#define CONFIG_PROBES_MAX (1u << 20) /* max_probes at most */
+
 struct config {
 	u32 max_strlen;      /* bytes incl. NUL, default 1024 */
-	bool max_strlen_set; /* given by the user: then also the limit of strings in keys */
 	u32 max_map_keys;    /* 4096 */
 	u32 max_probes;      /* 1024 attach points after expansion */
 	const char *cut_mark; /* ".." */

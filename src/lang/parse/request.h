@@ -26,6 +26,7 @@ struct request {
 	u32 n_options;
 	const char *const *params; /* positional parameters $1... */
 	u32 n_params;
+	bool lists;       /* -l: names are as a script writes them, with quotes where needed */
 	bool only_checks; /* nothing will be loaded: what may not be looked up is left out */
 	bool no_args;     /* compiled without a command line: what a script with options asks of its
 			   * parameters is taken as given */

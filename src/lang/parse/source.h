@@ -60,7 +60,7 @@ struct diag {
 	struct loc loc;
 	const char *text;
 	const char *hint; /* "did you mean 'x'?", or NULL */
-	struct loc use;   /* of the macro that `loc` is in; len 0: it is in none */
+	VEC(struct loc) uses; /* of the macro that `loc` is in, of the one that use is in, ... */
 	bool is_cause;    /* other errors may follow from it, and are not shown */
 };
 
@@ -77,7 +77,8 @@ bool diag_error(struct diags *d, struct loc loc, const char *fmt, ...) PRINTF_LI
 void diag_warn(struct diags *d, struct loc loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* Takes back the warnings about what lies at `from` or after. */
 void diag_drop_warnings(struct diags *d, u32 from);
-/* The diagnostic added last is about a macro's text, which is used there. */
+/* The diagnostic added last is about a macro's text, which is used there; then of the macro in
+ * which that is, and so on. */
 void diag_use(struct diags *d, struct loc use);
 /* Hint for the diagnostic added last. */
 void diag_hint(struct diags *d, const char *fmt, ...) PRINTF_LIKE(2, 3);

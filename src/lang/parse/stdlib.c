@@ -31,6 +31,18 @@ static const struct {
 	  "macro find(@m, key, $out) {"
 	  " let $key = key;"
 	  " if (has_key(@m, $key)) { $out = @m[$key]; true } else { false } }" },
+	{ "take", "$string, $at, \"bytes\"",
+	  "what stands there before the first of these bytes; $at goes after that byte",
+	  "macro take($s, $at, bytes) {"
+	  " let $from = $at; $at = first_of($s, $from, bytes);"
+	  " let $word = substr($s, $from, $at - $from);"
+	  " $at += $s[$at] == 0 ? 0 : 1; $word }" },
+	{ "take_number", "$string, $at", "the decimal number there; $at goes after its digits",
+	  "macro take_number($s, $at) {"
+	  " let $n = (uint64)0;"
+	  " for ($i : 0..20) {"
+	  " let $digit = (int64)$s[$at] - 48; if ($digit < 0 || $digit > 9) { break; }"
+	  " $n = $n * (uint64)10 + (uint64)$digit; $at++; } $n }" },
 	{ "assert", "condition, \"message\"",
 	  "ends the script with an error where the condition does not hold",
 	  "macro assert(condition, message) {"
@@ -126,6 +138,20 @@ static const struct {
 	  " if ($pivot && $pivot < $a) { $i += by; } } }" },
 	{ "find_vma", "address", "the mapping of the process that an address is in, 0 for none",
 	  "macro find_vma(address) {"
+	  " if (kfunc_exist(\"vmacache_find\")) { __find_vma_rb(address) }"
+	  " else { __find_vma_mt(address) } }" },
+	{ "__find_vma_rb", NULL, NULL,
+	  "macro __find_vma_rb(address) {"
+	  " let $a = (uint64)(address); let $mm = curtask.mm; let $found = (uint64)0;"
+	  " let $e = $mm ? (uint64)$mm.mm_rb.rb_node : 0;"
+	  " for ($n : 0..40) { if (!$e) { break; }"
+	  " let $v = (struct vm_area_struct *)kptr($e - offsetof(struct vm_area_struct, vm_rb));"
+	  " if ($a < $v.vm_start) { $e = (uint64)$v.vm_rb.rb_left; }"
+	  " else if ($a >= $v.vm_end) { $e = (uint64)$v.vm_rb.rb_right; }"
+	  " else { $found = (uint64)$v; break; } }"
+	  " (struct vm_area_struct *)kptr($found) }" },
+	{ "__find_vma_mt", NULL, NULL,
+	  "macro __find_vma_mt(address) {"
 	  " let $a = (uint64)(address); let $mm = curtask.mm;"
 	  " let $e = $mm ? (uint64)$mm.mm_mt.ma_root : 0; let $inner = ($e & 3) == 2;"
 	  " unroll (6) { if ($inner) {"

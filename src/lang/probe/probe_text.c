@@ -9,18 +9,20 @@
  */
 #include "lang/probe/targets.h"
 
+#include "base/hmap.h"
+
 /* A map of whose keys some part, or whose value, is `probe`. Bits are parts of the key. */
 struct used {
-	struct str map;
 	u64 probes, texts;
 	bool is_probe, is_text; /* the value */
 };
 
 struct uses {
 	struct arena *arena;
-	u32 n_all;   /* `probe` in the script */
-	u32 n_plain; /* ... where a number will do */
-	VEC(struct used) maps;
+	u32 n_all;        /* `probe` in the script */
+	u32 n_plain;      /* ... where a number will do */
+	struct hmap maps; /* name -> struct used */
+	bool is_text;     /* of one of them a part has to be */
 };
 
 static bool is_probe(const struct node *n)
@@ -47,13 +49,19 @@ static u32 count_plain(const struct node *n)
 
 static struct used *used_map(struct uses *u, const struct node *map)
 {
-	struct used new = { .map = map->map.name };
+	void **known = hmap_find(&u->maps, map->map.name.p, map->map.name.n);
+	struct used *new;
 
-	for (u32 i = 0; i < u->maps.n; i++)
-		if (str_eq(u->maps.v[i].map, map->map.name))
-			return &u->maps.v[i];
-	vec_add(u->arena, &u->maps, new);
-	return &u->maps.v[u->maps.n - 1];
+	if (known)
+		return *known;
+	new = arena_new(u->arena, struct used);
+	hmap_put(&u->maps, map->map.name.p, map->map.name.n, new);
+	return new;
+}
+
+static void weigh(struct uses *u, const struct used *m)
+{
+	u->is_text |= (m->probes & m->texts) || (m->is_probe && m->is_text);
 }
 
 static void look_at_keys(struct uses *u, const struct node *map)
@@ -66,6 +74,7 @@ static void look_at_keys(struct uses *u, const struct node *map)
 		used->probes |= is_probe(k) ? part : 0;
 		used->texts |= is_text(k) ? part : 0;
 	}
+	weigh(u, used);
 }
 
 static void look_at_value(struct uses *u, const struct node *assign)
@@ -75,6 +84,7 @@ static void look_at_value(struct uses *u, const struct node *assign)
 	u->n_plain += count_plain(assign->assign.e);
 	used->is_probe |= is_probe(assign->assign.e);
 	used->is_text |= is_text(assign->assign.e);
+	weigh(u, used);
 }
 
 /* Functions that take a probe's name as it is: those that print, and those of maps. */
@@ -119,11 +129,6 @@ bool targets_probe_is_text(const struct script *s)
 			ast_look(p->pred, look, &u);
 		ast_look(p->body, look, &u);
 	}
-	for (u32 i = 0; i < u.maps.n; i++) {
-		const struct used *m = &u.maps.v[i];
-
-		if ((m->probes & m->texts) || (m->is_probe && m->is_text))
-			return true;
-	}
-	return u.n_all > u.n_plain;
+	hmap_free(&u.maps);
+	return u.is_text || u.n_all > u.n_plain;
 }

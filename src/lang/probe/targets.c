@@ -23,6 +23,8 @@
 #include "base/glob.h"
 #include "lang/parse/event_body.h"
 
+#define COUNTED_MAX 100000u /* probes over the limit are counted so far */
+
 #define ROWS(full, short_name, kind, min, max, form, expand, help)                                 \
 	{ full, full, kind, min, max, form, expand, help },                                        \
 	{                                                                                          \
@@ -206,6 +208,11 @@ void targets_missing(struct targets *t, u32 i, const char *best, const char *fmt
 bool targets_room(const struct targets *t)
 {
 	return t->n_sites < t->config->max_probes;
+}
+
+bool targets_full(const struct targets *t)
+{
+	return t->n_sites > MAX(t->config->max_probes, COUNTED_MAX);
 }
 
 s32 targets_pid(const struct targets *t)
@@ -699,10 +706,13 @@ static void check_limit(struct targets *t, struct loc where)
 {
 	if (t->n_sites <= t->config->max_probes)
 		return;
-	diag_error(t->diags, where, "the script has %u probes, more than the limit of %u",
-	           t->n_sites, t->config->max_probes);
-	diag_hint(t->diags, "narrow the wildcards, or write config = { max_probes = %u; }",
-	          t->n_sites);
+	diag_error(t->diags, where, "the script has %s%u probes, more than the limit of %u",
+	           targets_full(t) ? "at least " : "", t->n_sites, t->config->max_probes);
+	if (targets_full(t))
+		diag_hint(t->diags, "narrow the wildcards");
+	else
+		diag_hint(t->diags, "narrow the wildcards, or write config = { max_probes = %u; }",
+		          t->n_sites);
 }
 
 bool targets_expand(struct script *s, const struct config *c, struct world *w, struct diags *d)

@@ -53,6 +53,8 @@ struct provider {
 void targets_add(struct targets *t, struct variant *v, struct usite site, const char *rest);
 /* True while sites still count towards the limit: beyond it only their number matters. */
 bool targets_room(const struct targets *t);
+/* So many more that they are not even counted: no other file is looked at. */
+bool targets_full(const struct targets *t);
 /* What a site of a user probe is bound to. */
 s32 targets_pid(const struct targets *t);
 /* A variant of the provider's kind that later sites may share, or a new one. */

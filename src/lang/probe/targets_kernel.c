@@ -26,7 +26,7 @@
 
 struct found {
 	struct targets *t;
-	const char *module; /* wanted, NULL any */
+	const char *module; /* wanted, may be a pattern; NULL any */
 	u64 offset;
 	/* The same name can be listed more than once, for static functions of several files; the
 	 * kernel places a probe by name, so twice the same name would be twice the same place. */
@@ -38,6 +38,9 @@ struct found {
 	u32 here;    /* ... and of the wanted one */
 	u32 doubles; /* of a pattern: functions whose name another one has */
 	struct near near;
+	/* Missing in the wanted module: those that have the function, and their one. */
+	u32 n_homes;
+	const char *home;
 };
 
 /* A name that stands for several functions has no address here: the kernel chooses one. */
@@ -55,10 +58,16 @@ static bool note_address(void *ctx, const char *name, const char *module, u64 ad
 	return true;
 }
 
-static const char *function_rest(struct found *f, const char *name)
+static const char *module_of(const char *module)
+{
+	return module && *module ? module : "vmlinux";
+}
+
+/* module: NULL when the script names none. */
+static const char *function_rest(struct found *f, const char *module, const char *name)
 {
 	struct arena *a = f->t->arena;
-	const char *head = f->module ? arena_printf(a, "%s:%s", f->module, name) : name;
+	const char *head = module ? arena_printf(a, "%s:%s", module, name) : name;
 
 	if (!f->offset)
 		return head;
@@ -67,7 +76,7 @@ static const char *function_rest(struct found *f, const char *name)
 
 static bool is_wanted(const struct found *f, const char *module)
 {
-	return !f->module || strcmp(f->module, *module ? module : "vmlinux") == 0;
+	return !f->module || glob_match(str_of(f->module), str_of(module_of(module)));
 }
 
 static bool function_count(void *ctx, const char *name, const char *module)
@@ -98,7 +107,8 @@ static bool function_add(void *ctx, const char *name, const char *module)
 	site.event = arena_strdup(t->arena, name);
 	at = hmap_find(&f->addresses, name, strlen(name));
 	site.address = at ? *(const u64 *)*at : 0;
-	targets_add(t, targets_shared(t), site, function_rest(f, site.event));
+	targets_add(t, targets_shared(t), site,
+	            function_rest(f, f->module ? module_of(module) : NULL, site.event));
 	return true;
 }
 
@@ -106,8 +116,10 @@ static bool function_offer(void *ctx, const char *name, const char *module)
 {
 	struct found *f = ctx;
 
-	(void)module;
-	near_offer(&f->near, name);
+	if (!f->module || strcmp(name, f->near.want) != 0)
+		near_offer(&f->near, name);
+	else
+		f->home = f->n_homes++ ? NULL : arena_strdup(f->t->arena, module_of(module));
 	return true;
 }
 
@@ -120,9 +132,10 @@ static void function_missing(struct found *f, u32 part, const char *name)
 	near_init(&f->near, name);
 	if (!glob_is(str_of(name)) &&
 	    t->world->ops->functions(t->world, STR("*"), function_offer, f, &e) &&
-	    near_best(&f->near))
-		best = arena_printf(t->arena, "'%s'", f->near.best);
-	targets_missing(t, part, best, "No matches for %s %s.", t->provider->full, name);
+	    (f->n_homes ? f->home : near_best(&f->near)))
+		best = arena_printf(t->arena, "'%s'", f->n_homes ? f->home : f->near.best);
+	targets_missing(t, f->n_homes ? 0 : part, best, "No matches for %s %s%s%s.",
+	                t->provider->full, f->module ? f->module : "", f->module ? ":" : "", name);
 }
 
 /* Where a function begins, and what comes after it. */
@@ -212,7 +225,7 @@ static void function_named(struct found *f, u32 part, const char *name)
 		return;
 	}
 	site.address = all.n > 1 && s.n ? s.v[0].addr : 0;
-	targets_add(t, targets_shared(t), site, function_rest(f, name));
+	targets_add(t, targets_shared(t), site, function_rest(f, f->module, name));
 }
 
 /* A pattern: the kernel probes one function of each name. */
@@ -252,7 +265,7 @@ void targets_kprobe(struct targets *t)
 	}
 	if (f.offset && !is_inside(&f, part, name))
 		return;
-	many = glob_is(str_of(name));
+	many = glob_is(str_of(name)) || (f.module && glob_is(str_of(f.module)));
 	if (many && !f.offset && t->world->kernel_version < NAMES_OF_MODULES)
 		t->world->ops->symbols(t->world, str_of(name), note_address, &f);
 	if (!t->world->ops->functions(t->world, str_of(name), many ? function_add : function_count,
@@ -331,8 +344,11 @@ static bool typed_add(void *ctx, u32 id, const char *name)
 		if (f->as_kprobe)
 			v->kind = by_fentry(v->kind);
 	}
+	/* bpftrace's scripts and their readers have the module in it, whoever wrote it. */
 	targets_add(t, v, site,
-	            f->module ? arena_printf(t->arena, "%s:%s", f->module, name) : site.event);
+	            f->as_kprobe && !f->module
+	                    ? site.event
+	                    : arena_printf(t->arena, "%s:%s", module_of(f->module), name));
 	return true;
 }
 
@@ -356,7 +372,8 @@ static void typed_missing(struct typed *f, u32 part, const char *name)
 		if (near_best(&f->near))
 			best = arena_printf(t->arena, "'%s'", f->near.best);
 	}
-	targets_missing(t, part, best, "No matches for %s %s.", t->provider->full, name);
+	targets_missing(t, part, best, "No matches for %s %s%s%s.", t->provider->full,
+	                part ? t->parts[0] : "", part ? ":" : "", name);
 }
 
 static void typed_in(struct typed *f, struct btf *b, const char *module)

@@ -16,11 +16,6 @@
 #include "arch/arch.h"
 #include "base/glob.h"
 
-/* HW_BREAKPOINT_* of linux/hw_breakpoint.h, whose other names are ours too. */
-#define HW_BREAKPOINT_R 1u
-#define HW_BREAKPOINT_W 2u
-#define HW_BREAKPOINT_X 4u
-
 /* ---- watchpoint ----------------------------------------------------------------------------- */
 
 static bool watch_address(struct targets *t, u64 *address)

@@ -94,14 +94,6 @@ struct work {
 	bool nop5_known, nop5;
 };
 
-static bool code_at(struct elf *f, u64 vaddr, struct site_code *c)
-{
-	for (u32 i = 0; elf_code(f, i, &c->p, &c->n, &c->vaddr); i++)
-		if (vaddr >= c->vaddr && vaddr - c->vaddr < c->n)
-			return true;
-	return false;
-}
-
 /* Whether the kernel is good with 5-byte nops; it is asked only when there is one. */
 static bool nop5(struct targets *t, struct work *w, const struct site *s, const struct site_code *c)
 {
@@ -144,7 +136,7 @@ static void propose(struct targets *t, struct probe *p, struct usite *s, void *c
 	struct site_code c;
 
 	if (!s->size || strcmp(s->path, w->returns.path) != 0 ||
-	    !elf_vaddr(w->elf, s->offset, &site.entry) || !code_at(w->elf, site.entry, &c))
+	    !elf_vaddr(w->elf, s->offset, &site.entry) || !site_code_at(w->elf, site.entry, &c))
 		return;
 	if (!targets_reads_registers(p) && move_in_go(s, &c, site.entry))
 		return;

@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/glob.h"
 
 struct usdt {
@@ -65,6 +66,22 @@ static struct variant *usdt_variant(struct targets *t, const struct usdt_site *s
 	return v;
 }
 
+/* A name of the notes as a script writes it. */
+static const char *written(struct targets *t, const char *name)
+{
+	struct buf b = { 0 };
+
+	if (!t->script->request.lists || !name[strcspn(name, " \t,{:\"|")])
+		return name;
+	buf_putc(&b, '"');
+	for (; *name; name++)
+		buf_printf(&b, "%s%c", *name == '"' ? "\\" : "", *name);
+	buf_putc(&b, '"');
+	name = arena_strdup(t->arena, buf_text(&b));
+	buf_free(&b);
+	return name;
+}
+
 static void usdt_add(struct usdt *u, const struct usdt_site *s)
 {
 	struct targets *t = u->t;
@@ -87,8 +104,8 @@ static void usdt_add(struct usdt *u, const struct usdt_site *s)
 		return;
 	}
 	targets_add(t, usdt_variant(t, s), site,
-	            arena_printf(t->arena, "%s:%s:%s", targets_shown(t, u->path), s->provider,
-	                         s->name));
+	            arena_printf(t->arena, "%s:%s:%s", targets_shown(t, u->path),
+	                         written(t, s->provider), written(t, s->name)));
 }
 
 static bool usdt_site(void *ctx, const struct usdt_site *s)

@@ -16,6 +16,7 @@
 
 #include "base/glob.h"
 #include "base/hmap.h"
+#include "elf/site.h"
 #include "lang/type/uargs.h"
 
 /* ---- files ---------------------------------------------------------------------------------- */
@@ -49,7 +50,7 @@ static bool file_found(void *ctx, const char *path)
 		f->n++;
 		f->cb(f->t, arena_strdup(f->t->arena, path), f->ctx);
 	}
-	return true;
+	return !targets_full(f->t);
 }
 
 static bool file_listed(void *ctx, const char *path)
@@ -58,7 +59,7 @@ static bool file_listed(void *ctx, const char *path)
 
 	f->n++;
 	f->cb(f->t, arena_strdup(f->t->arena, path), f->ctx);
-	return true;
+	return !targets_full(f->t);
 }
 
 /* Which files a pattern is about: those on disk when it is a path; those in use otherwise, by the
@@ -138,6 +139,22 @@ struct uprobe {
 	struct near near;
 };
 
+/* Why the debug information says nothing about that place of a file that has some. */
+static void say_why(struct targets *t, struct dwarf_file *d, u64 vaddr, struct variant *v)
+{
+	const char *package = NULL, *split = vaddr ? dwarf_split_missing(d, vaddr, &package) : NULL;
+
+	v->uargs_why = "no function that starts here is described by the debug information";
+	v->uargs_hint = "use arg0, arg1, ...";
+	if (split)
+		v->uargs_why = arena_printf(
+			t->arena, "the debug information is split, and %s was not found", split);
+	if (package)
+		v->uargs_hint = arena_printf(
+			t->arena, "use arg0, arg1, ..., or libdw 0.191 or later, which reads %s",
+			package);
+}
+
 /* Finds out what the function at that place of the file is passed and returns. */
 static void describe(struct targets *t, const char *path, u64 offset, struct variant *v)
 {
@@ -146,7 +163,7 @@ static void describe(struct targets *t, const char *path, u64 offset, struct var
 	struct dwarf_file *d = t->world->ops->dwarf(t->world, path, &e);
 	struct dwarf_func function;
 	struct uarg *result;
-	u64 vaddr;
+	u64 vaddr = 0;
 
 	if (!f || !d) {
 		v->uargs_why = arena_strdup(t->arena, e.text);
@@ -154,8 +171,7 @@ static void describe(struct targets *t, const char *path, u64 offset, struct var
 		return;
 	}
 	if (!elf_vaddr(f, offset, &vaddr) || !dwarf_func_at(d, t->arena, vaddr, &function)) {
-		v->uargs_why = "no function that starts here is described by the debug information";
-		v->uargs_hint = "use arg0, arg1, ...";
+		say_why(t, d, vaddr, v);
 		return;
 	}
 	v->uargs = uargs_of(t->script, d, &function);
@@ -202,12 +218,14 @@ static void uprobe_add(struct uprobe *u, const char *symbol, u64 offset, u64 plu
 		.path = u->path, .offset = offset + plus, .pid = targets_pid(t), .size = size
 	};
 	u64 *key = arena_new(t->arena, u64);
-	const char *rest = arena_printf(t->arena, "%s:%s", targets_shown(t, u->path), symbol);
+	const char *rest = "";
 
 	*key = site.offset;
 	if (hmap_find(&u->seen, key, sizeof(*key)))
 		return;
 	hmap_put(&u->seen, key, sizeof(*key), key);
+	if (targets_room(t) || t->event)
+		rest = arena_printf(t->arena, "%s:%s", targets_shown(t, u->path), symbol);
 	if (plus)
 		rest = arena_printf(t->arena, "%s+%" PRIu64, rest, plus);
 	targets_add(t, targets_room(t) ? variant_for(t, u->path, site.offset) : NULL, site, rest);
@@ -311,6 +329,7 @@ static void uprobe_missing(struct uprobe *u, struct elf *f)
 
 struct covered {
 	u64 offset;
+	u64 start; /* of the function, an offset too */
 	bool is;
 };
 
@@ -320,15 +339,60 @@ static bool symbol_covers(void *ctx, const struct elf_sym *s)
 
 	c->is = s->is_func && s->has_offset && c->offset >= s->offset &&
 	        c->offset - s->offset < MAX(s->size, 1u);
+	if (c->is)
+		c->start = s->offset;
 	return !c->is;
 }
 
-static bool in_function(struct elf *f, u64 offset)
-{
-	struct covered c = { offset, false };
+static const char breaks[] = "--unsafe allows it: a probe that is not at the start of an "
+			     "instruction breaks the program";
 
+/* An offset may be inside an instruction of the function that starts at `start`; the kernel
+ * decodes what is there and does not see it. */
+static bool begins(struct uprobe *u, struct elf *f, u64 start, u64 offset)
+{
+	struct loc loc = targets_loc(u->t, u->part);
+	struct insn_decoder *d;
+	struct site_code c;
+	struct err e = { 0 };
+	const char *place;
+	u64 from, at;
+	bool ok;
+
+	if (u->t->script->request.unsafe || start == offset || !elf_vaddr(f, start, &from) ||
+	    !elf_vaddr(f, offset, &at) || !site_code_at(f, from, &c) || at - c.vaddr >= c.n)
+		return true;
+	d = insn_decoder_open(&e);
+	if (!d) {
+		diag_warn(u->t->diags, loc, "whether an instruction begins there is not known: %s",
+		          e.text);
+		return true;
+	}
+	ok = site_begins(&c, d, from, at);
+	insn_decoder_close(d);
+	if (ok)
+		return true;
+	place = u->plus ? arena_printf(u->t->arena, "%s+%" PRIu64, u->symbol, u->plus) : u->symbol;
+	diag_error(u->t->diags, loc, "'%s' has no instruction that begins at %s",
+	           targets_shown(u->t, u->path), place);
+	diag_hint(u->t->diags, "%s", breaks);
+	return false;
+}
+
+/* An address in a function, at the start of an instruction. */
+static bool is_place(struct uprobe *u, struct elf *f, u64 offset)
+{
+	struct covered c = { .offset = offset };
+
+	if (u->t->script->request.unsafe)
+		return true;
 	elf_each(f, symbol_covers, &c);
-	return c.is;
+	if (c.is)
+		return begins(u, f, c.start, offset);
+	diag_error(u->t->diags, targets_loc(u->t, u->part), "'%s' has no function at address %s",
+	           targets_shown(u->t, u->path), u->symbol);
+	diag_hint(u->t->diags, "%s", breaks);
+	return false;
 }
 
 /* f: NULL for a file that is no program, whose addresses are offsets. */
@@ -346,12 +410,7 @@ static void uprobe_address(struct uprobe *u, struct elf *f)
 	} else if (f && !elf_offset(f, vaddr, &offset)) {
 		diag_error(t->diags, loc, "'%s' has nothing at address %s",
 		           targets_shown(t, u->path), u->symbol);
-	} else if (f && !t->script->request.unsafe && !in_function(f, offset + u->plus)) {
-		diag_error(t->diags, loc, "'%s' has no function at address %s",
-		           targets_shown(t, u->path), u->symbol);
-		diag_hint(t->diags, "--unsafe allows it: a probe that is not at the start of an "
-		                    "instruction breaks the program");
-	} else {
+	} else if (!f || is_place(u, f, offset + u->plus)) {
 		uprobe_add(u, u->symbol, offset, u->plus, 0);
 	}
 }
@@ -376,6 +435,10 @@ static void uprobe_exact(struct uprobe *u, struct elf *f)
 		diag_error(u->t->diags, targets_loc(u->t, u->part),
 		           "offset %" PRIu64 " is outside of '%s', which has %" PRIu64 " bytes",
 		           u->plus, u->symbol, s.size);
+		u->many = true;
+		return;
+	}
+	if (!begins(u, f, s.offset, s.offset + u->plus)) {
 		u->many = true;
 		return;
 	}

@@ -348,10 +348,15 @@ void uargs_result(struct script *s, struct dwarf_file *d, u32 returns, struct ua
 	struct places p = places_of(s, d, &arch.c);
 
 	p.used.ints = arch.c.results;
-	p.used.n_ints = p.used.n_floats = arch.c.n_results;
+	p.used.n_ints = arch.c.n_results;
+	p.used.n_floats = arch.c.n_float_results;
 	*r = (struct uarg){ .name = "retval", .die = returns };
 	if (hidden_result(&p, returns)) {
 		r->type = debug_type(s, d, returns);
+		if (!arch.c.result_address) {
+			r->at.why = "its address is not kept until the function returns";
+			return;
+		}
 		r->at.form = CALLS_POINTED;
 		r->at.pieces[0] = (struct calls_piece){ arch.c.result_address, 0, 8 };
 		r->at.n_pieces = 1;

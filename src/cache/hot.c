@@ -9,6 +9,7 @@
  */
 #include "cache/hot.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +33,7 @@ struct hot *hot_new(const struct hot_options *o, struct err *e)
 		                  .secret = o->secret };
 
 	if (!h)
-		abort();
+		base_no_memory();
 	h->o = *o;
 	h->interval = 1;
 	h->began = h->now = o->start;
@@ -107,12 +108,19 @@ static void count_interval(struct hot *h, struct hot_key *k)
 	k->now++;
 }
 
+static bool looks_up(const struct command *c, enum outcome outcome)
+{
+	return proto_op_reads(c->op) && c->outcome == outcome;
+}
+
 static void count_key(struct hot *h, struct hot_key *k, const struct command *c,
                       const struct client *from, u64 time)
 {
 	k->hits += c->outcome == OUTCOME_HIT;
 	k->misses += c->outcome == OUTCOME_MISS;
 	k->errors += c->outcome == OUTCOME_ERROR;
+	k->found += looks_up(c, OUTCOME_HIT);
+	k->absent += looks_up(c, OUTCOME_MISS);
 	k->bytes += c->sized ? c->size : 0;
 	k->last = MAX(k->last, time);
 	k->ops[c->op]++;
@@ -151,6 +159,8 @@ static void count_total(struct hot_totals *t, const struct command *c)
 	t->hits += c->outcome == OUTCOME_HIT;
 	t->misses += c->outcome == OUTCOME_MISS;
 	t->errors += c->outcome == OUTCOME_ERROR;
+	t->found += looks_up(c, OUTCOME_HIT);
+	t->absent += looks_up(c, OUTCOME_MISS);
 	t->bytes += c->sized ? c->size : 0;
 	t->ops[c->op]++;
 	if (c->answered && c->first)
@@ -231,6 +241,11 @@ u64 hot_interval_calls(const struct hot *h, const struct hot_key *k)
 	if (k->interval == h->interval)
 		return k->before;
 	return k->interval == h->interval - 1 ? k->now : 0;
+}
+
+double hot_hit_rate(u64 found, u64 absent)
+{
+	return found + absent ? (double)found * 100 / (double)(found + absent) : NAN;
 }
 
 static double rate_of(const struct hot *h, const struct hot_key *k)
@@ -332,7 +347,7 @@ u32 hot_top(struct hot *h, const struct hot_query *q, struct hot_row *rows)
 	u32 n;
 
 	if (!found)
-		abort();
+		base_no_memory();
 	h->query = q;
 	n = keys_top(h->keys, found, q->n, rank, h);
 	for (u32 i = 0; i < n; i++)

@@ -32,23 +32,25 @@ struct hot_size {
 /* What is known of a key besides its count. */
 struct hot_key {
 	u64 hits, misses, errors;
-	u64 bytes; /* of values, to and from clients */
-	u64 size;  /* of the value when it was seen last */
-	bool sized;
-	u64 last;        /* time of the last call */
-	u64 interval;    /* number of the interval that `now` counts in */
-	u64 now, before; /* calls in that one and in the one before */
+	u32 found, absent; /* hits and misses of lookups: stores and deletes are none */
+	u64 bytes;         /* of values, to and from clients */
+	u64 size;          /* of the value when it was seen last, if it is `sized` */
+	u64 last;          /* time of the last call */
+	u64 interval;      /* number of the interval that `now` counts in */
+	u64 now, before;   /* calls in that one and in the one before */
 	struct rate rate;
 	u32 ops[OPS];
 	struct latency latency;
 	struct hot_client clients[HOT_CLIENTS];
 	struct hot_size sizes[HOT_SIZES]; /* changes of the size, a ring */
-	u32 n_sizes;                      /* ever; the newest at (n_sizes - 1) % HOT_SIZES */
+	bool sized;
+	u32 n_sizes; /* ever; the newest at (n_sizes - 1) % HOT_SIZES */
 };
 
 struct hot_totals {
 	u64 commands, calls; /* a command with three keys is three calls */
 	u64 hits, misses, errors, bytes;
+	u64 found, absent; /* as those of a key */
 	u64 ops[OPS];
 	u64 interval_calls; /* in the interval that ended last */
 	double seconds;     /* ... and its length */
@@ -113,6 +115,8 @@ struct hot_row {
 u32 hot_top(struct hot *h, const struct hot_query *q, struct hot_row *rows);
 /* Calls of the key in the interval that ended last. */
 u64 hot_interval_calls(const struct hot *h, const struct hot_key *k);
+/* Per cent of the lookups that found something; NAN when there was none. */
+double hot_hit_rate(u64 found, u64 absent);
 /* One key by its bytes; false when it has no slot. */
 bool hot_find(struct hot *h, struct str key, u32 size, struct hot_row *row);
 /* HOT_SORTS when there is none of that name. */

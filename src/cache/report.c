@@ -47,12 +47,6 @@ static double seconds_of(u64 ns)
 	return (double)ns / 1e9;
 }
 
-/* Of the calls of which it is known whether there was something, those where there was. */
-static double hit_share(u64 hits, u64 misses)
-{
-	return hits + misses ? (double)hits * 100 / (double)(hits + misses) : NAN;
-}
-
 static u64 covered(const struct report_of *r)
 {
 	u64 calls = 0;
@@ -116,8 +110,9 @@ static void text_total(struct buf *b, const struct report_of *r)
 	hot_stats(r->hot, &s);
 	if (localtime_r(&seconds, &tm))
 		strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
-	buf_printf(b, "%s %s %u: %.0f calls/s, ", clock, r->server, r->pid, total_rate(t));
-	put_share(b, 0, hit_share(t->hits, t->misses));
+	buf_printf(b, "%s %s %u%s: %.0f calls/s, ", clock, r->server, r->pid,
+	           r->gone ? " has ended, waiting for it" : "", total_rate(t));
+	put_share(b, 0, hot_hit_rate(t->found, t->absent));
 	buf_puts(b, " % hits, p50");
 	put_us(b, 0, latency_quantile(&t->latency, 0.5));
 	buf_puts(b, " us, p99");
@@ -141,7 +136,7 @@ static void text_row(struct buf *b, const struct report_of *r, const struct hot_
 	if (errors)
 		buf_printf(b, " %7llu", (unsigned long long)row->error);
 	put_right(b, 8, row->rate);
-	put_share(b, 7, hit_share(k->hits, k->misses));
+	put_share(b, 7, hot_hit_rate(k->found, k->absent));
 	buf_printf(b, " %7llu", (unsigned long long)k->misses);
 	if (k->sized)
 		buf_printf(b, " %8llu", (unsigned long long)k->size);
@@ -200,6 +195,8 @@ enum {
 	KEY_DECAYED,
 	KEY_HITS,
 	KEY_MISSES,
+	KEY_LOOKUPS,
+	KEY_FOUND,
 	KEY_SIZE,
 	KEY_BYTES,
 	KEY_P50,
@@ -218,6 +215,8 @@ static const struct column key_columns[KEY_COLUMNS] = {
 	[KEY_DECAYED] = COL_RATE("rate_decayed", "calls, of the last ones more"),
 	[KEY_HITS] = COL_COUNT("hits", NULL),
 	[KEY_MISSES] = COL_COUNT("misses", NULL),
+	[KEY_LOOKUPS] = COL_COUNT("lookups", "answered calls that looked for something"),
+	[KEY_FOUND] = COL_COUNT("lookup_hits", "... and found it"),
 	[KEY_SIZE] = COL_BYTES("size", "of the value"),
 	[KEY_BYTES] = { "bytes", "moved", COLUMN_COUNTER, UNIT_BYTES, 0 },
 	[KEY_P50] = COL_MICROSECONDS("p50_us", "latency"),
@@ -264,6 +263,8 @@ static void key_figures(const struct report_of *r, const struct hot_row *row, st
 	f[KEY_DECAYED] = real(row->decayed);
 	f[KEY_HITS] = whole(k->hits);
 	f[KEY_MISSES] = whole(k->misses);
+	f[KEY_LOOKUPS] = whole((u64)k->found + k->absent);
+	f[KEY_FOUND] = whole(k->found);
 	f[KEY_SIZE] = k->sized ? whole(k->size) : (struct figure){ .kind = FIGURE_UNKNOWN };
 	f[KEY_BYTES] = whole(k->bytes);
 	f[KEY_P50] = us(row->p50);
@@ -292,6 +293,8 @@ static void put_total(struct tree *t, const struct report_of *r)
 	tree_whole(t, &commands, n->commands);
 	tree_whole(t, &key_columns[KEY_HITS], n->hits);
 	tree_whole(t, &key_columns[KEY_MISSES], n->misses);
+	tree_whole(t, &key_columns[KEY_LOOKUPS], n->found + n->absent);
+	tree_whole(t, &key_columns[KEY_FOUND], n->found);
 	tree_whole(t, &errors, n->errors);
 	tree_whole(t, &key_columns[KEY_BYTES], n->bytes);
 	tree_put(t, &key_columns[KEY_P50], &p50);
@@ -335,7 +338,8 @@ static void put_clients(struct tree *t, const struct hot_key *k, struct buf *tex
 
 void report_tree(struct tree *t, const struct report_of *r)
 {
-	static const struct column name = COL_LABEL("name", NULL), pid = COL_LABEL("pid", NULL);
+	static const struct column name = COL_LABEL("name", NULL), pid = COL_LABEL("pid", NULL),
+				   running = COL_LABEL("running", NULL);
 	struct buf text = { 0 }, client = { 0 };
 	struct figure f[KEY_COLUMNS];
 
@@ -344,6 +348,7 @@ void report_tree(struct tree *t, const struct report_of *r)
 	tree_object(t, "server");
 	tree_text(t, &name, r->server);
 	tree_whole(t, &pid, r->pid);
+	tree_flag(t, &running, !r->gone);
 	tree_end(t);
 	put_total(t, r);
 	tree_list(t, "keys");

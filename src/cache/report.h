@@ -19,6 +19,7 @@ struct report_of {
 	u64 clock;          /* the same moment on the commands' clock */
 	const char *server; /* "memcached" */
 	u32 pid;
+	bool gone; /* it has ended and is waited for */
 	struct missed missed;
 };
 

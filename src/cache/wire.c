@@ -23,6 +23,7 @@
 
 struct link {
 	u64 conn;
+	u64 last; /* event: its time */
 	struct wire *wire;
 	struct proto *proto;
 	struct client from;
@@ -55,7 +56,7 @@ struct wire *wire_new(const struct wire_options *o)
 	struct wire *w = calloc(1, sizeof(*w));
 
 	if (!w)
-		abort();
+		base_no_memory();
 	w->o = *o;
 	w->protocol = o->protocol;
 	return w;
@@ -127,7 +128,7 @@ static struct link *add(struct wire *w, const struct wire_event *e)
 		drop(w, w->oldest);
 	l = calloc(1, sizeof(*l));
 	if (!l)
-		abort();
+		base_no_memory();
 	l->conn = e->conn;
 	l->wire = w;
 	l->from = e->from;
@@ -166,6 +167,17 @@ void wire_free(struct wire *w)
 	while (w->oldest)
 		drop(w, w->oldest);
 	free(w);
+}
+
+void wire_forget(struct wire *w, u64 ns, bool (*is_open)(void *ctx, u64 conn), void *ctx)
+{
+	u64 now = w->newest ? w->newest->last : 0;
+
+	for (struct link *l = w->oldest, *newer; l && now - MIN(l->last, now) > ns; l = newer) {
+		newer = l->newer;
+		if (!is_open(ctx, l->conn))
+			drop(w, l);
+	}
 }
 
 /* ---- events --------------------------------------------------------------------------------- */
@@ -325,6 +337,7 @@ void wire_event(struct wire *w, const struct wire_event *e)
 		return;
 	}
 	l = link_of(w, e, l);
+	l->last = e->time;
 	if (is_ours(w, l, e))
 		return;
 	l->events++;

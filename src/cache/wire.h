@@ -66,6 +66,9 @@ void wire_free(struct wire *w);
 void wire_event(struct wire *w, const struct wire_event *e);
 /* Events are missing, of whatever connection: those that can not tell by themselves start anew. */
 void wire_lose(struct wire *w);
+/* Forgets connections without an event in the last `ns` that are not open any more: not all ends
+ * are seen. */
+void wire_forget(struct wire *w, u64 ns, bool (*is_open)(void *ctx, u64 conn), void *ctx);
 /* The server is another process now: forgets all connections. */
 void wire_clear(struct wire *w);
 void wire_stats(const struct wire *w, struct wire_stats *s);

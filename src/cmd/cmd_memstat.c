@@ -109,13 +109,11 @@ static bool print_view(const struct options *o, struct memstat *now, const struc
 	if (o->out->tree) {
 		memstat_tree(&t, &v);
 	} else {
-		if (clear)
-			buf_puts(&b, clear); /* a screen that is written anew */
-		else if (!first)
+		if (!clear[0] && !first)
 			buf_putc(&b, '\n');
 		memstat_text(&b, &v);
 	}
-	ok = say_output(&b);
+	ok = say_screen(clear, &b);
 	buf_free(&b);
 	return ok;
 }
@@ -144,7 +142,7 @@ static void run(const struct options *o)
 		next += (u64)o->interval * 1000000000;
 		wait_until(next);
 		memstat_read(now, "");
-		ok = print_view(o, now, before, clear, i == 1);
+		ok = print_view(o, now, before, clear ? clear : "", i == 1);
 		memstat_free(before);
 	}
 	memstat_free(&looks[~i & 1]);

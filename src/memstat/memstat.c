@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/escape.h"
 #include "base/file.h"
 #include "base/str.h"
 
@@ -162,6 +163,14 @@ static u32 hundredths(const char *line, const char *name)
 	return whole * 100 + part;
 }
 
+/* The number after the first `mark`; 0 when there is none. */
+static u64 after(const char *text, const char *mark)
+{
+	const char *at = strstr(text, mark);
+
+	return at ? strtoull(at + strlen(mark), NULL, 10) : 0;
+}
+
 static void read_pressure(struct memstat_pressure *p, const char *text)
 {
 	const char *full = strstr(text, "full ");
@@ -170,11 +179,13 @@ static void read_pressure(struct memstat_pressure *p, const char *text)
 	p->some10 = hundredths(text, "avg10=");
 	p->some60 = hundredths(text, "avg60=");
 	p->some300 = hundredths(text, "avg300=");
+	p->some_us = after(text, "total=");
 	if (!full)
 		return;
 	p->full10 = hundredths(full, "avg10=");
 	p->full60 = hundredths(full, "avg60=");
 	p->full300 = hundredths(full, "avg300=");
+	p->full_us = after(full, "total=");
 }
 
 /* ---- control groups ---- */
@@ -267,9 +278,7 @@ static void read_group(struct memstat *m, const char *root, const char *text)
 static void take_comm(char to[64], const char *from, int n)
 {
 	snprintf(to, 64, "%.*s", n, from);
-	for (; *to; to++)
-		if ((u8)*to < ' ' || *to == 127)
-			*to = '?';
+	escape_string(to, 64, ESCAPE_ALL);
 }
 
 /* "PID (comm) state ...": the name may contain anything, so its end is the last ')'. */
@@ -381,7 +390,7 @@ static void read_log(struct memstat *m, const char *root)
 
 /* ---- all of it ---- */
 
-void memstat_read(struct memstat *m, const char *root)
+void memstat_read_totals(struct memstat *m, const char *root)
 {
 	struct buf b = { 0 };
 
@@ -394,6 +403,14 @@ void memstat_read(struct memstat *m, const char *root)
 		read_swaps(m, buf_text(&b));
 	if (read_file(root, "/proc/pressure/memory", &b))
 		read_pressure(&m->pressure, buf_text(&b));
+	buf_free(&b);
+}
+
+void memstat_read(struct memstat *m, const char *root)
+{
+	struct buf b = { 0 };
+
+	memstat_read_totals(m, root);
 	if (read_file(root, "/proc/self/cgroup", &b))
 		read_group(m, root, buf_text(&b));
 	read_processes(m, root);

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "out/metrics.h"
 #include "out/tree.h"
 
 /* Of /proc/meminfo, in bytes (HugePages_*: pages). */
@@ -66,10 +67,11 @@ struct memstat_swap {
 	s32 priority;
 };
 
-/* Of /proc/pressure/memory: percent of the time, in hundredths. */
+/* Of /proc/pressure/memory: percent of the time, in hundredths, and microseconds since boot. */
 struct memstat_pressure {
 	bool known;
 	u32 some10, some60, some300, full10, full60, full300;
+	u64 some_us, full_us;
 };
 
 struct memstat_process {
@@ -114,7 +116,15 @@ struct memstat {
 
 /* `root` is put before all paths: "" but in tests. */
 void memstat_read(struct memstat *m, const char *root);
+/* The same without processes, their group and the kernel's log. */
+void memstat_read_totals(struct memstat *m, const char *root);
 void memstat_free(struct memstat *m);
+
+/* Each number of mem and events with what it is. */
+void memstat_each_total(const struct memstat *m,
+                        void (*fn)(void *ctx, const struct column *c, u64 n), void *ctx);
+/* Those and the pressure, a family each: memory_available_bytes, memory_major_faults_total. */
+void memstat_metrics(struct buf *b, enum metrics_form form, const struct memstat *m);
 
 /* Two looks, and what they show together. */
 struct memstat_view {

@@ -85,6 +85,15 @@ static void put_rate(struct tree *t, const struct column *counted, double rate)
 	tree_real(t, &c, rate);
 }
 
+void memstat_each_total(const struct memstat *m,
+                        void (*fn)(void *ctx, const struct column *c, u64 n), void *ctx)
+{
+	for (u32 i = 0; i < N_MEM; i++)
+		fn(ctx, &mem_columns[i], m->mem[i]);
+	for (u32 i = 0; i < N_EVENT; i++)
+		fn(ctx, &event_columns[i], m->events[i]);
+}
+
 static void put_numbers(struct tree *t, const struct memstat_view *v)
 {
 	tree_object(t, "memory");

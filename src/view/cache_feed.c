@@ -11,16 +11,22 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "cache/item.h"
+#include "view/cache_view.h"
 
-#define TAKEN_STEP (1u << 20)
-#define LOOK_EVERY 50000000ull /* ns between two looks for a server that is gone */
+#define TAKEN_STEP  (1u << 20)
+#define JUDGE_AFTER 2000000000ull  /* ns without TLS after which that is said */
+#define OPEN_LEAST  256u           /* connections before it is asked which are open */
+#define OPEN_SILENT 10000000000ull /* ns; of one that is closed no event waits any more */
+#define LOOK_EVERY  50000000ull    /* ns between two looks for a server that is gone */
 
 enum {
 	ASKED,
@@ -87,20 +93,62 @@ static enum protocol protocol_of(const struct server *s)
 	return kind == item_find("redis") ? PROTOCOL_RESP : PROTOCOL_MEMCACHED;
 }
 
+/* Of a server by any other name its connections tell; but one has to listen. */
+static bool may_be_cache(const struct server *s, struct err *e)
+{
+	if (item_of(s->name) || s->n_ports || s->socket || s->hidden)
+		return true;
+	err_set(e, "%s %u is no cache server: it listens on no port and on no unix socket", s->name,
+	        s->pid);
+	return err_hint(e, "without -p the memcached, Redis or Valkey that runs here is taken");
+}
+
+/* False when no probe in OpenSSL's library can hit. */
+static bool expect_tls(struct cache_feed *f, const struct view_of *v, struct err *e)
+{
+	if (!cache_view_has_probe(v->unit, "SSL_read"))
+		return true;
+	f->judge = clock_ns(CLOCK_MONOTONIC) + JUDGE_AFTER;
+	if (probe_files_mapped(&f->probed, f->server.pid))
+		return true;
+	err_set(e, "%s %u does not use OpenSSL's library", f->server.name, f->server.pid);
+	return err_hint(e, "it speaks no TLS, or has OpenSSL in its own program, where memtap can "
+	                   "not look");
+}
+
+static void say_what_is_not_known(const struct cache_feed *f)
+{
+	char text[160];
+
+	if (item_of(f->server.name))
+		return;
+	snprintf(text, sizeof(text),
+	         "%s is no server that memtap knows by name; keys are shown once its connections\n"
+	         "      speak memcached's protocols or Redis'",
+	         f->server.name);
+	view_say(&f->of, text);
+}
+
 bool cache_feed_open(struct cache_feed *f, const struct view_of *v, u32 pid,
                      cache_command_cb *command, void *ctx, struct err *e)
 {
 	struct wire_options o = { .command = on_command, .heads_only = on_heads_only, .ctx = f };
 
-	*f = (struct cache_feed){
-		.of = *v, .command = command, .ctx = ctx, .fd = -1, .look = UINT64_MAX
-	};
-	if (!server_get(&f->arena, pid, &f->server, e))
+	*f = (struct cache_feed){ .of = *v,
+		                  .command = command,
+		                  .ctx = ctx,
+		                  .fd = -1,
+		                  .look = UINT64_MAX,
+		                  .judge = UINT64_MAX };
+	if (!server_get(&f->arena, pid, &f->server, e) || !may_be_cache(&f->server, e))
 		return false;
 	f->fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (f->fd < 0)
 		return err_sys(e, errno, "can not watch process %u", pid);
 	probe_files_read(&f->arena, v->unit, &f->probed);
+	if (!expect_tls(f, v, e))
+		return false;
+	say_what_is_not_known(f);
 	o.protocol = protocol_of(&f->server);
 	f->wire = wire_new(&o);
 	want_whole(f);
@@ -168,10 +216,43 @@ static void tell_taken(struct cache_feed *f, u64 sent)
 	view_map_set(&f->of, "@taken", NULL, &sent);
 }
 
+static int by_number(const void *x, const void *y)
+{
+	u64 a = *(const u64 *)x, b = *(const u64 *)y;
+
+	return a < b ? -1 : a > b;
+}
+
+static bool is_open(void *ctx, u64 conn)
+{
+	const server_inodes *open = ctx;
+
+	return bsearch(&conn, open->v, open->n, sizeof(*open->v), by_number);
+}
+
+/* A connection that the server closes, or that is reset, has no end here. Those that system calls
+ * know are numbered by their sockets; looked for when there are twice as many as before. */
+static void forget_closed(struct cache_feed *f)
+{
+	struct arena a = { 0 };
+	server_inodes open = { 0 };
+	struct wire_stats s;
+
+	wire_stats(f->wire, &s);
+	if (s.open < MAX(f->look_open, OPEN_LEAST) || f->probed.n)
+		return;
+	if (server_sockets(&a, f->server.pid, &open))
+		wire_forget(f->wire, OPEN_SILENT, is_open, &open);
+	arena_free(&a);
+	wire_stats(f->wire, &s);
+	f->look_open = s.open * 2;
+}
+
 static void take_bytes(struct cache_feed *f, const struct feed_record *k, const u8 *bytes)
 {
 	struct wire_event e = { 0 };
 
+	f->heard++;
 	e.asked = word(k, ASKED, bytes);
 	e.pieces = word(k, PIECES, bytes);
 	e.conn = word(k, CONN, bytes);
@@ -187,6 +268,7 @@ static void take_bytes(struct cache_feed *f, const struct feed_record *k, const 
 	e.bytes = bytes + k->fields[BYTES]->off + 8;
 	e.n = (u32)word(k, BYTES, bytes);
 	wire_event(f->wire, &e);
+	forget_closed(f);
 	want_whole(f);
 	tell_taken(f, word(k, SENT, bytes));
 }
@@ -347,9 +429,24 @@ void cache_feed_ended(struct cache_feed *f, const struct view_of *v)
 	wire_clear(f->wire);
 }
 
+/* A server may well listen for both, and nobody ask the one that speaks TLS. */
+static void judge(struct cache_feed *f)
+{
+	char text[160];
+
+	f->judge = UINT64_MAX;
+	if (f->heard)
+		return;
+	snprintf(text, sizeof(text),
+	         "nobody has spoken TLS with %s %u for 2 seconds; without --via ssl what is not\n"
+	         "      encrypted is seen",
+	         f->server.name, f->server.pid);
+	view_say(&f->of, text);
+}
+
 u64 cache_feed_when(const struct cache_feed *f)
 {
-	return f->fd < 0 ? f->look : UINT64_MAX;
+	return f->fd < 0 ? f->look : f->judge;
 }
 
 /* The server is `s` from here on. When probes are in another file than what it runs, nothing would
@@ -381,6 +478,8 @@ void cache_feed_tick(struct cache_feed *f, const struct view_of *v, u64 now)
 	server_list list = { 0 };
 
 	f->of = *v;
+	if (f->fd >= 0 && now >= f->judge)
+		judge(f);
 	if (f->fd >= 0 || now < f->look)
 		return;
 	servers_find(&a, &list, NULL);

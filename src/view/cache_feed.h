@@ -39,16 +39,19 @@ struct cache_feed {
 	struct probe_files probed; /* the files that probes are in, when it is not system calls */
 	u64 taken;                 /* bytes sent so far, as the probes know them to be taken */
 	bool whole;                /* the probes know that all bytes of answers are wanted */
-	int fd;      /* readable when the server has ended; -1: it has, and is looked for */
-	u64 lost;    /* events lost, by the last count */
-	u64 unknown; /* commands that may have keys, or not */
-	u64 look;    /* CLOCK_MONOTONIC nanoseconds at which to look for it again */
-	u32 starts;  /* times the server was found again */
+	int fd;        /* readable when the server has ended; -1: it has, and is looked for */
+	u64 lost;      /* events lost, by the last count */
+	u64 unknown;   /* commands that may have keys, or not */
+	u64 look;      /* CLOCK_MONOTONIC nanoseconds at which to look for it again */
+	u64 judge;     /* ... and at which to say that nobody has spoken TLS */
+	u64 heard;     /* records with bytes so far */
+	u64 look_open; /* so many connections: to look which of them are open still */
+	u32 starts;    /* times the server was found again */
 	struct feed_record records[64]; /* those that were seen, by address */
 };
 
 /* `pid`: the server. Calls `command` for each key of each command. False when there is no such
- * process. */
+ * process, or when it can be no cache server. */
 bool cache_feed_open(struct cache_feed *f, const struct view_of *v, u32 pid,
                      cache_command_cb *command, void *ctx, struct err *e);
 void cache_feed_close(struct cache_feed *f);

@@ -122,7 +122,7 @@ static const struct {
 	  "      clients are not known" },
 };
 
-static bool has_probe(const struct unit *u, const char *name)
+bool cache_view_has_probe(const struct unit *u, const char *name)
 {
 	for (u32 i = 0; i < u->progs.n; i++)
 		for (u32 k = 0; k < u->progs.v[i].n_sites; k++) {
@@ -137,7 +137,7 @@ static bool has_probe(const struct unit *u, const char *name)
 /* memcached 1.6.38, for one, has probes, but none of arithmetic. */
 static void say_what_is_missing(const char *via, const struct view_of *of)
 {
-	if (strcmp(via, "usdt") == 0 && !has_probe(of->unit, "command__incr"))
+	if (strcmp(via, "usdt") == 0 && !cache_view_has_probe(of->unit, "command__incr"))
 		view_say(of, "this memcached has no probes of increments and decrements");
 }
 

@@ -16,6 +16,8 @@ bool cache_view_find_kind(struct arena *a, const struct item_kind *kind, u32 *pi
 u64 cache_view_number(const struct urecord *r, const u8 *bytes, const char *name);
 const char *cache_view_text(struct arena *a, const struct urecord *r, const u8 *bytes,
                             const char *name);
+/* Is there a probe on a place whose name ends so? */
+bool cache_view_has_probe(const struct unit *u, const char *name);
 /* The way commands are taken by, as --via names it. Says what can not be known by it. */
 bool cache_view_via(const char *via, const struct view_of *of, struct err *e);
 

@@ -16,15 +16,13 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/escape.h"
 #include "base/file.h"
 
 #define TABLE_LIMIT (64u << 20) /* bytes of a socket table */
 
 static const char *const programs[] = { "memcached", "redis-server", "valkey-server",
 	                                "keydb-server" };
-
-/* Socket inodes of a process. */
-typedef VEC(u64) inode_list;
 
 static bool read_link(const char *path, char *out, size_t room)
 {
@@ -37,7 +35,7 @@ static bool read_link(const char *path, char *out, size_t room)
 }
 
 /* False when we may not look. */
-static bool read_inodes(struct arena *a, u32 pid, inode_list *list)
+static bool read_inodes(struct arena *a, u32 pid, server_inodes *list)
 {
 	char path[300], target[64];
 	struct dirent *d;
@@ -61,7 +59,22 @@ static bool read_inodes(struct arena *a, u32 pid, inode_list *list)
 	return !denied;
 }
 
-static bool has_inode(const inode_list *list, u64 inode)
+static int by_number(const void *x, const void *y)
+{
+	u64 a = *(const u64 *)x, b = *(const u64 *)y;
+
+	return a < b ? -1 : a > b;
+}
+
+bool server_sockets(struct arena *a, u32 pid, server_inodes *list)
+{
+	if (!read_inodes(a, pid, list) || !list->n) /* a server listens */
+		return false;
+	qsort(list->v, list->n, sizeof(*list->v), by_number);
+	return true;
+}
+
+static bool has_inode(const server_inodes *list, u64 inode)
 {
 	for (u32 i = 0; i < list->n; i++)
 		if (list->v[i] == inode)
@@ -94,7 +107,8 @@ static void add_port(struct server *s, u32 port, const char *address)
 }
 
 /* A line of /proc/net/tcp or tcp6; state 0A is LISTEN. */
-static void tcp_line(struct arena *a, const char *line, const inode_list *inodes, struct server *s)
+static void tcp_line(struct arena *a, const char *line, const server_inodes *inodes,
+                     struct server *s)
 {
 	unsigned port, state;
 	char address[33];
@@ -110,7 +124,8 @@ static void tcp_line(struct arena *a, const char *line, const inode_list *inodes
 }
 
 /* Of /proc/net/unix; the flag says that it accepts connections. */
-static void unix_line(struct arena *a, const char *line, const inode_list *inodes, struct server *s)
+static void unix_line(struct arena *a, const char *line, const server_inodes *inodes,
+                      struct server *s)
 {
 	unsigned flags;
 	char path[110];
@@ -121,9 +136,9 @@ static void unix_line(struct arena *a, const char *line, const inode_list *inode
 		s->socket = arena_strdup(a, path);
 }
 
-static void read_table(struct arena *a, const char *table, const inode_list *inodes,
+static void read_table(struct arena *a, const char *table, const server_inodes *inodes,
                        struct server *s,
-                       void (*take)(struct arena *a, const char *line, const inode_list *inodes,
+                       void (*take)(struct arena *a, const char *line, const server_inodes *inodes,
                                     struct server *s))
 {
 	struct buf b = { 0 };
@@ -146,6 +161,15 @@ static bool is_cache(const char *name)
 	return false;
 }
 
+/* Without the newline after it: any other one is the name's. */
+static const char *line_of(struct arena *a, struct buf *b)
+{
+	if (b->p[b->n - 1] == '\n')
+		b->p[--b->n] = 0;
+	escape_from(b, 0, ESCAPE_ALL);
+	return arena_strndup(a, b->p, b->n);
+}
+
 /* What the process calls itself, "?" when that can not be read. */
 static const char *own_name(struct arena *a, u32 pid)
 {
@@ -156,7 +180,7 @@ static const char *own_name(struct arena *a, u32 pid)
 
 	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
 	if (file_read(path, &b, 4096, &ignored) && b.n)
-		name = arena_strndup(a, b.p, strcspn(b.p, "\n"));
+		name = line_of(a, &b);
 	buf_free(&b);
 	return name;
 }
@@ -188,7 +212,7 @@ static const char *program_name(struct arena *a, u32 pid, bool *denied)
 /* False when we may not see what it listens on. */
 static bool fill(struct arena *a, struct server *s)
 {
-	inode_list inodes = { 0 };
+	server_inodes inodes = { 0 };
 	bool seen = read_inodes(a, s->pid, &inodes);
 
 	s->path = arena_printf(a, "/proc/%u/exe", s->pid);
@@ -208,7 +232,7 @@ bool server_get(struct arena *a, u32 pid, struct server *s, struct err *e)
 	if (access(path, F_OK) < 0)
 		return err_set(e, "there is no process %u", pid);
 	s->name = program_name(a, pid, &denied);
-	fill(a, s);
+	s->hidden = !fill(a, s);
 	return true;
 }
 

@@ -20,9 +20,11 @@ struct server {
 	u32 n_ports;
 	struct in6_addr address; /* of the first port; IPv4 as ::ffff:a.b.c.d */
 	const char *socket;      /* a unix socket it listens on, NULL none */
+	bool hidden;             /* this user may not see what it listens on */
 };
 
 typedef VEC(struct server) server_list;
+typedef VEC(u64) server_inodes;
 
 /* Processes that could not be looked into. */
 struct servers_hidden {
@@ -34,6 +36,9 @@ struct servers_hidden {
 void servers_find(struct arena *a, server_list *list, struct servers_hidden *hidden);
 /* The process with that id, whatever it is. */
 bool server_get(struct arena *a, u32 pid, struct server *s, struct err *e);
+/* Inodes of all sockets that a process holds, sorted. False when we may not look, or it has ended.
+ */
+bool server_sockets(struct arena *a, u32 pid, server_inodes *list);
 /* Is `b` what `a` has become when it was started again: the same program and port or socket? */
 bool server_same(const struct server *a, const struct server *b);
 /* "memcached 1234 (port 11211)". */

@@ -295,7 +295,7 @@ static struct view *open_view(const struct out_ops *format)
 	struct commands_view *v = calloc(1, sizeof(*v));
 
 	if (!v)
-		abort();
+		base_no_memory();
 	v->tree = format->tree;
 	v->via = v->key = v->command = v->client = "";
 	v->feed.fd = -1;

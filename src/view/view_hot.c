@@ -13,8 +13,9 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/caps.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "cache/report.h"
 #include "view/cache_check.h"
 #include "view/cache_view.h"
@@ -157,6 +158,8 @@ static bool start(void *ctx, const struct view_of *of, struct err *e)
 	               isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	if (v->o.check && !begin_check(v, of, e))
 		return false;
+	if (v->o.check) /* it is asked again at the end, in its own network or by its socket */
+		v->view.rights = CAPS_ADMIN | CAPS(CAP_DAC_OVERRIDE);
 	if (v->o.csv)
 		report_csv_head(of->out);
 	v->next = clock_ns(CLOCK_MONOTONIC) + (v->on_screen ? 0 : v->o.interval * 1000000000);
@@ -177,6 +180,7 @@ static struct report_of make_report(struct hot_view *v, struct hot_row *rows, u3
 		                   .clock = clock_ns(CLOCK_MONOTONIC),
 		                   .server = v->feed.server.name,
 		                   .pid = v->feed.server.pid,
+		                   .gone = v->feed.fd < 0,
 		                   .missed = missed };
 }
 
@@ -361,7 +365,7 @@ static bool write_dump(struct hot_view *v, struct err *e)
 	hot_stats(v->hot, &s);
 	rows = calloc(s.used + 1, sizeof(*rows));
 	if (!rows)
-		abort();
+		base_no_memory();
 	r = make_report(v, rows, MIN(s.used, KEYS_LISTED));
 	report_tree(&(struct tree){ .b = &b, .ops = &tree_json, .tight = true }, &r);
 	ok = file_write_all(v->dump, b.p, b.n);
@@ -396,7 +400,7 @@ static struct view *open_view(const struct out_ops *format)
 	struct hot_view *v = calloc(1, sizeof(*v));
 
 	if (!v)
-		abort();
+		base_no_memory();
 	v->dump = -1;
 	v->feed.fd = v->top.fd = -1;
 	v->feed.look = UINT64_MAX;

@@ -15,7 +15,7 @@ struct view_kind {
 	/* The process that a tool is about when the user named none by its option `pid`. False and
 	 * *e: there is none, or more than one. NULL: the option may be left out. */
 	bool (*find_pid)(struct arena *a, u32 *pid, struct err *e);
-	/* A view for a session that prints in this format. */
+	/* A view for a session that prints in this format. NULL: there is none. */
 	struct view *(*open)(const struct out_ops *format);
 	void (*close)(struct view *v);
 };
@@ -23,6 +23,6 @@ struct view_kind {
 /* The view of that name. NULL and *e: there is none. */
 const struct view_kind *views_find(struct str name, struct err *e);
 
-extern const struct view_kind view_hot, view_commands;
+extern const struct view_kind view_hot, view_commands, view_heap;
 
 #endif

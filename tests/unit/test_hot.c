@@ -4,11 +4,13 @@
  * three forms it is printed in.
  */
 #include "cache/hot.h"
+#include "out/csv.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -94,6 +96,7 @@ static void counts_of_a_key(void **state)
 		              .verb = "set",
 		              .key = str_of("a"),
 		              .key_size = 1,
+		              .outcome = OUTCOME_HIT,
 		              .sized = true,
 		              .size = 70,
 		              .started = 2 * SECOND,
@@ -102,8 +105,12 @@ static void counts_of_a_key(void **state)
 	row = row_of(h, "a");
 	assert_int_equal(row.calls, 4);
 	assert_int_equal(row.error, 0);
-	assert_int_equal(row.more->hits, 2);
+	assert_int_equal(row.more->hits, 3);
 	assert_int_equal(row.more->misses, 1);
+	assert_int_equal(row.more->found, 2); /* the set looked for nothing */
+	assert_int_equal(row.more->absent, 1);
+	assert_true(hot_hit_rate(2, 2) == 50);
+	assert_true(isnan(hot_hit_rate(0, 0)));
 	assert_int_equal(row.more->bytes, 270);
 	assert_int_equal(row.more->size, 70);
 	assert_int_equal(row.more->n_sizes, 2);
@@ -422,19 +429,23 @@ static void as_json(void **state)
 	print(h, as_object, &b);
 	assert_string_equal(
 		buf_text(&b),
-		"{\"time\":1700000000.123,\"server\":{\"name\":\"memcached\",\"pid\":77},"
+		"{\"time\":1700000000.123,\"server\":{\"name\":\"memcached\",\"pid\":77,"
+		"\"running\":true},"
 		"\"total\":{\"rate\":1.5,\"calls\":3,\"commands\":3,\"hits\":2,\"misses\":0,"
+		"\"lookups\":2,\"lookup_hits\":2,"
 		"\"errors\":0,\"bytes\":3070,\"p50_us\":1.9,\"p99_us\":2.0,\"keys\":2,"
 		"\"keys_error\":0.0000,\"exact\":true,\"covered\":1.0000,\"lost_events\":3,"
 		"\"lost_commands\":2,\"lost_commands_error\":0,\"unseen_replies\":3,\"unconfirmed_"
 		"calls\":1,\"master_bytes\":0,\"unknown_commands\":0},\"keys\":[{"
 		"\"key\":\"a\",\"calls\":2,"
 		"\"error\":0,"
-		"\"rate\":1.0,\"rate_decayed\":0.1,\"hits\":2,\"misses\":0,\"size\":1500,"
+		"\"rate\":1.0,\"rate_decayed\":0.1,\"hits\":2,\"misses\":0,"
+		"\"lookups\":2,\"lookup_hits\":2,\"size\":1500,"
 		"\"bytes\":3000,\"p50_us\":1.9,\"p99_us\":2.0,\"last_s\":1.000,"
 		"\"commands\":{\"get\":2},\"clients\":[{\"client\":\"10.0.0.1\",\"calls\":2}]},"
 		"{\"key\":\"q\\\"\\\\xff\\\\\\\\\",\"calls\":1,\"error\":0,\"rate\":0.5,"
-		"\"rate_decayed\":0.1,\"hits\":0,\"misses\":0,\"size\":70,\"bytes\":70,"
+		"\"rate_decayed\":0.1,\"hits\":0,\"misses\":0,\"lookups\":0,\"lookup_hits\":0,"
+		"\"size\":70,\"bytes\":70,"
 		"\"p50_us\":null,\"p99_us\":null,\"last_s\":2.000,\"commands\":{\"set\":1},"
 		"\"clients\":[{\"client\":\"10.0.0.2\",\"calls\":1}]}]}\n");
 	buf_free(&b);
@@ -448,15 +459,41 @@ static void as_csv(void **state)
 
 	(void)state;
 	print(h, report_csv, &b);
-	assert_string_equal(buf_text(&b),
-	                    "1700000000.123,\"a\",2,0,1.0,0.1,2,0,1500,3000,1.9,2.0,10.0.0.1\n"
-	                    "1700000000.123,\"q\"\"\\xff\\\\\",1,0,0.5,0.1,0,0,70,70,,,10.0.0.2\n");
+	assert_string_equal(
+		buf_text(&b),
+		"1700000000.123,\"a\",2,0,1.0,0.1,2,0,2,2,1500,3000,1.9,2.0,10.0.0.1\n"
+		"1700000000.123,\"q\"\"\\xff\\\\\",1,0,0.5,0.1,0,0,0,0,70,70,,,10.0.0.2\n");
 	buf_reset(&b);
 	report_csv_head(&b);
-	assert_string_equal(buf_text(&b), "time,key,calls,error,rate,rate_decayed,hits,misses,size,"
-	                                  "bytes,p50_us,p99_us,client\n");
+	assert_string_equal(
+		buf_text(&b),
+		"time,key,calls,error,rate,rate_decayed,hits,misses,lookups,lookup_hits,size,"
+		"bytes,p50_us,p99_us,client\n");
 	buf_free(&b);
 	hot_free(h);
+}
+
+/* Numbers stay numbers; text is no formula. */
+static void csv_formulas(void **state)
+{
+	static const struct column key = COL_TEXT("key", NULL), n = COL_GAUGE("n", NULL);
+	static const char *const texts[][2] = { { "=1+1", "\"'=1+1\"" }, { "+x", "\"'+x\"" },
+		                                { "-x", "\"'-x\"" },     { "@x", "\"'@x\"" },
+		                                { "'=x", "\"''=x\"" },   { "a=1", "\"a=1\"" },
+		                                { "", "\"\"" } };
+	struct buf b = { 0 };
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(texts); i++) {
+		buf_reset(&b);
+		csv_figure(&b, 0, &key,
+		           &(struct figure){ .kind = FIGURE_TEXT, .text = str_of(texts[i][0]) });
+		assert_string_equal(buf_text(&b), texts[i][1]);
+	}
+	buf_reset(&b);
+	csv_figure(&b, 1, &n, &(struct figure){ .kind = FIGURE_SIGNED, .number = -5 });
+	assert_string_equal(buf_text(&b), ",-5");
+	buf_free(&b);
 }
 
 static void as_text(void **state)
@@ -481,6 +518,24 @@ static void as_text(void **state)
 		"-       -    2.0  10.0.0.2\n"
 		"these 2 are 100.0 % of 3 calls; 3 events lost, at least 2 commands lost, "
 		"3 replies not seen, 1 calls not confirmed\n\n");
+	buf_free(&b);
+	hot_free(h);
+}
+
+/* A server that has ended does not look like one that is idle. */
+static void of_a_server_that_is_gone(void **state)
+{
+	struct hot_options o = { 0 };
+	struct hot *h = make(&o);
+	struct report_of r = { .hot = h, .server = "memcached", .pid = 77, .gone = true };
+	struct buf b = { 0 };
+
+	(void)state;
+	report_text(&b, &r);
+	assert_non_null(strstr(buf_text(&b), " memcached 77 has ended, waiting for it: 0 calls/s"));
+	buf_reset(&b);
+	as_object(&b, &r);
+	assert_non_null(strstr(buf_text(&b), "\"pid\":77,\"running\":false}"));
 	buf_free(&b);
 	hot_free(h);
 }
@@ -559,14 +614,24 @@ static void addresses(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(counts_of_a_key), cmocka_unit_test(sizes_of_values),
-		cmocka_unit_test(totals),          cmocka_unit_test(intervals),
-		cmocka_unit_test(orders),          cmocka_unit_test(folded_and_hidden),
-		cmocka_unit_test(many_clients),    cmocka_unit_test(quantiles),
-		cmocka_unit_test(as_json),         cmocka_unit_test(as_csv),
-		cmocka_unit_test(room_for_keys),   cmocka_unit_test(as_text),
-		cmocka_unit_test(numbers),         cmocka_unit_test(missed_in_words),
-		cmocka_unit_test(addresses),       cmocka_unit_test(counters),
+		cmocka_unit_test(counts_of_a_key),
+		cmocka_unit_test(sizes_of_values),
+		cmocka_unit_test(totals),
+		cmocka_unit_test(intervals),
+		cmocka_unit_test(orders),
+		cmocka_unit_test(folded_and_hidden),
+		cmocka_unit_test(many_clients),
+		cmocka_unit_test(quantiles),
+		cmocka_unit_test(as_json),
+		cmocka_unit_test(as_csv),
+		cmocka_unit_test(csv_formulas),
+		cmocka_unit_test(room_for_keys),
+		cmocka_unit_test(as_text),
+		cmocka_unit_test(numbers),
+		cmocka_unit_test(of_a_server_that_is_gone),
+		cmocka_unit_test(missed_in_words),
+		cmocka_unit_test(addresses),
+		cmocka_unit_test(counters),
 		cmocka_unit_test(empty_key),
 	};
 

@@ -64,7 +64,7 @@ def test_memstat_beside_proc(context):
         # It sleeps: if anything changes, then what the kernel takes from it.
         between(problems, "its RSS", max(resident(pid), 64 << 20), me[0]["rss"], held)
         between(problems, "its PSS", 64 << 20, me[0].get("pss", 0), me[0]["rss"])
-        if me[0]["comm"] != "hold?er":
+        if me[0]["comm"] != r"hold\x1ber":
             problems.append(f"its name is {me[0]['comm']!r}")
     for look in found:
         for name, kernel in (("faults", "pgfault"), ("major_faults", "pgmajfault"),

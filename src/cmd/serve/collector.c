@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "cmd/serve/collector.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/words.h"
+#include "cmd/tools.h"
+#include "view/metrics_feed.h"
+
+#define FEED_FD      3
+#define PAUSE_FIRST  5 /* seconds */
+#define PAUSE_MOST   300
+#define PAUSE_RESETS 60000 /* ms: one that ran so long begins with the first pause again */
+#define STOP_MS      900
+
+/* "reads" of "/etc/memtap/reads.bt" */
+static const char *base_name(struct arena *a, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	size_t n = strlen(name);
+
+	return n > 3 && strcmp(name + n - 3, ".bt") == 0 ? arena_strndup(a, name, n - 3) : name;
+}
+
+static bool is_tool(const char *name)
+{
+	return tools_has(name) || tools_has_file(name);
+}
+
+bool collector_init(struct collector *c, struct arena *a, const char *folder, const char *text,
+                    struct err *e)
+{
+	struct near near;
+	struct stat st;
+	char **path;
+
+	*c = (struct collector){ .fd = -1, .pause = PAUSE_FIRST };
+	if (!words_split(a, "a collector", text, &c->words, &c->n_words, e))
+		return false;
+	path = &c->words[0];
+	c->name = base_name(a, *path);
+	if (is_tool(*path))
+		return true;
+	if (**path != '/')
+		*path = arena_printf(a, "%s%s", folder, *path);
+	if (stat(*path, &st) == 0 && access(*path, R_OK) == 0) {
+		c->version = (struct stamp){ st.st_dev, st.st_ino,
+			                     (u64)st.st_mtim.tv_sec * 1000000000 +
+			                             (u64)st.st_mtim.tv_nsec };
+		return true;
+	}
+	err_sys(e, errno, "there is no tool '%s', and as a script it can not be read", *path);
+	near_init(&near, c->name);
+	tools_offer(&near);
+	if (near_best(&near))
+		return err_hint(e, "did you mean '%s'?", near.best);
+	return err_hint(e, "memtap tools lists the tools");
+}
+
+bool collector_same(const struct collector *a, const struct collector *b)
+{
+	bool same = strcmp(a->name, b->name) == 0 && a->n_words == b->n_words &&
+	            a->max_series == b->max_series &&
+	            memcmp(&a->version, &b->version, sizeof(a->version)) == 0;
+
+	for (u32 i = 0; same && i < a->n_words; i++)
+		same = strcmp(a->words[i], b->words[i]) == 0;
+	return same;
+}
+
+void collector_take(struct collector *to, struct collector *from)
+{
+	struct collector what = *to;
+
+	*to = *from;
+	to->name = what.name;
+	to->words = what.words;
+	from->pid = 0;
+	from->fd = -1;
+	from->answer = (struct buf){ 0 };
+}
+
+/* ---- the process ---- */
+
+/* Its output has no reader; what it says to the user goes where ours goes. */
+static void become(const struct collector *c, int fd, pid_t parent)
+{
+	char **argv = calloc(c->n_words + 5, sizeof(*argv));
+	char self[] = "memtap", option[] = "--feed", quiet[] = "-q";
+	int null = open("/dev/null", O_RDWR);
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (!argv || null < 0 || getppid() != parent || dup2(fd, FEED_FD) < 0)
+		_exit(1);
+	fcntl(FEED_FD, F_SETFD, 0);
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+	argv[0] = self;
+	argv[1] = option;
+	if (asprintf(&argv[2], "%d,%u,%s", FEED_FD, c->max_series, c->name) < 0)
+		_exit(1);
+	argv[3] = quiet;
+	memcpy(argv + 4, c->words, c->n_words * sizeof(*argv));
+	execv("/proc/self/exe", argv);
+	_exit(1);
+}
+
+void collector_start(struct collector *c)
+{
+	pid_t self = getpid();
+	int pair[2];
+
+	if (c->pid || c->paused || clock_ms() < c->next_start)
+		return;
+	c->began = clock_ms();
+	c->next_start = c->began + c->pause * 1000ull;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return;
+	c->pid = fork();
+	if (c->pid == 0)
+		become(c, pair[1], self);
+	close(pair[1]);
+	if (c->pid < 0) {
+		c->pid = 0;
+		close(pair[0]);
+		return;
+	}
+	c->fd = pair[0];
+	c->starts++;
+}
+
+int collector_wait(const struct collector *c)
+{
+	u64 now = clock_ms();
+
+	if (c->pid || c->paused)
+		return -1;
+	return c->next_start > now ? (int)(c->next_start - now) : 0;
+}
+
+static void forget(struct collector *c)
+{
+	c->pid = 0;
+	close(c->fd);
+	c->fd = -1;
+	c->asked = c->late = c->answered = false;
+	buf_reset(&c->answer);
+}
+
+void collector_reap(struct collector *c)
+{
+	u64 now = clock_ms();
+	int status;
+
+	if (!c->pid || waitpid(c->pid, &status, WNOHANG) != c->pid)
+		return;
+	forget(c);
+	c->pause = now - c->began > PAUSE_RESETS ? PAUSE_FIRST : MIN(c->pause * 2, PAUSE_MOST);
+	c->next_start = now + c->pause * 1000ull;
+}
+
+void collectors_stop(struct collector *const *all, u32 n)
+{
+	u64 until = clock_ms() + STOP_MS;
+
+	for (u32 i = 0; i < n; i++)
+		if (all[i]->pid)
+			kill(all[i]->pid, SIGTERM);
+	for (u32 i = 0; i < n; i++) {
+		struct collector *c = all[i];
+
+		while (c->pid && waitpid(c->pid, NULL, WNOHANG) == 0) {
+			if (clock_ms() > until)
+				kill(c->pid, SIGKILL);
+			usleep(2000);
+		}
+		if (c->pid)
+			forget(c);
+		buf_free(&c->answer);
+	}
+}
+
+/* ---- its page ---- */
+
+static size_t answer_size(const struct collector *c)
+{
+	struct metrics_answer head;
+
+	if (c->answer.n < sizeof(head))
+		return sizeof(head);
+	memcpy(&head, c->answer.p, sizeof(head));
+	return sizeof(head) + head.bytes;
+}
+
+static void ask(struct collector *c, enum metrics_form form)
+{
+	u8 byte = (u8)(METRICS_ASK + form);
+
+	if (c->fd < 0 || c->asked)
+		return;
+	buf_reset(&c->answer);
+	c->answered = false;
+	c->asked = send(c->fd, &byte, 1, MSG_NOSIGNAL) == 1;
+}
+
+/* What has come so far. The answer to an older page is of no use any more. */
+static void take(struct collector *c, enum metrics_form form)
+{
+	char piece[65536];
+	ssize_t n;
+
+	n = recv(c->fd, piece, MIN(sizeof(piece), answer_size(c) - c->answer.n), MSG_DONTWAIT);
+	if (n <= 0) {
+		c->asked = n < 0 && errno == EAGAIN; /* else it is at its end */
+		return;
+	}
+	buf_add(&c->answer, piece, (size_t)n);
+	if (c->answer.n < answer_size(c))
+		return;
+	c->asked = false;
+	c->answered = !c->late;
+	if (!c->late)
+		return;
+	c->late = false;
+	ask(c, form);
+}
+
+void collectors_ask(struct collector *const *all, u32 n, enum metrics_form form, u32 ms)
+{
+	struct pollfd *p = calloc(n + 1, sizeof(*p));
+	u64 until = clock_ms() + ms, now = 0;
+	bool waits = true;
+
+	if (!p)
+		base_no_memory();
+	for (u32 i = 0; i < n; i++) {
+		all[i]->late = all[i]->asked;
+		all[i]->answered = false;
+		ask(all[i], form);
+	}
+	while (waits && (now = clock_ms()) < until) {
+		waits = false;
+		for (u32 i = 0; i < n; i++) {
+			p[i] = (struct pollfd){ all[i]->asked ? all[i]->fd : -1, POLLIN, 0 };
+			waits |= all[i]->asked;
+		}
+		if (waits && poll(p, n, (int)(until - now)) < 0 && errno != EINTR)
+			break;
+		for (u32 i = 0; i < n; i++)
+			if (p[i].revents)
+				take(all[i], form);
+	}
+	free(p);
+}
+
+struct str collector_page(const struct collector *c)
+{
+	size_t head = sizeof(struct metrics_answer);
+
+	if (!c->answered)
+		return (struct str){ "", 0 };
+	return (struct str){ c->answer.p + head, (u32)(c->answer.n - head) };
+}

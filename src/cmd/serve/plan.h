@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What `memtap serve` is to do: of the command line, of a file, or by itself. docs/serve.md shows
+ * the file.
+ */
+#ifndef CMD_SERVE_PLAN_H
+#define CMD_SERVE_PLAN_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "cmd/serve/collector.h"
+
+#define PLAN_MISTAKES 20
+
+struct plan {
+	struct arena arena; /* all of it */
+	const char *listen;
+	u32 max_series; /* of a map of a collector that does not say it */
+	bool defaults;  /* the machine's memory is shown, and the usual collectors run */
+	VEC(struct collector) collectors; /* none has begun */
+	VEC(struct err) mistakes;         /* of the file, each with its place; the first ones */
+};
+
+/* The collectors of the command line; without any the usual ones. False and *e: one of them is
+ * none. */
+bool plan_named(struct plan *p, const char *const *text, u32 n, struct err *e);
+/* Reads a file; what it does not say stays. False: it can not be read, and why is in *e, or there
+ * are mistakes. */
+bool plan_read(struct plan *p, const char *path, struct err *e);
+/* After one of these: adds the usual collectors, when they are asked for, gives numbers to names
+ * that are there twice, and to all collectors how many series they have. */
+bool plan_complete(struct plan *p, struct err *e);
+
+#endif

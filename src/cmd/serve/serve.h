@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* What `memtap serve` is while it runs. */
+#ifndef CMD_SERVE_SERVE_H
+#define CMD_SERVE_SERVE_H
+
+#include "cmd/serve/found.h"
+#include "cmd/serve/plan.h"
+#include "cmd/serve/service.h"
+#include "web/http.h"
+
+struct serve {
+	struct plan plan;
+	struct founds founds;   /* with the plan's defaults */
+	struct collector **all; /* those of the plan and those found */
+	u32 n;
+	const char *path; /* of its file, NULL none */
+	bool is_current;  /* the file was right when it was last read */
+	u64 read_at;      /* CLOCK_REALTIME, in seconds, when it was last read and right */
+	struct http *http;
+	struct service service;
+	int signals;
+	bool ending;
+	u64 conflicts; /* families left out of the last page */
+};
+
+/* http_fn, ctx being a struct serve. */
+void serve_answer(void *ctx, const struct http_ask *ask, struct http_reply *r);
+
+#endif

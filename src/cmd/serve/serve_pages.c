@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* What `memtap serve` answers. */
+#include "cmd/serve/serve.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "cmd/cmd.h"
+#include "cmd/serve/families.h"
+#include "memstat/memstat.h"
+#include "web/accept.h"
+
+#define ANSWER_MS 2000 /* what a collector has for its page */
+#define TYPE_TEXT "text/plain; version=0.0.4; charset=utf-8"
+#define TYPE_OPEN "application/openmetrics-text; version=1.0.0; charset=utf-8"
+
+/* ---- /metrics ------------------------------------------------------------------------------- */
+
+/* A family of our own with a value of each collector. */
+static void add_each(const struct serve *s, struct buf *b, enum metrics_form form, const char *name,
+                     const char *kind, const char *help, u64 (*value)(const struct collector *c))
+{
+	metrics_family(b, form, name, kind, help);
+	for (u32 i = 0; i < s->n; i++) {
+		buf_printf(b, "%s%s{collector=", name, *kind == 'c' ? "_total" : "");
+		metrics_label(b, str_of(s->all[i]->name));
+		buf_printf(b, "} %" PRIu64 "\n", value(s->all[i]));
+	}
+}
+
+static u64 is_up(const struct collector *c)
+{
+	return c->answered;
+}
+
+static u64 starts_of(const struct collector *c)
+{
+	return c->starts;
+}
+
+/* Resident bytes of process `pid`, 0 none. */
+static u64 resident(pid_t pid)
+{
+	char path[64];
+	struct buf text = { 0 };
+	struct err ignored = { 0 };
+	u64 pages = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
+	if (!pid || !file_read(path, &text, 4096, &ignored) ||
+	    sscanf(buf_text(&text), "%*u %" SCNu64, &pages) != 1)
+		pages = 0;
+	buf_free(&text);
+	return pages * (u64)sysconf(_SC_PAGESIZE);
+}
+
+static u64 resident_of(const struct collector *c)
+{
+	return resident(c->pid);
+}
+
+static void add_config(const struct serve *s, struct buf *b, enum metrics_form form)
+{
+	if (!s->path)
+		return;
+	metrics_family(b, form, "memtap_config_last_reload_successful", "gauge",
+	               "1 when the configuration was right when it was last read.");
+	buf_printf(b, "memtap_config_last_reload_successful %d\n", s->is_current);
+	metrics_family(b, form, "memtap_config_last_reload_success_timestamp_seconds", "gauge",
+	               "When it was last read and right.");
+	buf_printf(b, "memtap_config_last_reload_success_timestamp_seconds %" PRIu64 "\n",
+	           s->read_at);
+}
+
+static void add_own(const struct serve *s, struct buf *b, enum metrics_form form)
+{
+	metrics_family(b, form, "memtap_build", "info", "The version of memtap.");
+	buf_puts(b, "memtap_build_info{version=\"" MEMTAP_VERSION "\"} 1\n");
+	add_each(s, b, form, "memtap_collector_up", "gauge",
+	         "1 when the collector has answered this scrape.", is_up);
+	add_each(s, b, form, "memtap_collector_starts", "counter",
+	         "How often the collector was started.", starts_of);
+	add_each(s, b, form, "memtap_collector_resident_memory_bytes", "gauge",
+	         "Resident memory of the collector's process.", resident_of);
+	metrics_family(b, form, "process_resident_memory_bytes", "gauge",
+	               "Resident memory of memtap serve itself.");
+	buf_printf(b, "process_resident_memory_bytes %" PRIu64 "\n", resident(getpid()));
+	metrics_family(b, form, "memtap_families_left_out", "gauge",
+	               "Families whose name another collector has, for another kind of metric.");
+	buf_printf(b, "memtap_families_left_out %" PRIu64 "\n", s->conflicts);
+	if (s->plan.defaults) {
+		metrics_family(b, form, "memtap_servers_left_out", "gauge",
+		               "Cache servers beyond those that are looked at.");
+		buf_printf(b, "memtap_servers_left_out %u\n", s->founds.beyond);
+	}
+	add_config(s, b, form);
+}
+
+static void add_machine(struct buf *b, enum metrics_form form)
+{
+	struct memstat now;
+
+	memstat_read_totals(&now, "");
+	memstat_metrics(b, form, &now);
+	memstat_free(&now);
+}
+
+/* OpenMetrics where it is named and nothing that fits the older text is wanted more. */
+static bool wants_open(const char *accept)
+{
+	static const char *const text[] = { "text/plain", "text/*", "*/*" };
+	s32 open = accept_quality(accept, "application/openmetrics-text"), other = -1;
+
+	for (u32 i = 0; i < ARRAY_SIZE(text) && other < 0; i++)
+		other = accept_quality(accept, text[i]);
+	return open > 0 && open >= other;
+}
+
+static void answer_metrics(struct serve *s, const struct http_ask *ask, struct http_reply *r)
+{
+	bool open = wants_open(ask->accept);
+	enum metrics_form form = open ? METRICS_OPENMETRICS : METRICS_TEXT;
+	struct families f = { 0 };
+	struct buf own = { 0 };
+
+	collectors_ask(s->all, s->n, form, ANSWER_MS);
+	for (u32 i = 0; i < s->n; i++)
+		families_add(&f, collector_page(s->all[i]));
+	s->conflicts = f.conflicts;
+	if (s->plan.defaults)
+		add_machine(&own, form);
+	add_own(s, &own, form);
+	families_add(&f, (struct str){ own.p, (u32)own.n });
+	families_print(&f, &r->body);
+	if (open)
+		buf_puts(&r->body, "# EOF\n");
+	r->type = open ? TYPE_OPEN : TYPE_TEXT;
+	buf_free(&own);
+	families_free(&f);
+}
+
+/* ---- the other pages ------------------------------------------------------------------------ */
+
+static void answer_health(const struct serve *s, struct http_reply *r)
+{
+	for (u32 i = 0; i < s->n; i++)
+		if (!s->all[i]->pid && !s->all[i]->paused)
+			buf_printf(&r->body, "%s does not run\n", s->all[i]->name);
+	if (r->body.n)
+		r->status = 503;
+	else
+		buf_puts(&r->body, "ok\n");
+}
+
+void serve_answer(void *ctx, const struct http_ask *ask, struct http_reply *r)
+{
+	struct serve *s = ctx;
+
+	if (strcmp(ask->path, "/metrics") == 0) {
+		answer_metrics(s, ask, r);
+	} else if (strcmp(ask->path, "/healthz") == 0) {
+		answer_health(s, r);
+	} else if (strcmp(ask->path, "/") == 0) {
+		buf_puts(&r->body, "memtap " MEMTAP_VERSION ": /metrics and /healthz\n");
+	} else {
+		r->status = 404;
+		buf_puts(&r->body, "there is /metrics and /healthz\n");
+	}
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Maps as metrics: what Prometheus and all that speaks its protocol read. Two forms of text,
+ * OpenMetrics 1.0 and Prometheus' own (version 0.0.4), in blocks of a family each, which begin
+ * with "# TYPE"; what ends a page is added by who puts it together.
+ *
+ *   @reads = count()                 reads_total 12                        counter
+ *   @bytes[comm] = sum(args.len)     bytes_total{key="cat"} 4096           counter
+ *   @ns = hist($ns)                  ns_bucket{le="1023"} 5 ... ns_count   histogram
+ *   @ns = avg($ns), stats($ns)       ns_count, ns_sum                      summary
+ *   @x = 5, max(x), min(x)           x 5                                   gauge
+ *   @x = comm                        x_info{value="cat"} 1                 info
+ *   @ = count()                      value_total 12
+ *   @wait_ns = sum($ns)              wait_seconds_total 0.000001500        also _us, _ms
+ *
+ * A sum of signed numbers may fall and is a gauge. The parts of a key are labels: of a record by
+ * their names, of a tuple key0, key1 ... Several aggregations under one key are a family each.
+ */
+#ifndef OUT_METRICS_H
+#define OUT_METRICS_H
+
+#include "base/hmap.h"
+#include "out/out.h"
+
+enum metrics_form { METRICS_OPENMETRICS, METRICS_TEXT };
+
+/* Which series of a map are shown by themselves, from one page to the next. All zero: none yet. */
+struct metrics_shown {
+	struct arena arena;
+	struct hmap labels;
+};
+
+struct metrics {
+	const struct out *out;
+	enum metrics_form form;
+	const char *labels; /* of every series: "collector=\"faults\"" */
+	u32 max_series;     /* of a map; what is beyond is added up in one with the label other */
+	u64 samples, left_out; /* so far: lines written, and series that had no place */
+};
+
+/* Adds the families of a map. Series that had a place on the last page keep it, so that no counter
+ * goes back; places that are free go to the largest. */
+void metrics_map(struct buf *b, struct metrics *m, const struct table *t, struct metrics_shown *s);
+void metrics_shown_free(struct metrics_shown *s);
+
+/* "# TYPE NAME KIND" and "# HELP NAME TEXT" of a family, kind as OpenMetrics names it. */
+void metrics_family(struct buf *b, enum metrics_form form, const char *name, const char *kind,
+                    const char *help);
+/* A label's value in quotes. Bytes that are not UTF-8 become \xNN. */
+void metrics_label(struct buf *b, struct str value);
+
+#endif

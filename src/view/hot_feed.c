@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "view/hot_feed.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+#include "base/clock.h"
+#include "cache/hot_metrics.h"
+#include "cache/uses.h"
+#include "view/cache_feed.h"
+#include "view/cache_view.h"
+
+#define SAMPLES 4096u /* keys of the curve: half a MiB, sizes off by 1.6 % */
+
+struct options {
+	u64 pid, rows, memory;
+	const char *via, *delimiters;
+	bool hide;
+};
+
+struct hot_feed {
+	struct view view;
+	struct metrics_source source;
+	struct arena arena;
+	struct options o;
+	struct cache_feed feed;
+	struct hot *hot;
+	struct hot_row *rows;
+	struct hot_served served;
+	struct sizing sizing;
+	struct cache_uses uses; /* .kind NULL: it is not known what the server's entries take */
+};
+
+static void read_options(struct hot_feed *f, const struct urecord *r, const u8 *bytes)
+{
+	f->o = (struct options){
+		.pid = cache_view_number(r, bytes, "server"),
+		.rows = MAX(cache_view_number(r, bytes, "rows"), 1),
+		.memory = cache_view_number(r, bytes, "memory"),
+		.via = cache_view_text(&f->arena, r, bytes, "via"),
+		.delimiters = cache_view_text(&f->arena, r, bytes, "prefix"),
+		.hide = cache_view_number(r, bytes, "hash_keys"),
+	};
+}
+
+static void on_command(void *ctx, const struct command *c, const struct client *from)
+{
+	struct hot_feed *f = ctx;
+
+	hot_command(f->hot, c, from);
+	if (c->answered && c->key.n)
+		hot_served_add(&f->served, c->ended - c->started);
+	if (f->uses.kind)
+		uses_command(&f->uses, c);
+}
+
+static bool make_counts(struct hot_feed *f, struct err *e)
+{
+	struct hot_options o = { .limit = f->o.memory << 20,
+		                 .fold = f->o.delimiters[0],
+		                 .delimiters = f->o.delimiters,
+		                 .hide = f->o.hide,
+		                 .start = clock_ns(CLOCK_MONOTONIC) };
+	struct shards_options so = { .samples = SAMPLES };
+
+	if (getrandom(&o.secret, sizeof(o.secret), 0) != sizeof(o.secret))
+		return err_sys(e, errno, "no random numbers");
+	f->uses = (struct cache_uses){ .secret = o.secret, .sizing = &f->sizing };
+	f->hot = hot_new(&o, e);
+	f->sizing.shards = f->hot ? shards_new(&so, e) : NULL;
+	f->rows = calloc(f->o.rows, sizeof(*f->rows));
+	return f->rows && f->sizing.shards;
+}
+
+static bool start(void *ctx, const struct view_of *of, struct err *e)
+{
+	struct hot_feed *f = ctx;
+
+	if (!cache_view_via(f->o.via, of, e) || !make_counts(f, e) ||
+	    !cache_feed_open(&f->feed, of, (u32)f->o.pid, on_command, f, e))
+		return false;
+	f->uses.kind = item_of(f->feed.server.name);
+	f->view.fd = f->feed.fd;
+	return true;
+}
+
+static bool record(void *ctx, const struct view_of *of, const struct urecord *r, const u8 *bytes)
+{
+	struct hot_feed *f = ctx;
+
+	if (cache_feed_record(&f->feed, of, r, bytes))
+		return true;
+	if (view_field(r, "rows"))
+		read_options(f, r, bytes);
+	return view_field(r, "rows");
+}
+
+static u64 when(void *ctx)
+{
+	struct hot_feed *f = ctx;
+
+	return cache_feed_when(&f->feed);
+}
+
+static void tick(void *ctx, const struct view_of *of)
+{
+	struct hot_feed *f = ctx;
+
+	cache_feed_tick(&f->feed, of, clock_ns(CLOCK_MONOTONIC));
+	f->view.fd = f->feed.fd;
+}
+
+/* The server has ended. */
+static void input(void *ctx, const struct view_of *of)
+{
+	struct hot_feed *f = ctx;
+
+	cache_feed_ended(&f->feed, of);
+	f->view.fd = -1;
+}
+
+static void add(void *ctx, const struct view_of *of, const struct metrics *m, struct buf *b)
+{
+	struct hot_feed *f = ctx;
+	struct hot_query q = { .by = HOT_CALLS, .n = (u32)f->o.rows };
+	struct hot_metrics what = { .labels = m->labels,
+		                    .form = m->form,
+		                    .hot = f->hot,
+		                    .rows = f->rows,
+		                    .n = hot_top(f->hot, &q, f->rows),
+		                    .served = &f->served,
+		                    .sizing = f->uses.kind ? &f->sizing : NULL,
+		                    .missed = cache_feed_missed(&f->feed, of),
+		                    .up = f->feed.fd >= 0 };
+
+	hot_metrics(b, &what);
+}
+
+struct hot_feed *hot_feed_new(void)
+{
+	struct hot_feed *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		base_no_memory();
+	f->feed.fd = -1;
+	f->feed.look = UINT64_MAX;
+	f->view = (struct view){ .start = start,
+		                 .record = record,
+		                 .when = when,
+		                 .tick = tick,
+		                 .fd = -1,
+		                 .input = input,
+		                 .ctx = f };
+	f->source = (struct metrics_source){ .view = &f->view, .add = add };
+	return f;
+}
+
+void hot_feed_free(struct hot_feed *f)
+{
+	if (!f)
+		return;
+	cache_feed_close(&f->feed);
+	hot_free(f->hot);
+	shards_free(f->sizing.shards);
+	free(f->rows);
+	arena_free(&f->arena);
+	free(f);
+}
+
+const struct metrics_source *hot_feed_source(struct hot_feed *f)
+{
+	return &f->source;
+}

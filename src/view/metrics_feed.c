@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "view/metrics_feed.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "out/metrics.h"
+#include "run/event.h"
+
+struct feed {
+	struct view view;
+	char *labels;
+	int fd; /* asks */
+	const struct metrics_source *source;
+	int watched; /* of the source's, which view.fd tells of as well; -1 none */
+	u32 max_series;
+	struct metrics_shown *shown; /* by map; NULL until the first page */
+	u32 n_maps;
+};
+
+/* ---- which maps ---- */
+
+static bool adds_up(const struct type *t)
+{
+	switch (t->kind) {
+	case TYPE_COUNT:
+	case TYPE_SUM:
+	case TYPE_AVG:
+	case TYPE_STATS:
+	case TYPE_HIST:
+	case TYPE_LHIST:
+	case TYPE_AGGS:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool has_stack(const struct type *t)
+{
+	for (u32 i = 0; t->kind == TYPE_TUPLE && i < t->n_fields; i++)
+		if (has_stack(t->fields[i].type))
+			return true;
+	return type_is_stack(t);
+}
+
+/* Stacks are for profiles: each is a series of its own, and the names in it cost more than all the
+ * rest. */
+static bool is_metric(const struct umap *m)
+{
+	if (m->role != UMAP_USER || (m->key && has_stack(m->key)))
+		return false;
+	return type_is_agg(m->value) || !m->key || !m->is_read;
+}
+
+/* ---- a page ---- */
+
+static int by_name(const void *a, const void *b, void *maps)
+{
+	const struct umap *m = maps;
+
+	return strcmp(m[*(const u32 *)a].name, m[*(const u32 *)b].name);
+}
+
+static void add_map(struct feed *f, const struct view_of *v, struct metrics *m, struct buf *b,
+                    u32 map)
+{
+	const struct umap *u = &v->unit->maps.v[map];
+	struct arena a = { 0 };
+	struct err ignored = { 0 };
+	struct table t;
+
+	view_map_read(v, u->name, &a, &t, &ignored);
+	table_sort(&t);
+	metrics_map(b, m, &t, &f->shown[map]);
+	arena_free(&a);
+}
+
+static void add_own(struct buf *b, const struct metrics *m, const char *name, const char *kind,
+                    const char *help, u64 n)
+{
+	metrics_family(b, m->form, name, kind, help);
+	buf_printf(b, "%s%s{%s} %" PRIu64 "\n", name, *kind == 'c' ? "_total" : "", m->labels, n);
+}
+
+static void add_maps(struct feed *f, const struct view_of *v, struct metrics *m, struct buf *b)
+{
+	u32 *order = calloc(v->unit->maps.n + 1, sizeof(*order)), n = 0;
+
+	if (!order || (!f->shown && !(f->shown = calloc(v->unit->maps.n + 1, sizeof(*f->shown)))))
+		base_no_memory();
+	f->n_maps = v->unit->maps.n;
+	for (u32 i = 0; i < f->n_maps; i++)
+		if (is_metric(&v->unit->maps.v[i]))
+			order[n++] = i;
+	qsort_r(order, n, sizeof(*order), by_name, v->unit->maps.v);
+	for (u32 i = 0; i < n; i++)
+		add_map(f, v, m, b, order[i]);
+	free(order);
+}
+
+static void add_page(struct feed *f, const struct view_of *v, enum metrics_form form, struct buf *b)
+{
+	struct metrics m = { .out = &v->events->out,
+		             .form = form,
+		             .labels = f->labels,
+		             .max_series = f->max_series };
+
+	if (f->source)
+		f->source->add(f->source->view->ctx, v, &m, b);
+	else
+		add_maps(f, v, &m, b);
+	add_own(b, &m, "memtap_collector_lost_events", "counter",
+	        "Events for which there was no room or no time.", view_lost(v));
+	add_own(b, &m, "memtap_collector_series_left_out", "gauge",
+	        "Series beyond max_series, added up in those labelled other.", m.left_out);
+}
+
+/* Given up when the user wants an end, which interrupts it (view_wait). */
+static bool send_all(int fd, const void *p, size_t n)
+{
+	const u8 *at = p;
+
+	while (n) {
+		ssize_t sent = send(fd, at, n, MSG_NOSIGNAL);
+
+		if (sent <= 0)
+			return false;
+		at += sent;
+		n -= (size_t)sent;
+	}
+	return true;
+}
+
+static void answer(struct feed *f, const struct view_of *v)
+{
+	struct metrics_answer head;
+	struct buf page = { 0 };
+	u8 ask;
+
+	if (recv(f->fd, &ask, 1, 0) != 1) {
+		view_exit(v, 0);
+		return;
+	}
+	add_page(f, v, ask == METRICS_ASK + METRICS_TEXT ? METRICS_TEXT : METRICS_OPENMETRICS,
+	         &page);
+	head.bytes = (u32)page.n;
+	view_wait(v);
+	if (!send_all(f->fd, &head, sizeof(head)) || !send_all(f->fd, page.p, page.n))
+		view_exit(v, 0);
+	view_waited(v);
+	buf_free(&page);
+}
+
+/* ---- the script's own output ---- */
+
+/* Nothing is printed, and what is counted stays. */
+static bool take(void *ctx, const struct view_of *v, const struct urecord *r, const u8 *bytes)
+{
+	(void)ctx;
+	(void)bytes;
+	switch (r->action) {
+	case ACTION_CLEAR:
+	case ACTION_ZERO:
+		return adds_up(v->unit->maps.v[r->map].value);
+	case ACTION_PRINT_MAP:
+		return !r->takes || adds_up(v->unit->maps.v[r->map].value);
+	case ACTION_PRINTF:
+	case ACTION_PRINT_CELL:
+	case ACTION_PRINT_VALUE:
+	case ACTION_TIME:
+	case ACTION_CAT:
+	case ACTION_JOIN:
+	case ACTION_HEADING:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool end(void *ctx, const struct view_of *v, struct err *e)
+{
+	(void)ctx;
+	(void)v;
+	(void)e;
+	return true;
+}
+
+/* ---- a view beside ---- */
+
+/* Has view.fd tell of the source's descriptor, too, which may have become another one. */
+static void watch(struct feed *f)
+{
+	int fd = f->source->view->fd;
+	struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
+
+	if (f->watched == fd)
+		return;
+	if (f->watched >= 0) /* closed, it is gone from there already */
+		epoll_ctl(f->view.fd, EPOLL_CTL_DEL, f->watched, NULL);
+	if (fd >= 0)
+		epoll_ctl(f->view.fd, EPOLL_CTL_ADD, fd, &event);
+	f->watched = fd;
+}
+
+static bool start(void *ctx, const struct view_of *v, struct err *e)
+{
+	struct feed *f = ctx;
+	bool ok = f->source->view->start(f->source->view->ctx, v, e);
+
+	watch(f);
+	return ok;
+}
+
+static bool record(void *ctx, const struct view_of *v, const struct urecord *r, const u8 *bytes)
+{
+	struct feed *f = ctx;
+
+	return f->source->view->record(f->source->view->ctx, v, r, bytes) || take(ctx, v, r, bytes);
+}
+
+static u64 when(void *ctx)
+{
+	struct feed *f = ctx;
+
+	return f->source->view->when(f->source->view->ctx);
+}
+
+static void tick(void *ctx, const struct view_of *v)
+{
+	struct feed *f = ctx;
+
+	f->source->view->tick(f->source->view->ctx, v);
+	watch(f);
+}
+
+static void input(void *ctx, const struct view_of *v)
+{
+	struct feed *f = ctx;
+	struct epoll_event events[2];
+	int n = f->source ? epoll_wait(f->view.fd, events, ARRAY_SIZE(events), 0) : 0;
+
+	if (!f->source)
+		answer(f, v);
+	for (int i = 0; i < n; i++) {
+		if (events[i].data.fd == f->fd) {
+			answer(f, v);
+			continue;
+		}
+		f->source->view->input(f->source->view->ctx, v);
+		watch(f);
+	}
+}
+
+static bool open_source(struct feed *f, const struct metrics_source *source, struct err *e)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.fd = f->fd };
+
+	f->source = source;
+	f->view.start = start;
+	f->view.record = record;
+	f->view.when = when;
+	f->view.tick = tick;
+	f->view.fd = epoll_create1(EPOLL_CLOEXEC);
+	return (f->view.fd >= 0 && epoll_ctl(f->view.fd, EPOLL_CTL_ADD, f->fd, &event) == 0) ||
+	       err_sys(e, errno, "can not wait for requests");
+}
+
+struct view *metrics_feed_open(const struct metrics_feed_options *o, struct err *e)
+{
+	struct feed *f = calloc(1, sizeof(*f));
+	struct buf b = { 0 };
+
+	if (!f)
+		base_no_memory();
+	buf_puts(&b, "collector=");
+	metrics_label(&b, str_of(o->name));
+	f->labels = b.p;
+	f->max_series = o->max_series;
+	f->fd = o->fd;
+	f->watched = -1;
+	f->view = (struct view){
+		.record = take, .end = end, .input = input, .fd = o->fd, .ctx = f
+	};
+	if (!o->source || open_source(f, o->source, e))
+		return &f->view;
+	metrics_feed_close(&f->view);
+	return NULL;
+}
+
+void metrics_feed_close(struct view *v)
+{
+	struct feed *f = v->ctx;
+
+	for (u32 i = 0; i < f->n_maps; i++)
+		metrics_shown_free(&f->shown[i]);
+	if (f->view.fd >= 0 && f->source)
+		close(f->view.fd);
+	free(f->shown);
+	free(f->labels);
+	free(f);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A script whose maps are metrics: in place of printing, it answers `memtap serve`, which runs it
+ * in a process of its own. Over a socket, one byte asks (METRICS_ASK plus the form), and a page is
+ * the answer: struct metrics_answer and so many bytes. When the other side is gone, it ends.
+ *
+ * Counters only go up: clear() and zero() of a map that adds up are left undone, as is the taking
+ * of what print() shows. Numbers by key that programs read themselves are notes they keep, as
+ * @start[tid], and no metrics; neither are maps with a stack in their key.
+ */
+#ifndef VIEW_METRICS_FEED_H
+#define VIEW_METRICS_FEED_H
+
+#include "out/metrics.h"
+#include "run/view.h"
+
+#define METRICS_ASK 'a'
+
+struct metrics_answer {
+	u32 bytes;
+};
+
+/* What a script shows by a view of its own in place of its maps. */
+struct metrics_source {
+	struct view *view; /* its `end` is not called; its fd may change in any call */
+	void (*add)(void *ctx, const struct view_of *v, const struct metrics *m, struct buf *b);
+};
+
+struct metrics_feed_options {
+	int fd;
+	const struct metrics_source *source; /* NULL: its maps. Borrowed */
+	const char *name;                    /* of the collector, a label of every series */
+	u32 max_series;                      /* of each map */
+};
+
+/* The options' name is borrowed. NULL and *e. */
+struct view *metrics_feed_open(const struct metrics_feed_options *o, struct err *e);
+void metrics_feed_close(struct view *v);
+
+#endif

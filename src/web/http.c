@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "web/http.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/host.h"
+
+#define CONNECTIONS    64u
+#define OF_AN_ADDRESS  8u
+#define REQUEST_BYTES  32768
+#define SILENT_SECONDS 10u
+#define BACKLOG        64
+
+/* clang-format off */
+#define FUNCTIONS(F) /* of the library */                                                          \
+	F(MHD_start_daemon) F(MHD_stop_daemon) F(MHD_run) F(MHD_get_daemon_info)                   \
+	F(MHD_get_timeout) F(MHD_lookup_connection_value) F(MHD_create_response_from_buffer)       \
+	F(MHD_add_response_header) F(MHD_queue_response) F(MHD_destroy_response)
+/* clang-format on */
+
+#define POINTER(name) __typeof__(name) *name;
+
+struct http {
+	struct {
+		FUNCTIONS(POINTER)
+	} lib;
+	void *so;
+	struct MHD_Daemon *daemon;
+	int listening;
+	char address[64];
+	http_fn *fn;
+	void *ctx;
+};
+
+static bool load(struct http *h, struct err *e)
+{
+	bool ok;
+
+	h->so = host_library("libmicrohttpd.so.12");
+	ok = h->so != NULL;
+#define FIND(name) ok = ok && (h->lib.name = (__typeof__(name) *)host_symbol(h->so, #name));
+	FUNCTIONS(FIND)
+	if (ok)
+		return true;
+	err_set(e, "listening needs libmicrohttpd, which is not installed (libmicrohttpd.so.12)");
+	return err_hint(e, "its package is libmicrohttpd12 on Debian");
+}
+
+/* ---- the address ---- */
+
+/* host "" and *port NULL: malformed. */
+static bool cut_address(const char *text, char *host, size_t room, const char **port)
+{
+	const char *colon = strrchr(text, ':');
+	const char *end = colon, *from = text;
+
+	if (!colon) {
+		snprintf(host, room, "127.0.0.1");
+		*port = text;
+		return true;
+	}
+	if (*text == '[') {
+		if (colon == text || colon[-1] != ']')
+			return false;
+		from++;
+		end--;
+	}
+	snprintf(host, room, "%.*s", (int)(end - from), from);
+	*port = colon + 1;
+	return true;
+}
+
+static bool resolve(const char *text, struct addrinfo **found, struct err *e)
+{
+	struct addrinfo want = { .ai_socktype = SOCK_STREAM,
+		                 .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE };
+	const char *port;
+	char host[INET6_ADDRSTRLEN + 16], *rest;
+
+	if (cut_address(text, host, sizeof(host), &port) && *port >= '0' && *port <= '9' &&
+	    strtoul(port, &rest, 10) <= 65535 && !*rest &&
+	    getaddrinfo(*host ? host : NULL, port, &want, found) == 0)
+		return true;
+	err_set(e, "'%s' is no address to listen on", text);
+	return err_hint(e, "127.0.0.1:9464, [::1]:9464, 0.0.0.0:9464 and 9464 are");
+}
+
+static void name_address(struct http *h)
+{
+	struct sockaddr_storage own;
+	socklen_t n = sizeof(own);
+	char host[INET6_ADDRSTRLEN] = "", port[8] = "";
+
+	if (getsockname(h->listening, (struct sockaddr *)&own, &n) == 0)
+		getnameinfo((struct sockaddr *)&own, n, host, sizeof(host), port, sizeof(port),
+		            NI_NUMERICHOST | NI_NUMERICSERV);
+	snprintf(h->address, sizeof(h->address), strchr(host, ':') ? "[%s]:%s" : "%s:%s", host,
+	         port);
+}
+
+static bool listen_on(struct http *h, const char *text, int fd, struct err *e)
+{
+	struct addrinfo *a = NULL;
+	int on = 1;
+	bool ok;
+
+	h->listening = fd;
+	if (fd >= 0) {
+		name_address(h);
+		return true;
+	}
+	if (!resolve(text, &a, e) || !a)
+		return false;
+	h->listening = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	ok = h->listening >= 0 &&
+	     setsockopt(h->listening, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
+	     bind(h->listening, a->ai_addr, a->ai_addrlen) == 0 &&
+	     listen(h->listening, BACKLOG) == 0;
+	if (!ok)
+		err_sys(e, errno, "can not listen on %s", text);
+	freeaddrinfo(a);
+	if (ok)
+		name_address(h);
+	return ok;
+}
+
+/* ---- requests ---- */
+
+static enum MHD_Result reply(struct http *h, struct MHD_Connection *c, struct http_reply *r)
+{
+	struct MHD_Response *m;
+	enum MHD_Result ok;
+
+	m = h->lib.MHD_create_response_from_buffer(r->body.n, r->body.p, MHD_RESPMEM_MUST_FREE);
+	if (!m) {
+		buf_free(&r->body);
+		return MHD_NO;
+	}
+	h->lib.MHD_add_response_header(m, MHD_HTTP_HEADER_CONTENT_TYPE, r->type);
+	h->lib.MHD_add_response_header(m, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+	h->lib.MHD_add_response_header(m, "X-Content-Type-Options", "nosniff");
+	ok = h->lib.MHD_queue_response(c, r->status, m);
+	h->lib.MHD_destroy_response(m);
+	return ok;
+}
+
+/* Called for the headers first, and when all was read: then it is answered. */
+static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const char *path,
+                                  const char *method, const char *version, const char *body,
+                                  size_t *body_bytes, void **seen)
+{
+	struct http *h = ctx;
+	struct http_reply r = { .status = MHD_HTTP_OK, .type = "text/plain; charset=utf-8" };
+	const char *accept;
+
+	(void)version;
+	(void)body;
+	if (*body_bytes)
+		return MHD_NO;
+	if (!*seen) {
+		*seen = h;
+		return MHD_YES;
+	}
+	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0) {
+		r.status = MHD_HTTP_METHOD_NOT_ALLOWED;
+		buf_puts(&r.body, "only GET and HEAD\n");
+		return reply(h, c, &r);
+	}
+	accept = h->lib.MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
+	h->fn(h->ctx, &(struct http_ask){ path, accept ? accept : "" }, &r);
+	return reply(h, c, &r);
+}
+
+/* ---- */
+
+struct http *http_open(const char *address, int fd, http_fn *fn, void *ctx, struct err *e)
+{
+	struct http *h = calloc(1, sizeof(*h));
+
+	if (!h)
+		base_no_memory();
+	h->listening = -1;
+	h->fn = fn;
+	h->ctx = ctx;
+	if (load(h, e) && listen_on(h, address, fd, e)) {
+		h->daemon = h->lib.MHD_start_daemon(
+			MHD_USE_EPOLL | MHD_USE_ITC, 0, NULL, NULL, on_request, h,
+			MHD_OPTION_LISTEN_SOCKET, h->listening, MHD_OPTION_CONNECTION_LIMIT,
+			CONNECTIONS, MHD_OPTION_PER_IP_CONNECTION_LIMIT, OF_AN_ADDRESS,
+			MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)REQUEST_BYTES,
+			MHD_OPTION_CONNECTION_TIMEOUT, SILENT_SECONDS, MHD_OPTION_END);
+		if (h->daemon)
+			return h;
+		err_set(e, "libmicrohttpd can not start on %s", h->address);
+	}
+	http_close(h);
+	return NULL;
+}
+
+void http_close(struct http *h)
+{
+	if (h->daemon)
+		h->lib.MHD_stop_daemon(h->daemon); /* closes the socket */
+	else if (h->listening >= 0)
+		close(h->listening);
+	free(h);
+}
+
+const char *http_address(const struct http *h)
+{
+	return h->address;
+}
+
+int http_fd(const struct http *h)
+{
+	return h->lib.MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+}
+
+int http_wait(const struct http *h)
+{
+	MHD_UNSIGNED_LONG_LONG ms;
+
+	if (h->lib.MHD_get_timeout(h->daemon, &ms) != MHD_YES)
+		return -1;
+	return ms < 10000 ? (int)ms : 10000;
+}
+
+void http_run(struct http *h)
+{
+	h->lib.MHD_run(h->daemon);
+}

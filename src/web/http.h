@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What listens for HTTP and answers GET and HEAD: a thin layer over libmicrohttpd, loaded when it
+ * is asked for. Requests are read without threads, from http_run(), whenever http_fd() is readable
+ * or http_wait() has passed. At most 64 connections, 8 of an address; one that is silent for ten
+ * seconds is closed; a request's line and headers have 32 KiB, a body none.
+ */
+#ifndef WEB_HTTP_H
+#define WEB_HTTP_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+struct http_ask {
+	const char *path;   /* "/metrics", without what follows '?' */
+	const char *accept; /* "" when it is not said */
+};
+
+struct http_reply {
+	u32 status; /* 200 unless set */
+	const char *type;
+	struct buf body;
+};
+
+typedef void http_fn(void *ctx, const struct http_ask *ask, struct http_reply *r);
+
+struct http;
+
+/*
+ * Listens on "ADDRESS:PORT" or "PORT", which is 127.0.0.1's; the address is a number, an IPv6 one
+ * in brackets; port 0 takes a free one. With `fd`, unless -1, that is a TCP socket which listens
+ * already, does not block, and becomes its own. NULL and *e.
+ */
+struct http *http_open(const char *listen, int fd, http_fn *fn, void *ctx, struct err *e);
+void http_close(struct http *h);
+/* "127.0.0.1:9464", as it turned out. */
+const char *http_address(const struct http *h);
+int http_fd(const struct http *h);
+/* Milliseconds until http_run() has something to do by itself, -1 never. */
+int http_wait(const struct http *h);
+void http_run(struct http *h);
+
+#endif

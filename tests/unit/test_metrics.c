@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Maps as metrics, in both forms, compared to the letter; which series have a place. */
+#include "out_fixture.h"
+
+#include "out/metrics.h"
+#include "unit/bucket.h"
+
+static struct umap map;
+static struct metrics_shown shown;
+static struct metrics metrics;
+static struct table table;
+
+static void start_map(const char *name, const struct type *key, const struct type *value)
+{
+	map = (struct umap){ .name = name,
+		             .key = key,
+		             .value = value,
+		             .key_size = key ? type_slot(key) : 4,
+		             .value_size = type_cell(value) };
+	metrics = (struct metrics){ .out = &fixture_out, .max_series = 100 };
+	metrics_shown_free(&shown);
+	shown = (struct metrics_shown){ 0 };
+	table_init(&table, &fixture_arena, &fixture_unit, &map);
+}
+
+static void check(const char *expected)
+{
+	table_sort(&table);
+	metrics_map(fixture_start(), &metrics, &table, &shown);
+	fixture_is(expected);
+}
+
+/* The map is read anew. */
+static void again(void)
+{
+	table_init(&table, &fixture_arena, &fixture_unit, &map);
+}
+
+static void add(u64 key, u64 n)
+{
+	table_add(&table, &key, &n, 1);
+}
+
+static void test_counter(void **state)
+{
+	(void)state;
+	start_map("@reads", NULL, type_plain(&fixture_arena, TYPE_COUNT));
+	add(0, 12);
+	check("# TYPE reads counter\n# HELP reads The map @reads of a script.\nreads_total 12\n");
+	metrics.form = METRICS_TEXT;
+	check("# TYPE reads_total counter\n# HELP reads_total The map @reads of a script.\n"
+	      "reads_total 12\n");
+	assert_int_equal(metrics.samples, 2);
+}
+
+static void test_names(void **state)
+{
+	(void)state;
+	start_map("@", NULL, &type_u64);
+	add(0, 1);
+	check("# TYPE value gauge\n# HELP value The map @ of a script.\nvalue 1\n");
+	start_map("@bytes_total", NULL, type_plain(&fixture_arena, TYPE_COUNT));
+	add(0, 1);
+	check("# TYPE bytes counter\n# HELP bytes The map @bytes_total of a script.\n"
+	      "bytes_total 1\n");
+	start_map("@1", NULL, &type_s64);
+	metrics.labels = "collector=\"x\"";
+	add(0, (u64)-1);
+	check("# TYPE _1 gauge\n# HELP _1 The map @1 of a script.\n_1{collector=\"x\"} -1\n");
+}
+
+static void test_labels(void **state)
+{
+	const struct type *parts[] = { &type_u64, type_str(&fixture_arena, 16, true) };
+	const char *names[] = { "order", "le" };
+	u8 key[24] = { 3 };
+	u64 n = 7;
+
+	(void)state;
+	memcpy(key + 8, "a\"\\\n\xff\xc3\xa9", 8);
+	start_map("@n", type_tuple(&fixture_arena, parts, 2),
+	          type_plain(&fixture_arena, TYPE_COUNT));
+	table_add(&table, key, &n, 1);
+	check("# TYPE n counter\n# HELP n The map @n of a script.\n"
+	      "n_total{key0=\"3\",key1=\"a\\\"\\\\\\n\\\\xff\xc3\xa9\"} 7\n");
+	start_map("@n", type_record(&fixture_arena, parts, names, 2),
+	          type_plain(&fixture_arena, TYPE_COUNT));
+	metrics.labels = "collector=\"x\"";
+	memcpy(key + 8, "b\0\0\0\0\0\0", 8);
+	table_add(&table, key, &n, 1);
+	check("# TYPE n counter\n# HELP n The map @n of a script.\n"
+	      "n_total{collector=\"x\",order=\"3\",key_le=\"b\"} 7\n");
+}
+
+/* Two addresses of one symbol: a page with the same labels twice is refused by its readers. */
+static void test_equal_labels(void **state)
+{
+	(void)state;
+	start_map("@n", type_plain(&fixture_arena, TYPE_KSYM),
+	          type_plain(&fixture_arena, TYPE_COUNT));
+	add(5, 1);
+	add(6, 2);
+	add((1ull << 32) + 5, 4); /* the fixture's names have the lower half */
+	check("# TYPE n counter\n# HELP n The map @n of a script.\n"
+	      "n_total{key=\"ksym_5\"} 5\nn_total{key=\"ksym_6\"} 2\n");
+}
+
+/* The largest have places and keep them; what all have together is what was counted. */
+static void test_places(void **state)
+{
+	(void)state;
+	start_map("@n", &type_u64, type_plain(&fixture_arena, TYPE_COUNT));
+	metrics.max_series = 2;
+	for (u64 i = 1; i <= 4; i++)
+		add(i, i);
+	check("# TYPE n counter\n# HELP n The map @n of a script.\n"
+	      "n_total{key=\"4\"} 4\nn_total{key=\"3\"} 3\nn_total{other=\"true\"} 3\n");
+	assert_int_equal(metrics.left_out, 2);
+	again();
+	for (u64 i = 1; i <= 4; i++)
+		add(i, i == 1 ? 100 : i);
+	check("# TYPE n counter\n# HELP n The map @n of a script.\n"
+	      "n_total{key=\"4\"} 4\nn_total{key=\"3\"} 3\nn_total{other=\"true\"} 102\n");
+	again(); /* 3 is gone: its place is free */
+	add(4, 4);
+	add(2, 2);
+	add(1, 100);
+	check("# TYPE n counter\n# HELP n The map @n of a script.\n"
+	      "n_total{key=\"4\"} 4\nn_total{key=\"1\"} 100\nn_total{other=\"true\"} 2\n");
+}
+
+static void test_histograms(void **state)
+{
+	const struct type *hist = type_plain(&fixture_arena, TYPE_HIST);
+	u64 cells[100] = { 0 };
+
+	(void)state;
+	cells[bucket_hist_index(-5, true, 0)] = 1;
+	cells[bucket_hist_index(3, true, 0)] = 2;
+	start_map("@ns", NULL, hist);
+	table_add(&table, "\0\0\0", cells, 1);
+	check("# TYPE ns histogram\n# HELP ns The map @ns of a script.\n"
+	      "ns_bucket{le=\"-1.0\"} 1\nns_bucket{le=\"0.0\"} 1\nns_bucket{le=\"1.0\"} 1\n"
+	      "ns_bucket{le=\"3.0\"} 3\nns_bucket{le=\"+Inf\"} 3\nns_count 3\n");
+	memset(cells, 0, sizeof(cells));
+	cells[bucket_hist_index(-1, false, 0)] = 1;
+	start_map("@ns", NULL, hist);
+	metrics.form = METRICS_TEXT;
+	table_add(&table, "\0\0\0", cells, 1);
+	check("# TYPE ns histogram\n# HELP ns The map @ns of a script.\n"
+	      "ns_bucket{le=\"+Inf\"} 1\nns_count 1\n");
+}
+
+static void test_lhist(void **state)
+{
+	struct type *t = (struct type *)(uintptr_t)type_plain(&fixture_arena, TYPE_LHIST);
+	u64 cells[4] = { 1, 0, 2, 4 };
+
+	(void)state;
+	t->min = 10;
+	t->max = 30;
+	t->step = 10;
+	start_map("@n", NULL, t);
+	metrics.form = METRICS_TEXT;
+	table_add(&table, "\0\0\0", cells, 1);
+	check("# TYPE n histogram\n# HELP n The map @n of a script.\n"
+	      "n_bucket{le=\"9\"} 1\nn_bucket{le=\"19\"} 1\nn_bucket{le=\"29\"} 3\n"
+	      "n_bucket{le=\"+Inf\"} 7\nn_count 7\n");
+}
+
+/* Times are in seconds, to the last digit. */
+static void test_times(void **state)
+{
+	u64 cells[100] = { 0 };
+
+	(void)state;
+	start_map("@wait_ns", NULL, type_plain(&fixture_arena, TYPE_COUNT));
+	add(0, 12345678901);
+	check("# TYPE wait_seconds counter\n# HELP wait_seconds The map @wait_ns of a script.\n"
+	      "wait_seconds_total 12.345678901\n");
+	start_map("@wait_ms", NULL, &type_s64);
+	add(0, (u64)-1500);
+	check("# TYPE wait_seconds gauge\n# HELP wait_seconds The map @wait_ms of a script.\n"
+	      "wait_seconds -1.500\n");
+	cells[bucket_hist_index(1500, false, 0)] = 2;
+	start_map("@t_us", NULL, type_plain(&fixture_arena, TYPE_HIST));
+	table_add(&table, "\0\0\0", cells, 1);
+	check("# TYPE t_seconds histogram\n# HELP t_seconds The map @t_us of a script.\n"
+	      "t_seconds_bucket{le=\"0.002047\"} 2\nt_seconds_bucket{le=\"+Inf\"} 2\n"
+	      "t_seconds_count 2\n");
+}
+
+static void test_others(void **state)
+{
+	const struct type *kinds[] = { type_plain(&fixture_arena, TYPE_AVG),
+		                       type_plain(&fixture_arena, TYPE_MAX) };
+	const char *names[] = { "size", "most" };
+	u64 cells[] = { 2, 10, 0, 0 };
+	char comm[16] = "cat";
+
+	(void)state;
+	start_map("@b", NULL, type_aggs(&fixture_arena, kinds, names, 2));
+	table_add(&table, "\0\0\0", cells, 1);
+	check("# TYPE b_size summary\n# HELP b_size The map @b of a script.\n"
+	      "b_size_count 2\nb_size_sum 10\n"
+	      "# TYPE b_most gauge\n# HELP b_most The map @b of a script.\n");
+	start_map("@who", NULL, type_str(&fixture_arena, 16, true));
+	table_add(&table, "\0\0\0", comm, 1);
+	check("# TYPE who info\n# HELP who The map @who of a script.\n"
+	      "who_info{value=\"cat\"} 1\n");
+	start_map("@none", &type_u64, type_plain(&fixture_arena, TYPE_COUNT));
+	check("");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_counter), cmocka_unit_test(test_names),
+		cmocka_unit_test(test_labels),  cmocka_unit_test(test_equal_labels),
+		cmocka_unit_test(test_places),  cmocka_unit_test(test_histograms),
+		cmocka_unit_test(test_lhist),   cmocka_unit_test(test_others),
+		cmocka_unit_test(test_times),
+	};
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	metrics_shown_free(&shown);
+	fixture_free();
+	return failed;
+}

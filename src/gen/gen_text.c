@@ -220,6 +220,90 @@ void gen_text_find(struct gen *g, const struct node *text, const struct node *pa
 	frame_release(g, m);
 }
 
+/* ---- one of a few bytes, from a place on; a part of a string --------------------------------- */
+
+/* `from` and `at` are words of the frame: where the search starts, and what it has found. */
+struct stops {
+	struct mem text, from, at;
+	u32 size;
+	struct str bytes;
+};
+
+/* The callback: is byte r1 after the start one of them, or the end? */
+static void try_byte(struct gen *g, const void *what)
+{
+	const struct stops *s = what;
+	struct code *c = &g->c;
+	u32 found = code_label(c), beyond = code_label(c);
+
+	mem_load(g, 8, R2, s->from);
+	code_alu(c, BPF_ADD, R2, R1);
+	byte_at(g, s->text, s->size, R2, R3, beyond);
+	code_if_imm(c, BPF_JEQ, R3, 0, found);
+	for (u32 i = 0; i < s->bytes.n; i++)
+		code_if_imm(c, BPF_JEQ, R3, (u8)s->bytes.p[i], found);
+	gen_go_on(g);
+	code_bind(c, found);
+	mem_store(g, 8, s->at, R2);
+	code_bind(c, beyond);
+	gen_stop(g);
+}
+
+/* What is beyond the room of the string is its end. */
+void gen_text_first_of(struct gen *g, const struct node *text, const struct node *from,
+                       struct str bytes)
+{
+	struct mark m = frame_mark(g);
+	struct stops *s = arena_new(&g->u->arena, struct stops);
+
+	s->text = gen_place(g, text);
+	s->size = room_of(text->type);
+	s->bytes = bytes;
+	s->from = frame_alloc(g, 8);
+	s->at = frame_alloc(g, 8);
+	gen_value(g, from);
+	mem_store(g, 8, s->from, R0);
+	mem_store_imm(g, 8, s->at, (s32)s->size - 1);
+	code_const(&g->c, R1, s->size);
+	gen_call_loop(g, gen_callback(g, try_byte, s, R2));
+	mem_load(g, 8, R0, s->at);
+	frame_release(g, m);
+}
+
+/* r3 = address of the string's byte number r0, of its last one if r0 is beyond that. */
+static void address_in(struct gen *g, struct mem text, u32 size)
+{
+	u32 inside = code_label(&g->c);
+
+	code_if_imm(&g->c, BPF_JLT, R0, (s32)size, inside);
+	code_const(&g->c, R0, size - 1);
+	code_bind(&g->c, inside);
+	mem_addr(g, text, R3);
+	code_alu(&g->c, BPF_ADD, R3, R0);
+}
+
+void gen_text_part(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
+                   bool pad)
+{
+	const struct node *text = n->call.args, *from = text->next, *len = from->next;
+	u32 size = MIN(gen_room(t), gen_room(n->type)), ok = code_label(&g->c);
+	struct mem whole = gen_place(g, text);
+	struct temp start, length;
+
+	gen_value(g, from);
+	start = temp_save(g, R0);
+	gen_value(g, len);
+	code_if_imm(&g->c, BPF_JLT, R0, (s32)size, ok);
+	code_const(&g->c, R0, size - 1);
+	code_bind(&g->c, ok);
+	length = temp_save(g, R0);
+	if (pad || dst.base == MEM_STACK)
+		mem_zero(g, dst, 0, type_slot(t));
+	temp_load(g, start, R0);
+	address_in(g, whole, room_of(text->type));
+	gen_probe_read_str(g, SPACE_KERNEL, dst, size, &length, false, n->loc);
+}
+
 /* ---- bytes ---------------------------------------------------------------------------------- */
 
 /* The first n bytes of a value in memory of ours: a pointer's target is read. */

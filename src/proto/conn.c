@@ -29,7 +29,7 @@ struct proto *proto_new(enum protocol protocol, proto_emit emit, void *ctx)
 	struct proto *c = calloc(1, sizeof(*c));
 
 	if (!c)
-		abort();
+		base_no_memory();
 	c->known = c->protocol = protocol;
 	c->emit = emit;
 	c->ctx = ctx;
@@ -115,7 +115,7 @@ static void queue_grow(struct proto *c)
 	struct pending *queue = calloc(cap, sizeof(*queue));
 
 	if (!queue)
-		abort();
+		base_no_memory();
 	for (u32 i = 0; i < c->n; i++)
 		queue[i] = *conn_at(c, i);
 	free(c->queue);

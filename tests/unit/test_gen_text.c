@@ -49,6 +49,36 @@ static const struct script_row searches[] = {
 };
 RUN_ROWS(searches)
 
+/* A cursor is a string and a number. */
+static const struct script_row cursors[] = {
+	{ "BEGIN { $s = \"get user:17 42 x\"; $at = 0; print(take($s, $at, \" \")); print($at); "
+	  "print(take($s, $at, \"\\r \")); print(take_number($s, $at)); print($at); $at++; "
+	  "print(take($s, $at, \" \")); print($at); print(take($s, $at, \" \")); print($at); }",
+	  "get\n4\nuser:17\n42\n14\nx\n16\n\n16\n" },
+	{ "BEGIN { $s = \"a,b\"; print(first_of($s, 0, \",;\")); print(first_of($s, 2, \",;\")); "
+	  "print(first_of($s, 9, \",\")); print(first_of($s, -1, \"a\")); "
+	  "print(first_of(comm, 0, \"t\")); print(first_of(\"\", 0, \"t\")); }",
+	  "1\n3\n3\n3\n2\n0\n" },
+	{ "BEGIN { $s = \"abcdef\"; print(substr($s, 2, 3)); print(substr($s, 4, 9)); "
+	  "print(substr($s, 6, 1)); print(substr($s, 99, 1)); print(substr($s, -1, 2)); "
+	  "$n = 2; print(substr($s, 1, $n)); print(substr($s, 1, 0) == \"\"); "
+	  "print(substr($s, 1, 0 - $n)); print(strlen(substr(comm, 1, 4))); "
+	  "@[substr($s, 1, 2)] = 1; @[\"bc\"]++; }",
+	  "cde\nef\n\n\n\nbc\ntrue\nbcdef\n4\n@[bc]: 2\n" },
+	{ "BEGIN { $s = \"007x\"; $at = 0; print(take_number($s, $at)); print($at); "
+	  "print(take_number($s, $at)); print($at); $t = \"18446744073709551615\"; $at = 0; "
+	  "print(take_number($t, $at)); print($at); }",
+	  "7\n3\n0\n3\n18446744073709551615\n20\n" },
+	/* in a loop, and strings that do not fit the stack */
+	{ "BEGIN { $l = "
+	  "\"0123456789012345678901234567890123456789012345678901234567890123456789\"; "
+	  "$s = str_concat(str_concat($l, \" \"), str_concat($l, \" end\")); $at = 0; "
+	  "for ($i : 0..20) { $w = take($s, $at, \" \"); if ($w == \"\") { break; } "
+	  "print(strlen($w)); } print($at); }",
+	  "70\n70\n3\n145\n" },
+};
+RUN_ROWS(cursors)
+
 #define LETTERS 20u
 
 /* Texts that differ in one bit of one letter, up to each length: whole words, and what is left. */
@@ -135,8 +165,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_searches), cmocka_unit_test(test_every_letter),
-		cmocka_unit_test(test_bytes),    cmocka_unit_test(test_answers),
-		cmocka_unit_test(test_library),
+		cmocka_unit_test(test_cursors),  cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_answers),  cmocka_unit_test(test_library),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -453,6 +453,41 @@ static void silent_ones_go_first(void **state)
 	assert_told(&s, w, "0:get b- ");
 }
 
+static bool is_even(void *ctx, u64 conn)
+{
+	(void)ctx;
+	return conn % 2 == 0;
+}
+
+static void closed_ones_are_forgotten(void **state)
+{
+	struct wire_event e = {
+		.asked = true, .total = 7, .bytes = (const u8 *)"get a\r\n", .n = 7
+	};
+	struct wire_stats stats;
+	struct seen s;
+	struct wire *w = make(&s);
+
+	(void)state;
+	wire_forget(w, 0, is_even, NULL);
+	for (u32 i = 0; i < 10; i++) {
+		e.conn = i;
+		e.time = 1000 + i;
+		wire_event(w, &e);
+	}
+	wire_forget(w, 5, is_even, NULL); /* of 0 to 3 */
+	wire_stats(w, &stats);
+	assert_int_equal(stats.open, 8);
+	e.conn = 0; /* that of number 2 is the oldest now */
+	e.time = 2000;
+	wire_event(w, &e);
+	wire_forget(w, 5, is_even, NULL);
+	wire_stats(w, &stats);
+	assert_int_equal(stats.open, 5);
+	wire_free(w);
+	buf_free(&s.text);
+}
+
 static void store(struct wire *w, u32 size, u32 kept)
 {
 	struct buf b = { 0 };
@@ -568,6 +603,7 @@ int main(void)
 		cmocka_unit_test(connections_of_the_server),
 		cmocka_unit_test(guesses),
 		cmocka_unit_test(silent_ones_go_first),
+		cmocka_unit_test(closed_ones_are_forgotten),
 		cmocka_unit_test(values_are_not_wanted),
 		cmocka_unit_test(freed_it_calls_nobody),
 		cmocka_unit_test(small_keys_are_wanted_whole),

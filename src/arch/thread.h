@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A thread that stands still under ptrace: its registers, and how it is made to carry out a system
+ * call. A machine that has no file for this says so (thread_none.c).
+ */
+#ifndef ARCH_THREAD_H
+#define ARCH_THREAD_H
+
+#include "base/base.h"
+
+#define THREAD_WORDS 64u
+
+/* As PTRACE_GETREGSET has them (NT_PRSTATUS). */
+struct thread_regs {
+	u64 v[THREAD_WORDS];
+	size_t n; /* bytes */
+};
+
+struct thread_machine {
+	bool known;         /* false: nothing else here may be used */
+	u32 audit;          /* its name in filters of system calls (AUDIT_ARCH_*) */
+	const u8 *call;     /* the instruction that makes a system call */
+	size_t call_length; /* bytes */
+	const char *shadow; /* of "Features:" in /proc/PID/status, a stack of return addresses */
+};
+
+extern const struct thread_machine thread_machine;
+
+u64 thread_ip(const struct thread_regs *r);
+u64 thread_sp(const struct thread_regs *r);
+/* The thread pointer, which thread-local data are found by. */
+u64 thread_data(const struct thread_regs *r);
+/* True when it runs this machine's 64-bit code. */
+bool thread_is_native(const struct thread_regs *r);
+/* True when it stands at the end of a system call, whose number *number is. */
+bool thread_in_call(const struct thread_regs *r, u64 *number);
+/* What the call returned, -errno for an error. */
+s64 thread_result(const struct thread_regs *r);
+/* Makes the kernel start that call again, unless a signal's handler comes first: then it returns
+ * EINTR. */
+void thread_restart(struct thread_regs *r);
+/* Makes it carry out a call next: `ip` is where the instruction is. */
+void thread_set_call(struct thread_regs *r, u64 ip, u64 number, const u64 args[6]);
+
+/* True when n words may be from a signal's frame, from its flags on: where the signal came, and the
+ * stack there. May say so of other words, seldom. */
+bool thread_was_signaled(const u64 *words, size_t n, u64 *ip, u64 *sp);
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Between the stubs of an allocator's functions (stub.h) and what is done about a sample
+ * (inject/sampler.c): sampler_slow_N for kind N of inject/sampler.h. They come with
+ *      r11   the counter, or 0 when none is used up (realloc)
+ *      rax   where the function goes on, its first instructions moved
+ * and everything else as at the function's entry. A frame of 88 bytes holds the arguments, where the function goes on, and its
+ * result; the unwinder finds through it.
+ *
+ * What calls leave below the stack pointer is overwritten: an address in here that is found on a
+ * stack keeps all of it from being taken out (inject/there.h).
+ */
+	.text
+
+.macro frame
+	sub $88, %rsp
+	.cfi_adjust_cfa_offset 88
+	mov %rdi, (%rsp)
+	mov %rsi, 8(%rsp)
+	mov %rdx, 16(%rsp)
+	mov %rcx, 24(%rsp)
+	mov %rax, 32(%rsp)
+.endm
+
+.macro arguments
+	movq $0, -8(%rsp)
+	mov (%rsp), %rdi
+	mov 8(%rsp), %rsi
+	mov 16(%rsp), %rdx
+	mov 24(%rsp), %rcx
+	mov 32(%rsp), %r11
+	movq $0, 32(%rsp)
+.endm
+
+.macro function name
+	.globl sampler_slow_\name
+	.type sampler_slow_\name, @function
+	.balign 16
+sampler_slow_\name:
+	.cfi_startproc
+.endm
+
+.macro end name
+	.cfi_endproc
+	.size sampler_slow_\name, . - sampler_slow_\name
+.endm
+
+.macro begin kind
+	mov %r11, %rdi
+	mov %rsp, %rsi
+	mov 88(%rsp), %rdx
+	mov $\kind, %ecx
+	call sampler_begin
+	test %eax, %eax
+	jz 1f
+.endm
+
+.macro finish kind
+	mov %rax, 40(%rsp)
+	mov %rsp, %rdi
+	mov %rax, %rsi
+	mov $\kind, %edx
+	call sampler_end
+	movq $0, -8(%rsp)
+	mov 40(%rsp), %rax
+	add $88, %rsp
+	.cfi_adjust_cfa_offset -88
+	ret
+	.cfi_adjust_cfa_offset 88
+.endm
+
+.macro go_on
+1:	arguments
+	add $88, %rsp
+	.cfi_adjust_cfa_offset -88
+	xor %eax, %eax
+	jmp *%r11
+.endm
+
+.macro sampled name kind
+	function \name
+	frame
+	begin \kind
+	arguments
+	call *%r11
+	finish \kind
+	go_on
+	end \name
+.endm
+
+/* The same by what does not throw; if there is no memory the function itself may do so. */
+.macro thrown name kind which argument
+	function \name
+	frame
+	begin \kind
+	mov (%rsp), %rdi
+	mov 8(%rsp), %rsi
+	lea 40(%rsp), %\argument
+	call *sampler_params+16+8*\which(%rip)
+	test %rax, %rax
+	jz 1f
+	movq $0, 32(%rsp)
+	finish \kind
+	go_on
+	end \name
+.endm
+
+sampled 0 0
+sampled 1 1
+sampled 2 2
+sampled 3 3
+sampled 4 4
+
+function 5
+	frame
+	call sampler_free
+	go_on
+	end 5
+
+thrown 6 6 0 rsi
+thrown 7 7 1 rdx
+
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The order is what makes it safe: first everything is made here, then it is looked whether a
+ * thread stands on the bytes that change, and only then the process is touched, whose room refuses
+ * or takes all of it.
+ */
+#include "inject/graft.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "arch/arch.h"
+#include "arch/move.h"
+#include "inject/there.h"
+#include "read/procmaps.h"
+#include "read/procstat.h"
+
+#define GRAFT_MOST ((u64)1 << 30) /* bytes of code, or of data */
+
+/* Bytes from the start of the code to a function's. */
+static u64 slot(const struct graft *g, u32 i)
+{
+	return ROUND_UP(g->head_size, 64) + (u64)i * GRAFT_SLOT;
+}
+
+void graft_init(struct graft *g)
+{
+	g->room.code_size = ROUND_UP(slot(g, g->n), (u64)arch_page());
+	g->room.data_size = g->data_size;
+	g->code = calloc(1, g->room.code_size);
+	g->pages = calloc(ROOM_PAGES, arch_page());
+	if (!g->code || !g->pages)
+		base_no_memory();
+	g->room.code = g->code;
+	if (g->head)
+		memcpy(g->code, g->head, g->head_size);
+}
+
+void graft_free(struct graft *g)
+{
+	free(g->code);
+	free(g->pages);
+	g->code = g->pages = NULL;
+}
+
+u64 graft_data(const struct graft *g)
+{
+	return g->room.at + room_size(&g->room) - g->data_size;
+}
+
+/* ---- in ------------------------------------------------------------------------------------- */
+
+static bool add_page(struct graft *g, struct hold *h, u64 at, struct err *e)
+{
+	u8 *bytes = g->pages + (u64)g->room.n_pages * arch_page();
+	struct iovec here = { bytes, arch_page() };
+	struct iovec there = { (void *)(uintptr_t)at, arch_page() };
+	const char *why;
+
+	for (u32 i = 0; i < g->room.n_pages; i++)
+		if (g->room.pages[i].at == at)
+			return true;
+	if (g->room.n_pages == ROOM_PAGES)
+		return err_set(e, "the functions lie in more than %u pages", ROOM_PAGES);
+	if (process_vm_readv(h->pid, &here, 1, &there, 1, 0) != (ssize_t)here.iov_len)
+		return err_sys(e, errno, "process %d: code at %#llx", h->pid,
+		               (unsigned long long)at);
+	if (!hook_page_is_intact(g->f, g->bias, at, bytes, &why))
+		return err_set(e, "process %d, %s: %s", h->pid, elf_path(g->f), why);
+	g->room.pages[g->room.n_pages++] = (struct room_page){ at, bytes };
+	return true;
+}
+
+static bool add_pages(struct graft *g, struct hold *h, struct err *e)
+{
+	u64 page = arch_page();
+
+	g->room.n_pages = 0;
+	for (u32 i = 0; i < g->n; i++) {
+		u64 at = g->bias + g->hooks[i].entry;
+
+		if (!add_page(g, h, at & ~(page - 1), e) ||
+		    !add_page(g, h, (at + MOVE_JUMP - 1) & ~(page - 1), e))
+			return false;
+	}
+	return true;
+}
+
+static bool make_slot(struct graft *g, u32 i, struct err *e)
+{
+	u8 *out = g->code + slot(g, i);
+	u64 at = g->room.at + slot(g, i);
+	const char *why = "there is no room for its code";
+	u32 n = g->emit(g->ctx, i, at, graft_data(g), out, GRAFT_SLOT - HOOK_MOVED);
+
+	if (n && hook_move(g->f, g->d, &g->hooks[i], g->bias, at + n, out + n, &why)) {
+		why = "it is too far away";
+		for (u32 k = 0; k < g->room.n_pages; k++)
+			if (!hook_jump(&g->hooks[i], g->bias, at, g->room.pages[k].at,
+			               g->pages + (u64)k * arch_page()))
+				n = 0;
+		if (n)
+			return true;
+	}
+	return err_set(e, "%s: the function at %#llx: %s", elf_path(g->f),
+	               (unsigned long long)g->hooks[i].entry, why);
+}
+
+/* Who stands on an instruction that moves, the first one aside, which is a jump then. */
+static pid_t who_is_on(const struct graft *g, const struct hold *h, struct err *e)
+{
+	struct there_code *v = calloc(g->n + 1, sizeof(*v));
+	pid_t who;
+
+	if (!v)
+		base_no_memory();
+	for (u32 i = 0; i < g->n; i++) {
+		v[i].start = g->bias + g->hooks[i].entry + 1;
+		v[i].end = g->bias + g->hooks[i].entry + g->hooks[i].length;
+	}
+	who = there_who(h, v, g->n, e);
+	free(v);
+	return who;
+}
+
+static enum enter_end waits(pid_t who, const struct hold *h, struct err *e)
+{
+	if (who < 0)
+		return ENTER_REFUSED;
+	err_set(e, "thread %d of process %d stays in code that changes", who, h->pid);
+	return ENTER_LATER;
+}
+
+static void place_head(struct graft *g)
+{
+	struct graft_mark m = {
+		.magic = GRAFT_MAGIC,
+		.at = g->room.at,
+		.code_size = g->room.code_size,
+		.data_size = g->room.data_size,
+		.n_pages = g->room.n_pages,
+		.owner = (u64)getppid(), /* this is a process of its own (enter.c) */
+	};
+
+	if (!g->head)
+		return;
+	m.started = procstat_started((u32)m.owner);
+	for (u32 i = 0; i < g->room.n_pages; i++)
+		m.pages[i] = g->room.pages[i].at;
+	memcpy(g->code + GRAFT_MARK, &m, sizeof(m));
+	g->place(g->ctx, g->code, g->room.at, graft_data(g));
+}
+
+enum enter_end graft_in(struct graft *g, struct hold *h, struct err *e)
+{
+	bool ok = add_pages(g, h, e);
+	pid_t who;
+
+	g->room.near = g->room.pages[0].at;
+	ok = ok && room_find(&g->room, h->pid, e);
+	if (ok)
+		place_head(g);
+	for (u32 i = 0; ok && i < g->n; i++)
+		ok = make_slot(g, i, e);
+	who = ok ? who_is_on(g, h, e) : 0;
+	if (who)
+		return waits(who, h, e);
+	return ok && room_enter(&g->room, h, e) ? ENTER_DONE : ENTER_REFUSED;
+}
+
+/* ---- out ------------------------------------------------------------------------------------ */
+
+/* The process can write what it likes: only what is whole is taken for one. */
+static bool is_mark(const struct graft_mark *m, const struct procmap *p)
+{
+	u64 page = arch_page();
+	bool ok = m->magic == GRAFT_MAGIC && m->at == p->start && m->code_size % page == 0 &&
+	          m->code_size && m->data_size % page == 0 && m->n_pages <= ROOM_PAGES &&
+	          m->code_size < GRAFT_MOST && m->data_size < GRAFT_MOST;
+
+	for (u64 i = 0; ok && i < m->n_pages; i++)
+		ok = m->pages[i] % page == 0;
+	return ok;
+}
+
+bool graft_find(struct graft *g, struct graft_mark *m, pid_t pid)
+{
+	struct arena a = { 0 };
+	struct procmaps maps;
+	struct err e;
+	bool found = false;
+
+	*g = (struct graft){ 0 };
+	if (!procmaps_read(&a, pid, &maps, &e))
+		maps.n = 0;
+	for (u32 i = 0; i < maps.n && !found; i++) {
+		const struct procmap *p = &maps.v[i];
+		struct iovec here = { m, sizeof(*m) };
+		struct iovec there = { (void *)(uintptr_t)(p->start + GRAFT_MARK), sizeof(*m) };
+
+		found = p->exec && !p->offset && strcmp(p->path, ROOM_FILE) == 0 &&
+		        process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)sizeof(*m) &&
+		        is_mark(m, p);
+	}
+	arena_free(&a);
+	if (!found)
+		return false;
+	g->data_size = m->data_size;
+	g->room = (struct room){ .at = m->at,
+		                 .code_size = m->code_size,
+		                 .data_size = m->data_size,
+		                 .n_pages = (u32)m->n_pages };
+	for (u64 i = 0; i < m->n_pages; i++)
+		g->room.pages[i].at = m->pages[i];
+	return true;
+}
+
+enum enter_end graft_out(const struct graft *g, struct hold *h, struct err *e)
+{
+	const struct there_code code = { g->room.at, g->room.at + room_size(&g->room) };
+	pid_t who = there_who(h, &code, 1, e);
+
+	if (who)
+		return waits(who, h, e);
+	return room_leave(&g->room, h, e) ? ENTER_DONE : ENTER_REFUSED;
+}

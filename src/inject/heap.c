@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The pieces put together: the allocator's functions (heap_allocator.c), a stub for each
+ * (arch/stub.h), what these go on to (sampler.c) as the head of the graft, and the data.
+ */
+#include "inject/heap.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/uio.h>
+
+#include "arch/arch.h"
+#include "arch/stub.h"
+#include "inject/sampler_draw.h"
+#include "read/procstat.h"
+
+struct heap {
+	struct heap_allocator a;
+	struct graft g;
+	struct elf *head;
+	u64 params; /* bytes from the head's start */
+	u64 slow[N_SAMPLER_KINDS];
+	u64 every;
+	bool has_cpu;
+	s64 cpu;
+	u64 full;
+};
+
+/* ---- in ------------------------------------------------------------------------------------- */
+
+static bool open_head(struct heap *hp, struct err *e)
+{
+	struct elf_sym s;
+	char name[32];
+
+	if (!packed_sampler_size)
+		return err_set(e, "memtap can not put code into processes on this machine");
+	hp->head = elf_open_memory(packed_sampler, packed_sampler_size, "the sampler", e);
+	if (!hp->head || !elf_find(hp->head, "sampler_params", &s))
+		return false;
+	hp->params = s.value;
+	for (u32 i = 0; i < N_SAMPLER_KINDS; i++) {
+		snprintf(name, sizeof(name), "sampler_slow_%u", i);
+		if (!elf_find(hp->head, name, &s))
+			return err_set(e, "the sampler has no %s", name);
+		hp->slow[i] = s.value;
+	}
+	return true;
+}
+
+static void place_head(void *ctx, u8 *head, u64 at, u64 data)
+{
+	struct heap *hp = ctx;
+	const u16 type = ET_DYN; /* it may be anywhere */
+	struct sampler_params p = { .data = data };
+	u32 n = hp->a.n_inside;
+
+	sampler_fill(&p, hp->every);
+	for (u32 i = 0; i < 2; i++)
+		p.nothrow[i] = hp->a.nothrow[i] + hp->a.bias;
+	for (u32 i = 0; i < n; i++)
+		p.inside[i] = (struct sampler_inside){ hp->a.inside[i].start + hp->a.bias,
+			                               hp->a.inside[i].end + hp->a.bias };
+	p.inside[n] = (struct sampler_inside){ at, at + hp->g.room.code_size };
+	memcpy(head + hp->params, &p, sizeof(p));
+	memcpy(head + offsetof(Elf64_Ehdr, e_type), &type, sizeof(type));
+}
+
+static u32 emit(void *ctx, u32 i, u64 at, u64 data, u8 *out, u32 room)
+{
+	const struct heap *hp = ctx;
+	enum sampler_kind kind = hp->a.functions[i].kind;
+	struct stub s = {
+		.counts = kind != SAMPLER_FREE,
+		.product = kind == SAMPLER_PRODUCT,
+		.size = sampler_size_argument(kind),
+		.looks = kind == SAMPLER_FREE || kind == SAMPLER_REALLOC,
+		.counters = data + offsetof(struct sampler_data, cpus),
+		.filter = data + offsetof(struct sampler_data, filter),
+		.shift = SAMPLER_CPU_SHIFT,
+		.cpus = SAMPLER_CPUS,
+		.bytes = SAMPLER_FILTER,
+		.has_cpu = hp->has_cpu,
+		.cpu = (s32)hp->cpu,
+		.slow = hp->g.room.at + hp->slow[kind],
+	};
+
+	if (hp->a.skips[i])
+		s.skip = kind == SAMPLER_REALLOC ? STUB_SKIPS_NULL : STUB_SKIPS_SMALL;
+	return stub_emit(&s, at, out, room);
+}
+
+static bool write_data(pid_t pid, u64 at, const void *p, size_t n)
+{
+	struct iovec here = { (void *)(uintptr_t)p, n };
+	struct iovec there = { (void *)(uintptr_t)at, n };
+
+	return process_vm_writev(pid, &here, 1, &there, 1, 0) == (ssize_t)n;
+}
+
+/* All but what is 0. */
+static bool fill_data(const struct heap *hp, pid_t pid)
+{
+	static struct {
+		u64 words[8];
+		struct sampler_cpu cpus[SAMPLER_CPUS];
+	} d;
+	const struct sampler_params *p = (const void *)(hp->g.code + hp->params);
+
+	_Static_assert(sizeof(d) == offsetof(struct sampler_data, filter), "its beginning");
+	if (getrandom(d.cpus, sizeof(d.cpus), 0) != (ssize_t)sizeof(d.cpus))
+		return false;
+	for (u32 i = 0; i < SAMPLER_CPUS; i++) {
+		d.cpus[i].random |= 1;
+		d.cpus[i].left = sampler_gap(p, &d.cpus[i]);
+	}
+	d.words[0] = 1; /* on */
+	return write_data(pid, graft_data(&hp->g), &d, sizeof(d));
+}
+
+static enum enter_end go_in(struct hold *h, void *ctx, struct err *e)
+{
+	struct heap *hp = ctx;
+	enum enter_end end;
+	struct err other;
+
+	hp->has_cpu = hold_cpu(h, &hp->cpu) && hp->cpu == (s32)hp->cpu;
+	end = graft_in(&hp->g, h, e);
+	if (end != ENTER_DONE || fill_data(hp, h->pid))
+		return end;
+	err_sys(e, errno, "process %d: its memory can not be written", h->pid);
+	graft_out(&hp->g, h, &other);
+	return ENTER_REFUSED;
+}
+
+static bool make(struct heap *hp, const struct insn_decoder *d, pid_t pid, struct err *e)
+{
+	if (!open_head(hp, e) || !heap_allocator_find(&hp->a, d, pid, e))
+		return false;
+	hp->g = (struct graft){
+		.f = hp->a.f,
+		.d = d,
+		.bias = hp->a.bias,
+		.hooks = hp->a.hooks,
+		.n = hp->a.n,
+		.emit = emit,
+		.head = packed_sampler,
+		.head_size = packed_sampler_size,
+		.place = place_head,
+		.ctx = hp,
+		.data_size = ROUND_UP((u64)sizeof(struct sampler_data), (u64)arch_page()),
+	};
+	graft_init(&hp->g);
+	return true;
+}
+
+static bool enter(struct heap *hp, pid_t pid, enter_fn *fn, u32 ms, struct heap_result *r,
+                  struct err *e)
+{
+	struct enter n = { .pid = pid, .fn = fn, .ctx = hp, .size = sizeof(*hp), .ms = ms };
+	bool ok = enter_process(&n, e);
+
+	r->stopped_ns = n.stopped_ns;
+	r->stops = n.stops;
+	return ok;
+}
+
+bool heap_in(pid_t pid, u64 every, u32 ms, struct heap_result *r, char left[256], struct err *e)
+{
+	struct insn_decoder *d = insn_decoder_open(e);
+	struct heap *hp = calloc(1, sizeof(*hp));
+	bool ok;
+
+	if (!hp)
+		base_no_memory();
+	*r = (struct heap_result){ 0 };
+	hp->every = every;
+	ok = d && enter_allowed(pid, e) && make(hp, d, pid, e) && enter(hp, pid, go_in, ms, r, e);
+	snprintf(left, 256, "%s", ok && hp->a.left ? hp->a.left : "");
+	graft_free(&hp->g);
+	heap_allocator_close(&hp->a);
+	elf_close(hp->head);
+	insn_decoder_close(d);
+	free(hp);
+	return ok;
+}
+
+/* ---- out ------------------------------------------------------------------------------------ */
+
+bool heap_is_in(pid_t pid, pid_t *owner)
+{
+	struct graft g;
+	struct graft_mark m;
+
+	if (!graft_find(&g, &m, pid))
+		return false;
+	*owner = m.started && procstat_started((u32)m.owner) == m.started ? (pid_t)m.owner : 0;
+	return true;
+}
+
+static enum enter_end go_out(struct hold *h, void *ctx, struct err *e)
+{
+	struct heap *hp = ctx;
+	struct iovec here = { &hp->full, sizeof(hp->full) };
+	struct iovec there = { (void *)(uintptr_t)(graft_data(&hp->g) +
+		                                   offsetof(struct sampler_data, full)),
+		               sizeof(hp->full) };
+
+	if (process_vm_readv(h->pid, &here, 1, &there, 1, 0) != (ssize_t)sizeof(hp->full))
+		hp->full = 0;
+	return graft_out(&hp->g, h, e);
+}
+
+/* From now on nobody goes where he would have to be waited for. */
+static void switch_off(const struct heap *hp, pid_t pid)
+{
+	const u64 off = 0;
+
+	write_data(pid, graft_data(&hp->g), &off, sizeof(off));
+}
+
+bool heap_out(pid_t pid, u32 ms, struct heap_result *r, struct err *e)
+{
+	struct heap *hp = calloc(1, sizeof(*hp));
+	struct graft_mark m;
+	bool ok = true;
+
+	if (!hp)
+		base_no_memory();
+	*r = (struct heap_result){ 0 };
+	if (graft_find(&hp->g, &m, pid)) {
+		switch_off(hp, pid);
+		ok = enter(hp, pid, go_out, ms, r, e);
+		r->full = hp->full;
+	}
+	free(hp);
+	return ok;
+}

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Which functions of which file.
+ *
+ * Every allocation is to be counted once, and allocators call themselves: calloc calls malloc in
+ * one, realloc goes on there in another. A call that comes back is known by where it comes from
+ * (`inside`). One that does not, a jump, is not seen from malloc: where a function begins with one
+ * it is left alone, and where realloc or memalign have one for some arguments these are skipped.
+ */
+#include "inject/heap.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "arch/stub.h"
+#include "elf/site.h"
+#include "elf/usdt.h"
+#include "read/procmaps.h"
+
+#define SWEEP 1024u /* bytes of a function without a size */
+
+static const struct heap_function functions[] = {
+	{ "malloc", SAMPLER_SIZE_1, true },
+	{ "calloc", SAMPLER_PRODUCT, true },
+	{ "realloc", SAMPLER_REALLOC, true },
+	{ "free", SAMPLER_FREE, true },
+	{ "cfree", SAMPLER_FREE, true },
+	{ "free_sized", SAMPLER_FREE, true },
+	{ "free_aligned_sized", SAMPLER_FREE, true },
+	{ "aligned_alloc", SAMPLER_SIZE_2, false },
+	{ "memalign", SAMPLER_SIZE_2, false },
+	{ "posix_memalign", SAMPLER_SIZE_3, false },
+	{ "valloc", SAMPLER_SIZE_1, false },
+	{ "pvalloc", SAMPLER_SIZE_1, false },
+	/* jemalloc's own */
+	{ "mallocx", SAMPLER_SIZE_1, false },
+	{ "rallocx", SAMPLER_REALLOC, true },
+	{ "dallocx", SAMPLER_FREE, true },
+	{ "sdallocx", SAMPLER_FREE, true },
+	/* operator new and delete, where they are no callers of malloc and free */
+	{ "_Znwm", SAMPLER_NEW, false },
+	{ "_Znam", SAMPLER_NEW, false },
+	{ "_ZnwmSt11align_val_t", SAMPLER_NEW_ALIGNED, false },
+	{ "_ZnamSt11align_val_t", SAMPLER_NEW_ALIGNED, false },
+	{ "_ZnwmRKSt9nothrow_t", SAMPLER_SIZE_1, false },
+	{ "_ZnamRKSt9nothrow_t", SAMPLER_SIZE_1, false },
+	{ "_ZnwmSt11align_val_tRKSt9nothrow_t", SAMPLER_SIZE_1, false },
+	{ "_ZnamSt11align_val_tRKSt9nothrow_t", SAMPLER_SIZE_1, false },
+	{ "_ZdlPv", SAMPLER_FREE, true },
+	{ "_ZdaPv", SAMPLER_FREE, true },
+	{ "_ZdlPvm", SAMPLER_FREE, true },
+	{ "_ZdaPvm", SAMPLER_FREE, true },
+	{ "_ZdlPvRKSt9nothrow_t", SAMPLER_FREE, true },
+	{ "_ZdaPvRKSt9nothrow_t", SAMPLER_FREE, true },
+	{ "_ZdlPvSt11align_val_t", SAMPLER_FREE, true },
+	{ "_ZdaPvSt11align_val_t", SAMPLER_FREE, true },
+	{ "_ZdlPvmSt11align_val_t", SAMPLER_FREE, true },
+	{ "_ZdaPvmSt11align_val_t", SAMPLER_FREE, true },
+	{ "_ZdlPvSt11align_val_tRKSt9nothrow_t", SAMPLER_FREE, true },
+	{ "_ZdaPvSt11align_val_tRKSt9nothrow_t", SAMPLER_FREE, true },
+};
+
+_Static_assert(ARRAY_SIZE(functions) <= HEAP_FUNCTIONS, "there is room");
+
+/* ---- files ---------------------------------------------------------------------------------- */
+
+/* Through the mapping itself where the name means nothing here. */
+static struct elf *open_mapped(pid_t pid, const struct procmap *m, struct err *e)
+{
+	char path[PATH_MAX + 64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/root%s", pid, m->path);
+	if (stat(path, &st) < 0 || st.st_ino != m->inode)
+		snprintf(path, sizeof(path), "/proc/%d/map_files/%lx-%lx", pid, m->start, m->end);
+	return elf_open(path, e);
+}
+
+typedef bool file_fn(void *ctx, struct elf *f, const struct procmap *m);
+
+/* Every file that the process has code of, until fn returns false. */
+static bool each_file(struct arena *a, pid_t pid, file_fn *fn, void *ctx, struct err *e)
+{
+	struct procmaps maps;
+	u64 last = 0;
+
+	if (!procmaps_read(a, pid, &maps, e))
+		return false;
+	for (u32 i = 0; i < maps.n; i++) {
+		const struct procmap *m = &maps.v[i];
+		struct err other;
+		struct elf *f;
+
+		if (!m->exec || m->path[0] != '/' || !m->inode || m->inode == last)
+			continue;
+		last = m->inode;
+		f = open_mapped(pid, m, &other);
+		if (f && !fn(ctx, f, m))
+			return true;
+	}
+	return true;
+}
+
+/* A library made to take malloc's place comes before the C library; so does the program. */
+static u32 rank(struct elf *f)
+{
+	struct elf_sym s;
+
+	if (!elf_find(f, "malloc", &s) || !s.is_func || !elf_find(f, "free", &s) || !s.is_func)
+		return 0;
+	if (elf_find(f, "__libc_start_main", &s) && !elf_is_program(f))
+		return 1;
+	return elf_is_program(f) ? 3 : 2;
+}
+
+struct choice {
+	struct heap_allocator *a;
+	u32 rank, many;
+};
+
+static bool choose(void *ctx, struct elf *f, const struct procmap *m)
+{
+	struct choice *c = ctx;
+	u32 r = rank(f);
+	u64 vaddr;
+
+	c->many += r == 2 && c->rank == 2;
+	if (r > c->rank && elf_vaddr(f, m->offset, &vaddr)) {
+		elf_close(c->a->f);
+		c->rank = r;
+		c->a->f = f;
+		c->a->bias = m->start - vaddr;
+		c->a->path = m->path;
+	} else {
+		elf_close(f);
+	}
+	return true;
+}
+
+/* ---- functions ------------------------------------------------------------------------------ */
+
+static bool is_free(const struct heap_function *fn)
+{
+	return fn->kind == SAMPLER_FREE;
+}
+
+static bool is_new(const struct heap_function *fn)
+{
+	return strncmp(fn->name, "_Zn", 3) == 0;
+}
+
+static void collect(struct heap_allocator *a)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(functions); i++) {
+		struct elf_sym s;
+		bool known = false;
+
+		if (!elf_find(a->f, functions[i].name, &s) || !s.is_func)
+			continue;
+		for (u32 k = 0; k < a->n; k++)
+			known |= a->hooks[k].entry == s.value;
+		if (known)
+			continue;
+		a->functions[a->n] = functions[i];
+		a->hooks[a->n++] = (struct hook){ .entry = s.value, .size = s.size };
+	}
+}
+
+static void leave_out(struct heap_allocator *a, u32 i)
+{
+	a->n--;
+	memmove(&a->functions[i], &a->functions[i + 1], (a->n - i) * sizeof(a->functions[0]));
+	memmove(&a->hooks[i], &a->hooks[i + 1], (a->n - i) * sizeof(a->hooks[0]));
+	memmove(&a->skips[i], &a->skips[i + 1], (a->n - i) * sizeof(a->skips[0]));
+}
+
+/* What a function leads to. */
+struct leads {
+	bool begins;       /* its first instruction is a jump to one of the set */
+	bool jumps, calls; /* to malloc and its like */
+	u64 others[8];     /* jumps and calls out of it to anything else */
+	u32 n_others;
+	u64 end; /* of what was looked at */
+};
+
+/* The function of the same sort at that address. */
+static bool is_one(const struct heap_allocator *a, u64 at, u64 self, bool frees)
+{
+	for (u32 i = 0; i < a->n; i++)
+		if (a->hooks[i].entry == at && at != self && is_free(&a->functions[i]) == frees)
+			return true;
+	return false;
+}
+
+static void lead(struct leads *l, const struct heap_allocator *a, const struct insn *one, u64 self,
+                 u64 size, bool frees)
+{
+	bool jump = one->flow == INSN_JUMP || one->flow == INSN_BRANCH;
+
+	if (!jump && one->flow != INSN_CALL)
+		return;
+	if (is_one(a, one->target, self, frees)) {
+		*(jump ? &l->jumps : &l->calls) = true;
+	} else if (one->target - self >= size && l->n_others < ARRAY_SIZE(l->others)) {
+		l->others[l->n_others++] = one->target;
+	}
+}
+
+static void look(struct leads *l, const struct heap_allocator *a, const struct insn_decoder *d,
+                 u64 at, u64 size, bool frees)
+{
+	struct site_code c;
+	struct insn one;
+	u64 n, off = 0;
+
+	*l = (struct leads){ .end = at };
+	if (!site_code_at(a->f, at, &c))
+		return;
+	n = MIN(c.n - (at - c.vaddr), size);
+	while (off < n && insn_read(d, c.p + (at - c.vaddr) + off, n - off, at + off, &one)) {
+		lead(l, a, &one, at, size, frees);
+		if (!off)
+			l->begins = one.flow == INSN_JUMP && l->jumps;
+		off += one.length;
+	}
+	l->end = at + off;
+}
+
+static void add_inside(struct heap_allocator *a, u64 start, u64 end)
+{
+	if (a->n_inside < SAMPLER_INSIDE - 1)
+		a->inside[a->n_inside++] = (struct sampler_inside){ start, end };
+}
+
+struct sized {
+	u64 at, size;
+};
+
+static bool find_size(void *ctx, const struct elf_sym *s)
+{
+	struct sized *z = ctx;
+
+	if (s->value == z->at && s->size)
+		z->size = s->size;
+	return !z->size;
+}
+
+/* Functions without a name in between: _mid_memalign of the GNU C library. */
+static bool passes_on(struct heap_allocator *a, const struct insn_decoder *d,
+                      const struct leads *from)
+{
+	bool jumps = false;
+
+	for (u32 i = 0; i < from->n_others; i++) {
+		struct sized z = { .at = from->others[i] };
+		struct leads l;
+
+		elf_each(a->f, find_size, &z);
+		look(&l, a, d, z.at, z.size ? z.size : SWEEP, false);
+		jumps |= l.jumps;
+		if (l.calls && z.size)
+			add_inside(a, z.at, z.at + z.size);
+	}
+	return jumps;
+}
+
+/* False: it is left out, since what it does is counted elsewhere. */
+static bool is_counted(struct heap_allocator *a, const struct insn_decoder *d, u32 i)
+{
+	const struct hook *h = &a->hooks[i];
+	const struct heap_function *fn = &a->functions[i];
+	struct leads l;
+
+	look(&l, a, d, h->entry, h->size ? h->size : 1, is_free(fn));
+	if (l.begins)
+		return false;
+	if (is_free(fn))
+		return true;
+	if (is_new(fn) && (l.jumps || l.calls))
+		return false;
+	if (fn->kind == SAMPLER_REALLOC) {
+		a->skips[i] = l.jumps && strcmp(fn->name, "realloc") == 0;
+	} else if (fn->kind == SAMPLER_SIZE_2) {
+		a->skips[i] = passes_on(a, d, &l) || l.jumps;
+	} else if (l.jumps) {
+		return false;
+	}
+	if (i) /* malloc calls nobody */
+		add_inside(a, h->entry, l.end);
+	return true;
+}
+
+/* What can be called in place of an operator new, which throws. */
+static void find_nothrow(struct heap_allocator *a)
+{
+	struct elf_sym s;
+
+	if (elf_find(a->f, "_ZnwmRKSt9nothrow_t", &s) || elf_find(a->f, "malloc", &s))
+		a->nothrow[0] = s.value;
+	if (elf_find(a->f, "_ZnwmSt11align_val_tRKSt9nothrow_t", &s))
+		a->nothrow[1] = s.value;
+}
+
+static bool refuse(const struct heap_allocator *a, const struct heap_function *fn, const char *why,
+                   struct err *e)
+{
+	return err_set(e, "%s of %s can not be redirected: %s", fn->name, a->path, why);
+}
+
+static bool check_hooks(struct heap_allocator *a, struct err *e)
+{
+	for (u32 i = 0; i < a->n; i++) {
+		const struct heap_function *fn = &a->functions[i];
+		const char *why = a->hooks[i].length ? NULL : a->hooks[i].why;
+
+		if (fn->kind == SAMPLER_NEW_ALIGNED && !a->nothrow[1])
+			why = "there is no form of it that throws nothing";
+		if (!why)
+			continue;
+		if (fn->must)
+			return refuse(a, fn, why, e);
+		a->left = arena_printf(&a->arena, "%s is not counted: %s", fn->name, why);
+		leave_out(a, i--);
+	}
+	return true;
+}
+
+bool heap_allocator_find(struct heap_allocator *a, const struct insn_decoder *d, pid_t pid,
+                         struct err *e)
+{
+	struct choice c = { .a = a };
+
+	*a = (struct heap_allocator){ 0 };
+	if (!each_file(&a->arena, pid, choose, &c, e))
+		return false;
+	if (!a->f)
+		return err_set(e, "process %d has no function malloc with a name", pid);
+	if (c.many)
+		return err_set(e, "process %d has more than one library with a malloc of its own",
+		               pid);
+	collect(a);
+	for (u32 i = 0; i < a->n; i++)
+		if (!is_counted(a, d, i))
+			leave_out(a, i--);
+	find_nothrow(a);
+	hook_look(a->f, d, a->hooks, a->n);
+	return check_hooks(a, e);
+}
+
+void heap_allocator_close(struct heap_allocator *a)
+{
+	elf_close(a->f);
+	arena_free(&a->arena);
+}
+
+/* ---- producers ------------------------------------------------------------------------------ */
+
+static bool is_alloc(void *ctx, const struct usdt_site *s)
+{
+	bool *found = ctx;
+
+	*found |= strcmp(s->provider, "otel_memory") == 0 && strcmp(s->name, "alloc") == 0;
+	return !*found;
+}
+
+static bool has_probe(void *ctx, struct elf *f, const struct procmap *m)
+{
+	bool *found = ctx;
+	struct err e;
+
+	if (strcmp(m->path, ROOM_FILE) != 0)
+		usdt_each(f, is_alloc, found, &e);
+	elf_close(f);
+	return !*found;
+}
+
+bool heap_is_producer(pid_t pid)
+{
+	struct arena a = { 0 };
+	struct err e;
+	bool found = false;
+
+	each_file(&a, pid, has_probe, &found, &e);
+	arena_free(&a);
+	return found;
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Stopping a process.
+ *
+ * Threads are seized (PTRACE_SEIZE) and interrupted, which sends no signal and stops them on their
+ * way out of the kernel, before a system call is started again and before a signal's handler runs.
+ * What else they report meanwhile is a signal on its way to them: it goes on. A thread that was not
+ * seized yet may start others, so the list is read again until all that are in it stand still: then
+ * nobody is left who could start one.
+ *
+ * An interrupted system call is the kernel's matter: it starts most of them again. Those that
+ * signal(7) lists as ending with EINTR after a stop, although no handler ran, are made to start
+ * again like others. Their timeouts count anew.
+ */
+#include "inject/hold.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/file.h"
+
+#define GIVE_UP_NS 5000000000u
+#define DEEP_NS    20000000u
+#define LOOK_NS    50000u /* between two looks whether a thread has stopped */
+
+static bool read_task(pid_t pid, pid_t tid, const char *file, struct buf *b)
+{
+	char path[64];
+	struct err e;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, file);
+	return file_read(path, b, 65536, &e);
+}
+
+char hold_state(pid_t pid, pid_t tid)
+{
+	struct buf b = { 0 };
+	const char *end = read_task(pid, tid, "stat", &b) ? strrchr(buf_text(&b), ')') : NULL;
+	char state = end && end[1] ? end[2] : 0;
+
+	buf_free(&b);
+	return state;
+}
+
+bool hold_status(pid_t pid, pid_t tid, const char *name, u64 *value)
+{
+	struct buf b = { 0 };
+	char key[32];
+	const char *at;
+
+	snprintf(key, sizeof(key), "\n%s:", name);
+	at = read_task(pid, tid, "status", &b) ? strstr(buf_text(&b), key) : NULL;
+	if (at)
+		*value = strtoull(at + strlen(key), NULL, 16);
+	buf_free(&b);
+	return at;
+}
+
+/* ---- stopping ------------------------------------------------------------------------------- */
+
+static struct hold_thread *find(const struct hold *h, pid_t tid)
+{
+	for (u32 i = 0; i < h->n; i++)
+		if (h->v[i].tid == tid)
+			return &h->v[i];
+	return NULL;
+}
+
+static void drop(struct hold *h, struct hold_thread *t)
+{
+	*t = h->v[--h->n];
+}
+
+static void add(struct hold *h, pid_t tid)
+{
+	if (h->n == h->room) {
+		h->room = h->room ? 2 * h->room : 64;
+		h->v = reallocarray(h->v, h->room, sizeof(*h->v));
+		if (!h->v)
+			base_no_memory();
+	}
+	h->v[h->n++] = (struct hold_thread){ .tid = tid };
+}
+
+static bool is_over(char state)
+{
+	return !state || state == 'Z' || state == 'X';
+}
+
+static bool seize(struct hold *h, pid_t tid, struct err *e)
+{
+	char state = hold_state(h->pid, tid);
+
+	if (is_over(state))
+		return true;
+	if (ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACESYSGOOD) < 0) {
+		int code = errno;
+
+		return is_over(hold_state(h->pid, tid)) ||
+		       err_sys(e, code, "process %d can not be stopped", h->pid);
+	}
+	add(h, tid);
+	return ptrace(PTRACE_INTERRUPT, tid, 0, 0) == 0 || errno == ESRCH ||
+	       err_sys(e, errno, "thread %d can not be interrupted", tid);
+}
+
+static void rest(u64 ns)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = (long)ns }, NULL);
+}
+
+/* Before anybody is stopped: one that stays deep in the kernel would let all others wait for it. */
+static bool comes_out(struct hold *h, pid_t tid, struct err *e)
+{
+	u64 until = clock_ns(CLOCK_MONOTONIC) + DEEP_NS;
+
+	while (hold_state(h->pid, tid) == 'D') {
+		if (clock_ns(CLOCK_MONOTONIC) > until)
+			return err_set(e, "thread %d of process %d is in uninterruptible sleep",
+			               tid, h->pid);
+		rest(LOOK_NS);
+	}
+	return true;
+}
+
+static bool seize_new(struct hold *h, pid_t tid, struct err *e)
+{
+	return find(h, tid) || seize(h, tid, e);
+}
+
+typedef bool task_fn(struct hold *h, pid_t tid, struct err *e);
+
+static bool each_task(struct hold *h, task_fn *fn, struct err *e)
+{
+	char path[64];
+	DIR *d;
+	bool ok = true;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", h->pid);
+	fd = file_open_dir(path);
+	d = fd < 0 ? NULL : fdopendir(fd);
+	if (!d) {
+		if (fd >= 0)
+			close(fd);
+		return err_set(e, "there is no process with pid %d", h->pid);
+	}
+	for (struct dirent *one; ok && (one = readdir(d));) {
+		pid_t tid = (pid_t)strtol(one->d_name, NULL, 10);
+
+		if (tid > 0)
+			ok = fn(h, tid, e);
+	}
+	closedir(d);
+	return ok;
+}
+
+/* What waitpid() says of a thread that is on its way to its stop. */
+static void reported(struct hold *h, pid_t tid, int status)
+{
+	struct hold_thread *t = find(h, tid);
+
+	if (!t)
+		return;
+	if (!WIFSTOPPED(status))
+		drop(h, t);
+	else if (status >> 16 == PTRACE_EVENT_STOP)
+		t->stands = true;
+	else
+		ptrace(PTRACE_CONT, tid, 0, WSTOPSIG(status));
+}
+
+/* The first that does not stand; threads that ended unseen are dropped: a process's first one is
+ * reported only with the last. */
+static const struct hold_thread *moving(struct hold *h)
+{
+	for (u32 i = 0; i < h->n;) {
+		if (h->v[i].stands)
+			i++;
+		else if (is_over(hold_state(h->pid, h->v[i].tid)))
+			drop(h, &h->v[i]);
+		else
+			return &h->v[i];
+	}
+	return NULL;
+}
+
+static bool wait_stops(struct hold *h, u64 until, struct err *e)
+{
+	const struct hold_thread *t;
+	int status;
+
+	for (;;) {
+		pid_t tid = waitpid(-1, &status, __WALL | WNOHANG);
+
+		if (tid > 0) {
+			reported(h, tid, status);
+			continue;
+		}
+		t = moving(h);
+		if (!t)
+			return true;
+		if (clock_ns(CLOCK_MONOTONIC) > until)
+			return err_set(e, "thread %d of process %d does not stop (its state is %c)",
+			               t->tid, h->pid, hold_state(h->pid, t->tid));
+		rest(LOOK_NS);
+	}
+}
+
+static bool get_regs(struct hold_thread *t)
+{
+	struct iovec io = { t->regs.v, sizeof(t->regs.v) };
+	bool ok = ptrace(PTRACE_GETREGSET, t->tid, NT_PRSTATUS, &io) == 0;
+
+	t->regs.n = io.iov_len;
+	return ok;
+}
+
+static bool all_regs(struct hold *h, struct err *e)
+{
+	for (u32 i = 0; i < h->n; i++) {
+		if (!get_regs(&h->v[i]))
+			return err_set(e, "process %d ended while it was stopped", h->pid);
+		if (!thread_is_native(&h->v[i].regs))
+			return err_set(e, "process %d does not run this machine's 64-bit code",
+			               h->pid);
+	}
+	return h->n || err_set(e, "there is no process with pid %d", h->pid);
+}
+
+/* ---- going on ------------------------------------------------------------------------------- */
+
+/* Ends with EINTR after a stop, and has done nothing by then. */
+static bool starts_again(u64 number)
+{
+	static const u64 calls[] = {
+#ifdef SYS_epoll_wait
+		SYS_epoll_wait,
+#endif
+		SYS_epoll_pwait,
+		SYS_epoll_pwait2,
+		SYS_semop,
+		SYS_semtimedop,
+		SYS_rt_sigtimedwait,
+		/* with a timeout of the socket */
+		SYS_read,
+		SYS_recvfrom,
+		SYS_recvmsg,
+		SYS_accept,
+		SYS_accept4,
+	};
+
+	for (u32 i = 0; i < ARRAY_SIZE(calls); i++)
+		if (calls[i] == number)
+			return true;
+	return false;
+}
+
+static void let_go(struct hold_thread *t)
+{
+	struct iovec io = { t->regs.v, 0 };
+	u64 number;
+
+	if ((t->regs.n || get_regs(t)) && thread_in_call(&t->regs, &number) &&
+	    starts_again(number) && thread_result(&t->regs) == -EINTR) {
+		thread_restart(&t->regs);
+		io.iov_len = t->regs.n;
+		ptrace(PTRACE_SETREGSET, t->tid, NT_PRSTATUS, &io);
+	}
+	ptrace(PTRACE_DETACH, t->tid, 0, 0);
+}
+
+static void let_standing_go(struct hold *h)
+{
+	for (u32 i = 0; i < h->n;) {
+		if (h->v[i].stands) {
+			let_go(&h->v[i]);
+			drop(h, &h->v[i]);
+		} else {
+			i++;
+		}
+	}
+}
+
+/* Of a stop that came to nothing: threads that were on their way are met there and let go. Those
+ * that are too deep in the kernel are let go by this process's end. */
+static void give_up(struct hold *h)
+{
+	u64 until = clock_ns(CLOCK_MONOTONIC) + GIVE_UP_NS;
+	int status;
+
+	for (let_standing_go(h); moving(h) && clock_ns(CLOCK_MONOTONIC) < until;) {
+		pid_t tid = waitpid(-1, &status, __WALL | WNOHANG);
+
+		if (tid > 0)
+			reported(h, tid, status);
+		else
+			rest(LOOK_NS);
+		let_standing_go(h);
+	}
+}
+
+bool hold_all(struct hold *h, pid_t pid, u32 ms, struct err *e)
+{
+	u64 until;
+	u32 fresh;
+	bool ok;
+
+	*h = (struct hold){ .pid = pid, .caller = HOLD_NOBODY };
+	if (!each_task(h, comes_out, e))
+		return false;
+	until = clock_ns(CLOCK_MONOTONIC) + (u64)ms * 1000000;
+	do {
+		fresh = h->n;
+		ok = each_task(h, seize_new, e);
+		fresh = h->n - fresh;
+		ok = ok && wait_stops(h, until, e);
+	} while (ok && fresh);
+	if (ok && all_regs(h, e))
+		return true;
+	give_up(h);
+	free(h->v);
+	h->v = NULL;
+	return false;
+}
+
+bool hold_let_go(struct hold *h, struct err *e)
+{
+	bool ok = hold_end_calls(h, e);
+
+	let_standing_go(h);
+	free(h->v);
+	h->v = NULL;
+	return ok;
+}

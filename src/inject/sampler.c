@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What runs in other processes (sampler.h): nothing is called from here, no memory is taken, there
+ * are no thread's data and no registers but general ones, and it may stop to matter at any
+ * instruction: memtap that is killed leaves code that does the same for nobody.
+ *
+ * Functions of an allocator jump to a few instructions of their own (arch/stub.h), which count
+ * bytes down. When a counter is used up, or a byte of the filter says that a block may have been
+ * sampled, these go to the machine's thunks (in arch/), with the counter, where the function goes
+ * on, and everything else as at its entry; and those come here. Memory that is sampled is known by
+ * its address: allocators see nothing of it.
+ *
+ * The gaps between samples are exponential, so that each byte is as likely as every other to be
+ * the one, whatever came before it: a call that came from inside of another (calloc that calls
+ * malloc) can be passed over without a trace.
+ */
+#include <stdbool.h>
+
+#include "inject/sampler_draw.h"
+
+#define TRIES 16u /* places in the table for a block */
+#define NONE  UINT64_MAX
+
+/* Changed before it is put in; the compiler is not to believe in these zeros. */
+__attribute__((used, section(".params")))
+const volatile struct sampler_params sampler_params = { 0 };
+
+/* As the thunks lay it out. */
+struct frame {
+	u64 args[4];
+	u64 next, result;
+	u64 old;     /* bytes of the block that realloc() is given, NONE: it was not sampled */
+	u64 sampled; /* the new one is to be */
+};
+
+/* sys/sdt.h's notes, of numbers of 8 bytes without a sign. */
+#define NOTE(name, args)                                                                           \
+	"990: nop\n"                                                                               \
+	".pushsection .note.stapsdt,\"\",\"note\"\n"                                               \
+	".balign 4\n"                                                                              \
+	".4byte 992f-991f, 994f-993f, 3\n"                                                         \
+	"991: .asciz \"stapsdt\"\n"                                                                \
+	"992: .balign 4\n"                                                                         \
+	"993: .8byte 990b, _.stapsdt.base, 0\n"                                                    \
+	".asciz \"otel_memory\"\n"                                                                 \
+	".asciz \"" name "\"\n"                                                                    \
+	".asciz \"" args "\"\n"                                                                    \
+	"994: .balign 4\n"                                                                         \
+	".popsection\n"
+
+__asm__(".pushsection .stapsdt.base,\"aG\",\"progbits\",.stapsdt.base,comdat\n"
+        ".hidden _.stapsdt.base\n"
+        "_.stapsdt.base: .space 1\n"
+        ".size _.stapsdt.base, 1\n"
+        ".popsection\n");
+
+static INLINE void fire_alloc(u64 block, u64 size, u64 weight)
+{
+	__asm__ volatile(NOTE("alloc", "8@%0 8@%1 8@%2") : : "r"(block), "r"(size), "r"(weight));
+}
+
+static INLINE void fire_free(u64 block)
+{
+	__asm__ volatile(NOTE("free", "8@%0") : : "r"(block));
+}
+
+static INLINE struct sampler_data *data(void)
+{
+	return (struct sampler_data *)sampler_params.data;
+}
+
+/* ---- blocks --------------------------------------------------------------------------------- */
+
+static INLINE u8 *filter_of(struct sampler_data *d, u64 block)
+{
+	return &d->filter[block / 16 % SAMPLER_FILTER];
+}
+
+static INLINE struct sampler_entry *place(struct sampler_data *d, u64 block, u32 i)
+{
+	return &d->table[((block / 8 * 0x9e3779b97f4a7c15u >> 40) + i) % SAMPLER_TABLE];
+}
+
+/* False when there is no room. */
+static INLINE bool put(struct sampler_data *d, u64 block, u64 size)
+{
+	u8 *f = filter_of(d, block);
+
+	for (u32 i = 0; i < TRIES && *f < 128; i++) {
+		struct sampler_entry *e = place(d, block, i);
+		u64 empty = 0;
+
+		if (e->block || !__atomic_compare_exchange_n(&e->block, &empty, 1, false,
+		                                             __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			continue;
+		e->size = size;
+		__atomic_store_n(&e->block, block, __ATOMIC_RELEASE);
+		__atomic_fetch_add(f, 1, __ATOMIC_RELEASE);
+		return true;
+	}
+	__atomic_fetch_add(&d->full, 1, __ATOMIC_RELAXED);
+	return false;
+}
+
+/* Takes it out; its size, or NONE. */
+static INLINE u64 take(struct sampler_data *d, u64 block)
+{
+	for (u32 i = 0; i < TRIES && block; i++) {
+		struct sampler_entry *e = place(d, block, i);
+		u64 size = e->size, was = block;
+
+		if (e->block != block ||
+		    !__atomic_compare_exchange_n(&e->block, &was, 0, false, __ATOMIC_ACQ_REL,
+		                                 __ATOMIC_RELAXED))
+			continue;
+		__atomic_fetch_sub(filter_of(d, block), 1, __ATOMIC_RELEASE);
+		return size;
+	}
+	return NONE;
+}
+
+/* ---- calls ---------------------------------------------------------------------------------- */
+
+static INLINE bool is_inside(u64 from)
+{
+	const volatile struct sampler_inside *v = sampler_params.inside;
+
+	for (u32 i = 0; i < SAMPLER_INSIDE; i++)
+		if (from - v[i].start < v[i].end - v[i].start)
+			return true;
+	return false;
+}
+
+static INLINE u64 size_of(const struct frame *f, u32 kind)
+{
+	u64 size;
+
+	if (kind == SAMPLER_PRODUCT)
+		return __builtin_mul_overflow(f->args[0], f->args[1], &size) ? 0 : size;
+	return f->args[sampler_size_argument((enum sampler_kind)kind)];
+}
+
+__attribute__((used)) u32 sampler_begin(struct sampler_cpu *c, struct frame *f, u64 from, u32 kind);
+__attribute__((used)) void sampler_end(struct frame *f, u64 result, u32 kind);
+__attribute__((used)) void sampler_free(u64 block);
+
+/* The function is to be called from here: its result is needed. */
+u32 sampler_begin(struct sampler_cpu *c, struct frame *f, u64 from, u32 kind)
+{
+	struct sampler_data *d = data();
+
+	if (!d->on) {
+		if (c)
+			c->left = SAMPLER_NEVER;
+		return 0;
+	}
+	if (c)
+		c->left = sampler_gap(&sampler_params, c);
+	f->sampled = c && size_of(f, kind) && !is_inside(from);
+	f->old = kind == SAMPLER_REALLOC ? take(d, f->args[0]) : NONE;
+	/* Before others can be given the block. */
+	if (f->old != NONE)
+		fire_free(f->args[0]);
+	return f->sampled || f->old != NONE;
+}
+
+void sampler_end(struct frame *f, u64 result, u32 kind)
+{
+	struct sampler_data *d = data();
+	u64 block = result, size = size_of(f, kind);
+
+	if (kind == SAMPLER_SIZE_3)
+		block = (u32)result ? 0 : *(u64 *)f->args[0];
+	if (!block && f->old != NONE && size) { /* as it was */
+		block = f->args[0];
+		size = f->old;
+	} else if (!f->sampled) {
+		return;
+	}
+	if (block && put(d, block, size))
+		fire_alloc(block, size, sampler_weight(&sampler_params, size));
+}
+
+void sampler_free(u64 block)
+{
+	if (take(data(), block) != NONE)
+		fire_free(block);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What memtap and the code that it puts into processes (sampler.c) have in common: the
+ * numbers that the code is given, and the data that it keeps there.
+ */
+#ifndef INJECT_SAMPLER_H
+#define INJECT_SAMPLER_H
+
+#include "base/base.h"
+
+#define SAMPLER_CPUS      512u         /* counters; with more CPUs some share one */
+#define SAMPLER_CPU_SHIFT 6u           /* each in a cache line of its own */
+#define SAMPLER_FILTER    (1u << 18)   /* bytes, one for each 16 bytes of addresses */
+#define SAMPLER_TABLE     (1u << 16)   /* sampled blocks that live, at most */
+#define SAMPLER_INSIDE    48u          /* pieces of an allocator that call one another */
+#define SAMPLER_STEPS     256u         /* of the two curves below */
+#define SAMPLER_NEVER     (1ULL << 62) /* bytes until a sample where none is wanted */
+
+/* How a function is told the size, and what becomes of it. */
+enum sampler_kind {
+	SAMPLER_SIZE_1,  /* malloc(size) */
+	SAMPLER_SIZE_2,  /* memalign(alignment, size) */
+	SAMPLER_SIZE_3,  /* posix_memalign(&result, alignment, size) */
+	SAMPLER_PRODUCT, /* calloc(n, size) */
+	SAMPLER_REALLOC, /* realloc(block, size) */
+	SAMPLER_FREE,    /* free(block) */
+	/* operator new, which throws: with a frame below it that no unwinder knows the program
+	 * would end, so another function that does not throw is called in its place. */
+	SAMPLER_NEW,
+	SAMPLER_NEW_ALIGNED,
+	N_SAMPLER_KINDS,
+};
+
+/* Which argument is the size, from 0; of SAMPLER_PRODUCT the first of two. */
+static inline u32 sampler_size_argument(enum sampler_kind kind)
+{
+	switch (kind) {
+	case SAMPLER_SIZE_2:
+	case SAMPLER_REALLOC:
+		return 1;
+	case SAMPLER_SIZE_3:
+		return 2;
+	default:
+		return 0;
+	}
+}
+
+/* Addresses [start, end): a call from there is part of another one. */
+struct sampler_inside {
+	u64 start, end;
+};
+
+/* Read only in the process. */
+struct sampler_params {
+	u64 data;       /* where struct sampler_data is */
+	u64 every;      /* bytes, the mean of the gaps */
+	u64 nothrow[2]; /* what is called for SAMPLER_NEW, SAMPLER_NEW_ALIGNED */
+	struct sampler_inside inside[SAMPLER_INSIDE];
+	/* log2(1 + i / SAMPLER_STEPS), 24 bits of fraction. */
+	u32 log2[SAMPLER_STEPS + 1];
+	/* x / (1 - exp(-x)) of x = i / 16, 24 bits of fraction: what x means stand for. */
+	u32 weight[SAMPLER_STEPS + 1];
+};
+
+struct sampler_cpu {
+	u64 left; /* bytes until the next sample */
+	u64 random;
+	u64 unused[6];
+};
+
+struct sampler_entry {
+	u64 block, size;
+};
+
+/* Zeros in a child of the process: the code does nothing then. */
+struct sampler_data {
+	u64 on;
+	u64 full; /* samples for which there was no room */
+	u64 unused[6];
+	struct sampler_cpu cpus[SAMPLER_CPUS];
+	u8 filter[SAMPLER_FILTER]; /* how many sampled blocks begin there */
+	struct sampler_entry table[SAMPLER_TABLE];
+};
+
+/* sampler.c, linked; of no bytes on a machine that it is not for. */
+extern const unsigned char packed_sampler[];
+extern const unsigned packed_sampler_size;
+
+#endif

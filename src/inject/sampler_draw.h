@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The numbers of sampling: how far it is to the next sample, and what one stands for. In integers:
+ * in other processes no other registers may be touched.
+ */
+#ifndef INJECT_SAMPLER_DRAW_H
+#define INJECT_SAMPLER_DRAW_H
+
+#include "inject/sampler.h"
+
+#define INLINE      inline __attribute__((always_inline, unused))
+#define SAMPLER_LN2 2977044472u /* 32 bits of fraction */
+
+/* Between two of a curve's points. */
+static INLINE u64 sampler_between(const volatile u32 *curve, u64 step, u64 part, u32 bits)
+{
+	u64 low = curve[step], high = curve[step + 1];
+
+	return low + (((high - low) * part) >> bits);
+}
+
+static INLINE u64 sampler_draw(struct sampler_cpu *c)
+{
+	u64 x = c->random;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	c->random = x;
+	return x * 2685821657736338717u;
+}
+
+/* -ln(u) * every, of u in (0, 1]. */
+static INLINE u64 sampler_gap(const volatile struct sampler_params *p, struct sampler_cpu *c)
+{
+	u64 u = sampler_draw(c) | 1;
+	u32 zeros = (u32)__builtin_clzll(u);
+	u64 rest = u << zeros << 1; /* after the first one */
+	u64 log2 = sampler_between(p->log2, rest >> 56, rest >> 32 & 0xffffff, 24);
+	u64 less = ((u64)(zeros + 1) << 24) - log2;
+
+	return (p->every * ((less * SAMPLER_LN2) >> 32)) >> 24;
+}
+
+/* What a block of that many bytes stands for when it was sampled. */
+static INLINE u64 sampler_weight(const volatile struct sampler_params *p, u64 size)
+{
+	u64 every = p->every;
+
+	if (size >= 16 * every)
+		return size;
+	size = (size << 20) / every; /* 4 bits of steps, 16 between them */
+	return (every * sampler_between(p->weight, size >> 16, size & 0xffff, 16)) >> 24;
+}
+
+#endif

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""memtap heap: code put into a program that counts for itself, and taken out again."""
+import json
+import os
+import platform
+import signal
+import subprocess
+
+from lib.report import Skip
+from run.cases import Run
+from run.scenarios import require, shown
+
+KEPT, GROWN = 20000 * 500, 1000 * 5000  # progs/heaps.c
+
+
+class Heaps:
+    """The program, up to "ready"."""
+
+    def __init__(self, context, env=None):
+        self.process = subprocess.Popen([context.progs + "/heaps"], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True,
+                                        env={**os.environ, **(env or {})})
+        if self.process.stdout.readline() != "ready\n":
+            raise RuntimeError("heaps is not ready")
+        self.pid = self.process.pid
+
+    def go(self):
+        """The next step of it; what it says then."""
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return self.process.stdout.readline()
+
+    def end(self):
+        """Its own result."""
+        if self.process.poll() is None:
+            self.go()
+        self.process.communicate()
+        return self.process.returncode
+
+
+def stays_in_parts():
+    """Of files on FUSE, or on what lies over it, older kernels do not join mappings that belong
+    together. Their devices have no major number."""
+    return os.major(os.stat("/usr/lib").st_dev) == 0
+
+
+def joined(lines):
+    """Mappings that go on where the one before ends, as one."""
+    out = []
+    for line in lines:
+        where, rights, offset, *file = line.split()
+        start, end = (int(x, 16) for x in where.split("-"))
+        last = out[-1] if out else None
+        if last and last[1] == start and last[2] == rights and last[4] == file and \
+                last[3] + start - last[0] == int(offset, 16):
+            last[1] = end
+        else:
+            out.append([start, end, rights, int(offset, 16), file])
+    return [f"{m}\n" for m in out]
+
+
+def mappings(pid):
+    """Those of files and of the kernel; how much an allocator has is its own matter."""
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as f:
+        lines = [line for line in f if "/" in line or "[v" in line]
+    return joined(lines) if stays_in_parts() else lines
+
+
+def need():
+    require("btf", "tracefs")
+    if platform.machine() != "x86_64":
+        raise Skip("code is put into processes on x86-64 only")
+
+
+def near(row, name, want):
+    """Five standard errors: one in two million."""
+    return abs(row.get(name, 0) - want) <= 5 * row[name + "_error"] + 1
+
+
+def sample(context, p, *options):
+    """One whole run: its rows by function, what was wrong or None."""
+    before = mappings(p.pid)
+    run = Run([context.memtap, "heap", "-p", str(p.pid), "-f", "json", "-E", "4096", *options])
+    attached = run.wait_for("attached_probes", 60 * context.factor, "out")
+    said = p.go()
+    run.process.send_signal(signal.SIGINT)
+    out, err, status = run.finish(60 * context.factor)
+    by = {}
+    for line in out.splitlines():
+        got = json.loads(line) if line.startswith("{") else {}
+        row = got.get("data") if got.get("type") == "row" else None
+        if row and "stack" in row:
+            name = next((n for n in ("keeps", "drops", "grows") if n in row["stack"]), "")
+            by[name] = max(by.get(name, row), row, key=lambda r: r["allocated"])
+    after = mappings(p.pid)
+    if attached and said == "done\n" and status == 0 and after == before:
+        return by, None
+    changed = [f"- {line}" for line in before if line not in after] + \
+        [f"+ {line}" for line in after if line not in before]
+    return by, shown(f"status {status}, {said}" + "".join(changed), out, err)
+
+
+def check(context, env=None):
+    p = Heaps(context, env)
+    try:
+        by, wrong = sample(context, p)
+        result = p.end()
+    finally:
+        p.process.kill()
+    if wrong or result:
+        return wrong or f"the program's own status is {result}"
+    ok = by.keys() >= {"keeps", "drops", "grows"} and \
+        near(by["keeps"], "in_use", KEPT) and near(by["keeps"], "allocated", KEPT) and \
+        by["drops"]["in_use"] == 0 and near(by["drops"], "allocated", KEPT) and \
+        near(by["grows"], "in_use", GROWN)
+    return None if ok else str(by)
+
+
+def test_heap_of_the_c_library(context):
+    need()
+    return check(context)
+
+
+def test_heap_of_other_allocators(context):
+    """Libraries that take malloc's place."""
+    need()
+    wrong = []
+    for name in ("libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.2"):
+        path = "/usr/lib/x86_64-linux-gnu/" + name
+        if os.path.exists(path):
+            wrong.append(check(context, {"LD_PRELOAD": path}))
+    if not wrong:
+        raise Skip("no other allocator is installed")
+    return next((w for w in wrong if w), None)
+
+
+def test_heap_after_a_memtap_that_was_killed(context):
+    """What it leaves works, is not put in twice, and is taken out."""
+    need()
+    p = Heaps(context)
+    try:
+        before = mappings(p.pid)
+        run = Run([context.memtap, "heap", "-p", str(p.pid), "-f", "json"])
+        attached = run.wait_for("attached_probes", 60 * context.factor, "out")
+        other = subprocess.run([context.memtap, "heap", "-p", str(p.pid)], text=True,
+                               capture_output=True, check=False)
+        run.process.kill()
+        run.finish(10)
+        left = mappings(p.pid) != before and p.go() == "done\n"
+        remove = [context.memtap, "heap", "--remove", "-p", str(p.pid)]
+        done = subprocess.run(remove, text=True, capture_output=True, check=False)
+        again = subprocess.run(remove, text=True, capture_output=True, check=False)
+        same = mappings(p.pid) == before
+        result = p.end()
+    finally:
+        p.process.kill()
+    ok = attached and left and other.returncode == 1 and \
+        f"is sampled by another memtap, process {run.process.pid}" in other.stderr and \
+        done.returncode == 0 and again.returncode == 1 and "nothing of memtap" in again.stderr and \
+        same and result == 0
+    return None if ok else shown(f"left {left}, same {same}, result {result}",
+                                 other.stderr + done.stderr, again.stderr)
+
+
+def test_heap_refuses(context):
+    """Each with a sentence, and nothing is put in."""
+    need()
+    wrong = []
+    p = Heaps(context)
+    try:
+        before = mappings(p.pid)
+        for options, why in (((), "memtap heap needs a process"),
+                             (("-p", str(p.pid), "-E", "0"), "--every 0: it must be"),
+                             (("-p", str(os.getpid()), "--remove"), "there is nothing of memtap"),
+                             (("-p", "99999999"), "99999999")):
+            got = subprocess.run([context.memtap, "heap", *options], text=True,
+                                 capture_output=True, check=False)
+            if got.returncode != 1 or why not in got.stderr or got.stdout:
+                wrong.append(f"{options}: {got.stderr}")
+        if mappings(p.pid) != before or p.go() != "done\n" or p.end():
+            wrong.append("the program is not as before")
+    finally:
+        p.process.kill()
+    return "\n".join(wrong) or None

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Only on x86_64: sampling put into a child and taken out again, while its threads allocate; stubs
+ * that run here; and the numbers that samples are drawn by.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "arch/arch.h"
+#include "arch/stub.h"
+#include "inject/heap.h"
+#include "inject/sampler_draw.h"
+#include "unit/inject_aid.h"
+
+/* A sanitizer's malloc is none to put code into: it looks at what is on the stack. */
+#ifdef __SANITIZE_ADDRESS__
+#define SANITIZED true
+#else
+#define SANITIZED false
+#endif
+
+/* ---- numbers -------------------------------------------------------------------------------- */
+
+static void test_gaps(void **state)
+{
+	static struct sampler_params p;
+	struct sampler_cpu c = { .random = 1 };
+	double sum = 0, squares = 0;
+	const u32 n = 1000000;
+	u32 beyond = 0;
+
+	(void)state;
+	sampler_fill(&p, 1 << 20);
+	for (u32 i = 0; i < n; i++) {
+		double g = (double)sampler_gap(&p, &c) / (1 << 20);
+
+		sum += g;
+		squares += g * g;
+		beyond += g > 3;
+	}
+	assert_true(fabs(sum / n - 1) < 0.005);
+	assert_true(fabs(squares / n - 2) < 0.03);
+	assert_true(fabs((double)beyond / n - exp(-3)) < 0.001);
+}
+
+static void test_weights(void **state)
+{
+	static const u64 everies[] = { 1, 1000, 524288, HEAP_EVERY_MOST };
+	static struct sampler_params p;
+
+	(void)state;
+	for (u32 k = 0; k < ARRAY_SIZE(everies); k++) {
+		sampler_fill(&p, everies[k]);
+		for (int i = 0; i < 112; i++) { /* from a thousandth to 40 times */
+			u64 size = (u64)(0.001 * pow(1.1, i) * (double)everies[k]);
+			double want = (double)size / -expm1(-(double)size / (double)everies[k]);
+
+			if (size)
+				assert_true(fabs((double)sampler_weight(&p, size) - want) <
+				            want * 0.0002 + 1.01);
+		}
+	}
+}
+
+/* ---- stubs ---------------------------------------------------------------------------------- */
+
+/*
+ * A page of code: the stub, "mov $1, %eax; ret" after it, and where the slow way goes
+ * "mov $2, %eax; ret". The counters and the filter are in the page after it.
+ */
+struct lab {
+	u8 code[4096];
+	u64 counters[64];
+	u8 filter[256];
+};
+
+#define SLOW 2048
+
+typedef u64 lab_fn(u64 a, u64 b, u64 c);
+
+static lab_fn *make(struct lab *l, struct stub *s)
+{
+	static const u8 one[] = { 0xb8, 1, 0, 0, 0, 0xc3 }, two[] = { 0xb8, 2, 0, 0, 0, 0xc3 };
+	u32 n;
+	lab_fn *fn;
+	u8 *code = l->code;
+
+	s->counters = (u64)(uintptr_t)l->counters;
+	s->filter = (u64)(uintptr_t)l->filter;
+	s->shift = 6;
+	s->cpus = 1; /* all count on the first */
+	s->bytes = sizeof(l->filter);
+	s->slow = (u64)(uintptr_t)code + SLOW;
+	memset(l->counters, 0, sizeof(l->counters));
+	memset(l->filter, 0, sizeof(l->filter));
+	n = stub_emit(s, (u64)(uintptr_t)code, code, SLOW);
+	assert_true(n > 0);
+	memcpy(code + n, one, sizeof(one));
+	memcpy(code + SLOW, two, sizeof(two));
+	memcpy(&fn, &code, sizeof(fn));
+	return fn;
+}
+
+static void test_stubs(void **state)
+{
+	struct lab *l = mmap(NULL, sizeof(*l), PROT_READ | PROT_WRITE | PROT_EXEC,
+	                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct stub size = { .counts = true, .size = 1 };
+	struct stub product = { .counts = true, .product = true };
+	struct stub both = { .counts = true, .size = 1, .looks = true, .skip = STUB_SKIPS_NULL };
+	struct stub small = { .counts = true, .size = 1, .skip = STUB_SKIPS_SMALL };
+	struct stub looks = { .looks = true };
+	lab_fn *fn;
+
+	(void)state;
+	assert_true(l != MAP_FAILED);
+	fn = make(l, &size);
+	l->counters[0] = 100;
+	assert_int_equal(fn(7, 60, 7), 1);
+	assert_int_equal(l->counters[0], 40);
+	assert_int_equal(fn(7, 40, 7), 1);
+	assert_int_equal(fn(7, 1, 7), 2); /* used up */
+	l->counters[0] = 100;
+	assert_int_equal(fn(7, UINT64_MAX, 7), 2); /* not 101 */
+
+	fn = make(l, &product);
+	l->counters[0] = 100;
+	assert_int_equal(fn(9, 11, 7), 1);
+	assert_int_equal(l->counters[0], 1);
+	assert_int_equal(fn(1ULL << 40, 1ULL << 40, 7), 1); /* calloc fails */
+	assert_int_equal(l->counters[0], 1);
+	assert_int_equal(fn(2, 1, 7), 2);
+
+	fn = make(l, &both);
+	l->counters[0] = 100;
+	assert_int_equal(fn(0x1230, 50, 7), 1);
+	l->filter[0x23] = 1;
+	assert_int_equal(fn(0x1230, 1, 7), 2);
+	assert_int_equal(fn(0x1240, 1, 7), 1);
+	assert_int_equal(l->counters[0], 48);
+	assert_int_equal(fn(0x1240, 49, 7), 2);
+	assert_int_equal(fn(0, 1000, 7), 1); /* malloc counts it */
+
+	fn = make(l, &small);
+	l->counters[0] = 100;
+	assert_int_equal(fn(STUB_SMALL, 1000, 7), 1);
+	assert_int_equal(fn(STUB_SMALL + 1, 1000, 7), 2);
+
+	fn = make(l, &looks);
+	assert_int_equal(fn(0x123f, 7, 7), 1);
+	l->filter[0x23] = 1;
+	assert_int_equal(fn(0x123f, 7, 7), 2);
+	munmap(l, sizeof(*l));
+}
+
+/* ---- a process ------------------------------------------------------------------------------ */
+
+struct shared {
+	volatile bool stop;
+	volatile u32 wrong;
+	volatile u64 bytes; /* asked for */
+	volatile u64 rounds;
+};
+
+static struct shared *shared;
+
+#define THREADS 8
+
+static bool holds(const u8 *p, size_t n, u8 what)
+{
+	for (size_t i = 0; i < n; i++)
+		if (p[i] != what)
+			return false;
+	return true;
+}
+
+/* The allocator's answers are looked at. */
+static void one_of_each(u32 r)
+{
+	size_t n = (r >> 20) + 1;
+	u8 *p = malloc(n), *q = calloc(n, 2), *s = aligned_alloc(64, ROUND_UP(n, (size_t)64));
+	u8 *much;
+	void *t = NULL;
+
+	memset(p, (int)(r & 255), n);
+	if (!holds(q, 2 * n, 0) || (uintptr_t)s % 64)
+		shared->wrong = 1;
+	p = realloc(p, 3 * n);
+	if (!holds(p, n, (u8)r) || posix_memalign(&t, 4096, n) || (uintptr_t)t % 4096)
+		shared->wrong = 1;
+	much = realloc(q, SIZE_MAX / 4); /* fails, and q is as before */
+	if (much || !holds(q, 2 * n, 0))
+		shared->wrong = 1;
+	if (!much)
+		free(q);
+	free(much);
+	free(p);
+	free(s);
+	free(t);
+	__atomic_add_fetch(&shared->bytes, n + 2 * n + ROUND_UP(n, (size_t)64) + 3 * n + n,
+	                   __ATOMIC_RELAXED);
+}
+
+static void *allocate(void *seed)
+{
+	u32 r = (u32)(uintptr_t)seed;
+
+	while (!shared->stop) {
+		one_of_each(r = r * 1664525 + 1013904223);
+		__atomic_add_fetch(&shared->rounds, 1, __ATOMIC_RELAXED);
+		if (r % 16 == 0)
+			poll(NULL, 0, 1);
+	}
+	return NULL;
+}
+
+static void tick(int number)
+{
+	(void)number;
+	free(NULL);
+}
+
+/* The child of the child has the code, and nobody listens: it is to work, too. */
+static void fork_one(void)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		one_of_each(12345678);
+		_exit((int)shared->wrong);
+	}
+	if (waitpid(pid, &status, 0) != pid || status)
+		shared->wrong = 1;
+}
+
+static void run_child(int end_fd)
+{
+	const struct sigaction act = { .sa_handler = tick, .sa_flags = SA_RESTART };
+	pthread_t t[THREADS];
+	char c;
+
+	sigaction(SIGUSR1, &act, NULL);
+	for (u32 i = 0; i < THREADS; i++)
+		pthread_create(&t[i], NULL, allocate, (void *)(uintptr_t)(i + 1));
+	while (poll(&(struct pollfd){ .fd = end_fd, .events = POLLIN }, 1, 3) == 0) {
+		pthread_kill(t[0], SIGUSR1);
+		fork_one();
+	}
+	(void)!read(end_fd, &c, 1);
+	shared->stop = true;
+	for (u32 i = 0; i < THREADS; i++)
+		pthread_join(t[i], NULL);
+	_exit(0);
+}
+
+static struct inject_child start_child(void)
+{
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+	              0);
+	assert_true(shared != MAP_FAILED);
+	return inject_start(run_child);
+}
+
+static void end_child(struct inject_child *c)
+{
+	inject_end(c);
+	assert_int_equal(shared->wrong, 0);
+	munmap(shared, sizeof(*shared));
+}
+
+static void wait_rounds(u64 more)
+{
+	u64 until = shared->rounds + more;
+
+	for (u32 i = 0; i < 20000 && shared->rounds < until; i++)
+		poll(NULL, 0, 1);
+	assert_true(shared->rounds >= until);
+}
+
+static void put_in(pid_t pid, u64 every)
+{
+	struct heap_result r;
+	struct err e = { 0 };
+	char left[256];
+	pid_t owner = 0;
+
+	if (!heap_in(pid, every, 60000, &r, left, &e))
+		fail_msg("%s", e.text);
+	assert_true(heap_is_in(pid, &owner));
+	assert_int_equal(owner, getpid());
+}
+
+static u64 take_out(pid_t pid)
+{
+	struct heap_result r;
+	struct err e = { 0 };
+	pid_t owner;
+
+	if (!heap_out(pid, 60000, &r, &e))
+		fail_msg("%s", e.text);
+	assert_false(heap_is_in(pid, &owner));
+	return r.full;
+}
+
+/* Pages of code, as the process sees them. */
+static u64 hash_code(pid_t pid)
+{
+	const u8 *at = (const u8 *)((uintptr_t)malloc & ~(uintptr_t)4095);
+	static u8 pages[8 * 4096];
+	struct iovec here = { pages, sizeof(pages) }, there = { base_plain(at), sizeof(pages) };
+	u64 h = 14695981039346656037u;
+
+	assert_int_equal(process_vm_readv(pid, &here, 1, &there, 1, 0), sizeof(pages));
+	for (size_t i = 0; i < sizeof(pages); i++)
+		h = (h ^ pages[i]) * 1099511628211u;
+	return h;
+}
+
+static void test_in_and_out(void **state)
+{
+	struct inject_child c;
+	u64 code;
+
+	(void)state;
+	if (SANITIZED || geteuid())
+		skip();
+	c = start_child();
+	wait_rounds(10);
+	code = hash_code(c.pid);
+	for (u32 i = 0; i < 15; i++) {
+		put_in(c.pid, i % 3 ? 2000 : 1);
+		assert_true(hash_code(c.pid) != code);
+		wait_rounds(300);
+		take_out(c.pid);
+		assert_true(hash_code(c.pid) == code);
+		wait_rounds(10);
+	}
+	end_child(&c);
+}
+
+static void wait_here(void)
+{
+	for (;;)
+		pause();
+}
+
+/* One that allocates nothing, so that its mappings are its own again to the byte. */
+static void test_mappings(void **state)
+{
+	u64 before;
+	pid_t pid;
+
+	(void)state;
+	if (SANITIZED || geteuid())
+		skip();
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+		wait_here();
+	}
+	poll(NULL, 0, 20);
+	before = inject_maps(pid);
+	put_in(pid, HEAP_EVERY);
+	assert_true(inject_maps(pid) != before);
+	take_out(pid);
+	assert_true(inject_maps(pid) == before);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_gaps),     cmocka_unit_test(test_weights),
+		cmocka_unit_test(test_stubs),    cmocka_unit_test(test_in_and_out),
+		cmocka_unit_test(test_mappings),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -72,4 +72,4 @@ bench-btf: $(BUILD)/bench/btf $(BUILD)/tests/core/twenty.bpf.o $(BUILD)/memtap
 $(BUILD)/bench/btf: bench/btf.c $(BUILD)/libmemtap.a
 	$(say) LINK $@
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS) -lbpf

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The archives of elfutils from 0.191 on call functions that their shared libraries have inside and
+ * that no archive brings along: binary trees, those of <search.h> with the root in a struct. There
+ * is no lock in it as Debian builds them.
+ */
+#include <search.h>
+#include <stddef.h>
+
+struct tree {
+	void *root;
+};
+
+typedef int compare_fn(const void *a, const void *b);
+typedef void free_fn(void *node);
+
+void *eu_tsearch(const void *key, struct tree *t, compare_fn *compare);
+void *eu_tfind(const void *key, struct tree *t, compare_fn *compare);
+void *eu_tdelete(const void *key, struct tree *t, compare_fn *compare);
+void eu_tdestroy(struct tree *t, free_fn *fn);
+void eu_search_tree_init(struct tree *t);
+void eu_search_tree_fini(struct tree *t, free_fn *fn);
+
+void *eu_tsearch(const void *key, struct tree *t, compare_fn *compare)
+{
+	return tsearch(key, &t->root, compare);
+}
+
+void *eu_tfind(const void *key, struct tree *t, compare_fn *compare)
+{
+	return tfind(key, &t->root, compare);
+}
+
+void *eu_tdelete(const void *key, struct tree *t, compare_fn *compare)
+{
+	return tdelete(key, &t->root, compare);
+}
+
+void eu_tdestroy(struct tree *t, free_fn *fn)
+{
+	tdestroy(t->root, fn);
+	t->root = NULL;
+}
+
+void eu_search_tree_init(struct tree *t)
+{
+	t->root = NULL;
+}
+
+void eu_search_tree_fini(struct tree *t, free_fn *fn)
+{
+	eu_tdestroy(t, fn);
+}

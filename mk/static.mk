@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# One file without any shared library. Only base/host.h and web/http.h are done otherwise
+# (mk/*_static.c); all other objects are those of build/memtap. $(STATIC) is a build folder for tests/check, too.
+
+STATIC       := $(BUILD)/static
+STATIC_LIBS  := -ldw -lelf -llzma -lbz2 -lzstd -lz -lncursesw -ltinfo -lyaml -liberty
+STATIC_OBJ   := $(addprefix $(STATIC)/,host_static.o http_static.o eu_static.o)
+STATIC_TERMS := xterm xterm-256color screen screen-256color tmux tmux-256color linux vt100
+
+.PHONY: static
+## make static    build/static/memtap: one file without any shared library
+static: $(STATIC)/memtap
+
+$(STATIC)/terminals.inc: scripts/pack-terminals mk/static.mk | $(READY)
+	$(say) PACK $@
+	$(Q)mkdir -p $(@D)
+	$(Q)scripts/pack-terminals $(STATIC_TERMS) >$@.new && mv $@.new $@
+
+$(STATIC)/host_static.o: $(STATIC)/terminals.inc src/base/host.h src/elf/dwarf_lib.h
+$(STATIC)/http_static.o: src/web/http.h
+$(STATIC)/%_static.o: mk/%_static.c Makefile mk/static.mk | $(READY)
+	$(say) CC $<
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) $(TABLES) -I$(STATIC) -c -o $@ $<
+
+$(STATIC)/libs: scripts/zydis-archive mk/static.mk | $(READY)
+	$(Q)mkdir -p $(@D)
+	$(Q)zydis=$$(CC="$(CC)" scripts/zydis-archive) && \
+		echo "$$zydis $(STATIC_LIBS)" >$@
+
+# What is first defines host_*() and http_*(), and the archive's own is left out.
+$(STATIC)/memtap: $(BUILD)/obj/main.o $(STATIC_OBJ) $(BUILD)/libmemtap.a $(STATIC)/libs
+	$(say) LINK $@
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -static-pie -o $@ $(filter-out %/libs,$^) @$(STATIC)/libs
+	$(Q)for part in tests examples obj; do ln -sfn ../$$part $(STATIC)/$$part; done
+
+static: $(STATIC)/memtap.stripped
+$(STATIC)/memtap.stripped: $(STATIC)/memtap
+	$(Q)strip -o $@ $<
+
+## make static-check  the end-to-end cases with that file
+.PHONY: static-check
+static-check: static $(EXAMPLES) $(PROGS) $(GO_PROG) $(CORE_OBJ) $(BUILD)/tests/hot_demo
+	$(Q)tests/check --build $(STATIC) run bad

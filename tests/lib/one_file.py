@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""The file of `make static`, where there is nothing else: a root with it, /proc and /sys."""
+import os
+import pty
+import re
+import shutil
+import subprocess
+import tempfile
+
+MAX_STRIPPED = 4 * 1000 * 1000
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+ENTER = """set -e
+mount -t proc proc "$1/proc"
+mount --rbind /sys "$1/sys"
+root=$1
+shift
+exec chroot "$root" "$@"
+"""
+# What it has to do there, and what has to come out.
+COMMANDS = [
+    (["-V"], r"^features \(one file\): \+debug_information( \+decoder)? \+screens \+xz"),
+    (["-e", 'BEGIN { printf("%s %s\\n", comm, username); exit(); }'], r"^memtap 0$"),
+    (["-lv", "uprobe:/memtap:cmd_run"], r"^    int argc$"),     # by libdw
+    (["-e", 'tracepoint:syscalls:sys_enter_write { printf("%s\\n", probe); exit(); }', "-c",
+      "/memtap -V"], r"^tracepoint:syscalls:sys_enter_write$"),
+    (["-e", "uprobe:/memtap:version_print { print(ustack(1)); exit(); }", "-c", "/memtap -V"],
+     r"version_print\+0@src/cmd/version\.c:\d+$"),
+    (["serve", "--check", "/proc/self/status"], r"^ERROR: /proc/self/status:\d+:\d+: "),
+    (["serve", "faults"], r"^ERROR: this memtap, one file, can not listen"),
+]
+
+
+def build(context):
+    """None, or why there is no such file."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
+    p = subprocess.run(["make", "-s", "static", f"BUILD={context.build}"], cwd=TOP, env=env,
+                       capture_output=True, text=True, check=False)
+    return p.stdout + p.stderr if p.returncode or p.stderr else None
+
+
+def shape_problem(path):
+    """Libraries it wants, and its size."""
+    with tempfile.NamedTemporaryFile() as f:
+        subprocess.run(["strip", "-o", f.name, path], check=True)
+        size = os.path.getsize(f.name)
+    head = subprocess.run(["readelf", "-Wdl", path], capture_output=True, text=True,
+                          check=True).stdout
+    if re.search(r"NEEDED|INTERP", head):
+        return "it needs the dynamic linker\n" + head
+    return None if size <= MAX_STRIPPED else f"{size} bytes"
+
+
+def enter(root, argv, **options):
+    return subprocess.Popen(["unshare", "--mount", "sh", "-c", ENTER, "sh", root, *argv],
+                            env={"PATH": os.environ["PATH"], "TERM": "xterm",
+                                 "LANG": "de_DE.ISO-8859-1", "DEBUGINFOD_URLS": "http://[::1]:1"},
+                            **options)
+
+
+def on_terminal(root, argv):
+    """What the command writes to a terminal."""
+    ours, its = pty.openpty()
+    p = enter(root, argv, stdin=its, stdout=its, stderr=its)
+    os.close(its)
+    text = b""
+    try:
+        while piece := os.read(ours, 65536):
+            text += piece
+    except OSError:     # the terminal is closed
+        pass
+    os.close(ours)
+    p.wait()
+    return text
+
+
+def root_problem(path):
+    """Runs it in a root without any other file."""
+    with tempfile.TemporaryDirectory(prefix="memtap-root.") as root:
+        os.mkdir(root + "/proc")
+        os.mkdir(root + "/sys")
+        shutil.copy(path, root + "/memtap")
+        for argv, wanted in COMMANDS:
+            p = enter(root, ["/memtap", *argv], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                      stdin=subprocess.DEVNULL, text=True)
+            out, _ = p.communicate(timeout=60)
+            if bool(p.returncode) != (argv[0] == "serve") or not re.search(wanted, out, re.M):
+                return f"{argv}: status {p.returncode}\n{out}"
+        screen = on_terminal(root, ["/memtap", "memstat", "1", "2"])
+        return None if b"\x1b[H\x1b[2J" in screen else f"no screen: {screen}"

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """What this machine can do: each test that needs more than root names it under REQUIRES."""
 import contextlib
+import ctypes
 import functools
 import glob
+import mmap
 import os
 import re
 import shutil
+import struct
 import subprocess
 import tempfile
 
@@ -54,6 +57,42 @@ def has_kprobe():
     return os.path.exists("/sys/bus/event_source/devices/kprobe")
 
 
+def perf_event(kind, config, *more):
+    """A perf event of this thread, -1 when there is none: fields of struct perf_event_attr of
+    linux/perf_event.h as (offset, format, values...)."""
+    attr = bytearray(128)
+    struct.pack_into("<IIQ", attr, 0, kind, len(attr), config)
+    struct.pack_into("<Q", attr, 40, 1 << 5)  # exclude_kernel
+    for at, form, *values in more:
+        struct.pack_into(form, attr, at, *values)
+    number = {"x86_64": 298, "aarch64": 241}[os.uname().machine]
+    libc = ctypes.CDLL(None, use_errno=True)
+    return libc.syscall(number, (ctypes.c_char * len(attr)).from_buffer(attr), 0, -1, -1, 0)
+
+
+@functools.lru_cache(None)
+def has_hardware():
+    event = perf_event(0, 3)  # PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES
+    if event >= 0:
+        os.close(event)
+    return event >= 0
+
+
+@functools.lru_cache(None)
+def has_watchpoint():
+    """Whether the processor traps when watched memory is written: some virtual machines never do.
+    True where none can be opened, which is then a finding."""
+    watched = ctypes.c_uint64.from_buffer(mmap.mmap(-1, 4096))
+    event = perf_event(5, 0, (16, "<Q", 1),  # PERF_TYPE_BREAKPOINT, sample_period
+                       (52, "<IQQ", 2, ctypes.addressof(watched), 8))  # HW_BREAKPOINT_W
+    if event < 0:
+        return True
+    watched.value += 1
+    times = os.read(event, 8)
+    os.close(event)
+    return any(times)
+
+
 @functools.lru_cache(None)
 def has_data_symbols():
     with open("/proc/kallsyms") as f:
@@ -93,18 +132,32 @@ def library(pattern):
     return found[0]
 
 
+@functools.lru_cache(None)
+def reads_packages():
+    """elfutils 0.191 and later find the split debug information of a program in PROGRAM.dwp."""
+    libdw = ctypes.CDLL("libdw.so.1")
+    libdw.dwfl_version.restype = ctypes.c_char_p
+    libdw.dwfl_version.argtypes = [ctypes.c_void_p]
+    return tuple(map(int, libdw.dwfl_version(None).decode().split(".")))[:2] >= (0, 191)
+
+
 RULES = {
     "root": (lambda: os.geteuid() == 0, "needs root"),
     "kprobe": (has_kprobe, "this kernel has no kprobes"),
     "no-kprobe": (lambda: not has_kprobe(), "this kernel has kprobes"),
     "fentry": (has_fentry, "this kernel refuses fentry programs"),
     "no-fentry": (lambda: not has_fentry(), "this kernel loads fentry programs"),
+    "hardware": (has_hardware, "this machine has no hardware counters"),
+    "watchpoint": (has_watchpoint, "watchpoints never fire on this machine"),
+    "no-watchpoint": (lambda: not has_watchpoint(), "watchpoints fire on this machine"),
     "btf": (lambda: os.path.exists("/sys/kernel/btf/vmlinux"), "this kernel has no BTF"),
     "kallsyms_data": (has_data_symbols, "this kernel lists no data symbols (KALLSYMS_ALL)"),
     "overlay-btf": (lambda: os.path.exists("/sys/kernel/btf/overlay"),
                     "no module 'overlay' with BTF is loaded"),
     "uprobe_multi": (lambda: kernel_at_least(6, 6), "uprobe_multi needs Linux 6.6"),
     "tracefs": (lambda: os.path.exists(TRACEFS + "/events"), "tracefs is not mounted"),
+    "dwp": (reads_packages, "libdw reads no .dwp before 0.191"),
+    "no-dwp": (lambda: not reads_packages(), "this libdw reads .dwp"),
     "memcached-usdt": (memcached_usdt, "no memcached with USDT probes could be built"),
 }
 

@@ -34,13 +34,14 @@ class Report:
     def begin(self, suite):
         self.suite = suite
         self.before = dict(self.counts)
+        self.began = time.monotonic()
         if not self.stream:
             print(f"== {suite}", flush=True)
 
     def end(self):
         if not self.stream:
             parts = [f"{self.counts[k] - self.before[k]} {k}" for k in self.counts]
-            print(f"   {', '.join(parts)}", flush=True)
+            print(f"   {', '.join(parts)} in {time.monotonic() - self.began:.0f} s", flush=True)
 
     def chosen(self, tests):
         """Those of a list that this run is asked for: every Nth, from the Kth."""

@@ -24,6 +24,7 @@ PIDOF = """#!/bin/sh
 # The process of that name that the page has started.
 cat /srv/.bin/pid.$1 2>/dev/null || { echo "the page has started no $1" >&2; exit 1; }
 """
+ATTACHED = r'Attached \d+ probe|"attached_probes"'
 WATCHED = 1.5     # seconds until the signal where the page shows ^C
 BEGINS = 0.7      # seconds for a command that stays
 # The page's folder is /srv there, the network has only a loopback: SIOCSIFFLAGS with IFF_UP and
@@ -98,7 +99,8 @@ class Page:
 
     def prepare(self, example):
         """A command that is no memtap's: a file that is shown, a variable, what stays."""
-        if "not run" in example.notes:
+        if "not run" in example.notes or \
+                ("hidden" in example.notes and why_not(example, self.context)):
             return None
         if m := re.fullmatch(r"cat (\S+)", example.command):
             path = f"{self.folder}/{m[1]}"
@@ -117,7 +119,7 @@ class Page:
         limit = 20 * self.context.factor
         run = Run(self.argv(example.command), self.env, merged=True)
         if "^C" in example.shows:
-            if not run.wait_for(r"Attached \d+ probe", limit, "out"):
+            if not run.wait_for(ATTACHED, limit, "out"):
                 run.kill()
                 return "was never attached:\n" + "".join(run.out)
             time.sleep(WATCHED * self.context.factor)
@@ -164,11 +166,18 @@ def parsed(context, example):
     return p.stderr if p.returncode else None
 
 
+def why_not(example, context):
+    """The reason not to run it here, or None."""
+    needs = example.notes.get("needs", "").split()
+    if "vm" in needs and not context.in_vm:
+        return "runs the machine short of memory: only in the virtual machine"
+    reasons = [example.notes.get("not run")]
+    reasons += [machine.missing(word) for word in ["root", *needs] if word != "vm"]
+    return next(filter(None, reasons), None)
+
+
 def skip_if_impossible(example, context):
-    reason = example.notes.get("not run")
-    for word in ["root"] + example.notes.get("needs", "").split():
-        reason = reason or machine.missing(word)
-    if reason:
+    if reason := why_not(example, context):
         if problem := parsed(context, example):
             return problem
         raise Skip(reason)

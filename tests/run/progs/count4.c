@@ -4,12 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "kept.h"
+
 static unsigned long calls_each = 250000;
 
 __attribute__((noinline)) void tick(unsigned long thread, unsigned long i)
 {
 	/* Keeps the call and both arguments; a function that starts with push is cheap to probe. */
-	__asm__ volatile("" : : "r"(thread), "r"(i) : "rbx", "memory");
+	__asm__ volatile("" : : "r"(thread), "r"(i) : KEPT, "memory");
 }
 
 static void *work(void *arg)

@@ -17,13 +17,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "kept.h"
+
 #define PARTS 9
 #define DEPTH 14
 
 /* Starts with push, as most functions that keep state over a call do. */
 __attribute__((noinline, noclone)) void hit(unsigned long i)
 {
-	__asm__ volatile("" : : "r"(i) : "rbx", "memory");
+	__asm__ volatile("" : : "r"(i) : KEPT, "memory");
 }
 
 static uint64_t cpu_ns(void)

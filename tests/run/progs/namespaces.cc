@@ -13,9 +13,16 @@ struct Cache {
 
 	inline __attribute__((always_inline)) void touch(int key)
 	{
+#if defined(__x86_64__)
 		long parent;
 
 		asm volatile("syscall" : "=a"(parent) : "0"(SYS_getppid) : "rcx", "r11", "memory");
+#else
+		register long parent asm("x0");
+		register long call asm("x8") = SYS_getppid;
+
+		asm volatile("svc 0" : "=r"(parent) : "r"(call) : "memory");
+#endif
 		sum += parent + key;
 	}
 

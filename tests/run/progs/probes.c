@@ -69,32 +69,56 @@ __attribute__((noinline)) static void many(void)
 }
 
 /*
- * A note by hand, with operands a compiler seldom picks: 1@%cl, -2@%dx, 8@-16(%rsp), scaled
- * index, a rip-relative global, and constants of both signs.
+ * A note by hand, with operands a compiler seldom picks: parts of registers, a place below the
+ * stack pointer, scaled index, a global, and constants of both signs.
  */
+#if defined(__x86_64__)
+#define BELOW    "movq $55, -16(%%rsp)\n"
+#define OPERANDS "1@%%cl -2@%%dx 8@-16(%%rsp) 8@(%%rsi,%%rdi,8) 8@global(%%rip) -4@$-5 4@$7"
+#define NINE     "-4@$9"
+#define SPARE    "r9"
+#define R1       "rcx"
+#define R2       "rdx"
+#define R3       "rsi"
+#define R4       "rdi"
+#define R5       "r8"
+#else
+#define BELOW    "mov x9, 55\nstr x9, [sp, -16]\n"
+#define OPERANDS "1@w1 -2@w2 8@[sp, -16] 8@[x3, x4, lsl 3] 8@[x5] -4@-5 4@7"
+#define NINE     "-4@9"
+#define SPARE    "x9"
+#define R1       "x1"
+#define R2       "x2"
+#define R3       "x3"
+#define R4       "x4"
+#define R5       "x5"
+#endif
 __attribute__((noinline)) static void fixed(void)
 {
 	static const int64_t table[4] = { 100, 200, 300, 400 };
+	register unsigned long r1 __asm__(R1) = 0x1ff;
+	register long r2 __asm__(R2) = -3;
+	register const int64_t *r3 __asm__(R3) = table;
+	register unsigned long r4 __asm__(R4) = 2;
+	register const void *r5 __asm__(R5) = (const void *)&global;
 
-	__asm__ volatile("movq $55, -16(%%rsp)\n"
-	                 "990: nop\n"
-	                 ".pushsection .note.stapsdt,\"\",\"note\"\n"
-	                 ".balign 4\n"
-	                 ".4byte 992f-991f, 994f-993f, 3\n"
-	                 "991: .asciz \"stapsdt\"\n"
-	                 "992: .balign 4\n"
-	                 "993: .8byte 990b\n"
-	                 ".8byte _.stapsdt.base\n"
-	                 ".8byte demo_fixed_semaphore\n"
-	                 ".asciz \"demo\"\n"
-	                 ".asciz \"fixed\"\n"
-	                 ".asciz \"1@%%cl -2@%%dx 8@-16(%%rsp) 8@(%%rsi,%%rdi,8) 8@global(%%rip) "
-	                 "-4@$-5 4@$7\"\n"
-	                 "994: .balign 4\n"
-	                 ".popsection\n"
+	__asm__ volatile(BELOW "990: nop\n"
+	                       ".pushsection .note.stapsdt,\"\",\"note\"\n"
+	                       ".balign 4\n"
+	                       ".4byte 992f-991f, 994f-993f, 3\n"
+	                       "991: .asciz \"stapsdt\"\n"
+	                       "992: .balign 4\n"
+	                       "993: .8byte 990b\n"
+	                       ".8byte _.stapsdt.base\n"
+	                       ".8byte demo_fixed_semaphore\n"
+	                       ".asciz \"demo\"\n"
+	                       ".asciz \"fixed\"\n"
+	                       ".asciz \"" OPERANDS "\"\n"
+	                       "994: .balign 4\n"
+	                       ".popsection\n"
 	                 :
-	                 : "c"(0x1fful), "d"(-3l), "S"(table), "D"(2ul), "m"(global)
-	                 : "memory");
+	                 : "r"(r1), "r"(r2), "r"(r3), "r"(r4), "r"(r5), "m"(global)
+	                 : SPARE, "memory");
 }
 
 __attribute__((noinline)) static void quoted(void)
@@ -108,7 +132,7 @@ __attribute__((noinline)) static void quoted(void)
 	                 "993: .8byte 990b, _.stapsdt.base, 0\n"
 	                 ".asciz \"\\\"demo\\\"\"\n"
 	                 ".asciz \"\\\"quoted\\\"\"\n"
-	                 ".asciz \"-4@$9\"\n"
+	                 ".asciz \"" NINE "\"\n"
 	                 "994: .balign 4\n"
 	                 ".popsection\n");
 }

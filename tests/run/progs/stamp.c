@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "kept.h"
+
 #define INT3 0xcc
 
 struct slice {
@@ -20,7 +22,7 @@ struct slice {
 
 __attribute__((noinline, noclone)) int cache_insert(const uint8_t *key, struct slice value)
 {
-	__asm__ volatile("" : : "r"(key), "r"(value.data) : "rbx", "memory");
+	__asm__ volatile("" : : "r"(key), "r"(value.data) : KEPT, "memory");
 	return (int)value.len;
 }
 

@@ -14,6 +14,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "kept.h"
+
 #define THREADS 64
 
 static unsigned long n, n_keys, nap_us;
@@ -21,7 +23,7 @@ static int by_system;
 
 __attribute__((noinline, noclone)) void tick(unsigned long key, const char *name)
 {
-	__asm__ volatile("" : : "r"(key), "r"(name) : "rbx", "memory");
+	__asm__ volatile("" : : "r"(key), "r"(name) : KEPT, "memory");
 }
 
 static void *run(void *start)

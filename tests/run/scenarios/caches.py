@@ -231,19 +231,21 @@ def test_mctop_many_answers(context):
 
 def test_mctop_follows_a_restart(context):
     with Server(context, "memcached") as first, \
-            tool(context, "mctop", "-p", str(first.pid), "--json", "3600") as run:
+            tool(context, "mctop", "-p", str(first.pid), "--json", "-r", "50", "1") as run:
         first.end()
         if not run.wait_for(r"has ended", 20 * context.factor, "err"):
             return shown("the end was not told", "".join(run.out), "".join(run.err))
+        if not run.wait_for(r'"running":false', 20 * context.factor, "out"):
+            return shown("the table does not say it", "".join(run.out), "".join(run.err))
         with Server(context, "memcached", first.port) as second:
             if not run.wait_for(f"was started again as {second.pid}", 20 * context.factor, "err"):
                 return shown("the start was not told", "".join(run.out), "".join(run.err))
             expected = load(context, second, "-n", "200", "-k", "10")
             out, err, _ = ended(context, run)
-    last = json.loads(out)
+    last = json.loads(out.splitlines()[-1])
     problems = compare(last["keys"], expected)
-    if last["server"]["pid"] != second.pid:
-        problems.append("the pid is the old one")
+    if last["server"] != {"name": "memcached", "pid": second.pid, "running": True}:
+        problems.append(f"the server is {last['server']}")
     return shown("\n".join(problems), out, err) if problems else None
 
 
@@ -617,6 +619,36 @@ def test_mcsnoop_uprobe(context):
                 for i, k in enumerate(keys)]
     if status or told != expected or "latencies, sizes" not in err:
         return shown(f"status {status}, {told}", out, err)
+    return None
+
+
+@on_host
+def test_mctop_of_what_is_no_cache(context):
+    """A process that does not listen, and one of a name that says nothing."""
+    p = subprocess.run([context.memtap, "mctop", "-p", str(os.getpid())], capture_output=True,
+                       text=True, timeout=60 * context.factor, check=False)
+    if p.returncode != 1 or not re.match(r"ERROR: \S+ \d+ is no cache server: it listens on no port"
+                                         r" and on no unix socket\nHINT: .*\n$", p.stderr):
+        return shown(f"it does not listen: status {p.returncode}", p.stdout, p.stderr)
+    with socket.create_server(("127.0.0.1", 0)):
+        p = subprocess.run([context.memtap, "mctop", "-p", str(os.getpid()), "1", "1"],
+                           capture_output=True, text=True, timeout=60 * context.factor, check=False)
+    if p.returncode or " is no server that memtap knows by name; keys are" not in p.stderr:
+        return shown(f"it listens: status {p.returncode}", p.stdout, p.stderr)
+    return None
+
+
+@on_host
+def test_mctop_ssl_where_nobody_speaks_it(context):
+    """OpenSSL's library is there, but the server is asked as it is."""
+    with Server(context, "memcached") as s, \
+            tool(context, "mctop", "-p", str(s.pid), "--via", "ssl", "--json", "3600") as run:
+        expected = load(context, s, "-n", "10", "-k", "2")
+        said = run.wait_for(f"nobody has spoken TLS with memcached {s.pid} for 2 seconds",
+                            20 * context.factor)
+        out, err, status = ended(context, run)
+    if not expected or not said or status or json.loads(out)["total"]["calls"]:
+        return shown(f"status {status}", out, err)
     return None
 
 

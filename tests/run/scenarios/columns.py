@@ -8,13 +8,14 @@ from lib import machine
 from run.cases import Run
 from run.scenarios import on_host, require, shown, side_by_side
 
-# What tools have to be given; the others run by themselves. mctop has tests of its own.
+# What tools have to be given; the others run by themselves. mctop has tests of its own,
+# heap has stacks and no columns.
 NEEDED = {"argdist": ["-C", "t:syscalls:sys_enter_syslog():u64:args->type"],
           "funccount": ["t:syscalls:sys_enter_syslog"],
           "stackcount": ["t:syscalls:sys_enter_syslog"], "trace": ["t:syscalls:sys_enter_syslog"]}
 # For a whole interval, so that what is printed then is seen too.
-TIMED = ("brkstack", "compaction", "drsnoop", "faults", "ffaults", "growth", "hfaults", "oomkill",
-         "swapin", "vmscan")
+TIMED = ("brkstack", "compaction", "drsnoop", "faults", "ffaults", "growth", "hfaults", "httptop",
+         "oomkill", "swapin", "vmscan")
 
 
 def titles(text):
@@ -50,7 +51,8 @@ def test_titles_fit_into_80_columns(context):
                             check=True).stdout
     runs = []
     for name in (line.split()[0] for line in listed.split("\n") if line):
-        if name in ("mctop", "mcsnoop") or (name == "swaptime" and machine.missing("kprobe")):
+        if name in ("heap", "mctop", "mcsnoop") or \
+                (name == "swaptime" and machine.missing("kprobe")):
             continue
         runs += [(context, name, *NEEDED.get(name, []))]
         runs += [(context, name, "1")] if name in TIMED else []

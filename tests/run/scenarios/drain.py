@@ -14,7 +14,8 @@ from run.scenarios import require, shown
 
 # In maps this small most keys come through the ring. It has room for all of them at once, however
 # late memtap gets a processor: half of it is 32 MiB.
-ROOM = "config = { ring_pages = 16384 } "
+# Keys of 256 bytes: of those 1500 fill 1 MiB of a map, and fit what is held.
+ROOM = "config = { ring_pages = 16384; max_strlen = 256 } "
 SOURCE = "int part{0}(int *p, int n) {{ int s = {0}; while (n--) s += p[n] * {0}; return s; }}\n"
 
 

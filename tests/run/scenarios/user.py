@@ -2,16 +2,18 @@
 """The tools that show what programs do with their memory, against what the kernel says of the same:
 /proc/PID/maps, the results of calls, getrusage."""
 import errno
+import functools
 import json
+import mmap
 import os
 import re
+import resource
 import signal
 import subprocess
 import tempfile
 
 from run.cases import Run
 from run.scenarios import TOOLS, require, shown, until
-
 
 
 def rows(out):
@@ -316,6 +318,20 @@ def fault_counts(pid):
     return int(fields[7]), int(fields[9])
 
 
+@functools.lru_cache(None)
+def faults_after_reading():
+    """Faults of a page that is written when it has been read: 1. Some virtual machines say of each
+    fault that it is for writing: there a page has its memory at the first, and it is 0."""
+    pages = 64
+    with mmap.mmap(-1, pages * 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as m:
+        m.madvise(mmap.MADV_NOHUGEPAGE)
+        sum(m[i * 4096] for i in range(pages))
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        for i in range(pages):
+            m[i * 4096] = 1
+        return (resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) // pages
+
+
 def touched(context, name, *options):
     """The tool's rows while progs/touches.c works, what the kernel counted, the files' paths."""
     with tempfile.TemporaryDirectory() as d:
@@ -346,12 +362,13 @@ def test_faults_are_those_of_getrusage(context):
     if (count.get("minor", 0), count.get("major", 0)) != (minor, major) or status:
         problems.append(f"{count}, the kernel: {minor} minor, {major} major, status {status}")
     # x86 alone says what is copied.
-    wanted = {"anon": 100 + 25 + 15 + 7, "copy": 15 + 12, "shmem": 20 + 10}
+    again = 15 * faults_after_reading()
+    wanted = {"anon": 100 + 25 + 15 + 7, "copy": again + 12, "shmem": 20 + 10}
     for kind, least in wanted.items():
         if not least <= count.get(kind, 0) <= least + 20:
             problems.append(f"{kind}: {count.get(kind, 0)}, touched {least}")
     writes = sum(r["faults"] for r in got if "write_all" in json.dumps(r["stack"]))
-    if writes != 100 + 25 + 15 + 7 + 20 + 10 + 12:
+    if writes != 100 + 25 + again + 7 + 20 + 10 + 12:
         problems.append(f"{writes} faults from write_all()")
     if count.get("unknown") or count.get("swap"):
         problems.append(f"kinds: {count}")
@@ -381,7 +398,8 @@ def test_ffaults_names_files_and_memory(context):
             problems.append(f"{name}: {row}, touched {pages}")
     if not 1 <= count.get(second, {}).get("faults", 0) <= 64:
         problems.append(f"{second}: {count.get(second)}")
-    if not 155 <= count.get("[anon]", {}).get("faults", 0) <= 175:
+    least = 140 + 15 * faults_after_reading()
+    if not least <= count.get("[anon]", {}).get("faults", 0) <= least + 20:
         problems.append(f"[anon]: {count.get('[anon]')}")
     return shown("\n".join(problems), out, err) if problems else None
 

@@ -7,8 +7,35 @@
 #   make check    install what is missing, build, run every test
 #
 # V=1 shows the commands. SAN=1 builds with the address and undefined-behaviour sanitizers
-# into a directory of its own, for any target: `make SAN=1 check`.
+# into a directory of its own, for any target: `make SAN=1 check`. ARCH=arm64 builds for that
+# machine into build/arm64, with Debian's cross compiler and that architecture's packages, which are
+# unpacked into the cache: `make ARCH=arm64 unit-check` runs its unit tests in qemu-user.
 
+ifdef ARCH
+ifneq ($(ARCH),arm64)
+$(error ARCH=$(ARCH): arm64 is the only machine to cross to)
+endif
+MACHINE  := aarch64
+CROSS    := $(MACHINE)-linux-gnu-
+BUILD    ?= build/$(ARCH)$(if $(SAN),-san)
+ROOT     := `scripts/foreign-root $(ARCH) build`
+CC       := $(CROSS)gcc
+CXX      := $(CROSS)g++
+AR       := $(CROSS)ar
+LD       := $(CROSS)ld
+OBJCOPY  := $(CROSS)objcopy
+SYSROOT  := --sysroot=$(ROOT)
+# The packages' own, before those of Debian's cross compiler, which are older.
+HEADERS  := -nostdinc -isystem `$(CC) -print-file-name=include` \
+	    -isystem $(ROOT)/usr/include/$(MACHINE)-linux-gnu -isystem $(ROOT)/usr/include
+TARGET_CLANG := --target=$(MACHINE)-linux-gnu $(SYSROOT)
+# With which its programs run here.
+RUNNER   := qemu-$(MACHINE)-static -cpu max,pauth-impdef=on -L $(ROOT)
+else
+MACHINE  != uname -m
+endif
+
+comma    := ,
 ifdef SAN
 BUILD    ?= build/san
 OPT      ?= -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
@@ -18,12 +45,13 @@ OPT      ?= -O0 -g --coverage -fprofile-update=atomic
 else
 BUILD    ?= build
 OPT      ?= -O2 -g -fno-plt -ffunction-sections -fdata-sections -Wl,--gc-sections \
-	    -Wl,-z,pack-relative-relocs -falign-functions=1 -falign-jumps=1 -falign-loops=1
+	    $(if $(ARCH),,-Wl$(comma)-z$(comma)pack-relative-relocs) \
+	    -falign-functions=1 -falign-jumps=1 -falign-loops=1
 # Code is read from disk before it runs, most of it once: 50 KB less than with places aligned.
 # Nothing in the program unwinds its own stack, and debuggers have .debug_frame: 150 KB less.
 TABLES   ?= -fno-asynchronous-unwind-tables
 # What Debian 12 asks for; a start takes 26,000 instructions (5 in 100) and 5 pages more for it.
-# -fcf-protection would have no effect: the archives of libbpf and libelf are built without.
+# -fcf-protection would have no effect: the archive of zlib is built without.
 HARDEN   ?= -fstack-protector-strong -D_FORTIFY_SOURCE=2 -Wl,-z,relro,-z,now
 endif
 
@@ -38,10 +66,12 @@ WARN     := -Wall -Wextra -Wshadow -Wvla -Wformat=2 -Wundef -Wstrict-prototypes 
 CPPFLAGS += -Isrc -Iinclude -D_GNU_SOURCE
 # A square root is an instruction, not a call into libm.
 STD      := -std=gnu11 -fno-math-errno
-ALL_CFLAGS = $(STD) $(CPPFLAGS) $(WARN) $(OPT) $(HARDEN) $(CFLAGS)
+ALL_CFLAGS = $(SYSROOT) $(STD) $(CPPFLAGS) $(WARN) $(OPT) $(HARDEN) $(CFLAGS)
 # The archives Debian ships are linked in: each shared library would cost every start its
 # relocations and pages. libc stays shared.
-LIBS     := @$(BUILD)/libs
+LIBS     := -Wl,-Bstatic -lz -liberty -Wl,-Bdynamic
+# What unit tests ask the same question.
+TEST_LIBS := -Wl,--as-needed -lbpf -lelf
 ifdef SAN
 # The leak checker of GCC 12 can not look through libraries with thread-local data that are loaded
 # later, as libdw is; here it is loaded at the start.
@@ -62,7 +92,9 @@ endif
 
 # ---- what there is ---------------------------------------------------------------------------
 
-SRC      := $(wildcard src/*.c src/*/*.c src/*/*/*.c)
+# What runs in other processes is linked alone.
+SAMPLER  := src/inject/sampler
+SRC      := $(filter-out $(SAMPLER).c,$(wildcard src/*.c src/*/*.c src/*/*/*.c))
 OBJ      := $(SRC:src/%.c=$(BUILD)/obj/%.o)
 # The tools and what they import, packed: C that scripts/pack-tools writes from them.
 TOOLS    := $(sort $(wildcard tools/*.bt))
@@ -71,11 +103,15 @@ TOOL_LIB := $(sort $(wildcard tools/*/*.bt))
 PAGES    := docs/language.md docs/troubleshooting.md
 PACKED   := $(BUILD)/packed_tools.c
 PACKED_H := src/cmd/tools.h src/lang/infer/constants.h
-CONSTANTS := src/arch/x86_64_constants.txt
+CONSTANTS := src/arch/$(MACHINE)_constants.txt
 LIB_OBJ  := $(filter-out $(BUILD)/obj/main.o,$(OBJ)) $(BUILD)/obj/packed_tools.o \
-	    $(BUILD)/obj/packed_constants.o
+	    $(BUILD)/obj/packed_constants.o $(BUILD)/obj/packed_sampler.o
 
-UNIT     := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/test_*.c))
+# Those that hold one machine's code or registers say "Only on" which, at their head.
+ONLY_ON  != grep -l '^ \* Only on' tests/unit/test_*.c
+ONLY_HERE != grep -l '^ \* Only on $(MACHINE):' tests/unit/test_*.c
+UNIT_SRC := $(filter-out $(ONLY_ON),$(wildcard tests/unit/test_*.c)) $(ONLY_HERE)
+UNIT     := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(UNIT_SRC))
 # Helpers of the unit tests: any other file there, and the bytecode interpreter.
 AID_OBJ  := $(patsubst tests/%.c,$(BUILD)/obj/tests/%.o,\
 	    $(filter-out tests/unit/test_%.c,$(wildcard tests/unit/*.c tests/interp/*.c)))
@@ -83,29 +119,39 @@ FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 REPLAY   := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=$(BUILD)/tests/replay/fuzz_%)
 FUZZ     := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=$(BUILD)/fuzz/fuzz_%)
 FUZZ_OBJ := $(filter-out %/main.o,$(SRC:src/%.c=$(BUILD)/fuzz/obj/%.o)) \
-	    $(BUILD)/fuzz/obj/packed_tools.o $(BUILD)/fuzz/obj/packed_constants.o
+	    $(BUILD)/fuzz/obj/packed_tools.o $(BUILD)/fuzz/obj/packed_constants.o \
+	    $(BUILD)/fuzz/obj/packed_sampler.o
 EXAMPLES := $(BUILD)/examples/itest
-PROGS    := $(patsubst tests/run/progs/%.c,$(BUILD)/tests/progs/%,$(wildcard tests/run/progs/*.c)) \
+PROGS    := $(patsubst tests/run/progs/%.c,$(BUILD)/tests/progs/%,\
+	    $(filter-out $(if $(ARCH),%/sites.c),$(wildcard tests/run/progs/*.c))) \
 	    $(BUILD)/tests/progs/shapes $(BUILD)/tests/progs/blocks
 GO_PROG  := $(BUILD)/tests/progs/cache_go
 PROGS    += $(BUILD)/tests/progs/namespaces $(BUILD)/tests/progs/leaks_new
+ifndef ARCH
 PROGS    += $(addprefix $(BUILD)/tests/progs/,leaks_musl leaks_musl_pie leaks_musl_shared)
+endif
 # BPF objects whose relocations the unit tests evaluate, and a BTF made up for them.
 CORE_OBJ := $(patsubst tests/core/%.c,$(BUILD)/tests/core/%.o,$(wildcard tests/core/*.c)) \
 	    $(BUILD)/tests/core/made.bpf.eb.o $(BUILD)/tests/core/target.eb.o
 
 # Targets that fetch what they need first: then nothing is compiled before set-up is done.
 SETUP_demo := build demo
-SETUP_check := build test
+SETUP_check := build test static
 SETUP_run-check := build test
-SETUP_vm-check := build test vm
+SETUP_vm-check := build test vm $(if $(ARCH),vm-$(ARCH))
 SETUP_coverage := build test
 SETUP_mutants := build test
 SETUP_fuzz := build lint
 SETUP_hostile := build test
 SETUP_lint := build lint
 SETUP_cross-check := build cross
+SETUP_big-endian := big-endian
 SETUP_fresh := fresh
+SETUP_static := build static
+SETUP_static-check := build test static
+SETUP_completions := build
+SETUP_dist := build static
+SETUP_package-check := build static package
 SETUP_bench := build test vm bench
 SETUP_bench-tools := build test vm bench
 SETUP_bench-caches := build test
@@ -114,6 +160,7 @@ SETUP := $(sort $(foreach g,$(MAKECMDGOALS),$(SETUP_$(g))))
 ifeq ($(filter check,$(MAKECMDGOALS))$(SAN),check)
 SETUP += vm
 endif
+SETUP += $(if $(ARCH),cross-$(ARCH))
 READY := $(if $(SETUP),setup)
 
 # Less to read at a start counts for more than speed where people are waited for (commands, screens,
@@ -149,16 +196,13 @@ setup:
 	$(Q)scripts/setup $(if $(SETUP),$(SETUP),build)
 
 help:
-	@sed -n 's/^#   \(make.*\)/\1/p; s/^## //p' Makefile
+	@sed -n 's/^#   \(make.*\)/\1/p; s/^## //p' Makefile mk/*.mk
 
 $(BUILD)/memtap: $(BUILD)/obj/main.o $(BUILD)/libmemtap.a
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-$(BUILD)/libs: scripts/static-libs Makefile | $(READY)
-	$(Q)CC="$(CC)" scripts/static-libs $(BUILD)
-
-$(BUILD)/libmemtap.a: $(LIB_OBJ) | $(BUILD)/libs
+$(BUILD)/libmemtap.a: $(LIB_OBJ)
 	$(say) AR $@
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
@@ -168,6 +212,15 @@ $(BUILD)/tools.list: force
 	$(Q)mkdir -p $(@D)
 	$(Q)echo $(TOOL_LIB) $(TOOLS) | cmp -s - $@ || echo $(TOOL_LIB) $(TOOLS) >$@
 
+# Written anew when there is another commit, or files are changed.
+$(BUILD)/commit.h: force
+	$(Q)mkdir -p $(@D)
+	$(Q)scripts/commit >$@.new
+	$(Q)if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+$(BUILD)/obj/cmd/version.o: $(BUILD)/commit.h
+$(BUILD)/obj/cmd/version.o: CPPFLAGS += -include $(BUILD)/commit.h
+
 $(PACKED): $(TOOL_LIB) $(TOOLS) $(PAGES) $(BUILD)/tools.list scripts/pack-tools
 	$(say) PACK $@
 	$(Q)scripts/pack-tools $(TOOL_LIB) $(TOOLS) $(PAGES) >$@.new && mv $@.new $@
@@ -175,6 +228,25 @@ $(PACKED): $(TOOL_LIB) $(TOOLS) $(PAGES) $(BUILD)/tools.list scripts/pack-tools
 $(BUILD)/packed_constants.c: $(CONSTANTS) scripts/pack-constants
 	$(say) PACK $@
 	$(Q)scripts/pack-constants $< >$@.new && mv $@.new $@
+
+# Without anything of a library, in general registers alone, as it is wherever it comes to lie.
+THUNKS   := src/arch/$(MACHINE)_sampler.S
+$(BUILD)/sampler.elf: $(SAMPLER).c $(SAMPLER).ld $(wildcard $(THUNKS) $(SAMPLER)*.h) Makefile
+	$(say) CC $<
+	$(Q)mkdir -p $(@D)
+ifeq ($(MACHINE),x86_64)
+	$(Q)$(CC) $(STD) $(CPPFLAGS) $(WARN) -O2 -fPIC -fvisibility=hidden -ffreestanding -fno-lto \
+		-mgeneral-regs-only -fno-stack-protector -fcf-protection=none -fno-jump-tables \
+		-fasynchronous-unwind-tables -c -o $@.o $<
+	$(Q)$(CC) -c -o $@.thunks.o $(THUNKS)
+	$(Q)$(LD) -static -nostdlib -z noexecstack -z max-page-size=4096 --build-id=none -e 0 \
+		-T $(SAMPLER).ld -o $@ $@.o $@.thunks.o
+else
+	$(Q): >$@
+endif
+
+$(BUILD)/packed_sampler.c: $(BUILD)/sampler.elf scripts/pack-sampler
+	$(Q)scripts/pack-sampler $< >$@.new && mv $@.new $@
 
 $(BUILD)/obj/packed_%.o: $(BUILD)/packed_%.c $(PACKED_H) Makefile | $(READY)
 	$(Q)mkdir -p $(@D)
@@ -201,9 +273,10 @@ $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/libaid.a $(BUILD)/li
 	$(say) LINK $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS) $(TEST_LIBS) -lcmocka
-# Where elfutils' DWARF library is asked the same question.
-$(BUILD)/tests/unit/test_shards: TEST_LIBS := -lm
-$(BUILD)/tests/unit/test_ehframe_libdw $(BUILD)/tests/unit/test_unwind_libdwfl: TEST_LIBS := -ldw
+# Where another library is asked the same question.
+$(BUILD)/tests/unit/test_shards $(BUILD)/tests/unit/test_heap: TEST_LIBS += -lm
+$(BUILD)/tests/unit/test_hook: TEST_LIBS += -lZydis
+$(BUILD)/tests/unit/test_ehframe_libdw $(BUILD)/tests/unit/test_unwind_libdwfl: TEST_LIBS += -ldw
 
 # Scripts in the interpreter, for tests/diff.
 $(BUILD)/tests/lab_run: $(BUILD)/obj/tests/diff/lab_run.o $(BUILD)/libaid.a $(BUILD)/libmemtap.a
@@ -223,7 +296,7 @@ $(BUILD)/tests/replay/%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/obj/tests/fuzz/rep
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # Programs that are looked at: always plain -O2, whatever memtap itself is built with.
-TARGET_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -fno-ipa-icf
+TARGET_CFLAGS := $(SYSROOT) -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -fno-ipa-icf
 $(BUILD)/examples/%: examples/lru/%.c Makefile | $(READY)
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)
@@ -237,7 +310,7 @@ $(BUILD)/tests/progs/%: tests/run/progs/%.c Makefile | $(READY)
 $(BUILD)/tests/progs/leaks_new: tests/run/progs/leaks_new.cc Makefile | $(READY)
 	$(say) CXX $@
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CXX) -std=c++17 -O2 -g -Wall -Wextra -o $@ $<
+	$(Q)$(CXX) $(SYSROOT) -std=c++17 -O2 -g -Wall -Wextra -o $@ $<
 
 MUSL_CFLAGS := -D_GNU_SOURCE -O2 -g -Wall -Wextra
 $(BUILD)/tests/progs/leaks_musl: tests/run/progs/leaks.c Makefile | $(READY)
@@ -261,7 +334,7 @@ $(BUILD)/tests/progs/leaks_musl_shared: tests/run/progs/leaks.c Makefile | $(REA
 $(BUILD)/tests/progs/blocks: tests/run/progs/blocks.cc Makefile | $(READY)
 	$(say) CXX $@
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CXX) -O2 -g -Wall -Wextra -o $@ $< -pthread
+	$(Q)$(CXX) $(SYSROOT) -O2 -g -Wall -Wextra -o $@ $< -pthread
 
 # In the other byte order.
 $(BUILD)/tests/core/%.eb.o: tests/core/%.c tests/core/core.h Makefile | $(READY)
@@ -278,20 +351,21 @@ $(BUILD)/tests/core/%.o: tests/core/%.c tests/core/core.h Makefile | $(READY)
 $(BUILD)/tests/progs/shapes: tests/run/progs/shapes.cc Makefile | $(READY)
 	$(say) CXX $@
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) -O1 -g -Wall -Wextra -o $@ $<
+	$(Q)$(CLANG) $(TARGET_CLANG) -O1 -g -Wall -Wextra -o $@ $<
 
 $(GO_PROG): $(wildcard tests/run/go/*.go tests/run/go/*/*.go tests/run/go/go.mod) | $(READY)
 	$(say) GO $@
 	$(Q)mkdir -p $(@D)
 	$(Q)cd tests/run/go && GOCACHE=$(abspath build)/go-cache GOPATH=$(abspath build)/go-path \
+		$(if $(ARCH),GOARCH=$(ARCH)) \
 		GO111MODULE=on GOFLAGS=-mod=mod GOPROXY=off CGO_ENABLED=0 \
 		$(GO) build -o $(abspath $@) .
 
 $(BUILD)/tests/progs/namespaces: tests/run/progs/namespaces.cc Makefile | $(READY)
 	$(say) CXX $@
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CXX) -O2 -g -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -Wall -Wextra \
-		-o $@ $<
+	$(Q)$(CXX) $(SYSROOT) -O2 -g -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer \
+		-Wall -Wextra -o $@ $<
 
 -include $(OBJ:.o=.d) $(AID_OBJ:.o=.d) $(patsubst tests/%.c,$(BUILD)/obj/tests/%.d,\
 	 $(wildcard tests/unit/*.c tests/fuzz/*.c tests/diff/*.c tests/ui/*.c)) $(FUZZ_OBJ:.o=.d)
@@ -317,14 +391,16 @@ tests: all $(UNIT) $(REPLAY) $(CORE_OBJ) $(EXAMPLES) $(PROGS) $(GO_PROG) $(BUILD
 check: tests
 	$(Q)tests/check --build $(BUILD) $(if $(SAN),--sanitized)
 unit-check: all $(UNIT) $(REPLAY) $(CORE_OBJ)
-	$(Q)tests/check --build $(BUILD) unit corpus
+	$(Q)tests/check --build $(BUILD) $(if $(ARCH),--arch $(ARCH) --runner "$(RUNNER)") \
+		unit corpus
 run-check: all $(EXAMPLES) $(PROGS) $(GO_PROG) $(CORE_OBJ) $(BUILD)/tests/hot_demo \
 	   $(BUILD)/tests/unit/test_btf_load \
 	   $(BUILD)/tests/unit/test_btf_libbpf
 	$(Q)tests/check --build $(BUILD) $(if $(SAN),--sanitized) run bad
-## make vm-check  the end-to-end cases on the release's packaged kernel, in qemu (KERNEL=6.12)
+## make vm-check  the end-to-end cases on the release's kernel, in qemu (or KERNEL=5.10 ... 7.2)
 vm-check: tests
-	$(Q)tests/check --build $(BUILD) $(if $(KERNEL),--kernel $(KERNEL)) vm
+	$(Q)tests/check --build $(BUILD) $(if $(KERNEL),--kernel $(KERNEL)) \
+		$(if $(ARCH),--arch $(ARCH)) vm
 
 ## make coverage  lines and branches that unit, corpus, diff, run and bad go through, by folder
 .PHONY: coverage
@@ -361,7 +437,8 @@ resp-commands:
 
 ## make constants  write the table of integer macros anew, from the headers of this machine
 constants:
-	$(Q)scripts/constants $(CONSTANTS:_constants.txt=_kernel_constants.txt) >$(CONSTANTS).new
+	$(Q)CC="$(CC) $(HEADERS)" scripts/constants \
+		$(CONSTANTS:_constants.txt=_kernel_constants.txt) >$(CONSTANTS).new
 	$(Q)mv $(CONSTANTS).new $(CONSTANTS)
 
 ## make stacks    write the table of docs/stacks.md anew: stacks of stock programs beside gdb's
@@ -380,7 +457,7 @@ $(BUILD)/fuzz/obj/%.o: src/%.c Makefile | $(READY)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(STD) $(CPPFLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
 
-$(BUILD)/fuzz/libmemtap.a: $(FUZZ_OBJ) | $(BUILD)/libs
+$(BUILD)/fuzz/libmemtap.a: $(FUZZ_OBJ)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 # The machine made of files that scripts are compiled against.
@@ -404,11 +481,17 @@ fuzz: $(FUZZ)
 	$(Q)scripts/fuzz $(FUZZ_SECONDS) $(FUZZ)
 
 .PHONY: hostile
-## make hostile   files, names and moments made to hurt (docs/security.md), all rounds of them
+## make hostile   files, names and moments made to hurt (docs/security.md), all rounds of them;
+##                with KERNEL=6.1 (or 5.10, 6.12, 7.2) 2,000 random scripts on that kernel
+ifdef KERNEL
+hostile: all $(PROGS)
+	$(Q)python3 -B tests/diff/kernels.py $(BUILD) $(KERNEL)
+else
 hostile: all $(PROGS) $(REPLAY) $(UNIT)
 	$(Q)HOSTILE=1 tests/check --build $(BUILD) --only \
 		'hostile|^(test_)?(elf|file|jit|pclntab|usdt|perfmap|debugdata|zip)$$' \
 		unit corpus run
+endif
 
 .PHONY: differential
 ## make differential   random scripts in the interpreter, the kernel and bpftrace (MEMTAP_SEED)
@@ -431,8 +514,13 @@ lint: | $(READY)
 cross-check: | $(READY)
 	$(Q)scripts/cross-check $(MACHINE)
 
+## make big-endian   unit tests of the readers of foreign bytes, for s390x, in qemu-user
+.PHONY: big-endian
+big-endian: | $(READY)
+	$(Q)scripts/big-endian $(BUILD)/s390x
+
 ## make bench     tables beside bpftrace, libbpf and bpftool: start-up, memory, cost per event
-bench: all $(EXAMPLES) $(PROGS) $(BUILD)/bench/names bench-btf bench-tools
+bench: all $(EXAMPLES) $(PROGS) $(BUILD)/bench/names $(BUILD)/bench/floor bench-btf bench-tools
 	$(Q)bench/bench --build $(BUILD)
 	$(Q)bench/caches --build $(BUILD)
 
@@ -465,6 +553,15 @@ uninstall:
 		rm -f $(MANDIR)/man$${page##*.}/$${page#man/}; \
 	done
 	rm -f $(TOOLS:tools/%.bt=$(MANDIR)/man1/memtap-%.1)
+
+# Words for shells.
+include mk/completions.mk
+
+# One file for any machine.
+include mk/static.mk
+
+# What is given to others.
+include mk/package.mk
 
 # The BTF reader as a library for others.
 include mk/btf.mk

@@ -123,7 +123,7 @@ class Page:
                 run.kill()
                 return "was never attached:\n" + "".join(run.out)
             time.sleep(WATCHED * self.context.factor)
-            wait_for_form(example.shows[:example.shows.index("^C")], run, limit)
+            wait_for_form(example, run, limit)
             interrupt(run.process.pid)
         out, _, status = run.finish(limit)
         self.printed = out
@@ -137,10 +137,11 @@ class Page:
         return f"{found}\n--- output\n{out[-3000:]}" if found else None
 
 
-def wait_for_form(lines, run, seconds):
+def wait_for_form(example, run, seconds):
     """Until what the page shows before ^C has come."""
+    lines = example.shows[:example.shows.index("^C")] + ["..."]
     end = time.monotonic() + seconds
-    while time.monotonic() < end and examples.problem(lines + ["..."], run.out):
+    while time.monotonic() < end and examples.problem(lines, run.out, "names" in example.notes):
         time.sleep(0.05)
 
 

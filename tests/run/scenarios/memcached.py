@@ -20,6 +20,7 @@ TESTS = ("64bit bogus-commands binary-get cas chunked-items conn-limits dash-M e
          "issue_152 issue_163 issue_22 issue_29 issue_3 issue_41 issue_42 issue_61 "
          "issue_68 issue_70 lru malicious-commands maxconns multiversioning noreply quit "
          "slabs_reassign stats stats-detail strtol-testing touch udp watcher_connid").split()
+SIDE_BY_SIDE = 8        # they wait for items to expire
 DATAGRAMS = {"udp"}  # asks over UDP, which is not looked at
 # Where commands may be lost, and are said to be. Large values, of which only the heads are looked
 # at, and then in one read: a multi-get of 180 KB; pipelines that want no answer.
@@ -73,7 +74,7 @@ def run(memtap, d, name, factor):
 
 def run_all(memtap, names, factor):
     """{test: (servers, problem)}"""
-    with tempfile.TemporaryDirectory() as d, ThreadPoolExecutor(2) as pool:
+    with tempfile.TemporaryDirectory() as d, ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
         prepare(d)
         return dict(zip(names, pool.map(lambda n: run(memtap, d, n, factor), names)))
 

@@ -10,7 +10,7 @@ import subprocess
 import time
 
 from run.cases import Run
-from run.scenarios import TOOLS, require, shown
+from run.scenarios import TOOLS, require, shown, side_by_side
 from run.scenarios.columns import NEEDED, TIMED
 from run.scenarios.intervals import amount, ticks
 
@@ -101,14 +101,12 @@ def test_tables_end_with_the_last_part(context):
     one more; after so many tables there is none."""
     count = ["funccount", tick(context)]
     values = ["argdist", "-C", f"p:{tick(context)}(u64 key):u64:key"]
-    for argv, by_signal, wanted in ((count, True, 1), (count + ["-i", "1000"], True, 1),
-                                    (count + ["-d", "1"], False, 1),
-                                    (count + ["-i", "1", "-d", "2"], False, 2),
-                                    (count + ["-i", "2", "-d", "3"], False, 2),
-                                    (values + ["-i", "1000"], True, 1),
-                                    (values + ["-n", "2"], False, 2),
-                                    (values + ["-i", "2", "-d", "3"], False, 2)):
-        out, err, status = ended(context, argv, by_signal)
+    runs = [(count, True, 1), (count + ["-i", "1000"], True, 1), (count + ["-d", "1"], False, 1),
+            (count + ["-i", "1", "-d", "2"], False, 2), (count + ["-i", "2", "-d", "3"], False, 2),
+            (values + ["-i", "1000"], True, 1), (values + ["-n", "2"], False, 2),
+            (values + ["-i", "2", "-d", "3"], False, 2)]
+    ends = side_by_side(ended, [(context, argv, by_signal) for argv, by_signal, _ in runs])
+    for (argv, _, wanted), (out, err, status) in zip(runs, ends):
         if status != 0 or titles(out) != wanted:
             return shown(f"{argv}: {titles(out)} tables, not {wanted}", out, err)
     return None

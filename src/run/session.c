@@ -833,7 +833,7 @@ static void report_maps(struct session *s)
 	u64 lost = t->n_lost + failures_spilled(&s->events);
 	struct out_maps o = { t->drained, t->rows, t->most, t->limit, lost };
 
-	if (o.rows)
+	if (t->overflowed || lost)
 		OUT(&s->events.out, maps, &s->output.text, &o);
 }
 

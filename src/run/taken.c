@@ -124,17 +124,26 @@ static bool drain_row(void *ctx, const void *key, const void *cells)
 		held_add(d->held, key, cells, d->cells);
 		return true;
 	}
+	note_most(d->taken);
 	for (u32 i = 0; i < d->cells; i++, cell += ROUND_UP(m->value_size, 8u) / 8)
 		d->taken->n_lost += events_in(m->value, cell);
 	return true;
 }
 
-static bool drain(struct taken *t, u32 map, struct err *e)
+/* The kernel's rows to ours. */
+static bool take_over(struct taken *t, u32 map, u32 how, struct err *e)
 {
 	struct draining d = { t, &t->held[map], map, live_cells(t->live, map) };
-	bool ok = live_map_turn(t->live, map, TURN_ALONE, drain_row, &d, e);
+
+	return live_map_turn(t->live, map, how, drain_row, &d, e);
+}
+
+static bool drain(struct taken *t, u32 map, struct err *e)
+{
+	bool ok = take_over(t, map, TURN_ALONE, e);
 
 	t->drained++;
+	t->overflowed = true;
 	note_most(t);
 	return ok;
 }
@@ -189,12 +198,16 @@ static bool take(struct taken *t, u32 map, bool keeps_keys, struct table *rows, 
 	struct held *held = &t->held[map];
 	struct adding adding = { rows, held, live_cells(t->live, map) };
 	u32 how = keeps_keys ? TURN_KEEPS_KEYS : 0;
-	bool ok;
+	bool ours = keeps_keys && live_map_drains(t->live, map), ok;
 
-	if (held_is_empty(held))
+	if (held_is_empty(held) && !ours)
 		return live_map_turn(t->live, map, how, add_row, &adding, e);
-	ok = live_map_turn(t->live, map, how, hold_row, &adding, e);
-	note_most(t);
+	if (ours) { /* no program looks for the keys: they need not be put in again one by one */
+		ok = take_over(t, map, 0, e);
+	} else {
+		ok = live_map_turn(t->live, map, how, hold_row, &adding, e);
+		note_most(t);
+	}
 	held_rows(held, rows);
 	held_clear(held, keeps_keys);
 	return ok;
@@ -279,6 +292,7 @@ bool taken_spill(struct taken *t, u32 map, const struct unit_spill *spill, struc
 {
 	struct held *held = &t->held[map];
 
+	t->overflowed = true;
 	if (has_room(t, held, (const u8 *)spill + unit_spill_key(t->unit->maps.v[map].value)))
 		held_spill(held, spill);
 	else

@@ -17,6 +17,7 @@ struct taken {
 	u64 limit;         /* bytes of what is held */
 	u64 most, rows;    /* bytes and rows when most was held */
 	u64 drained;       /* how often a map was emptied because it filled */
+	bool overflowed;   /* the kernel's maps had no room for something */
 	u64 n_lost;        /* counts for which there was no memory here either */
 };
 

@@ -85,7 +85,7 @@ def test_intervals_that_keep_keys_lose_nothing(context):
 def test_intervals_that_keep_many_keys_lose_nothing(context):
     """As many as without keeping them. What is printed is large, so there are fewer tables."""
     return check(context, "@x[args.who] = count();", "print(@x); zero(@x);", ["@x"],
-                 interval="interval:ms:200")
+                 interval="interval:ms:200", keys=20000)
 
 
 def test_intervals_of_all_kinds_lose_nothing(context):

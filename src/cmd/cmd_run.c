@@ -219,6 +219,7 @@ static int run_job(const struct job *j, const struct run_options *o, struct chil
 		.output_fd = o->graph_to_stdout ? STDERR_FILENO : STDOUT_FILENO,
 		.graph = &o->graph,
 		.pid = (s32)o->pid,
+		.graft = j->graft,
 		.unwind_limit = (u64)o->unwind_memory << 20,
 		.map_limit = (u64)o->map_memory << 20,
 		.stack_limit = (u64)o->stack_memory << 20,
@@ -442,6 +443,7 @@ static int run_in_heap(struct job *j, const struct run_options *o, const struct 
 
 	if (!heap_target_begin(&t, o, args, &e))
 		return fail(&e);
+	j->graft = t.graft;
 	if (!t.done)
 		code = run_in_world(j, o, args);
 	if (!heap_target_end(&t, o->quiet, &e))

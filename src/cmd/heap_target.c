@@ -110,6 +110,7 @@ bool heap_target_begin(struct heap_target *t, const struct run_options *o,
 	if (!heap_in(t->pid, every, IN_MS, &r, left, e))
 		return false;
 	t->ours = true;
+	t->graft = (struct sym_graft){ r.dev, r.inode };
 	if (o->verbose || *left)
 		say_in(&r, left);
 	return true;

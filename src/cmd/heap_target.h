@@ -8,9 +8,11 @@
 
 #include "cmd/run_options.h"
 #include "cmd/script_args.h"
+#include "sym/sym.h"
 
 struct heap_target {
 	s32 pid;
+	struct sym_graft graft;
 	bool ours; /* the code is to be taken out again */
 	bool done; /* all that was asked for: there is no session */
 };

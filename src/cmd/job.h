@@ -7,6 +7,7 @@
 
 #include "base/opt.h"
 #include "lang/parse/lang.h"
+#include "sym/sym.h"
 
 struct view_kind;
 
@@ -24,10 +25,11 @@ struct job {
 	struct diags diags;
 	struct script script;
 	struct config config;
-	struct world *world; /* borrowed; not needed before STAGE_SITES */
-	struct unit *unit;   /* after STAGE_UNIT */
-	u64 ns[N_STAGES];    /* what each stage took */
-	u32 n_done;          /* stages after us */
+	struct world *world;    /* borrowed; not needed before STAGE_SITES */
+	struct unit *unit;      /* after STAGE_UNIT */
+	u64 ns[N_STAGES];       /* what each stage took */
+	u32 n_done;             /* stages after us */
+	struct sym_graft graft; /* session_options.graft */
 };
 
 void job_init(struct job *j, struct world *w);

@@ -63,6 +63,8 @@ static const struct opt rows[] = {
 	{ 0, "folded", "FILE", OPT_TEXT, TO(folded),
 	  "write the stacks of a map to FILE at the end, folded; '-' is standard output" },
 	{ 0, "flame", "FILE.svg", OPT_TEXT, TO(flame), "draw them as a flame graph" },
+	{ 0, "pprof", "FILE.pb.gz", OPT_TEXT, TO(pprof),
+	  "write them as a profile for pprof, all numbers" },
 	{ 0, "flame-title", "TEXT", OPT_TEXT, TO(flame_title), "what is written above it" },
 	{ 0, "flame-diff", "OLD.folded", OPT_TEXT, TO(flame_diff),
 	  "colour it by what changed since a --folded file" },
@@ -237,17 +239,24 @@ static bool is_stdout(const char *path)
 
 static bool take_graph(struct run_options *o, struct err *e)
 {
-	o->graph = (struct graph_options){ .folded = o->folded,
-		                           .svg = o->flame,
-		                           .title = o->flame_title,
+	const char *const paths[GRAPH_FILES] = { o->folded, o->flame, o->pprof };
+	u32 to_stdout = 0;
+
+	o->graph = (struct graph_options){ .title = o->flame_title,
 		                           .map = o->flame_map,
 		                           .before = o->flame_diff,
 		                           .stdout_fd = STDOUT_FILENO };
-	o->graph_to_stdout = is_stdout(o->folded) || is_stdout(o->flame);
-	if (is_stdout(o->folded) && is_stdout(o->flame))
-		return err_set(e, "--folded and --flame can not both be standard output");
+	for (u32 i = 0; i < GRAPH_FILES; i++) {
+		o->graph.paths[i] = paths[i];
+		to_stdout += is_stdout(paths[i]);
+	}
+	o->graph_to_stdout = to_stdout;
+	if (to_stdout > 1)
+		return err_set(e,
+		               "only one of --folded, --flame and --pprof can be standard output");
 	if ((o->flame_title || o->flame_map) && !graph_wanted(&o->graph))
-		return err_set(e, "--flame-title and --flame-map go with --flame or --folded");
+		return err_set(
+			e, "--flame-title and --flame-map go with --flame, --folded or --pprof");
 	return !o->flame_diff || o->flame || err_set(e, "--flame-diff goes with --flame");
 }
 

@@ -12,11 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 
 #include "arch/arch.h"
 #include "arch/stub.h"
 #include "inject/sampler_draw.h"
+#include "read/procmaps.h"
 #include "read/procstat.h"
 
 struct heap {
@@ -170,6 +172,21 @@ static bool enter(struct heap *hp, pid_t pid, enter_fn *fn, u32 ms, struct heap_
 	return ok;
 }
 
+static void find_file(u64 at, pid_t pid, struct heap_result *r)
+{
+	const struct procmap *m;
+	struct arena a = { 0 };
+	struct procmaps maps;
+	struct err e;
+
+	m = procmaps_read(&a, pid, &maps, &e) ? procmaps_find(&maps, at) : NULL;
+	if (m) {
+		r->dev = makedev(m->dev_major, m->dev_minor);
+		r->inode = m->inode;
+	}
+	arena_free(&a);
+}
+
 bool heap_in(pid_t pid, u64 every, u32 ms, struct heap_result *r, char left[256], struct err *e)
 {
 	struct insn_decoder *d = insn_decoder_open(e);
@@ -181,6 +198,8 @@ bool heap_in(pid_t pid, u64 every, u32 ms, struct heap_result *r, char left[256]
 	*r = (struct heap_result){ 0 };
 	hp->every = every;
 	ok = d && enter_allowed(pid, e) && make(hp, d, pid, e) && enter(hp, pid, go_in, ms, r, e);
+	if (ok)
+		find_file(hp->g.room.at, pid, r);
 	snprintf(left, 256, "%s", ok && hp->a.left ? hp->a.left : "");
 	graft_free(&hp->g);
 	heap_allocator_close(&hp->a);

@@ -47,7 +47,8 @@ bool heap_is_producer(pid_t pid);
 struct heap_result {
 	u64 stopped_ns; /* the process stood still */
 	u32 stops;
-	u64 full; /* heap_out(): samples for which there was no room */
+	u64 dev, inode; /* heap_in(): the file of the code, inode 0 when it is not known */
+	u64 full;       /* heap_out(): samples for which there was no room */
 };
 
 /* Puts the code in: from then on it fires otel_memory:alloc and :free in the process. In at most

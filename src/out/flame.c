@@ -52,15 +52,23 @@ static void add_clean(struct buf *b, const char *text)
 
 /* ---- the tree ---- */
 
+static bool has_part(const struct flame *f)
+{
+	for (u32 i = 0; i < f->n_parts; i++)
+		if (f->parts[i])
+			return true;
+	return false;
+}
+
 void flame_begin(struct flame *f, s64 value)
 {
 	f->at = NULL;
-	if (value < 1) {
+	if (value < 1 && !has_part(f)) {
 		f->refused++;
 		return;
 	}
 	f->at = &f->root;
-	f->adding = (u64)value;
+	f->adding = value < 1 ? 0 : (u64)value;
 	f->root.value += f->adding;
 }
 
@@ -110,12 +118,22 @@ void flame_frame(struct flame *f, const struct frame_name *frame)
 	f->at->value += f->adding;
 }
 
+static void add_parts(struct flame *f)
+{
+	if (!f->at->parts)
+		f->at->parts = arena_array(&f->arena, s64, f->n_parts);
+	for (u32 i = 0; i < f->n_parts; i++)
+		f->at->parts[i] += f->parts[i];
+}
+
 void flame_end(struct flame *f)
 {
 	if (!f->at)
 		return;
-	f->stacks += !f->at->self;
+	f->stacks += !f->at->self && !f->at->parts;
 	f->at->self += f->adding;
+	if (f->n_parts)
+		add_parts(f);
 	f->at = NULL;
 }
 
@@ -214,12 +232,17 @@ static bool is_number(const struct type *t)
 	       (type_is_agg(t) && t->kind != TYPE_TSERIES && t->kind != TYPE_AGGS);
 }
 
+static bool has_parts(const struct type *t)
+{
+	return t->kind == TYPE_TUPLE || t->kind == TYPE_AGGS;
+}
+
 bool flame_part(const struct umap *m, const char *part, u32 *index)
 {
 	const struct type *t = m->value;
 
 	*index = 0;
-	if (t->kind != TYPE_TUPLE && t->kind != TYPE_AGGS)
+	if (!has_parts(t))
 		return !part && is_number(t);
 	for (; *index < t->n_fields; ++*index) {
 		const struct field *f = &t->fields[*index];
@@ -257,6 +280,40 @@ static s64 cell_value(const struct type *t, const struct cell *c, u32 part)
 	if (t->kind == TYPE_TUPLE)
 		v = value_part(&v, part);
 	return (s64)value_word(&v);
+}
+
+static const char *part_name(struct flame *f, const struct type *t, u32 i)
+{
+	return t->fields[i].name ? t->fields[i].name : arena_printf(&f->arena, "%u", i);
+}
+
+u32 flame_keep_parts(struct flame *f, const struct umap *m, const char *part, const char *unnamed,
+                     const char *names[FLAME_PARTS])
+{
+	const struct type *t = m->value;
+	u32 index, chosen = 0;
+
+	flame_part(m, part, &index);
+	f->n_parts = 0;
+	if (!has_parts(t))
+		names[f->n_parts++] = unnamed;
+	for (u32 i = 0; has_parts(t) && i < t->n_fields && f->n_parts < FLAME_PARTS; i++) {
+		if (!is_number(t->fields[i].type))
+			continue;
+		if (i == index)
+			chosen = f->n_parts;
+		names[f->n_parts++] = part_name(f, t, i);
+	}
+	return chosen;
+}
+
+static void take_parts(struct flame *f, const struct type *t, const struct cell *c)
+{
+	u32 n = 0;
+
+	for (u32 i = 0; n < f->n_parts; i++)
+		if (!has_parts(t) || is_number(t->fields[i].type))
+			f->parts[n++] = cell_value(t, c, i);
 }
 
 static void add_frame(void *ctx, const struct frame_name *frame)
@@ -320,6 +377,7 @@ void flame_add_table(struct flame *f, const struct out *o, const struct table *t
 	for (u32 i = 0; i < t->rows.n; i++) {
 		struct value key = value_at_rest(t->map->key, t->rows.v[i].key);
 
+		take_parts(f, t->map->value, &t->rows.v[i].value);
 		flame_begin(f, cell_value(t->map->value, &t->rows.v[i].value, index));
 		add_key(f, o, &key);
 		flame_end(f);

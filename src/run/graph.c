@@ -12,14 +12,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "run/output.h"
 
-#define BEFORE_MAX ((size_t)1 << 30) /* bytes of folded stacks to compare with */
+#define PROFILE_MAP "@profile"
+#define BEFORE_MAX  ((size_t)1 << 30) /* bytes of folded stacks to compare with */
 
 bool graph_wanted(const struct graph_options *o)
 {
-	return o && (o->folded || o->svg);
+	return o && (o->paths[GRAPH_FOLDED] || o->paths[GRAPH_SVG] || o->paths[GRAPH_PPROF]);
 }
 
 /* ---- the map ---- */
@@ -53,6 +55,7 @@ static bool choose_named(struct graph *g, const char *text, struct err *e)
 	return err_set(e, "--flame-map: the script has no map %.*s", STR_ARG(name));
 }
 
+/* @profile where there is one: a script says by its name what a graph of it is of. */
 static bool choose_first(struct graph *g, struct err *e)
 {
 	u32 found = 0;
@@ -62,6 +65,11 @@ static bool choose_first(struct graph *g, struct err *e)
 
 		if (!flame_fits(m))
 			continue;
+		if (strcmp(m->name, PROFILE_MAP) == 0) {
+			g->map = i;
+			g->also = NULL;
+			return true;
+		}
 		if (!found++)
 			g->map = i;
 		else
@@ -76,15 +84,21 @@ static bool choose_first(struct graph *g, struct err *e)
 
 /* ---- files ---- */
 
-static bool open_file(const struct graph *g, const char *path, int *fd, struct err *e)
+static bool open_file(struct graph *g, enum graph_file file, struct err *e)
 {
+	const char *path = g->options->paths[file];
+	int fd;
+
 	if (!path)
 		return true;
 	if (strcmp(path, "-") == 0)
-		*fd = fcntl(g->options->stdout_fd, F_DUPFD_CLOEXEC, 3);
+		fd = fcntl(g->options->stdout_fd, F_DUPFD_CLOEXEC, 3);
 	else
-		*fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
-	if (*fd >= 0)
+		fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+	g->fds[file] = fd;
+	if (fd >= 0 && file == GRAPH_PPROF && isatty(fd))
+		return err_set(e, "a profile is not written to a terminal: it is compressed");
+	if (fd >= 0)
 		return true;
 	if (errno == ELOOP)
 		return err_set(e, "%s is a symbolic link: it is not written through", path);
@@ -127,19 +141,6 @@ static bool read_before(struct graph *g, struct err *e)
 	return ok;
 }
 
-bool graph_open(struct graph *g, const struct unit *u, const struct graph_options *o, struct err *e)
-{
-	*g = (struct graph){ .unit = u, .options = o, .folded_fd = -1, .svg_fd = -1 };
-	if (!(o->map ? choose_named(g, o->map, e) : choose_first(g, e)) || !read_before(g, e))
-		return false;
-	return open_file(g, o->folded, &g->folded_fd, e) && open_file(g, o->svg, &g->svg_fd, e);
-}
-
-void graph_take(struct graph *g, const struct out *o, const struct table *t)
-{
-	flame_add_table(&g->flame, o, t, g->part);
-}
-
 /* The probe that a script on the command line is about. */
 static const char *first_probe(const struct unit *u)
 {
@@ -173,33 +174,88 @@ static const char *unit_name(const struct graph *g)
 	return m->name[1] ? m->name + 1 : "events";
 }
 
-bool graph_write(struct graph *g, struct stop *stop, struct err *e)
+static void begin_profile(struct graph *g)
+{
+	const struct umap *m = &g->unit->maps.v[g->map];
+	struct pprof *p = &g->profile;
+
+	p->title = title(g);
+	p->start_ns = clock_ns(CLOCK_REALTIME);
+	p->chosen = flame_keep_parts(&g->flame, m, g->part, unit_name(g), p->names);
+}
+
+bool graph_open(struct graph *g, const struct unit *u, const struct graph_options *o, struct err *e)
+{
+	*g = (struct graph){ .unit = u, .options = o, .fds = { -1, -1, -1 } };
+	if (!(o->map ? choose_named(g, o->map, e) : choose_first(g, e)) || !read_before(g, e))
+		return false;
+	for (enum graph_file i = 0; i < GRAPH_FILES; i++)
+		if (!open_file(g, i, e))
+			return false;
+	if (o->paths[GRAPH_PPROF])
+		begin_profile(g);
+	return true;
+}
+
+void graph_take(struct graph *g, const struct out *o, const struct table *t)
+{
+	flame_add_table(&g->flame, o, t, g->part);
+}
+
+static void write_svg(struct graph *g, struct buf *b)
 {
 	struct flame_svg svg = { title(g), unit_name(g), g->options->before != NULL };
+
+	if (svg.diff)
+		flame_compare(&g->flame, &g->before);
+	flame_svg(b, &g->flame, &svg);
+}
+
+static void write_folded(struct graph *g, struct buf *b)
+{
+	flame_fold(b, &g->flame);
+}
+
+static void write_profile(struct graph *g, struct buf *b)
+{
+	g->profile.duration_ns = clock_ns(CLOCK_REALTIME) - g->profile.start_ns;
+	pprof_write(b, &g->flame, &g->profile);
+}
+
+bool graph_write(struct graph *g, struct stop *stop, struct err *e)
+{
+	static void (*const write[GRAPH_FILES])(struct graph * g, struct buf * b) = {
+		[GRAPH_FOLDED] = write_folded,
+		[GRAPH_SVG] = write_svg,
+		[GRAPH_PPROF] = write_profile,
+	};
 	struct buf b = { 0 };
 
 	flame_sort(&g->flame);
-	if (g->folded_fd >= 0) {
-		flame_fold(&b, &g->flame);
-		if (!write_file(g->folded_fd, &b, g->options->folded, stop, e))
+	for (enum graph_file i = 0; i < GRAPH_FILES; i++) {
+		if (g->fds[i] < 0)
+			continue;
+		write[i](g, &b);
+		if (!write_file(g->fds[i], &b, g->options->paths[i], stop, e))
 			return false;
 	}
-	if (g->svg_fd < 0)
-		return true;
-	if (svg.diff)
-		flame_compare(&g->flame, &g->before);
-	flame_svg(&b, &g->flame, &svg);
-	return write_file(g->svg_fd, &b, g->options->svg, stop, e);
+	return true;
+}
+
+const char *graph_what(const struct graph *g)
+{
+	bool drawn = g->options->paths[GRAPH_FOLDED] || g->options->paths[GRAPH_SVG];
+
+	return drawn ? "Flame graph" : "Profile";
 }
 
 void graph_close(struct graph *g)
 {
 	if (!g->options)
 		return;
-	if (g->folded_fd >= 0)
-		close(g->folded_fd);
-	if (g->svg_fd >= 0)
-		close(g->svg_fd);
+	for (enum graph_file i = 0; i < GRAPH_FILES; i++)
+		if (g->fds[i] >= 0)
+			close(g->fds[i]);
 	flame_free(&g->flame);
 	flame_free(&g->before);
 	arena_free(&g->arena);

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The flame graph of a session: which map it is of, and the files it goes to.
+ * The stacks of a session as a graph: which map they are of, and the files they go to.
  */
 #ifndef RUN_GRAPH_H
 #define RUN_GRAPH_H
 
 #include "base/err.h"
-#include "out/flame.h"
+#include "out/pprof.h"
 #include "world/stop.h"
 
+/* What is written: folded stacks, a picture, a profile. */
+enum graph_file { GRAPH_FOLDED, GRAPH_SVG, GRAPH_PPROF, GRAPH_FILES };
+
 struct graph_options {
-	const char *folded; /* file for folded stacks, "-" for stdout_fd, NULL none */
-	const char *svg;    /* file for the picture, the same */
-	const char *title;  /* NULL: one is made up */
-	const char *before; /* file of folded stacks to compare with, NULL none */
-	const char *map;    /* "@name" or "@name.part"; NULL: the first that fits */
+	const char *paths[GRAPH_FILES]; /* "-" for stdout_fd, NULL none */
+	const char *title;              /* NULL: one is made up */
+	const char *before;             /* file of folded stacks to compare with, NULL none */
+	const char *map;                /* "@name" or "@name.part"; NULL: the first that fits */
 	int stdout_fd;
 };
 
@@ -24,9 +26,10 @@ struct graph {
 	struct arena arena;
 	struct flame flame, before;
 	u32 map;
-	const char *part;      /* of the map's values, or NULL */
-	const char *also;      /* names of other maps that would do, or NULL */
-	int folded_fd, svg_fd; /* -1 none */
+	const char *part;     /* of the map's values, or NULL */
+	const char *also;     /* names of other maps that would do, or NULL */
+	int fds[GRAPH_FILES]; /* -1 none */
+	struct pprof profile;
 };
 
 /* True when there is something to be done. NULL: not. */
@@ -39,6 +42,8 @@ bool graph_open(struct graph *g, const struct unit *u, const struct graph_option
 void graph_take(struct graph *g, const struct out *o, const struct table *t);
 /* Writes the files; a pipe is given up when `stop` was asked and nobody reads it. False and *e. */
 bool graph_write(struct graph *g, struct stop *stop, struct err *e);
+/* "Flame graph" or "Profile", by what is written. */
+const char *graph_what(const struct graph *g);
 /* A graph that is all zero is fine. */
 void graph_close(struct graph *g);
 

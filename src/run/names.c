@@ -193,9 +193,11 @@ static bool ask_kernel(void *ctx, u64 addr, char text[KSYM_TEXT])
 void names_init(struct names *n, const struct unit *u, struct stackmap *stacks,
                 const struct names_options *o)
 {
-	struct sym_options so = {
-		.mangled = o->mangled, .lines = o->lines, .ask = ask_kernel, .ask_ctx = n
-	};
+	struct sym_options so = { .mangled = o->mangled,
+		                  .lines = o->lines,
+		                  .graft = o->graft,
+		                  .ask = ask_kernel,
+		                  .ask_ctx = n };
 
 	*n = (struct names){ .sym = sym_new(&so), .stacks = stacks, .unit = u };
 	n->namer = (struct namer){

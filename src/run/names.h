@@ -21,6 +21,7 @@ struct names {
 
 /* How user names are printed. */
 struct names_options {
+	struct sym_graft graft;
 	bool mangled;         /* C++ and Rust as the linker sees them */
 	enum sym_lines lines; /* in stacks */
 };

@@ -574,7 +574,8 @@ static bool escapes(const struct session *s)
 static void init_events(struct session *s)
 {
 	const struct out_ops *ops = s->options->format ? s->options->format : &out_text;
-	struct names_options no = { .mangled = s->options->mangled || s->unit->mangled,
+	struct names_options no = { .graft = s->options->graft,
+		                    .mangled = s->options->mangled || s->unit->mangled,
 		                    .lines = s->options->lines   ? SYM_LINES_ALL
 		                             : s->unit->no_lines ? SYM_LINES_NONE
 		                                                 : SYM_LINES_FOUND };
@@ -847,8 +848,8 @@ static bool write_graph(struct session *s, struct err *e)
 	event_take_graph(&s->events);
 	if (!graph_write(&s->graph, s->stop, e))
 		return false;
-	buf_printf(&b, "Flame graph of %s: %" PRIu64 " stacks", s->unit->maps.v[s->graph.map].name,
-	           f->stacks);
+	buf_printf(&b, "%s of %s: %" PRIu64 " stacks", graph_what(&s->graph),
+	           s->unit->maps.v[s->graph.map].name, f->stacks);
 	if (s->graph.also)
 		buf_printf(&b, " (--flame-map takes %s too)", s->graph.also);
 	note(s, buf_text(&b));

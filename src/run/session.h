@@ -35,6 +35,7 @@ struct session_options {
 	enum buffering buffering;     /* -B */
 	const char *output;           /* -o: file to write to (made or emptied), NULL: output_fd */
 	int output_fd;                /* usually 1 */
+	struct sym_graft graft;       /* left out of stacks */
 	u64 unwind_limit;             /* bytes for unwind tables, 0: as the unit says */
 	u64 map_limit;   /* bytes for maps of as many keys as fit, 0: as the unit says */
 	u64 stack_limit; /* bytes for stacks that are kept, 0: as the unit says */

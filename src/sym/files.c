@@ -205,6 +205,14 @@ bool files_holds(const struct files *s, struct file_id id)
 	       s->slots[id.slot].generation == id.generation;
 }
 
+bool files_is(const struct files *s, struct file_id id, dev_t dev, u64 inode)
+{
+	const struct slot *f = &s->slots[id.slot];
+
+	return files_holds(s, id) && f->inode == inode &&
+	       makedev(f->dev_major, f->dev_minor) == dev;
+}
+
 struct files_path files_path(const struct files *s, struct file_id id)
 {
 	struct files_path p = { "" };

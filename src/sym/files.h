@@ -7,6 +7,8 @@
 
 #include "sym/symfile.h"
 
+#include <sys/types.h>
+
 struct procmap;
 struct files;
 
@@ -27,6 +29,8 @@ struct file_id files_adopt(struct files *s, int fd);
 int files_dup(const struct files *s, struct file_id id);
 /* True while the slot still holds that file. */
 bool files_holds(const struct files *s, struct file_id id);
+/* True when it is held and is the one of that number. */
+bool files_is(const struct files *s, struct file_id id, dev_t dev, u64 inode);
 /* Its names, read now if they were not: `where` says where it is. NULL when it has none or is not
  * held any more. Valid until the next call. */
 struct symfile *files_names(struct files *s, struct file_id id,

@@ -116,15 +116,25 @@ static void print_end(struct buf *b, const struct frame *f, const char *end)
 	buf_putc(b, '\n');
 }
 
+/* How many of the innermost frames are memtap's own, and left out. */
+static u32 count_grafted(struct sym *s, s64 pid, const struct stack_frames *from)
+{
+	u32 n = 0;
+
+	while (pid != FRAMES_KERNEL && n < from->n && sym_is_grafted(s, (u32)pid, from->ips[n]))
+		n++;
+	return n;
+}
+
 void frames_add(struct buf *b, struct sym *s, enum frames_mode mode, s64 pid,
                 const struct stack_frames *from)
 {
 	struct frame f = { s, mode, pid, SYM_EXACT, 0 };
 
-	for (u32 i = 0; i < from->n && from->ips[i]; i++) {
+	for (u32 i = count_grafted(s, pid, from); i < from->n && from->ips[i]; i++) {
 		f.ip = from->ips[i];
+		f.kind = i ? SYM_RETURN : SYM_EXACT;
 		frame_print(b, &f);
-		f.kind = SYM_RETURN;
 	}
 	f.ip = 0;
 	if (from->end)
@@ -197,13 +207,13 @@ void frames_each(struct sym *s, s64 pid, const struct stack_frames *from, frame_
 {
 	struct frame_name end = { from->end, "", FRAME_OTHER };
 	struct buf b = { 0 };
-	u32 found = 0;
+	u32 found = 0, grafted = count_grafted(s, pid, from);
 
 	while (found < from->n && from->ips[found])
 		found++;
 	if (from->end)
 		fn(ctx, &end);
-	for (u32 i = found; i-- > 0;) {
+	for (u32 i = found; i-- > grafted;) {
 		struct frame f = { s, FRAMES_BPFTRACE, pid, i ? SYM_RETURN : SYM_EXACT,
 			           from->ips[i] };
 

@@ -51,6 +51,13 @@ void sym_set_files(struct sym *s, bool (*find)(void *ctx, u32 number, struct usy
 	usym_set_files(s->user, find, ctx);
 }
 
+bool sym_is_grafted(struct sym *s, u32 pid, u64 addr)
+{
+	const struct sym_graft *g = &s->options.graft;
+
+	return g->inode && usym_is_in(s->user, pid, addr, g->dev, g->inode);
+}
+
 /* How far before the address the named instruction ends. */
 static u64 back(enum sym_kind kind, u64 addr)
 {

@@ -6,6 +6,8 @@
 #ifndef SYM_SYM_H
 #define SYM_SYM_H
 
+#include <sys/types.h>
+
 #include "base/buf.h"
 #include "sym/ksym.h"
 
@@ -18,9 +20,17 @@ enum sym_lines {
 	SYM_LINES_ALL,   /* in the functions of stacks too, and debug files may be fetched */
 };
 
+/* The file whose code memtap has put into a process, which is no part of the process's stacks. It
+ * is told by its number: others may give a file the same name. inode 0: none. */
+struct sym_graft {
+	dev_t dev;
+	u64 inode;
+};
+
 struct sym_options {
 	bool mangled; /* names of C++ and Rust functions as the linker sees them */
 	enum sym_lines lines;
+	struct sym_graft graft;
 	ksym_ask_fn *ask; /* how the kernel is asked for a name, NULL: by /proc/kallsyms only */
 	void *ask_ctx;
 };
@@ -64,6 +74,8 @@ u32 sym_user_lines(struct sym *s, enum sym_lines least, enum sym_kind kind, u32 
 /* The build-id, in hexadecimal, of the file that is mapped there and the address's offset in that
  * file; "" when there is none. Valid until the next call. */
 const char *sym_user_build_id(struct sym *s, u32 pid, u64 addr, u64 *off);
+/* Whether that is a place in options.graft. */
+bool sym_is_grafted(struct sym *s, u32 pid, u64 addr);
 /* Reads (again) the maps of a process now, so that its addresses can be named after it has
  * ended. Cheap when nothing changed; silently does nothing when it is gone. */
 void sym_note_process(struct sym *s, u32 pid);

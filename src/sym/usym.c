@@ -21,6 +21,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -494,6 +495,22 @@ static void note_unread(struct usym *u, const char *path)
 	sscanf(why, "/proc/self/fd/%*d %n", &skip);
 	snprintf(u->first_unread, sizeof(u->first_unread), "%s%s %s", path, skip ? "" : ":",
 	         why + skip);
+}
+
+bool usym_is_in(struct usym *u, u32 pid, u64 addr, dev_t dev, u64 inode)
+{
+	const struct procmap *m;
+	struct numbered *n;
+	struct proc *p;
+	u64 offset;
+
+	if (is_numbered(u, addr)) {
+		n = numbered_of(u, addr, &offset);
+		return n && files_is(u->files, n->file, dev, inode);
+	}
+	p = pid ? proc_get(u, pid) : NULL;
+	m = p ? proc_map(u, p, addr) : NULL;
+	return m && m->inode == inode && makedev(m->dev_major, m->dev_minor) == dev;
 }
 
 static struct usym_place find_address(struct usym *u, u32 pid, u64 addr)

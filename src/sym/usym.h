@@ -5,6 +5,8 @@
 #ifndef SYM_USYM_H
 #define SYM_USYM_H
 
+#include <sys/types.h>
+
 #include "sym/lines.h"
 
 struct usym;
@@ -30,6 +32,8 @@ struct usym *usym_new(bool demangled, bool fetch_lines);
 void usym_set_files(struct usym *u, usym_file_fn *find, void *ctx);
 void usym_free(struct usym *u);
 struct usym_place usym_find(struct usym *u, u32 pid, u64 addr);
+/* Whether the address is in that file. */
+bool usym_is_in(struct usym *u, u32 pid, u64 addr, dev_t dev, u64 inode);
 /* The source lines of an address, see lines_find(). */
 u32 usym_lines(struct usym *u, u32 pid, u64 addr, struct line_frame *out, u32 max);
 /* See sym_user_build_id(). */

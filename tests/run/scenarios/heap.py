@@ -3,8 +3,10 @@
 import json
 import os
 import platform
+import re
 import signal
 import subprocess
+import tempfile
 
 from lib.report import Skip
 from run.cases import Run
@@ -119,6 +121,36 @@ def check(context, env=None):
 def test_heap_of_the_c_library(context):
     need()
     return check(context)
+
+
+def top(path, number):
+    """{function: bytes} of a profile, those that are allocated in itself."""
+    said = subprocess.run(["go", "tool", "pprof", "-unit=B", "-top", "-" + number, path],
+                          capture_output=True, text=True, check=True).stdout
+    return {name: float(flat) for flat, name in re.findall(r"^ *([\d.]+)B? .* (\w+)$", said, re.M)}
+
+
+def test_heap_for_pprof(context):
+    """The code that was put in is in no stack: what is innermost is the function that asked."""
+    need()
+    require("cmd:go")
+    p = Heaps(context)
+    with tempfile.TemporaryDirectory() as d:
+        try:
+            by, wrong = sample(context, p, "--pprof", d + "/heap.pb.gz")
+            result = p.end()
+        finally:
+            p.process.kill()
+        if wrong or result:
+            return wrong or f"the program's own status is {result}"
+        used, made = (top(d + "/heap.pb.gz", n) for n in ("inuse_space", "alloc_space"))
+    for name in ("keeps", "drops"):  # each of one stack
+        if name not in made or abs(made[name] - by[name]["allocated"]) > 1 or \
+                abs(used.get(name, 0) - by[name]["in_use"]) > 1:
+            return f"{name}: {by.get(name)}, in use {used}, allocated {made}"
+        if "sampler" in by[name]["stack"]:
+            return by[name]["stack"]
+    return None
 
 
 def test_heap_of_other_allocators(context):

@@ -137,6 +137,7 @@ CORE_OBJ := $(patsubst tests/core/%.c,$(BUILD)/tests/core/%.o,$(wildcard tests/c
 # Targets that fetch what they need first: then nothing is compiled before set-up is done.
 SETUP_demo := build demo
 SETUP_check := build test static
+SETUP_tests := build test
 SETUP_run-check := build test
 SETUP_vm-check := build test vm $(if $(ARCH),vm-$(ARCH))
 SETUP_coverage := build test
@@ -221,17 +222,17 @@ $(BUILD)/commit.h: force
 $(BUILD)/obj/cmd/version.o: $(BUILD)/commit.h
 $(BUILD)/obj/cmd/version.o: CPPFLAGS += -include $(BUILD)/commit.h
 
-$(PACKED): $(TOOL_LIB) $(TOOLS) $(PAGES) $(BUILD)/tools.list scripts/pack-tools
+$(PACKED): $(TOOL_LIB) $(TOOLS) $(PAGES) $(BUILD)/tools.list scripts/pack-tools | $(READY)
 	$(say) PACK $@
 	$(Q)scripts/pack-tools $(TOOL_LIB) $(TOOLS) $(PAGES) >$@.new && mv $@.new $@
 
-$(BUILD)/packed_constants.c: $(CONSTANTS) scripts/pack-constants
+$(BUILD)/packed_constants.c: $(CONSTANTS) scripts/pack-constants | $(READY)
 	$(say) PACK $@
 	$(Q)scripts/pack-constants $< >$@.new && mv $@.new $@
 
 # Without anything of a library, in general registers alone, as it is wherever it comes to lie.
 THUNKS   := src/arch/$(MACHINE)_sampler.S
-$(BUILD)/sampler.elf: $(SAMPLER).c $(SAMPLER).ld $(wildcard $(THUNKS) $(SAMPLER)*.h) Makefile
+$(BUILD)/sampler.elf: $(SAMPLER).c $(SAMPLER).ld $(wildcard $(THUNKS) $(SAMPLER)*.h) Makefile | $(READY)
 	$(say) CC $<
 	$(Q)mkdir -p $(@D)
 ifeq ($(MACHINE),x86_64)

@@ -9,6 +9,7 @@
 #include "kern/kern.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,8 @@ static const struct {
 	const char *reason; /* part of the verifier's line */
 	const char *text, *hint;
 } known[] = {
+	{ "bpf_override_return", "this kernel lets no function be overridden",
+	  "it has to be built with CONFIG_BPF_KPROBE_OVERRIDE" },
 	{ "program is too large", "the script is too big for the kernel's verifier",
 	  "split it into more probes, or lower the counts of unroll and while loops" },
 	{ "too many states", "the script has too many branches for the kernel's verifier",
@@ -136,6 +139,8 @@ void verifier_explain(const struct unit *u, const struct uprog *p, const char *l
 	struct complaint c;
 
 	read_complaint(log, &c);
+	if (strstr(c.reason, "bpf_override_return")) /* which kernels word in several ways */
+		snprintf(c.reason, sizeof(c.reason), "bpf_override_return");
 	for (u32 i = 0; i < ARRAY_SIZE(known); i++) {
 		if (!strstr(c.reason, known[i].reason))
 			continue;

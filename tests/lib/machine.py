@@ -147,6 +147,8 @@ RULES = {
     "no-kprobe": (lambda: not has_kprobe(), "this kernel has kprobes"),
     "fentry": (has_fentry, "this kernel refuses fentry programs"),
     "no-fentry": (lambda: not has_fentry(), "this kernel loads fentry programs"),
+    "no-override": (lambda: not os.path.exists("/sys/kernel/debug/error_injection/list"),
+                    "this kernel lets functions be overridden"),
     "hardware": (has_hardware, "this machine has no hardware counters"),
     "watchpoint": (has_watchpoint, "watchpoints never fire on this machine"),
     "no-watchpoint": (lambda: not has_watchpoint(), "watchpoints fire on this machine"),

@@ -24,7 +24,7 @@ PIDOF = """#!/bin/sh
 # The process of that name that the page has started.
 cat /srv/.bin/pid.$1 2>/dev/null || { echo "the page has started no $1" >&2; exit 1; }
 """
-ATTACHED = r'Attached \d+ probe|"attached_probes"'
+ATTACHED = r'Attached \d+ probe|"attached_probes"|^Listening on '
 WATCHED = 1.5     # seconds until the signal where the page shows ^C
 BEGINS = 0.7      # seconds for a command that stays
 # The page's folder is /srv there, the network has only a loopback: SIOCSIFFLAGS with IFF_UP and
@@ -85,7 +85,7 @@ class Page:
             p.wait()
         self.place.communicate()
 
-    def stay(self, command):
+    def stay(self, command, has_to=True):
         command = command.rstrip("& ")
         p = subprocess.Popen(self.argv("exec " + command), env={**os.environ, **self.env},
                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -94,13 +94,12 @@ class Page:
         with open(f"{self.folder}/.bin/pid.{os.path.basename(shlex.split(command)[0])}", "w") as f:
             f.write(str(p.pid))
         time.sleep(BEGINS * self.context.factor)
-        if p.poll() is not None:
+        if has_to and p.poll() is not None:
             raise RuntimeError(f"`{command}` has ended")
 
     def prepare(self, example):
         """A command that is no memtap's: a file that is shown, a variable, what stays."""
-        if "not run" in example.notes or \
-                ("hidden" in example.notes and why_not(example, self.context)):
+        if why_not(example, self.context):
             return None
         if m := re.fullmatch(r"cat (\S+)", example.command):
             path = f"{self.folder}/{m[1]}"
@@ -110,7 +109,8 @@ class Page:
         elif re.match(r"[A-Za-z_]\w*='[^']*'$", example.command):
             self.variables += example.command + "\n"
         elif example.stays:
-            self.stay(example.command)
+            # In the virtual machine it may be for examples that are not run there.
+            self.stay(example.command, "needs" in example.notes or not self.context.in_vm)
         elif not example.command.startswith("cd "):
             return self.compare(example)
         return None
@@ -209,11 +209,22 @@ def run_page(path, report, context, pattern):
             page.end()
 
 
+def needs_all(path):
+    """Are there examples on the page that want the machine for themselves?"""
+    with open(f"{TOP}/{path}") as f:
+        return any("vm" in e.notes.get("needs", "").split()
+                   for e in examples.examples(path, f.read()))
+
+
 def run_all(report, context, pattern=None):
     if context.sanitized:
         report.add("skipped", "examples of docs/", "what they are about has cases, too")
         return
     report.check("wrong outputs of examples are found", examples.misses())
+    chosen = report.chosen(pages())
+    alone = [path for path in chosen if context.in_vm and needs_all(path)]
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
         list(pool.map(lambda path: run_page(path, report, context, pattern),
-                      report.chosen(pages())))
+                      [path for path in chosen if path not in alone]))
+    for path in alone:
+        run_page(path, report, context, pattern)

@@ -103,7 +103,8 @@ static void print_proto(struct list *l, const struct variant *v)
 		c_type_print(&l->out, btf, arg.type);
 		buf_printf(&l->out, " %s\n", arg.name);
 	}
-	if (attach_kind_has(v->kind, KIND_RETURN) && proto.type) {
+	/* bpftrace lists it for fentry, too. */
+	if ((attach_kind_has(v->kind, KIND_RETURN) || v->kind == ATTACH_FENTRY) && proto.type) {
 		buf_puts(&l->out, "    ");
 		c_type_print(&l->out, btf, proto.type);
 		buf_puts(&l->out, " retval\n");

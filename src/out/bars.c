@@ -116,10 +116,12 @@ static void bar_label(struct buf *b, const struct type *t, const struct bar *bar
 	buf_putc(b, ')');
 }
 
-static void bar_print(struct buf *b, const struct type *t, const struct bar *bar, u32 i, u64 max)
+/* `share` of `max`: what the bar's length is of BAR_WIDTH. */
+static void bar_print(struct buf *b, const struct type *t, const struct bar *bar, u32 i, u64 share,
+                      u64 max)
 {
 	/* Single precision, as bpftrace computes it: bars of equal data have equal length. */
-	u32 width = max ? (u32)((float)bar->count / (float)max * BAR_WIDTH) : 0;
+	u32 width = max ? (u32)((float)share / (float)max * BAR_WIDTH) : 0;
 	size_t start = b->n;
 
 	bar_label(b, t, bar, i);
@@ -138,14 +140,12 @@ void bars_print(struct buf *b, const struct type *t, const struct cell *c, u32 d
 
 	if (!bars_range(c, &first, &last))
 		return;
+	/* Only the figures are divided: a bar is there where the figure is 0. */
+	for (u32 i = first; i <= last; i++)
+		max = MAX(max, c->buckets[i]);
 	for (u32 i = first; i <= last; i++) {
 		struct bar bar = bars_get(t, c, i, div);
 
-		max = MAX(max, bar.count);
-	}
-	for (u32 i = first; i <= last; i++) {
-		struct bar bar = bars_get(t, c, i, div);
-
-		bar_print(b, t, &bar, i, max);
+		bar_print(b, t, &bar, i, c->buckets[i], max);
 	}
 }

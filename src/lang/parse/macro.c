@@ -16,6 +16,7 @@
 
 #include "lang/parse/ast_slots.h"
 #include "lang/parse/lang.h"
+#include "lang/parse/lex.h"
 #include "lang/parse/stdlib.h"
 
 #define NODES_MAX 200000u /* that expansion may add: uses in uses multiply */
@@ -92,10 +93,23 @@ static const char *signature(struct arena *a, const struct macro *m)
 	return arena_printf(a, "%s)", text);
 }
 
+/* Has the script a #define of that name with parameters? Which of them counts is known later. */
+static bool has_define(const struct script *s, struct str name)
+{
+	for (const struct c_def *d = s->c_defs; d; d = d->next) {
+		struct lexer l = { .source = s->source, .arena = s->arena, .pos = d->loc.off };
+
+		if (s->source->text[l.pos++] == '#' && str_is(lex_next(&l).text, "define") &&
+		    str_eq(lex_next(&l).text, name) && s->source->text[l.pos] == '(')
+			return true;
+	}
+	return false;
+}
+
 /* Reads the library's macros of that name, once. */
 static bool take_library(struct expander *x, struct str name)
 {
-	const char *text = stdlib_find(name);
+	const char *text = x->in_library || !has_define(x->script, name) ? stdlib_find(name) : NULL;
 
 	for (const struct macro *m = x->script->macros; m; m = m->next)
 		if (m->library && str_eq(m->name, name))

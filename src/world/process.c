@@ -65,18 +65,6 @@ static bool is_new_file(const struct procmaps *maps, u32 i)
 	return true;
 }
 
-bool process_files(struct arena *a, s32 pid, process_file_fn *cb, void *ctx, struct err *e)
-{
-	struct procmaps maps;
-
-	if (!procmaps_read(a, pid, &maps, e))
-		return false;
-	for (u32 i = 0; i < maps.n; i++)
-		if (is_new_file(&maps, i) && !cb(ctx, mapping_path(a, pid, false, &maps.v[i])))
-			break;
-	return true;
-}
-
 /* ---- roots ---------------------------------------------------------------------------------- */
 
 static bool same_inode(const char *a, const char *b)
@@ -96,6 +84,19 @@ static bool has_our_root(struct arena *a, s32 pid)
 	if (stat(root, &st) < 0 || stat(mounts, &st) < 0)
 		return true;
 	return same_inode(root, "/") && same_inode(mounts, "/proc/self/ns/mnt");
+}
+
+bool process_files(struct arena *a, s32 pid, process_file_fn *cb, void *ctx, struct err *e)
+{
+	bool ours = has_our_root(a, pid);
+	struct procmaps maps;
+
+	if (!procmaps_read(a, pid, &maps, e))
+		return false;
+	for (u32 i = 0; i < maps.n; i++)
+		if (is_new_file(&maps, i) && !cb(ctx, mapping_path(a, pid, ours, &maps.v[i])))
+			break;
+	return true;
 }
 
 /* ---- all processes -------------------------------------------------------------------------- */

@@ -99,7 +99,7 @@
 	  "number", "SIGKILL for 9")                                                              \
 	F(SYSCALL_NAME, "syscall_name", 1, 1, VALUE, infer_call_signal_name,                      \
 	  AS_VALUE(call_first),                                                                   \
-	  "number", "read for 0")                                                                 \
+	  "number", "the name of a system call: read for 0")                                      \
 	F(ERRNO_NAME, "errno_name", 1, 1, VALUE, infer_call_errno_name, AS_VALUE(call_first),     \
 	  "number", "ENOENT for 2 or -2")                                                         \
 	F(FLAG_NAMES, "flag_names", 2, 2, VALUE, infer_call_flag_names, AS_VALUE(call_first),     \

@@ -39,7 +39,7 @@
 	V(CTX, "ctx", RULE(rule_ctx), AS_VALUE(read_ctx), "what the kernel hands to the program") \
 	V(ARGS, "args", RULE(rule_args), AS_NONE,                                                 \
 	  "arguments by name, of tracepoints, functions with types and USDT")                     \
-	V(ARG, "arg0", RULE(rule_arg), AS_VALUE(read_arg), "arg0 to arg255: arguments by number") \
+	V(ARG, "arg0", RULE(rule_arg), AS_VALUE(read_arg), "arguments by number, arg0 to arg255") \
 	V(RETVAL, "retval", RULE(rule_retval), AS_VALUE(read_retval),                             \
 	  "what the function returned")                                                           \
 	V(FUNC, "func", RULE(rule_func), AS_EITHER(read_func, store_func),                        \

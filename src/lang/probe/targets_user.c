@@ -53,6 +53,18 @@ static bool file_found(void *ctx, const char *path)
 	return !targets_full(f->t);
 }
 
+/* bpftrace names static probes of a process by its root, functions by their path where that is
+ * ours as well. */
+static bool file_of_process(void *ctx, const char *path)
+{
+	struct files *f = ctx;
+	s32 pid = f->t->script->request.pid;
+
+	if (pid && f->t->provider->kind == ATTACH_USDT && strncmp(path, "/proc/", 6) != 0)
+		path = arena_printf(f->t->arena, "/proc/%d/root%s", pid, path);
+	return file_found(f, path);
+}
+
 static bool file_listed(void *ctx, const char *path)
 {
 	struct files *f = ctx;
@@ -93,7 +105,7 @@ static bool files_of_pattern(struct files *f, const char *pattern)
 	else if (!r->pid && strchr(pattern, '/'))
 		ok = w->ops->files(w, pattern, file_listed, f, &e);
 	else
-		ok = w->ops->process_files(w, r->pid, file_found, f, &e);
+		ok = w->ops->process_files(w, r->pid, file_of_process, f, &e);
 	if (!ok)
 		targets_no_file(t, &e);
 	return ok;

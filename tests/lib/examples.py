@@ -10,7 +10,8 @@ come.
 An HTML comment before a block says more of it; what it holds is one of
 
   run: COMMAND        a command that the page does not show, as `COMMAND &` and others
-  needs: WORDS        what the machine needs, see tests/lib/machine.py; vm: the virtual one
+  needs: WORDS        what the machine needs, see tests/lib/machine.py; vm: the virtual one, in
+                      which a page with such examples runs alone
   status: NUMBER      what the command ends with; without it 0, or not 0 where ERROR is shown
   names               the words of its rows, but for numbers, are other ones each time
   not run: REASON     it is not run; the reason is reported

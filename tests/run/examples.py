@@ -93,8 +93,10 @@ class Page:
         self.staying.append(p)
         with open(f"{self.folder}/.bin/pid.{os.path.basename(shlex.split(command)[0])}", "w") as f:
             f.write(str(p.pid))
+        if not has_to:
+            return
         time.sleep(BEGINS * self.context.factor)
-        if has_to and p.poll() is not None:
+        if p.poll() is not None:
             raise RuntimeError(f"`{command}` has ended")
 
     def prepare(self, example):
@@ -109,7 +111,7 @@ class Page:
         elif re.match(r"[A-Za-z_]\w*='[^']*'$", example.command):
             self.variables += example.command + "\n"
         elif example.stays:
-            # In the virtual machine it may be for examples that are not run there.
+            # In the virtual machine it may be for examples that are not run there: nobody waits.
             self.stay(example.command, "needs" in example.notes or not self.context.in_vm)
         elif not example.command.startswith("cd "):
             return self.compare(example)
@@ -171,7 +173,7 @@ def why_not(example, context):
     """The reason not to run it here, or None."""
     needs = example.notes.get("needs", "").split()
     if "vm" in needs and not context.in_vm:
-        return "runs the machine short of memory: only in the virtual machine"
+        return "wants the machine for itself: only in the virtual machine"
     reasons = [example.notes.get("not run")]
     reasons += [machine.missing(word) for word in ["root", *needs] if word != "vm"]
     return next(filter(None, reasons), None)

@@ -27,8 +27,9 @@
  *          object (for a split one, also its base, to which it holds a reference). Nobody frees
  *          them.
  * Memory.  Answers are put into structs of the caller. An object keeps an index of at most 64 KiB
- *          (made when first needed), and, where the file could not be mapped, the pages that were
- *          asked about. Nothing else is allocated, but by btf_index.
+ *          (made when first needed), and, where the kernel's file could not be mapped, the pages
+ *          that were asked about; of any other file a copy, for others may write to it. Nothing
+ *          else is allocated, but by btf_index.
  * Threads. One object may be used by any number of threads at once. There is no global state.
  * Errors.  Functions with a struct btf_error fill it when they fail; NULL may be passed instead.
  */

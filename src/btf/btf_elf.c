@@ -20,6 +20,7 @@ static const struct layout layouts[] = {
 };
 
 struct elf_file {
+	struct btf_source *s;
 	const u8 *p;
 	u64 n;
 	bool big;
@@ -45,7 +46,7 @@ static bool entry_read(const struct elf_file *f, u64 i, struct elf_entry *s)
 {
 	u64 at = f->shoff + i * f->shentsize;
 
-	if (at > f->n || f->n - at < f->l->entry)
+	if (at > f->n || f->n - at < f->l->entry || !btf_source_has(f->s, at, f->l->entry))
 		return false;
 	s->name = number(f, at, 4);
 	s->type = number(f, at + 4, 4);
@@ -59,7 +60,8 @@ static bool header_read(struct elf_file *f)
 {
 	struct elf_entry first;
 
-	if (f->n < 64 || f->p[4] < 1 || f->p[4] > 2 || f->p[5] < 1 || f->p[5] > 2)
+	if (f->n < 64 || !btf_source_has(f->s, 0, 64) || f->p[4] < 1 || f->p[4] > 2 ||
+	    f->p[5] < 1 || f->p[5] > 2)
 		return false;
 	f->l = &layouts[f->p[4] - 1];
 	f->big = f->p[5] == 2;
@@ -81,14 +83,32 @@ static bool name_is(const struct elf_file *f, const struct elf_entry *names, u64
 	size_t n = strlen(name) + 1;
 
 	return off <= names->size && names->size - off >= n &&
+	       btf_source_has(f->s, names->off + off, n) &&
 	       memcmp(f->p + names->off + off, name, n) == 0;
 }
 
-bool btf_elf_section(const u8 *p, u64 n, const char *name, u64 *at, u64 *len, bool *is_64,
+bool btf_elf_is(struct btf_source *s)
+{
+	return s->n >= 4 && btf_source_has(s, 0, 4) && memcmp(s->p, "\177ELF", 4) == 0;
+}
+
+bool btf_elf_fill(struct btf_source *s)
+{
+	static const char *const names[] = { ".BTF", ".BTF.base", ".BTF.ext" };
+	bool is_64, ok = true;
+	u64 at, n;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names) && ok; i++)
+		if (btf_elf_section(s, names[i], &at, &n, &is_64, NULL))
+			ok = btf_source_has(s, at, n);
+	return ok;
+}
+
+bool btf_elf_section(struct btf_source *s, const char *name, u64 *at, u64 *len, bool *is_64,
                      struct btf_error *e)
 {
-	struct elf_file f = { .p = p, .n = n };
-	struct elf_entry names, s;
+	struct elf_file f = { .s = s, .p = s->p, .n = s->n };
+	struct elf_entry names, one;
 
 	if (!header_read(&f))
 		return btf_fail(e, "the ELF header is damaged");
@@ -96,12 +116,12 @@ bool btf_elf_section(const u8 *p, u64 n, const char *name, u64 *at, u64 *len, bo
 	if (!f.shnum || !entry_read(&f, f.shstrndx, &names) || names.type == SHT_NOBITS_TYPE)
 		return btf_fail(e, "the ELF file has no section names");
 	for (u64 i = 1; i < f.shnum; i++) {
-		if (!entry_read(&f, i, &s) || !name_is(&f, &names, s.name, name))
+		if (!entry_read(&f, i, &one) || !name_is(&f, &names, one.name, name))
 			continue;
-		if (s.flags & SHF_COMPRESSED_BIT || s.type == SHT_NOBITS_TYPE)
+		if (one.flags & SHF_COMPRESSED_BIT || one.type == SHT_NOBITS_TYPE)
 			return btf_fail(e, "the ELF section %s is compressed or empty", name);
-		*at = s.off;
-		*len = s.size;
+		*at = one.off;
+		*len = one.size;
 		return true;
 	}
 	return btf_fail(e, "the ELF file has no section %s", name);

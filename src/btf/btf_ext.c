@@ -97,13 +97,13 @@ bool btf_ext_read(const struct btf *object, const void *bytes, size_t n, struct 
 
 bool btf_ext_of(const struct btf *object, struct btf_ext *x, struct btf_error *e)
 {
-	const struct btf_source *s = &object->src;
+	struct btf_source *s = &object->own->src;
 	u64 at, n;
 	bool is_64;
 
 	*x = (struct btf_ext){ .btf = object };
-	if (s->n < 4 || !btf_need(object, s->p, s->n) || memcmp(s->p, "\177ELF", 4) != 0 ||
-	    !btf_elf_section(s->p, s->n, ".BTF.ext", &at, &n, &is_64, NULL))
+	if (!btf_elf_is(s) || !btf_elf_section(s, ".BTF.ext", &at, &n, &is_64, NULL) ||
+	    !btf_source_has(s, at, n))
 		return true;
 	return btf_ext_read(object, s->p + at, (size_t)n, x, e);
 }

@@ -52,13 +52,15 @@ struct btf_marks {
 	struct btf_mark v[BTF_MARKS_MAX];
 };
 
-/* The file's bytes: at `p`, all of them or, with fd >= 0, the pages noted in `pages`. */
+/* The file's bytes: at `p`, all of them or, with fd >= 0, the pages noted in `pages`. A copy has
+ * all that will be asked about, and zeros for the rest. */
 struct btf_source {
 	const u8 *p;
 	u64 n;
 	void *map; /* to be unmapped, or NULL for borrowed bytes */
 	size_t map_n;
 	int fd;
+	bool is_copy;
 	_Atomic u64 *pages;
 	pthread_mutex_t lock;
 };
@@ -138,8 +140,11 @@ struct btf *btf_open_how(const char *path, struct btf *base, bool window, struct
 struct btf *btf_open_mapping(void *p, size_t n, struct btf *base, struct btf_error *e);
 
 /* btf_elf.c: the named section of an ELF file. False, with `e` set, when there is none. */
-bool btf_elf_section(const u8 *p, u64 n, const char *name, u64 *at, u64 *len, bool *is_64,
+bool btf_elf_section(struct btf_source *s, const char *name, u64 *at, u64 *len, bool *is_64,
                      struct btf_error *e);
+bool btf_elf_is(struct btf_source *s);
+/* Reads the sections that have to do with BTF. */
+bool btf_elf_fill(struct btf_source *s);
 
 /* btf_source.c */
 void btf_source_borrow(struct btf_source *s, const void *p, u64 n);
@@ -147,6 +152,13 @@ bool btf_source_open(struct btf_source *s, const char *path, bool window, struct
 void btf_source_close(struct btf_source *s);
 /* Reads the pages of these bytes, for a file that is not mapped. */
 bool btf_source_fill(struct btf_source *s, u64 at, u64 n);
+/* The same for any: true at once where all of them are there. */
+static inline bool btf_source_has(struct btf_source *s, u64 at, u64 n)
+{
+	return s->fd < 0 || btf_source_fill(s, at, n);
+}
+/* No more is read of a file that is to be a copy. */
+void btf_source_settle(struct btf_source *s);
 /* Bytes for one look: in place, or copied to `scratch`. NULL on a failed read. */
 const u8 *btf_source_view(struct btf_source *s, u64 at, u64 n, u8 *scratch);
 
@@ -155,7 +167,7 @@ static inline bool btf_need(const struct btf *b, const void *p, u64 n)
 {
 	struct btf_source *s = &b->own->src;
 
-	return s->fd < 0 || btf_source_fill(s, (u64)((const u8 *)p - s->p), n);
+	return btf_source_has(s, (u64)((const u8 *)p - s->p), n);
 }
 
 /*

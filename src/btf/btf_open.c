@@ -230,19 +230,16 @@ static struct btf *btf_new(struct btf *base, struct btf_error *e)
 	return b;
 }
 
-static bool is_elf(const struct btf *b)
-{
-	return b->src.n >= 4 && btf_need(b, b->src.p, 4) && memcmp(b->src.p, "\177ELF", 4) == 0;
-}
-
 /* Split BTF in an ELF file may bring a small base along, which it was made with. */
 static bool load_elf_base(struct btf *b, struct btf_error *e)
 {
 	u64 at, n;
 	bool is_64;
 
-	if (!btf_elf_section(b->src.p, b->src.n, ".BTF.base", &at, &n, &is_64, NULL))
+	if (!btf_elf_section(&b->src, ".BTF.base", &at, &n, &is_64, NULL))
 		return true;
+	if (!btf_source_has(&b->src, at, n))
+		return btf_fail(e, "the ELF file can not be read");
 	btf_unref(b->base);
 	b->base = btf_open_memory(b->src.p + at, (size_t)n, e);
 	return b->base != NULL;
@@ -253,11 +250,7 @@ static bool load_elf(struct btf *b, struct btf_error *e)
 	bool is_64;
 	u64 n;
 
-	/* Headers lie anywhere in an ELF file that can not be mapped. */
-	if (!btf_need(b, b->src.p, b->src.n))
-		return btf_fail(e, "the ELF file can not be read");
-	if (!btf_elf_section(b->src.p, b->src.n, ".BTF", &b->start, &n, &is_64, e) ||
-	    !load_elf_base(b, e))
+	if (!btf_elf_section(&b->src, ".BTF", &b->start, &n, &is_64, e) || !load_elf_base(b, e))
 		return false;
 	atomic_store(&b->ptr_size, is_64 ? 8 : 4);
 	return load(b, n, e);
@@ -265,7 +258,15 @@ static bool load_elf(struct btf *b, struct btf_error *e)
 
 static bool load_any(struct btf *b, struct btf_error *e)
 {
-	return is_elf(b) ? load_elf(b, e) : load(b, b->src.n, e);
+	struct btf_source *s = &b->src;
+	bool elf = btf_elf_is(s);
+
+	if (s->is_copy && !elf && s->n > BTF_FILE_MAX)
+		return btf_fail(e, "the BTF data is too long");
+	if (s->is_copy && !(elf ? btf_elf_fill(s) : btf_source_has(s, 0, s->n)))
+		return btf_fail(e, "the file can not be read, or was cut short");
+	btf_source_settle(s);
+	return elf ? load_elf(b, e) : load(b, s->n, e);
 }
 
 /* What was opened, on the base that was given: put there if it was made with another. */
@@ -398,7 +399,7 @@ void btf_file(const struct btf *b, struct btf_file *f)
 		.layout_off = b->layout_at,
 		.layout_len = b->layout_n,
 		.big_endian = b->swap != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__),
-		.mapped = b->src.fd < 0,
+		.mapped = b->src.fd < 0 && !b->src.is_copy,
 	};
 }
 

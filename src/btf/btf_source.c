@@ -2,19 +2,25 @@
 /*
  * The bytes of a BTF file.
  *
- * The one idea: to everybody else the file is one stretch of memory. Where it can be mapped, it is.
- * Where not (the kernel's before 6.16, modules; reads of those give 4 KiB at most), as much address
- * space is set aside and a page is read when it is first asked about, so that pointers into it
- * stay good and only what was looked at costs memory. Passes over everything borrow a buffer
+ * The one idea: to everybody else the file is one stretch of memory. Where the kernel's can be
+ * mapped, it is. Where not (before 6.16, modules; reads of those give 4 KiB at most), as much
+ * address space is set aside and a page is read when it is first asked about, so that pointers into
+ * it stay good and only what was looked at costs memory. Passes over everything borrow a buffer
  * instead, and leave no page behind.
+ *
+ * A file of others may be cut short or written to at any time. It is copied, before any of it is
+ * checked: all of it, or what of an ELF file has to do with BTF.
  */
 #include "btf/btf_impl.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
+
+#include "base/file.h"
 
 void btf_source_borrow(struct btf_source *s, const void *p, u64 n)
 {
@@ -41,8 +47,11 @@ static bool open_window(struct btf_source *s, int fd, u64 n)
 
 static bool open_fd(struct btf_source *s, int fd, u64 n, bool window)
 {
+	struct statfs fs;
+
 	s->n = n;
-	if (!window) {
+	s->is_copy = !window && (fstatfs(fd, &fs) != 0 || fs.f_type != SYSFS_MAGIC);
+	if (!window && !s->is_copy) {
 		s->map_n = (size_t)n;
 		s->map = mmap(NULL, s->map_n, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (s->map != MAP_FAILED)
@@ -58,17 +67,17 @@ static bool open_fd(struct btf_source *s, int fd, u64 n, bool window)
 
 bool btf_source_open(struct btf_source *s, const char *path, bool window, struct btf_error *e)
 {
+	struct err trouble;
 	struct stat st;
 	int fd;
 
 	btf_source_borrow(s, NULL, 0);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = file_open(path, &trouble);
 	if (fd < 0)
-		return btf_fail_sys(e, errno, "%s", path);
+		return trouble.code ? btf_fail_sys(e, trouble.code, "%s", path)
+		                    : btf_fail(e, "%s", trouble.text);
 	if (fstat(fd, &st) != 0) {
 		btf_fail_sys(e, errno, "%s", path);
-	} else if (!S_ISREG(st.st_mode)) {
-		btf_fail(e, "%s: not a file", path);
 	} else if (st.st_size <= 0 || st.st_size > (off_t)BTF_FILE_MAX * 8) {
 		btf_fail(e, "%s: %lld bytes are no size for BTF", path, (long long)st.st_size);
 	} else if (!open_fd(s, fd, (u64)st.st_size, window)) {
@@ -137,6 +146,14 @@ bool btf_source_fill(struct btf_source *s, u64 at, u64 n)
 		if (!page_is_here(s, page) && !page_fill(s, page))
 			return false;
 	return true;
+}
+
+void btf_source_settle(struct btf_source *s)
+{
+	if (!s->is_copy)
+		return;
+	close(s->fd);
+	s->fd = -1;
 }
 
 const u8 *btf_source_view(struct btf_source *s, u64 at, u64 n, u8 *scratch)

@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -230,11 +232,65 @@ static void names_the_file_in_errors(void **state)
 	assert_int_equal(e.code, 2);
 	assert_string_equal(e.text, "/nonexistent/btf: No such file or directory");
 	assert_null(btf_open("/dev/null", &e));
-	assert_string_equal(e.text, "/dev/null: not a file");
+	assert_string_equal(e.text, "/dev/null is not a regular file");
 	assert_null(btf_open("Makefile", &e));
 	assert_string_equal(e.text, "Makefile: the data is not BTF");
 	assert_null(btf_open_module("../vmlinux", NULL, &e));
 	assert_null(btf_open("/nonexistent/btf", NULL));
+}
+
+/* Its owner may do so at any time, also between a check and a look. */
+static void check_copy(const void *p, size_t n)
+{
+	static const char other[65536] = "other bytes";
+	char path[] = "/tmp/memtap-btf-XXXXXX";
+	int fd = mkstemp(path);
+	struct btf_error e;
+	struct btf_file f;
+	struct btf *b;
+
+	assert_true(fd >= 0 && write(fd, p, n) == (ssize_t)n);
+	b = btf_open(path, &e);
+	unlink(path);
+	if (!b)
+		fail_msg("%s", e.text);
+	assert_true(n <= sizeof(other) && pwrite(fd, other, n, 0) == (ssize_t)n);
+	assert_true(btf_check(b, &e) && btf_find(b, BTF_KIND_STRUCT, "base") == 2);
+	assert_int_equal(ftruncate(fd, 0), 0);
+	assert_true(btf_check(b, &e) && btf_find(b, BTF_KIND_TYPEDEF, "shared") == 3);
+	btf_file(b, &f);
+	assert_true(f.bytes && !f.mapped);
+	btf_unref(b);
+	close(fd);
+}
+
+static void keeps_what_a_file_was(void **state)
+{
+	struct btf_build w = { 0 };
+	struct buf elf = { 0 };
+	size_t n;
+	const void *p;
+
+	(void)state;
+	write_base(&w);
+	p = btf_build_file(&w, &n);
+	check_copy(p, n);
+	btf_build_elf(&elf, &(struct btf_elf_part){ ".BTF", p, n }, 1, true, 0);
+	check_copy(elf.p, elf.n);
+	buf_free(&elf);
+	btf_build_free(&w);
+}
+
+static void does_not_wait_for_a_pipe(void **state)
+{
+	char path[] = "/tmp/memtap-btf-XXXXXX";
+	struct btf_error e;
+
+	(void)state;
+	assert_int_equal(close(mkstemp(path)) | unlink(path) | mkfifo(path, 0600), 0);
+	assert_null(btf_open(path, &e));
+	unlink(path);
+	assert_non_null(strstr(e.text, "is not a regular file"));
 }
 
 static void names_the_place_that_is_wrong(void **state)
@@ -322,6 +378,8 @@ int main(void)
 		cmocka_unit_test(takes_longer_headers),
 		cmocka_unit_test(reads_the_wider_format),
 		cmocka_unit_test(names_the_file_in_errors),
+		cmocka_unit_test(keeps_what_a_file_was),
+		cmocka_unit_test(does_not_wait_for_a_pipe),
 		cmocka_unit_test(names_the_place_that_is_wrong),
 		cmocka_unit_test(serves_many_threads),
 	};

@@ -65,7 +65,10 @@ static void print_file(struct buf *o, const struct btf_job *j)
 	section(o, "strings", f.strings_off, f.strings_len);
 	buf_printf(o, "%-10s %10llu bytes\n", "all", (unsigned long long)f.n);
 	buf_printf(o, "%s-endian, %u-bit pointers, %s\n", f.big_endian ? "big" : "little",
-	           btf_pointer_size(j->btf) * 8, f.mapped ? "mapped" : "read in pages");
+	           btf_pointer_size(j->btf) * 8,
+	           f.mapped  ? "mapped"
+	           : f.bytes ? "copied"
+	                     : "read in pages");
 }
 
 bool cmd_btf_stat(struct btf_job *j, struct err *e)

@@ -32,6 +32,7 @@
 #define UNPACKED_MAX (256u << 20) /* bytes of a compressed section */
 #define ZLIB_RATIO   1100u        /* no stream unpacks to more (zlib's manual: 1032) */
 
+#define DYNAMIC_MAX  8192u       /* entries of a dynamic section; each is looked for in all */
 #define SEGMENTS_MAX 256u        /* each address is looked for in all of them */
 #define SYMBOLS_MAX  (8u << 20)  /* of one table; a browser with all of its has 2 million */
 #define LONGEST_NAME (32u << 10) /* bytes of a symbol's name; longer ones are left out */
@@ -311,6 +312,7 @@ const char *elf_dynamic(struct elf *f, s64 tag, u32 i)
 	if (!elf_section(f, ".dynamic", &p, &n, &vaddr) ||
 	    !elf_section(f, ".dynstr", &names, &names_n, &vaddr))
 		return NULL;
+	n = MIN(n, DYNAMIC_MAX * sizeof(d));
 	for (; n >= sizeof(d); p += sizeof(d), n -= sizeof(d)) {
 		memcpy(&d, p, sizeof(d));
 		if (d.d_tag == DT_NULL)
@@ -318,7 +320,7 @@ const char *elf_dynamic(struct elf *f, s64 tag, u32 i)
 		if (d.d_tag != tag || i--)
 			continue;
 		if (d.d_un.d_val >= names_n ||
-		    !memchr(names + d.d_un.d_val, 0, names_n - d.d_un.d_val))
+		    !memchr(names + d.d_un.d_val, 0, MIN(names_n - d.d_un.d_val, LONGEST_NAME)))
 			break;
 		return (const char *)names + d.d_un.d_val;
 	}

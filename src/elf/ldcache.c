@@ -7,10 +7,12 @@
  *
  * The one idea: a linear look at every entry, each offset checked, since it is asked for a
  * handful of names per run. Entries for special processors (hwcap) are left out. The loader
- * sorts newest version first, so the first match is the newest.
+ * sorts newest version first, so the first match is the newest. The cache may be one of a
+ * container: texts and the file are as long as paths are and as libraries fill it, not longer.
  */
 #include "elf/ldcache.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "arch/arch.h"
@@ -32,10 +34,10 @@ bool ldcache_name_is(const char *file, const char *name)
 	return !file[n] || strncmp(file + n, ".so.", 4) == 0;
 }
 
-/* The text at an offset, NULL when it does not lie in the file. */
+/* The text at an offset, NULL when it does not lie in the file or is longer than a path. */
 static const char *text_at(const char *p, size_t n, u32 off)
 {
-	return off < n && memchr(p + off, 0, n - off) ? p + off : NULL;
+	return off < n && memchr(p + off, 0, MIN(n - off, PATH_MAX)) ? p + off : NULL;
 }
 
 const char *ldcache_find(const void *p, size_t n, const char *name)
@@ -43,7 +45,7 @@ const char *ldcache_find(const void *p, size_t n, const char *name)
 	const char *bytes = p;
 	u32 count;
 
-	if (n < HEADER_SIZE || memcmp(bytes, MAGIC, strlen(MAGIC)) != 0)
+	if (n < HEADER_SIZE || n > LDCACHE_MAX || memcmp(bytes, MAGIC, strlen(MAGIC)) != 0)
 		return NULL;
 	memcpy(&count, bytes + strlen(MAGIC), sizeof(count));
 	if (count > (n - HEADER_SIZE) / sizeof(struct entry))
@@ -56,8 +58,8 @@ const char *ldcache_find(const void *p, size_t n, const char *name)
 		if (e.flags != arch.libraries.cache_flags || e.hwcap)
 			continue;
 		key = text_at(bytes, n, e.key);
-		value = text_at(bytes, n, e.value);
-		if (key && value && ldcache_name_is(key, name))
+		value = key && ldcache_name_is(key, name) ? text_at(bytes, n, e.value) : NULL;
+		if (value)
 			return value;
 	}
 	return NULL;

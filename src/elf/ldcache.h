@@ -7,6 +7,8 @@
 
 #include "base/base.h"
 
+#define LDCACHE_MAX (16u << 20) /* of such a file; a longer one has no libraries */
+
 /*
  * Path of a library of this machine in the bytes of such a file: by file name ("libssl.so.3") or
  * without version ("libssl", the newest). NULL when absent or when the bytes are of another

@@ -29,6 +29,9 @@
 #include "base/str.h"
 
 #define FILES_MAX 4096u
+/* The program's owner says how many names and places there are. */
+#define LOOKS_MAX  100000u
+#define LOOKS_EACH 50u /* in the cache and the usual directories */
 
 struct libs {
 	const struct resolver *r;
@@ -37,7 +40,9 @@ struct libs {
 	const char *program_dirs; /* its DT_RPATH, "" none */
 	const char *program;
 	VEC(const char *) files;
-	struct hmap known; /* by path */
+	struct hmap known;     /* by path */
+	struct hmap elsewhere; /* by name: a path, or "" */
+	u32 looks;
 };
 
 static void add(struct libs *l, const char *path)
@@ -59,7 +64,7 @@ static const char *expand(struct libs *l, struct str dir, const char *of)
 	const char *put[] = { real ? dirname(real) : ".", NULL, arch.libraries.lib, NULL };
 	const char *out = NULL;
 
-	while (dir.n) {
+	while (dir.n && b.n < PATH_MAX) {
 		u32 i = 0;
 
 		while (i < ARRAY_SIZE(names) && !str_starts(dir, names[i]))
@@ -85,11 +90,11 @@ static const char *in_dirs(struct libs *l, const char *list, const char *of, con
 {
 	struct str rest = str_of(list);
 
-	while (rest.p && rest.n) {
+	while (rest.p && rest.n && l->looks++ < LOOKS_MAX) {
 		struct str dir = str_cut(rest, ':', &rest);
 		const char *at = dir.n ? expand(l, dir, of) : ".", *path;
 
-		if (!at)
+		if (!at || strlen(at) + strlen(name) >= PATH_MAX)
 			continue;
 		path = arena_printf(l->a, "%s/%s", at, name);
 		if (file_is_regular(path))
@@ -127,10 +132,25 @@ static const char *from_environment(const char *name)
 	return value ? value : "";
 }
 
+static const char *in_usual_places(struct libs *l, const char *name)
+{
+	void **known = hmap_find(&l->elsewhere, name, strlen(name));
+	const char *path = known ? *known : NULL;
+
+	if (!known && l->looks < LOOKS_MAX) {
+		l->looks += LOOKS_EACH;
+		path = resolve_library(l->r, name);
+		/* The file that has the name is closed before the next one. */
+		hmap_put(&l->elsewhere, arena_strdup(l->a, name), strlen(name),
+		         base_plain(path ? path : ""));
+	}
+	return path && *path ? path : NULL;
+}
+
 static const char *otherwise(struct libs *l, const char *of, const char *name)
 {
 	if (!is_musl(l))
-		return resolve_library(l->r, name);
+		return in_usual_places(l, name);
 	if (strcmp(name, "libc.so") == 0 || str_starts(str_of(name), "libc.musl-"))
 		return l->loader;
 	return in_dirs(l, musl_dirs(l), of, name);
@@ -183,8 +203,10 @@ static void need(struct libs *l, struct elf *f, const char *name)
 static void needs_of(struct libs *l, struct elf *f)
 {
 	const char *name;
+	u32 i = 0;
 
-	for (u32 i = 0; (name = elf_dynamic(f, DT_NEEDED, i)) && l->files.n <= FILES_MAX; i++)
+	while (l->files.n <= FILES_MAX && l->looks++ < LOOKS_MAX &&
+	       (name = elf_dynamic(f, DT_NEEDED, i++)))
 		need(l, f, name);
 }
 
@@ -248,8 +270,12 @@ bool program_libs_each(const struct resolver *r, struct elf *program, process_fi
 		collect(&l, program);
 	if (l.files.n > FILES_MAX)
 		ok = err_set(e, "%s needs more than %u libraries", l.program, FILES_MAX);
+	else if (l.looks > LOOKS_MAX)
+		ok = err_set(e, "%s has its libraries looked for in more than %u places", l.program,
+		             LOOKS_MAX);
 	for (u32 i = 0; ok && i < l.files.n && cb(ctx, l.files.v[i]); i++)
 		;
 	hmap_free(&l.known);
+	hmap_free(&l.elsewhere);
 	return ok;
 }

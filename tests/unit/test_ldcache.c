@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* ldcache.c on a cache written here and on the machine's own. */
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -102,6 +103,39 @@ static void stays_inside_the_bytes(void **state)
 	cache_free(&c);
 }
 
+/* Of a container, say: its owner wrote it. */
+static void texts_are_as_long_as_paths(void **state)
+{
+	char *name = malloc(PATH_MAX + 1);
+	struct cache c = { 0 };
+
+	(void)state;
+	memset(name, '/', PATH_MAX);
+	name[PATH_MAX] = 0;
+	entry(&c, 0x0303, 0, "liby.so.1", name);
+	entry(&c, 0x0303, 0, "libx.so.3", name + 1);
+	finish(&c, c.n);
+	assert_null(ldcache_find(c.file.p, c.file.n, "liby"));
+	assert_string_equal(ldcache_find(c.file.p, c.file.n, "libx"), name + 1);
+	cache_free(&c);
+	free(name);
+}
+
+static void a_longer_file_than_libraries_fill_is_none(void **state)
+{
+	size_t n = LDCACHE_MAX + 1;
+	char *p = calloc(1, n);
+	u32 words[] = { 1, 0, 0, 0, 0, 0, 0, 0x0303, LDCACHE_MAX - 64, LDCACHE_MAX - 64 };
+
+	(void)state;
+	memcpy(p, "glibc-ld.so.cache1.1", 20);
+	memcpy(p + 20, words, sizeof(words));
+	memcpy(p + LDCACHE_MAX - 64, "libx.so.1", 10);
+	assert_string_equal(ldcache_find(p, n - 1, "libx"), "libx.so.1");
+	assert_null(ldcache_find(p, n, "libx"));
+	free(p);
+}
+
 static void finds_the_c_library_of_this_machine(void **state)
 {
 	struct file_map m;
@@ -133,6 +167,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(finds_64_bit_plain_entries),
 		cmocka_unit_test(stays_inside_the_bytes),
+		cmocka_unit_test(texts_are_as_long_as_paths),
+		cmocka_unit_test(a_longer_file_than_libraries_fill_is_none),
 		cmocka_unit_test(finds_the_c_library_of_this_machine),
 		cmocka_unit_test(compares_names),
 	};

@@ -10,17 +10,32 @@ SYMBOL = struct.pack("<IBBHQQ", 1, 0x12, 0, 1, 0x1000, 16)  # a function "f" at 
 NAMES = b"\0f\0"
 
 
-def header(kind, offset, size, link=0):
-    return struct.pack("<IIQQQQIIQQ", 0, kind, 0, 0, offset, size, link, 0, 8, 24)
+def header(kind, offset, size, link=0, name=0):
+    return struct.pack("<IIQQQQIIQQ", name, kind, 0, 0, offset, size, link, 0, 8, 24)
 
 
-def elf(sections, content=b"", at=4096):
+def elf(sections, content=b"", at=4096, names=0):
     """The section headers given, and content at a place."""
     load = struct.pack("<IIQQQQQQ", 1, 5, 0, 0, 0, 1 << 20, 1 << 20, 4096)
     head = b"\x7fELF\2\1\1" + bytes(9) + struct.pack(
-        "<HHIQQQIHHHHHH", 3, 62, 1, 0x1000, 64, 120, 0, 64, 56, 1, 64, len(sections), 0)
+        "<HHIQQQIHHHHHH", 3, 62, 1, 0x1000, 64, 120, 0, 64, 56, 1, 64, len(sections), names)
     text = head + load + b"".join(sections)
     return text + bytes(max(0, at - len(text))) + content
+
+
+def needing(libraries, directories, interpreter=b"/lib64/ld-linux-x86-64.so.2\0"):
+    """A program that needs one library so often, and says that it may be in any of so many
+    directories, which are not there."""
+    places = b":".join(b"/d%d" % i for i in range(directories))
+    texts = b"\0libx.so\0" + places + b"\0"
+    tags = struct.pack("<QQ", 29, 9) + struct.pack("<QQ", 1, 1) * libraries + bytes(16)
+    names = b"\0.interp\0.dynamic\0.dynstr\0.shstrtab\0"
+    content, sections = b"", [header(0, 0, 0)]
+    for name, kind, part in ((b".interp", 1, interpreter), (b".dynamic", 6, tags),
+                             (b".dynstr", STRTAB, texts), (b".shstrtab", STRTAB, names)):
+        sections.append(header(kind, 4096 + len(content), len(part), 3, names.index(name)))
+        content += part + bytes(-len(part) % 8)
+    return elf(sections, content, names=4)
 
 
 def one_table(symbols, tables=1):

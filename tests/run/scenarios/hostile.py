@@ -371,6 +371,20 @@ def many_functions():
 
 
 @on_host
+def test_hostile_libraries_in_many_places(context):
+    """Needed 8,000 times, and in none of 4,000 directories: before, each was looked for in each."""
+    with tempfile.TemporaryDirectory() as d:
+        path = d + "/needing"
+        with open(path, "wb") as f:
+            f.write(hostile.needing(8000, 4000))
+        os.chmod(path, 0o755)
+        out, err, status = run_on(context, "--dry-run", "-c", path, "-e",
+                                  "uprobe:*:malloc { @++; }")
+        return judge("--dry-run", out, err, status, 1,
+                     "has its libraries looked for in more than 100000 places")
+
+
+@on_host
 def test_hostile_kill_9_at_any_moment(context):
     """While it compiles, attaches, runs: no probe is left, no semaphore stays raised, the command
     of -c ends, also when it stands still, and what it watches goes on. Of one that is killed while

@@ -129,11 +129,28 @@ static int hold(int fd, const char *path, struct err *e)
 	return -1;
 }
 
-int file_hold(const char *path, struct err *e)
+static int hold_anything(const char *path)
 {
 	size_t root = root_length(path);
 
-	return hold(root ? hold_in_root(path, root, 0) : open(path, O_PATH | O_CLOEXEC), path, e);
+	return root ? hold_in_root(path, root, 0) : open(path, O_PATH | O_CLOEXEC);
+}
+
+int file_hold(const char *path, struct err *e)
+{
+	return hold(hold_anything(path), path, e);
+}
+
+int file_hold_socket(const char *path)
+{
+	int fd = hold_anything(path);
+	struct stat st;
+
+	if (fd < 0 || (fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode)))
+		return fd;
+	close(fd);
+	errno = ENOTSOCK;
+	return -1;
 }
 
 bool file_is_regular(const char *path)

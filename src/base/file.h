@@ -23,6 +23,8 @@ bool file_read(const char *path, struct buf *b, size_t limit, struct err *e);
 int file_open(const char *path, struct err *e);
 /* The same, for those who only name it (O_PATH). */
 int file_hold(const char *path, struct err *e);
+/* A socket, looked up as files are: /proc/self/fd/FD is its address. -1 with errno set. */
+int file_hold_socket(const char *path);
 /* False for what file_open() refuses, and for what is not there. */
 bool file_is_regular(const char *path);
 /* The path leads through the root of a process: links in it must not lead out, so nothing but these

@@ -13,9 +13,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+
+#define ANSWER_MAX (1u << 20) /* bytes; counters are some thousands */
+#define ANSWER_MS  5000
 
 static int open_network(const char *of)
 {
@@ -52,23 +59,23 @@ union address {
 	struct sockaddr_un un;
 };
 
-/* Where the server's files are seen from here. */
-static void socket_path(const struct server *s, struct sockaddr_un *un)
+/* A socket in the server's root, to be closed when it is connected to. */
+static int hold_socket(const struct server *s)
 {
-	const char *name = s->socket ? s->socket : "";
-	int n = snprintf(un->sun_path, sizeof(un->sun_path), "/proc/%u/root%s", s->pid, name);
+	char path[300];
+	int n = snprintf(path, sizeof(path), "/proc/%u/root%s", s->pid, s->socket ? s->socket : "");
 
-	un->sun_family = AF_UNIX;
-	if (n < 0 || (size_t)n >= sizeof(un->sun_path))
-		snprintf(un->sun_path, sizeof(un->sun_path), "%s", name);
+	errno = ENAMETOOLONG;
+	return n < (int)sizeof(path) ? file_hold_socket(path) : -1;
 }
 
 /* Where it listens, by loopback where that is everywhere. Returns the address's size. */
-static socklen_t address_of(const struct server *s, union address *a)
+static socklen_t address_of(const struct server *s, union address *a, int held)
 {
 	memset(a, 0, sizeof(*a));
 	if (!s->n_ports) {
-		socket_path(s, &a->un);
+		a->un.sun_family = AF_UNIX;
+		snprintf(a->un.sun_path, sizeof(a->un.sun_path), "/proc/self/fd/%d", held);
 		return sizeof(a->un);
 	}
 	if (!IN6_IS_ADDR_V4MAPPED(&s->address)) {
@@ -87,20 +94,56 @@ static socklen_t address_of(const struct server *s, union address *a)
 	return sizeof(a->in);
 }
 
-static int connect_to(const struct server *s)
+/* The names of sockets are anybody's, and one may hold a line of the table in which they are looked
+ * up: who listens is the server's user, or root. */
+static bool is_of_server(int fd, const struct server *s)
+{
+	struct ucred listener;
+	socklen_t size = sizeof(listener);
+	struct stat st;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%u", s->pid);
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &listener, &size) == 0 &&
+	       stat(path, &st) == 0 && (listener.uid == 0 || listener.uid == st.st_uid);
+}
+
+static int connect_by(const struct server *s, int held)
 {
 	union address address;
-	socklen_t size = address_of(s, &address);
-	struct timeval limit = { .tv_sec = 5 };
-	int fd = socket_of(s, address.any.sa_family);
+	socklen_t size = address_of(s, &address, held);
+	struct timeval limit = { .tv_sec = ANSWER_MS / 1000 };
+	int fd = socket_of(s, address.any.sa_family), code;
 
 	if (fd < 0)
 		return -1;
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-	if (!connect(fd, &address.any, size))
-		return fd;
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+	if (!connect(fd, &address.any, size)) {
+		if (held < 0 || is_of_server(fd, s))
+			return fd;
+		errno = EPERM;
+	}
+	code = errno;
 	close(fd);
+	errno = code;
 	return -1;
+}
+
+static int connect_to(const struct server *s)
+{
+	int held, fd, code;
+
+	if (s->n_ports)
+		return connect_by(s, -1);
+	held = hold_socket(s);
+	if (held < 0)
+		return -1;
+	fd = connect_by(s, held);
+	code = errno;
+	close(held);
+	errno = code;
+	return fd;
 }
 
 /* memcached ends with END, or refuses in one line; INFO is a bulk string, whose length comes
@@ -121,19 +164,21 @@ bool cache_ask(const struct server *s, const char *question, bool resp, struct b
                struct err *e)
 {
 	int fd = connect_to(s);
+	u64 until = clock_ms() + ANSWER_MS;
 	char bytes[4096];
-	ssize_t n = -1;
+	bool whole = false;
+	ssize_t n;
 
 	if (fd < 0)
 		return err_sys(e, errno, "can not ask %s %u for its counters", s->name, s->pid);
 	if (send(fd, question, strlen(question), MSG_NOSIGNAL) == (ssize_t)strlen(question))
-		while ((n = recv(fd, bytes, sizeof(bytes), 0)) > 0) {
+		while (!whole && b->n < ANSWER_MAX && clock_ms() < until &&
+		       (n = recv(fd, bytes, sizeof(bytes), 0)) > 0) {
 			buf_add(b, bytes, (size_t)n);
-			if (is_whole(b, resp))
-				break;
+			whole = is_whole(b, resp);
 		}
 	close(fd);
-	if (n > 0)
+	if (whole)
 		return true;
 	return err_set(e, "%s %u does not tell its counters", s->name, s->pid);
 }

@@ -18,6 +18,7 @@ from diff import anything, kernels
 from diff.run import differences
 from run.aids import hostile
 from run.cases import Run
+from run.scenarios.caches import Server
 from run.scenarios import Memcached, has_breakpoint, on_host, process, require, shown, until
 
 # `make hostile` sets it: all rounds of what is random, and what would disturb others' tests.
@@ -215,6 +216,83 @@ def test_hostile_a_script_that_does_not_come(context):
     return None
 
 
+# Names of sockets that hold lines of /proc/net/unix: the server's socket is said to be at paths
+# where another user listens. The table's order is that of inodes: some of 256 come first.
+FALSE_NAMES = """
+import os, socket, sys
+inode, d = sys.argv[1:]
+os.setgid(65534)
+os.setuid(65534)
+s = socket.socket(socket.AF_UNIX)
+s.bind(d + "/f")
+s.listen(64)
+false = f"{d}/\\nf:0 0 10000 0 0 {inode} {d}"
+os.makedirs(false)
+names = [socket.socket(socket.AF_UNIX) for _ in range(256)]
+for i, name in enumerate(names):
+    os.symlink("f", f"{d}/f{i}")
+    name.bind(f"{false}/f{i}")
+print("ready", flush=True)
+while True:
+    c, _ = s.accept()
+    print("asked" if c.recv(1) else "left alone", flush=True)
+    c.close()
+"""
+
+
+@on_host
+def test_hostile_names_of_sockets(context):
+    """mctop --check asks who listens for that server, or nobody."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as d:  # names of sockets are short
+        os.chmod(d, 0o777)
+        with Server(context, "memcached", path=d + "/s") as s:
+            with open("/proc/net/unix") as f:
+                inode = re.search(rf" 00010000 \S+ \S+ +(\d+) {re.escape(d)}/s$", f.read(),
+                                  re.M)[1]
+            false = Run(["python3", "-c", FALSE_NAMES, inode, d])
+            false.wait_for("ready", 20 * context.factor, "out")
+            run = Run([context.memtap, "mctop", "-p", str(s.pid), "--check", "--json", "3600"])
+            run.attached(60 * context.factor)
+            run.process.send_signal(signal.SIGINT)
+            out, err, _ = run.finish(60 * context.factor)
+            false.process.kill()
+            said = false.finish(20 * context.factor)[0]
+        if "asked" in said:
+            return shown("another user's process was asked", out, err)
+        if "left alone" not in said:
+            return shown(f"the false name was not the first: {said}", out, err)
+        return judge("mctop", out, err, 0, 0, "can not ask memcached")
+
+
+# A server by its name alone, whose answers do not end.
+ENDLESS = """
+import socket, sys
+with open("/proc/self/comm", "w") as f:
+    f.write("memcached")
+s = socket.create_server(("127.0.0.1", 0))
+print(s.getsockname()[1], flush=True)
+while True:
+    c, _ = s.accept()
+    try:
+        while True:
+            c.sendall(b"STAT a 1\\r\\n" * 10000)
+    except OSError:
+        c.close()
+"""
+
+
+@on_host
+def test_hostile_an_answer_that_does_not_end(context):
+    server = Run(["python3", "-c", ENDLESS])
+    try:
+        server.wait_for(r"\d\n", 20 * context.factor, "out")
+        out, err, status = run_on(context, "mctop", "-p", str(server.process.pid), "--check", "1",
+                                  "1")
+        return judge("mctop", out, err, status, 1, "does not tell its counters")
+    finally:
+        server.kill()
+
+
 WORK = """#include <unistd.h>
 __attribute__((noinline)) void work(void) { __asm__ volatile(""); }
 int main(void) { for (;;) { work(); usleep(1000); } }
@@ -297,6 +375,20 @@ def test_hostile_a_dry_run_runs_nothing(context):
 
 
 @on_host
+def test_hostile_libraries_in_many_places(context):
+    """Needed 8,000 times, and in none of 4,000 directories: before, each was looked for in each."""
+    with tempfile.TemporaryDirectory() as d:
+        path = d + "/needing"
+        with open(path, "wb") as f:
+            f.write(hostile.needing(8000, 4000))
+        os.chmod(path, 0o755)
+        out, err, status = run_on(context, "--dry-run", "-c", path, "-e",
+                                  "uprobe:*:malloc { @++; }")
+        return judge("--dry-run", out, err, status, 1,
+                     "has its libraries looked for in more than 100000 places")
+
+
+@on_host
 def test_hostile_literal_of_40_kb(context):
     """One that no program has room for was an assertion that failed."""
     text = "x" * 40000
@@ -368,20 +460,6 @@ def many_functions():
                        input=f"#include <unistd.h>\n{PADS}int main(void) {{ for (;;) pause(); }}\n")
         with process(d + "/many") as p:
             yield d + "/many", p
-
-
-@on_host
-def test_hostile_libraries_in_many_places(context):
-    """Needed 8,000 times, and in none of 4,000 directories: before, each was looked for in each."""
-    with tempfile.TemporaryDirectory() as d:
-        path = d + "/needing"
-        with open(path, "wb") as f:
-            f.write(hostile.needing(8000, 4000))
-        os.chmod(path, 0o755)
-        out, err, status = run_on(context, "--dry-run", "-c", path, "-e",
-                                  "uprobe:*:malloc { @++; }")
-        return judge("--dry-run", out, err, status, 1,
-                     "has its libraries looked for in more than 100000 places")
 
 
 @on_host

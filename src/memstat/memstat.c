@@ -284,14 +284,14 @@ static void take_comm(char to[64], const char *from, int n)
 /* "PID (comm) state ...": the name may contain anything, so its end is the last ')'. */
 static bool parse_stat(struct memstat_process *p, const char *text, u64 page)
 {
-	const char *open = strchr(text, '('), *close = strrchr(text, ')');
+	const char *left = strchr(text, '('), *right = strrchr(text, ')');
 	unsigned long long minor, major, start;
 	long long rss;
 
-	if (!open || !close || close < open)
+	if (!left || !right || right < left)
 		return false;
-	take_comm(p->comm, open + 1, (int)(close - open - 1));
-	if (sscanf(close + 1,
+	take_comm(p->comm, left + 1, (int)(right - left - 1));
+	if (sscanf(right + 1,
 	           " %*c %*d %*d %*d %*d %*d %*u %llu %*u %llu %*u %*u %*u %*d %*d %*d %*d %*d %*d "
 	           "%llu %*u %lld",
 	           &minor, &major, &start, &rss) != 4)
@@ -339,7 +339,7 @@ static void read_processes(struct memstat *m, const char *root)
 /* "6,1234,567890,-;Memory cgroup out of memory: Killed process 12 (redis) total-vm:..." */
 static bool parse_kill(struct memstat_kill *k, const char *record)
 {
-	const char *text = strchr(record, ';'), *killed, *open, *close;
+	const char *text = strchr(record, ';'), *killed, *left, *right;
 	unsigned long long usec;
 
 	killed = text ? strstr(text, "Killed process ") : NULL;
@@ -348,10 +348,10 @@ static bool parse_kill(struct memstat_kill *k, const char *record)
 	k->usec = usec;
 	k->pid = (u32)strtoul(killed + strlen("Killed process "), NULL, 10);
 	k->by_limit = strncmp(text + 1, "Memory cgroup", 13) == 0;
-	open = strchr(killed, '(');
-	close = open ? strstr(open, ") total-vm:") : NULL;
-	close = close ? close : open ? strchr(open, ')') : NULL;
-	take_comm(k->comm, close ? open + 1 : "", close ? (int)(close - open - 1) : 0);
+	left = strchr(killed, '(');
+	right = left ? strstr(left, ") total-vm:") : NULL;
+	right = right ? right : left ? strchr(left, ')') : NULL;
+	take_comm(k->comm, right ? left + 1 : "", right ? (int)(right - left - 1) : 0);
 	return true;
 }
 

@@ -126,16 +126,11 @@ static bool read_before(struct graph *g, struct err *e)
 {
 	const char *path = g->options->before;
 	struct buf text = { 0 };
-	struct stat st;
 	bool ok;
 
 	if (!path)
 		return true;
-	if (stat(path, &st) < 0)
-		return err_sys(e, errno, "can not read %s", path);
-	if (!S_ISREG(st.st_mode))
-		return err_set(e, "%s is no file of folded stacks", path);
-	ok = file_read(path, &text, BEFORE_MAX, e) &&
+	ok = file_read_regular(path, &text, BEFORE_MAX, e) &&
 	     (flame_unfold(&g->before, buf_text(&text), text.n, e) || err_wrap(e, "%s", path));
 	buf_free(&text);
 	return ok;

@@ -161,6 +161,8 @@ bool kern_session_attached(const struct live *l, u32 i, struct live_attached *do
 
 /* ---- verifier.c: the kernel's complaint in words of the script ---- */
 void verifier_explain(const struct unit *u, const struct uprog *p, const char *log, struct err *e);
+/* The log says that the program is more than the verifier walks. */
+bool verifier_walked_all(const char *reasons);
 
 /* ---- attach.c ---- */
 /* One program being attached, passed to every attach function. */

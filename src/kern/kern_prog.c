@@ -172,8 +172,10 @@ static struct bpf_func_info *func_info(const struct uprog *p)
 	return info;
 }
 
-/* log NULL: none is asked for. */
-static int try_load(const struct load *ld, char *log, u32 log_size)
+enum wanted { NO_LOG, REASONS, WALK };
+
+/* Into `log`, of LOG_BYTES, what is wanted. */
+static int try_load(const struct load *ld, enum wanted what, char *log)
 {
 	const struct uprog *p = ld->prog;
 	struct sys_prog s = { .type = prog_kinds[p->kind].type,
@@ -183,8 +185,9 @@ static int try_load(const struct load *ld, char *log, u32 log_size)
 		              .flags = p->may_sleep ? BPF_F_SLEEPABLE : 0,
 		              .btf_id = ld->btf_id,
 		              .owner = MAX(ld->owner, 0),
-		              .log = log,
-		              .log_size = log_size };
+		              .log = what == NO_LOG ? NULL : log,
+		              .log_size = LOG_BYTES,
+		              .reasons = what == REASONS };
 	struct bpf_func_info *info;
 	int fd;
 
@@ -200,12 +203,33 @@ static int try_load(const struct load *ld, char *log, u32 log_size)
 	return fd;
 }
 
-/* Loads again for the log and explains. The buffer is only touched as far as it is written. */
-static bool refused(const struct load *ld, int code, struct buf *log, struct err *e)
+/* Loads again for the log, which is also kept in `log`, and explains. The buffer is only touched as
+ * far as it is written. Of a million instructions a log says nothing more than the reason, takes a
+ * slow machine minutes, and is full before the reason comes. */
+static void explain(const struct load *ld, int code, struct buf *log, struct err *e)
 {
-	char *text;
+	char *text = calloc(1, LOG_BYTES);
+	struct buf reasons = { 0 };
 	int fd;
 
+	if (!text)
+		base_no_memory();
+	fd = try_load(ld, REASONS, text);
+	buf_puts(&reasons, text);
+	if (fd < 0 && !verifier_walked_all(text))
+		fd = try_load(ld, WALK, text);
+	if (fd >= 0)
+		close(fd);
+	if (log)
+		buf_puts(log, text);
+	e->code = code;
+	verifier_explain(ld->live->unit, ld->prog, fd == -ENOSPC ? buf_text(&reasons) : text, e);
+	buf_free(&reasons);
+	free(text);
+}
+
+static bool refused(const struct load *ld, int code, struct buf *log, struct err *e)
+{
 	if (code == EPERM || code == EACCES) {
 		char what[200];
 
@@ -217,17 +241,7 @@ static bool refused(const struct load *ld, int code, struct buf *log, struct err
 		if (code == EPERM)
 			return sys_refused(e, code, what);
 	}
-	text = calloc(1, LOG_BYTES);
-	if (!text)
-		base_no_memory();
-	fd = try_load(ld, text, LOG_BYTES);
-	if (fd >= 0)
-		close(fd);
-	if (log)
-		buf_puts(log, text);
-	e->code = code;
-	verifier_explain(ld->live->unit, ld->prog, text, e);
-	free(text);
+	explain(ld, code, log, e);
 	return false;
 }
 
@@ -239,7 +253,7 @@ static void log_accepted(const struct load *ld, struct buf *log)
 
 	if (!text)
 		base_no_memory();
-	fd = try_load(ld, text, LOG_BYTES);
+	fd = try_load(ld, WALK, text);
 	if (fd >= 0)
 		close(fd);
 	buf_printf(log, "%s:\n%s", ld->prog->name, text);
@@ -271,7 +285,7 @@ static int load_site(struct load *ld, u32 site, const struct live_options *o, st
 	ld->owner = -1;
 	if (own && !open_owner(ld, s, e))
 		return -1;
-	fd = try_load(ld, NULL, 0);
+	fd = try_load(ld, NO_LOG, NULL);
 	if (fd < 0)
 		refused(ld, -fd, o->log, e);
 	else if (site == 0 && o->whole_log)

@@ -13,6 +13,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* Levels of the verifier's log (Linux 5.2, include/linux/bpf_verifier.h). */
+#define LOG_WALK    1
+#define LOG_REASONS 4 /* and statistics */
+
 #define LOAD_TRIES 5u
 
 struct attr_uprobe_multi {
@@ -68,7 +72,7 @@ int sys_prog_load(const struct sys_prog *p)
 		attr.func_info_cnt = p->n_funcs;
 		attr.func_info_rec_size = sizeof(*p->funcs);
 	}
-	attr.log_level = p->log ? 1 : 0;
+	attr.log_level = !p->log ? 0 : p->reasons ? LOG_REASONS : LOG_WALK;
 	attr.log_buf = (uintptr_t)p->log;
 	attr.log_size = p->log ? p->log_size : 0;
 	for (u32 i = 0; fd == -EAGAIN && i < LOAD_TRIES; i++)

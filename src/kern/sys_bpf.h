@@ -24,6 +24,7 @@ struct sys_prog {
 	const struct bpf_func_info *funcs;
 	char *log; /* gets what the verifier logs; NULL: it logs nothing */
 	u32 log_size;
+	bool reasons; /* of a refusal alone, without the instructions that it walked */
 };
 
 /* Again when a signal ended the kernel's check early (EAGAIN), a few times. */

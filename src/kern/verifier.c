@@ -84,7 +84,8 @@ static bool is_noise(const char *line, size_t n)
 	if (n == 0)
 		return true;
 	for (u32 i = 0; i < ARRAY_SIZE(starts); i++)
-		if (strncmp(line, starts[i], strlen(starts[i])) == 0 && !strstr(line, "!read_ok"))
+		if (strncmp(line, starts[i], strlen(starts[i])) == 0 &&
+		    !memmem(line, n, "!read_ok", strlen("!read_ok")))
 			return true;
 	return false;
 }
@@ -132,6 +133,17 @@ static void say(struct err *e, const struct unit *u, const struct uprog *p,
 		err_sys(e, code, "the kernel refused the program for %s", p->name);
 	err_at(e, off, len);
 	e->code = code;
+}
+
+bool verifier_walked_all(const char *reasons)
+{
+	static const char *const all[] = { "program is too large", "too many states",
+		                           "jumps is too complex" };
+
+	for (u32 i = 0; i < ARRAY_SIZE(all); i++)
+		if (strstr(reasons, all[i]))
+			return true;
+	return false;
 }
 
 void verifier_explain(const struct unit *u, const struct uprog *p, const char *log, struct err *e)

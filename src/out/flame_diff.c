@@ -13,11 +13,12 @@
 
 /* ---- reading ---- */
 
+/* Up to INT64_MAX, 19 digits. */
 static bool parse_value(struct str text, s64 *value)
 {
 	u64 n = 0;
 
-	if (!text.n || text.n > 18)
+	if (!text.n || text.n > 19)
 		return false;
 	for (u32 i = 0; i < text.n; i++) {
 		if (text.p[i] < '0' || text.p[i] > '9')
@@ -25,7 +26,7 @@ static bool parse_value(struct str text, s64 *value)
 		n = n * 10 + (u64)(text.p[i] - '0');
 	}
 	*value = (s64)n;
-	return true;
+	return n <= INT64_MAX;
 }
 
 static void add_frame(struct flame *f, struct str name, struct buf *scratch)

@@ -141,10 +141,16 @@ static void test_unfold(void **state)
 
 static void test_unfold_refuses(void **state)
 {
-	static const char *const wrong[] = {
-		"main", " 5", "main ", "main x", "main 1x", "main -1", "main 1234567890123456789"
-	};
+	static const char *const wrong[] = { "main",
+		                             " 5",
+		                             "main ",
+		                             "main x",
+		                             "main 1x",
+		                             "main -1",
+		                             "main 9223372036854775808",
+		                             "main 12345678901234567890" };
 	struct buf deep = { 0 };
+	struct flame large = { 0 };
 
 	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(wrong); i++)
@@ -166,6 +172,8 @@ static void test_unfold_refuses(void **state)
 	assert_string_equal(unfold(&flame, buf_text(&deep)),
 	                    "line 1: is longer than 1048576 bytes");
 	buf_free(&deep);
+	assert_null(unfold(&large, "main 9223372036854775807"));
+	flame_free(&large);
 }
 
 static void test_compare(void **state)

@@ -732,14 +732,14 @@ const char *event_spec_read(struct event_spec *s, struct arena *a, const struct 
 		                     str_is(text->part[0], "r"),
 		            .at = at };
 	struct str last = text->part[text->n_parts - 1];
-	u32 n = (u32)(text->rest.p + text->rest.n - text->head.p);
+	u32 n = text->rest.n ? (u32)(text->rest.p + text->rest.n - text->head.p) : text->head.n;
 	bool adjacent = text->rest.n && text->rest.p == text->head.p + text->head.n;
 	const char *problem;
 
 	*s = (struct event_spec){
 		.filter = "1", .value = "1", .number = text->number, .given = text->rest.n > 0
 	};
-	s->label = quoted(a, (struct str){ text->head.p, text->rest.n ? n : text->head.n });
+	s->label = quoted(a, (struct str){ text->head.p, n });
 	s->name = text->regex || glob_is(last) ? "probe" : quoted(a, last);
 	problem = read_rest(&r, adjacent);
 	s->values = arena_strdup(a, buf_text(&r.values));

@@ -69,6 +69,12 @@ static const struct script_row cursors[] = {
 	  "print(take_number($s, $at)); print($at); $t = \"18446744073709551615\"; $at = 0; "
 	  "print(take_number($t, $at)); print($at); }",
 	  "7\n3\n0\n3\n18446744073709551615\n20\n" },
+	/* what lies beside a string that fills its room is not read */
+	{ "BEGIN { $a = \"1111111\"; $s = \"abcdefg\"; $b = \"2222222\"; print(substr($a, 8, 3)); "
+	  "print(substr($s, 8, 3)); print(substr($b, 99, 3)); print(first_of($a, 8, \"a2\")); "
+	  "print(first_of($s, 7, \"12\")); print(first_of($s, 8, \"12\")); print(first_of($b, 0, "
+	  "\"1a\")); print($a); print($b); }",
+	  "\n\n\n7\n7\n7\n7\n1111111\n2222222\n" },
 	/* in a loop, and strings that do not fit the stack */
 	{ "BEGIN { $l = "
 	  "\"0123456789012345678901234567890123456789012345678901234567890123456789\"; "

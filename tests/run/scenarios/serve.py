@@ -342,6 +342,16 @@ def test_serve_reads_its_file_again(context):
         if starts() != {"a": 1, "b": 1, "c": 1} or len(after) != 3 or \
                 len(set(before) & set(after)) != 1:
             return f"{starts()}, {before} became {after}"
+        for one, stay in (("{run: a.bt, max_series: 5}", 2), ("{run: a.bt, max_series: 5}", 3),
+                          ("{run: a.bt 7, max_series: 5}", 2), ("{run: a.bt 8, max_series: 5}", 2)):
+            before = children_of(s.process.pid)
+            again("collectors: [nothing.bt]", 0)
+            if not again(f"collectors: [c.bt, b.bt, {one}]", 1) or \
+                    not up(s, "a", 30 * context.factor):
+                return f"{one} does not answer"
+            after = children_of(s.process.pid)
+            if len(after) != 3 or len(set(before) & set(after)) != stay:
+                return f"{one}: {before} became {after}"
         if not again("collectors: []", 1) or not until(
                 lambda: not children_of(s.process.pid), 10 * context.factor) or starts():
             return f"what is not in the file any more runs: {starts()}"

@@ -6,9 +6,11 @@ import importlib.util
 # C that opens, maps or lists a file.
 OPENED = (
     "int fd = open(path, O_RDONLY);", "int fd = open (path, O_RDONLY);",
-    "int fd = (open)(path, O_RDONLY);", "int fd = open64(path, 0);", "int fd = openat(at, path, 0);",
+    "int fd = (open)(path, O_RDONLY);", "int fd = open64(path, 0);",
+    "int fd = openat(at, path, 0);",
     "int fd = openat64(at, path, 0);", "int fd = openat2(at, path, &how, n);",
-    "int fd = creat(path, 0600);", "FILE *f = fopen(path, \"r\");", "FILE *f = fopen64(path, \"r\");",
+    "int fd = creat(path, 0600);", "FILE *f = fopen(path, \"r\");",
+    "FILE *f = fopen64(path, \"r\");",
     "FILE *f = freopen(path, \"r\", stdin);", "FILE *f = popen(\"cat x\", \"r\");",
     "DIR *d = opendir(path);", "int n = scandir(path, &names, NULL, alphasort);",
     "int n = scandirat(at, path, &names, NULL, alphasort);", "nftw(path, fn, 8, 0);",

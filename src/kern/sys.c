@@ -3,9 +3,11 @@
 #include "kern/kern.h"
 
 #include <errno.h>
+#include <linux/version.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -97,8 +99,22 @@ u32 sys_possible_cpus(struct err *e)
 	return 0;
 }
 
+/* Before Linux 5.11 maps and programs count as locked memory, beyond whose limit is EPERM. */
+static bool lacks_memory(void)
+{
+	struct rlimit r;
+
+	return !features_sure(KERNEL_VERSION(5, 11, 0)) && getrlimit(RLIMIT_MEMLOCK, &r) == 0 &&
+	       r.rlim_cur != RLIM_INFINITY && caps_missing(CAPS_LIMITS);
+}
+
 bool sys_refused(struct err *e, int code, const char *what)
 {
+	if (code == EPERM && !caps_missing(CAPS_TRACING) && lacks_memory()) {
+		caps_refused(e, code, CAPS_LIMITS, what);
+		return err_hint(e, "it is needed to raise the limit of locked memory, which maps "
+		                   "are before Linux 5.11: ulimit -l unlimited, as root");
+	}
 	return caps_refused(e, code, CAPS_TRACING, what);
 }
 

@@ -421,6 +421,8 @@ void lex_skip_definition_end(struct lexer *l)
 			open += t.kind == TOKEN_LPAREN;
 			open -= t.kind == TOKEN_RPAREN && open;
 		} while (open && t.kind != TOKEN_END);
+		if (open) /* without its end it is none */
+			return;
 		*l = ahead;
 		t = lex_next(&ahead);
 	}

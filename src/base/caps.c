@@ -130,6 +130,10 @@ void caps_keep(u64 kept)
 
 	if (kept == CAPS_ALL)
 		return;
+	/* A wider one stays where it stands for one that is not there. */
+	for (u32 i = 0; i < ARRAY_SIZE(known); i++)
+		if (kept & ~effective() & CAPS(known[i].cap))
+			kept |= CAPS(known[i].wider);
 	/* Refused where there is nothing to be gained: without CAP_SETPCAP. */
 	for (unsigned long cap = 0; cap < CAP_BITS; cap++)
 		if (!(kept & CAPS(cap)))

@@ -354,6 +354,21 @@ def test_rights_are_given_up_after_set_up(context):
     return "\n".join(problems) or None
 
 
+def test_rights_that_stand_for_others(context):
+    """CAP_SYS_ADMIN alone is what maps are read with, too: it stays."""
+    with folder_of_nobody(context) as path:
+        memtap = Run([*as_nobody(("sys_admin",)), path + "/memtap", "-e",
+                      "rawtracepoint:sys_enter { @ = count(); }"], cwd="/")
+        kept = (ADMINISTRATOR, ADMINISTRATOR, 1)
+        ok = memtap.attached(30 * context.factor) and \
+            until(lambda: {t[0] for t in rights_of(memtap.process.pid)} >= {kept[0]} and
+                  {t[2] for t in rights_of(memtap.process.pid)} == {1}, 10 * context.factor)
+        memtap.process.send_signal(signal.SIGINT)
+        out, err, status = memtap.finish(20 * context.factor)
+        good = ok and status == 0 and re.search(r"^@: [1-9]", out, re.M)
+        return None if good else shown(f"status {status}", out, err)
+
+
 # ---- parts of the kernel that are not there ----------------------------------------------------
 
 def hidden(*places):

@@ -232,7 +232,8 @@ $(BUILD)/packed_constants.c: $(CONSTANTS) scripts/pack-constants | $(READY)
 
 # Without anything of a library, in general registers alone, as it is wherever it comes to lie.
 THUNKS   := src/arch/$(MACHINE)_sampler.S
-$(BUILD)/sampler.elf: $(SAMPLER).c $(SAMPLER).ld $(wildcard $(THUNKS) $(SAMPLER)*.h) Makefile | $(READY)
+$(BUILD)/sampler.elf: $(SAMPLER).c $(SAMPLER).ld $(wildcard $(THUNKS) $(SAMPLER)*.h) Makefile \
+		| $(READY)
 	$(say) CC $<
 	$(Q)mkdir -p $(@D)
 ifeq ($(MACHINE),x86_64)

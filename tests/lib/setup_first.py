@@ -61,8 +61,7 @@ def problem(top):
 
 def misses():
     """None, or what early() does not find."""
-    database = "check: a b | setup\n#  recipe to execute (x)\n\na: c\n#  recipe to execute (x)\n\n" \
-        "b: | setup\n#  recipe to execute (x)\n\nc:\n#  recipe to execute (x)\n\n" \
-        "other:\n#  recipe to execute (x)\n"
+    made = "#  recipe to execute (x)\n\n"
+    database = f"check: a b | setup\n{made}a: c\n{made}b: | setup\n{made}c:\n{made}other:\n{made}"
     found = early(database, "check")
     return None if found == ["a", "c"] else f"found {found}, not a and c"

@@ -66,6 +66,11 @@ static void grow(struct held *h)
 	free(old);
 }
 
+static u64 row_bytes(const struct held *h)
+{
+	return cell_bytes(h) + key_bytes(h) + 2 * sizeof(*h->rows);
+}
+
 /* The key's cell, made of zeros when there is none. */
 static void *reach(struct held *h, const void *key)
 {
@@ -79,7 +84,7 @@ static void *reach(struct held *h, const void *key)
 		*at = arena_alloc(&h->arena, (size_t)cell_bytes(h) + n);
 		memcpy(*at + cell_bytes(h), key, n);
 		h->n++;
-		h->bytes += cell_bytes(h) + n + 2 * sizeof(*h->rows);
+		h->bytes += row_bytes(h);
 	}
 	return *at;
 }
@@ -140,6 +145,46 @@ void held_add_all(struct held *h, const struct held *from)
 const void *held_find(const struct held *h, const void *key)
 {
 	return h->n ? *place(h, key) : NULL;
+}
+
+/* What comes after a free place is found from where it belongs, which may be before it. */
+static void close_gap(struct held *h, u8 **gap)
+{
+	u32 i = (u32)(gap - h->rows), mask = h->cap - 1;
+
+	for (i = (i + 1) & mask; h->rows[i]; i = (i + 1) & mask) {
+		u8 *row = h->rows[i];
+
+		h->rows[i] = NULL;
+		*place(h, row + cell_bytes(h)) = row;
+	}
+}
+
+/* The rows that are left, in memory of their own. */
+static void shrink(struct held *h)
+{
+	struct held all;
+
+	held_init(&all, h->map);
+	held_add_all(&all, h);
+	held_free(h);
+	*h = all;
+}
+
+bool held_remove(struct held *h, const void *key)
+{
+	u8 **at = h->n ? place(h, key) : NULL;
+
+	if (!at || !*at)
+		return false;
+	*at = NULL;
+	close_gap(h, at);
+	h->n--;
+	h->bytes -= row_bytes(h);
+	h->unused += row_bytes(h);
+	if (h->unused > h->bytes)
+		shrink(h);
+	return true;
 }
 
 static void add_row(void *ctx, const void *key, void *cell)

@@ -14,6 +14,7 @@ struct held {
 	u8 **rows;  /* each a cell, raw, and its key after; NULL: free */
 	u32 n, cap; /* cap is 0 or a power of two */
 	u64 bytes;  /* about what all of it takes */
+	u64 unused; /* ... and what removed rows still take */
 };
 
 /* Starts empty. */
@@ -29,6 +30,8 @@ void held_spill(struct held *h, const struct unit_spill *spill);
 void held_add_all(struct held *h, const struct held *from);
 /* The one cell of a key, NULL when it is not there. */
 const void *held_find(const struct held *h, const void *key);
+/* Removes a row; false when it is not there. */
+bool held_remove(struct held *h, const void *key);
 /* Adds the rows to a table. */
 void held_rows(const struct held *h, struct table *t);
 /* Calls cb with each key and its cell. */

@@ -87,7 +87,7 @@ static const struct opt rows[] = {
 	  "accepted: stacks of any process are walked by its tables" },
 	{ 'h', "help", NULL, OPT_FLAG, TO(help), "print this" },
 	{ 'V', "version", NULL, OPT_FLAG, TO(version), "print the version" },
-	{ 0, "feed", "FD,SERIES,NAME", OPT_TEXT, TO(feed_words), NULL },
+	{ 0, "feed", "FD,SERIES,IDLE,NAME", OPT_TEXT, TO(feed_words), NULL },
 	{ 'b', "btf", NULL, OPT_FLAG, TO(btf), NULL },
 	{ 0, "mode", "format|codegen|bench|compiler-bench|test", OPT_CHOICE, TO(mode), NULL },
 	{ 0, "bench", NULL, OPT_FLAG, TO(bench), NULL },
@@ -324,8 +324,9 @@ bool run_options_feed(struct run_options *o, struct err *e)
 {
 	int at = 0;
 
-	if (o->feed_words &&
-	    (sscanf(o->feed_words, "%d,%u,%n", &o->feed.fd, &o->feed.max_series, &at) != 2 || !at))
+	if (o->feed_words && (sscanf(o->feed_words, "%d,%u,%u,%n", &o->feed.fd, &o->feed.max_series,
+	                             &o->feed.idle, &at) != 3 ||
+	                      !at))
 		return err_set(e, "--feed is for memtap serve");
 	if (o->feed_words)
 		o->feed.name = o->feed_words + at;

@@ -37,7 +37,7 @@ const struct opt *run_options_rows(u32 *n);
 u32 run_options_word(int argc, char **argv);
 /* Checks what was read and fills in what is made of it. False and *e. */
 bool run_options_finish(struct run_options *o, struct err *e);
-/* What `memtap serve` starts a collector with, --feed FD,SERIES,NAME, into o->feed. */
+/* What `memtap serve` starts a collector with, --feed FD,SERIES,IDLE,NAME, into o->feed. */
 bool run_options_feed(struct run_options *o, struct err *e);
 /* True, or false and *e: the file is asked for and can not be read. path may be NULL. */
 bool run_options_readable(const char *path, struct err *e);

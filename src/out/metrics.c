@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Rows with equal labels (two addresses of one symbol, say) are one series, their sum, and so is
- * what has no place of its own: a series is a list of rows. The source of both forms is
+ * How series are written; which there are is metrics_series.c. The source of both forms is
  * https://prometheus.io/docs/specs/om/open_metrics_spec/ and
  * https://prometheus.io/docs/instrumenting/exposition_formats/.
  */
@@ -14,22 +13,13 @@
 #include <string.h>
 
 #include "out/bars.h"
+#include "out/metrics_series.h"
 #include "out/value.h"
-
-struct series {
-	const char *labels; /* "" none, else key="a",order="3" */
-	u32 first, n;       /* of page.rows */
-};
 
 /* What is written of one map. */
 struct page {
 	struct buf *b;
-	struct metrics *m;
-	const struct table *t;
-	struct arena arena;
-	VEC(const struct row *) rows;
-	VEC(struct series) series;
-	u32 n_shown; /* the first ones; the rest is added up */
+	struct serieses series;
 };
 
 /* One aggregation or value of a map: all of it, or a part of several. */
@@ -84,9 +74,9 @@ static const char *label_name(struct arena *a, const struct type *t, u32 i)
 	return t->fields[i].name;
 }
 
-static const char *labels_of(struct page *p, const struct row *r)
+static const char *labels_of(struct serieses *s, const struct row *r)
 {
-	const struct type *t = p->t->map->key;
+	const struct type *t = s->t->map->key;
 	struct buf b = { 0 };
 	struct value v, part;
 	const char *text;
@@ -95,156 +85,19 @@ static const char *labels_of(struct page *p, const struct row *r)
 		return "";
 	v = value_at_rest(t, r->key);
 	if (t->kind != TYPE_TUPLE)
-		label_of(&b, p->m->out, "key", &v);
+		label_of(&b, s->m->out, "key", &v);
 	for (u32 i = 0; t->kind == TYPE_TUPLE && i < value_parts(&v); i++) {
 		part = value_part(&v, i);
-		label_of(&b, p->m->out, label_name(&p->arena, t, i), &part);
+		label_of(&b, s->m->out, label_name(&s->arena, t, i), &part);
 	}
-	text = arena_strdup(&p->arena, buf_text(&b));
+	text = arena_strdup(&s->arena, buf_text(&b));
 	buf_free(&b);
 	return text;
 }
 
-/* ---- which series there are ---- */
-
-struct labelled {
-	const char *labels;
-	u32 row;
-};
-
-static int by_labels(const void *a, const void *b)
+static const struct cell *cell_in(const struct family *f, const struct cell *c)
 {
-	const struct labelled *x = a, *y = b;
-	int order = strcmp(x->labels, y->labels);
-
-	return order ? order : (x->row > y->row) - (x->row < y->row);
-}
-
-static void find_series(struct page *p)
-{
-	u32 n = p->t->rows.n;
-	struct labelled *l = arena_array(&p->arena, struct labelled, n);
-
-	for (u32 i = 0; i < n; i++)
-		l[i] = (struct labelled){ labels_of(p, &p->t->rows.v[i]), i };
-	qsort(l, n, sizeof(*l), by_labels);
-	for (u32 i = 0; i < n; i++) {
-		struct series s = { l[i].labels, i, 0 };
-
-		if (!i || strcmp(l[i].labels, l[i - 1].labels) != 0)
-			vec_add(&p->arena, &p->series, s);
-		p->series.v[p->series.n - 1].n++;
-		vec_add(&p->arena, &p->rows, &p->t->rows.v[l[i].row]);
-	}
-}
-
-struct ranked {
-	struct series series;
-	bool kept; /* it has a place */
-	u32 rank;  /* of its largest row: the last rows of the table are the largest */
-};
-
-static int by_place(const void *a, const void *b)
-{
-	const struct ranked *x = a, *y = b;
-
-	if (x->kept != y->kept)
-		return y->kept - x->kept;
-	return (x->rank < y->rank) - (x->rank > y->rank);
-}
-
-static u32 rank_of(const struct page *p, const struct series *s)
-{
-	u32 rank = 0;
-
-	for (u32 i = 0; i < s->n; i++)
-		rank = MAX(rank, (u32)(p->rows.v[s->first + i] - p->t->rows.v));
-	return rank;
-}
-
-/* Those with a place come first. */
-static void give_places(struct page *p, struct metrics_shown *s)
-{
-	struct ranked *r = arena_array(&p->arena, struct ranked, p->series.n);
-	struct metrics_shown now = { 0 };
-
-	for (u32 i = 0; i < p->series.n; i++) {
-		const struct series *one = &p->series.v[i];
-
-		r[i] = (struct ranked){ *one,
-			                hmap_find(&s->labels, one->labels, strlen(one->labels)),
-			                rank_of(p, one) };
-	}
-	qsort(r, p->series.n, sizeof(*r), by_place);
-	p->n_shown = MIN(p->series.n, p->m->max_series);
-	for (u32 i = 0; i < p->series.n; i++) {
-		const char *labels;
-
-		p->series.v[i] = r[i].series;
-		if (i >= p->n_shown)
-			continue;
-		labels = arena_strdup(&now.arena, r[i].series.labels);
-		hmap_put(&now.labels, labels, strlen(labels), &now);
-	}
-	metrics_shown_free(s);
-	*s = now;
-}
-
-void metrics_shown_free(struct metrics_shown *s)
-{
-	hmap_free(&s->labels);
-	arena_free(&s->arena);
-}
-
-/* ---- what a series counted ---- */
-
-static const struct cell *cell_in(const struct family *f, const struct row *r)
-{
-	return f->part < 0 ? &r->value : &r->value.parts[f->part];
-}
-
-static void add_buckets(struct cell *to, struct arena *a, const struct cell *c)
-{
-	u64 *sum = arena_array(a, u64, c->n_buckets);
-
-	for (u32 i = 0; i < c->n_buckets; i++)
-		sum[i] = c->buckets[i] + (to->buckets ? to->buckets[i] : 0);
-	to->buckets = sum;
-	to->n_buckets = c->n_buckets;
-}
-
-static bool is_better(const struct type *t, s64 a, s64 b)
-{
-	bool less = t->is_signed ? a < b : (u64)a < (u64)b;
-
-	return less == (t->kind == TYPE_MIN);
-}
-
-static void add_cell(struct page *p, const struct type *t, struct cell *to, const struct cell *c)
-{
-	struct value v;
-
-	if (t->kind == TYPE_MIN || t->kind == TYPE_MAX) {
-		if (c->set && (!to->set || is_better(t, c->n, to->n)))
-			to->n = c->n;
-		to->set |= c->set;
-	} else if (value_is_hist(t)) {
-		add_buckets(to, &p->arena, c);
-	} else if (type_is_agg(t)) {
-		to->n = (s64)((u64)to->n + (u64)c->n);
-		to->total = (s64)((u64)to->total + (u64)c->total);
-	} else {
-		v = value_at_rest(t, c->bytes);
-		to->n = (s64)((u64)to->n + value_word(&v));
-		to->bytes = c->bytes;
-	}
-}
-
-static void add_series(struct page *p, const struct family *f, struct cell *to,
-                       const struct series *s)
-{
-	for (u32 i = 0; i < s->n; i++)
-		add_cell(p, f->type, to, cell_in(f, p->rows.v[s->first + i]));
+	return f->part < 0 ? c : &c->parts[f->part];
 }
 
 /* ---- samples ---- */
@@ -253,7 +106,7 @@ static void add_series(struct page *p, const struct family *f, struct cell *to,
 static void sample(struct page *p, const struct family *f, const char *suffix, const char *labels,
                    const char *more)
 {
-	const char *lists[] = { p->m->labels ? p->m->labels : "", labels, more };
+	const char *lists[] = { p->series.m->labels ? p->series.m->labels : "", labels, more };
 	const char *gap = "{";
 
 	buf_printf(p->b, "%s%s", f->name, suffix);
@@ -264,7 +117,7 @@ static void sample(struct page *p, const struct family *f, const char *suffix, c
 		gap = ",";
 	}
 	buf_puts(p->b, *gap == ',' ? "} " : " ");
-	p->m->samples++;
+	p->series.m->samples++;
 }
 
 static void number(struct buf *b, const struct family *f, bool is_signed, u64 n)
@@ -321,7 +174,7 @@ static void bucket(struct page *p, const struct family *f, const char *labels,
 
 	buf_puts(&le, "le=\"");
 	number(&le, f, is_signed, (u64)bar->high - 1);
-	buf_puts(&le, p->m->form == METRICS_OPENMETRICS && !f->digits ? ".0\"" : "\"");
+	buf_puts(&le, p->series.m->form == METRICS_OPENMETRICS && !f->digits ? ".0\"" : "\"");
 	sample(p, f, "_bucket", labels, buf_text(&le));
 	buf_printf(p->b, "%" PRIu64 "\n", below);
 	buf_free(&le);
@@ -353,7 +206,7 @@ static void info(struct page *p, const struct family *f, const char *labels, con
 	struct value v = value_at_rest(f->type, c->bytes);
 	struct buf value = { 0 };
 
-	label_of(&value, p->m->out, "value", &v);
+	label_of(&value, p->series.m->out, "value", &v);
 	sample(p, f, "_info", labels, buf_text(&value));
 	buf_puts(p->b, "1\n");
 	buf_free(&value);
@@ -424,24 +277,17 @@ void metrics_family(struct buf *b, enum metrics_form form, const char *name, con
 static void write_family(struct page *p, const struct family *f, const char *map)
 {
 	const struct writer *w = writer_of(f->type);
+	const struct serieses *s = &p->series;
 	char help[200];
-	struct cell c;
 
-	if (!w || !p->series.n)
+	if (!w || (!s->n_shown && !s->rest))
 		return;
 	snprintf(help, sizeof(help), "The map %s of a script.", map);
-	metrics_family(p->b, p->m->form, f->name, w->kind, help);
-	for (u32 i = 0; i < p->n_shown; i++) {
-		c = (struct cell){ 0 };
-		add_series(p, f, &c, &p->series.v[i]);
-		w->write(p, f, p->series.v[i].labels, &c);
-	}
-	if (p->n_shown == p->series.n || !w->adds_up)
-		return;
-	c = (struct cell){ 0 };
-	for (u32 i = p->n_shown; i < p->series.n; i++)
-		add_series(p, f, &c, &p->series.v[i]);
-	w->write(p, f, "other=\"true\"", &c);
+	metrics_family(p->b, s->m->form, f->name, w->kind, help);
+	for (u32 i = 0; i < s->n_shown; i++)
+		w->write(p, f, s->all.v[i].labels, cell_in(f, &s->all.v[i].value));
+	if (s->rest && w->adds_up)
+		w->write(p, f, "other=\"true\"", cell_in(f, &s->other));
 }
 
 /* Cuts `end` off a name that has it. */
@@ -478,19 +324,18 @@ static struct family family_of(struct arena *a, const char *map, const char *par
 void metrics_map(struct buf *b, struct metrics *m, const struct table *t, struct metrics_shown *s)
 {
 	const struct type *type = t->map->value;
-	struct page p = { .b = b, .m = m, .t = t };
+	struct page p = { .b = b, .series = { .t = t, .m = m } };
 	bool several = type->kind == TYPE_AGGS;
 
-	find_series(&p);
-	give_places(&p, s);
-	m->left_out += p.series.n - p.n_shown;
+	serieses_find(&p.series, labels_of);
+	serieses_settle(&p.series, s);
 	for (u32 i = 0; i < (several ? type->n_fields : 1); i++) {
-		struct family f = family_of(&p.arena, t->map->name,
+		struct family f = family_of(&p.series.arena, t->map->name,
 		                            several ? type->fields[i].name : NULL);
 
 		f.type = several ? type->fields[i].type : type;
 		f.part = several ? (s32)i : -1;
 		write_family(&p, &f, t->map->name);
 	}
-	arena_free(&p.arena);
+	arena_free(&p.series.arena);
 }

@@ -24,10 +24,18 @@
 
 enum metrics_form { METRICS_OPENMETRICS, METRICS_TEXT };
 
-/* Which series of a map are shown by themselves, from one page to the next. All zero: none yet. */
+struct metrics_known;
+
+/* The series of a map from one page to the next (out/metrics_series.c). All zero: none yet. */
 struct metrics_shown {
 	struct arena arena;
-	struct hmap labels;
+	struct metrics_known *known;
+	u32 n_known;
+	u64 *kept;  /* what "other" has of series that are in it no more, count by count */
+	u64 *other; /* what it showed */
+	bool rest;  /* ... if it did */
+	u64 *ended; /* hashes of the last ones that ended, as many as there are places */
+	u32 n_ended, next_ended;
 };
 
 struct metrics {
@@ -35,11 +43,17 @@ struct metrics {
 	enum metrics_form form;
 	const char *labels; /* of every series: "collector=\"faults\"" */
 	u32 max_series;     /* of a map; what is beyond is added up in one with the label other */
-	u64 samples, left_out; /* so far: lines written, and series that had no place */
+	u64 now;            /* ms */
+	u64 idle;           /* ms after which a series ends whose key does not come; 0 never */
+	/* Removes a row of a map, whose series ended. False: it stays. NULL: none ends. */
+	bool (*end)(void *ctx, const struct umap *map, const u8 *key);
+	void *ctx;
+	/* So far: lines written, series that had no place, and those that ended. */
+	u64 samples, left_out, ended;
 };
 
-/* Adds the families of a map. Series that had a place on the last page keep it, so that no counter
- * goes back; places that are free go to the largest. */
+/* Adds the families of a map. Series that had a place on the last page keep it; places that are
+ * free go to the largest. No counter goes back, but for one that ended and begins at 0 again. */
 void metrics_map(struct buf *b, struct metrics *m, const struct table *t, struct metrics_shown *s);
 void metrics_shown_free(struct metrics_shown *s);
 

@@ -256,6 +256,16 @@ void taken_look_up(struct taken *t, u32 map, const void *key, struct table *rows
 	table_add(rows, key, cells, held ? n + 1 : n);
 }
 
+bool taken_remove(struct taken *t, u32 map, const void *key)
+{
+	bool held = held_remove(&t->held[map], key);
+
+	/* Of one that drains the kernel has what came after it was looked at. */
+	if (held && live_map_drains(t->live, map))
+		return true;
+	return live_map_remove(t->live, map, key) || held;
+}
+
 bool taken_drop(struct taken *t, u32 map, bool keeps_keys, struct err *e)
 {
 	t->zeroed[map] = keeps_keys && !t->unit->maps.v[map].key && is_set(t, map);

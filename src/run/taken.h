@@ -34,6 +34,9 @@ bool taken_look(struct taken *t, u32 map, struct table *rows, struct err *e);
 bool taken_take(struct taken *t, u32 map, bool keeps_keys, struct table *rows, struct err *e);
 /* Adds the row of a key, of zeros when it is not there. */
 void taken_look_up(struct taken *t, u32 map, const void *key, struct table *rows);
+/* Removes a row; false when it is not there. What is counted meanwhile in one that the kernel has
+ * may be lost. */
+bool taken_remove(struct taken *t, u32 map, const void *key);
 /* Calls cb with the rows that are held here: key and one cell. */
 void taken_held(const struct taken *t, u32 map, live_row_fn *cb, void *ctx);
 /* Removes all rows, or with keeps_keys sets their values to 0. */

@@ -61,7 +61,7 @@ bool view_map_delete(const struct view_of *v, const char *name, const void *key)
 {
 	s32 map = view_map(v, name);
 
-	return map >= 0 && live_map_remove(v->live, (u32)map, key);
+	return map >= 0 && taken_remove(&v->events->taken, (u32)map, key);
 }
 
 u64 view_lost(const struct view_of *v)

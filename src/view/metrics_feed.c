@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "out/metrics.h"
 #include "run/event.h"
 
@@ -19,6 +20,7 @@ struct feed {
 	const struct metrics_source *source;
 	int watched; /* of the source's, which view.fd tells of as well; -1 none */
 	u32 max_series;
+	u64 idle, ended;             /* ms; series so far */
 	struct metrics_shown *shown; /* by map; NULL until the first page */
 	u32 n_maps;
 };
@@ -67,6 +69,12 @@ static int by_name(const void *a, const void *b, void *maps)
 	return strcmp(m[*(const u32 *)a].name, m[*(const u32 *)b].name);
 }
 
+/* Programs that read a map would miss it. */
+static bool end_row(void *ctx, const struct umap *map, const u8 *key)
+{
+	return !map->is_read && view_map_delete(ctx, map->name, key);
+}
+
 static void add_map(struct feed *f, const struct view_of *v, struct metrics *m, struct buf *b,
                     u32 map)
 {
@@ -109,7 +117,11 @@ static void add_page(struct feed *f, const struct view_of *v, enum metrics_form 
 	struct metrics m = { .out = &v->events->out,
 		             .form = form,
 		             .labels = f->labels,
-		             .max_series = f->max_series };
+		             .max_series = f->max_series,
+		             .now = clock_ms(),
+		             .idle = f->idle,
+		             .end = end_row,
+		             .ctx = base_plain(v) };
 
 	if (f->source)
 		f->source->add(f->source->view->ctx, v, &m, b);
@@ -119,6 +131,9 @@ static void add_page(struct feed *f, const struct view_of *v, enum metrics_form 
 	        "Events for which there was no room or no time.", view_lost(v));
 	add_own(b, &m, "memtap_collector_series_left_out", "gauge",
 	        "Series beyond max_series, added up in those labelled other.", m.left_out);
+	f->ended += m.ended;
+	add_own(b, &m, "memtap_collector_series_ended", "counter",
+	        "Series that ended because their key did not come any more.", f->ended);
 }
 
 /* Given up when the user wants an end, which interrupts it (view_wait). */
@@ -282,6 +297,7 @@ struct view *metrics_feed_open(const struct metrics_feed_options *o, struct err 
 	metrics_label(&b, str_of(o->name));
 	f->labels = b.p;
 	f->max_series = o->max_series;
+	f->idle = o->idle * 1000ull;
 	f->fd = o->fd;
 	f->watched = -1;
 	f->view = (struct view){

@@ -6,7 +6,8 @@
  *
  * Counters only go up: clear() and zero() of a map that adds up are left undone, as is the taking
  * of what print() shows. Numbers by key that programs read themselves are notes they keep, as
- * @start[tid], and no metrics; neither are maps with a stack in their key.
+ * @start[tid], and no metrics; neither are maps with a stack in their key. A key that has not been
+ * counted for long goes from its map, unless programs read that.
  */
 #ifndef VIEW_METRICS_FEED_H
 #define VIEW_METRICS_FEED_H
@@ -31,6 +32,7 @@ struct metrics_feed_options {
 	const struct metrics_source *source; /* NULL: its maps. Borrowed */
 	const char *name;                    /* of the collector, a label of every series */
 	u32 max_series;                      /* of each map */
+	u32 idle; /* seconds after which a series ends whose key does not come; 0 never */
 };
 
 /* The options' name is borrowed. NULL and *e. */

@@ -121,6 +121,41 @@ static u64 held_count(const struct held *h, u64 key)
 	return cell ? *cell : UINT64_MAX;
 }
 
+/* In any order, with what is added meanwhile; the memory of removed rows comes back. */
+static void test_removing(void **state)
+{
+	struct umap m = count_map(&type_u64);
+	bool there[512] = { false };
+	u32 n = 0;
+	struct held h;
+
+	(void)state;
+	held_init(&h, &m);
+	srand(1);
+	for (u32 i = 0; i < 50000; i++) {
+		u64 key = (u64)rand() % ARRAY_SIZE(there);
+
+		if (rand() % 3 && i < 49000) {
+			held_add(&h, &key, (u64[]){ 1 }, 1);
+			n += !there[key];
+			there[key] = true;
+			continue;
+		}
+		assert_int_equal(held_remove(&h, &key), there[key]);
+		n -= there[key];
+		there[key] = false;
+		assert_int_equal(h.n, n);
+		assert_in_range(h.unused, 0, h.bytes);
+		for (key = 0; i % 100 == 0 && key < ARRAY_SIZE(there); key++)
+			assert_int_equal(held_find(&h, &key) != NULL, there[key]);
+	}
+	for (u64 key = 0; key < ARRAY_SIZE(there); key++)
+		held_remove(&h, &key);
+	assert_true(held_is_empty(&h));
+	assert_int_equal(h.bytes, 0);
+	held_free(&h);
+}
+
 static void test_rows(void **state)
 {
 	struct umap m = count_map(&type_u64);
@@ -209,8 +244,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_folding_is_merging), cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_nearly_full),        cmocka_unit_test(test_without_key),
-		cmocka_unit_test(test_wrong_bucket),
+		cmocka_unit_test(test_removing),           cmocka_unit_test(test_nearly_full),
+		cmocka_unit_test(test_without_key),        cmocka_unit_test(test_wrong_bucket),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

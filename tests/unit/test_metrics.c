@@ -121,12 +121,185 @@ static void test_places(void **state)
 		add(i, i == 1 ? 100 : i);
 	check("# TYPE n counter\n# HELP n The map @n of a script.\n"
 	      "n_total{key=\"4\"} 4\nn_total{key=\"3\"} 3\nn_total{other=\"true\"} 102\n");
-	again(); /* 3 is gone: its place is free */
+	again(); /* 3 is gone: its place is free. What 1 counted stays where it was counted. */
 	add(4, 4);
 	add(2, 2);
 	add(1, 100);
 	check("# TYPE n counter\n# HELP n The map @n of a script.\n"
-	      "n_total{key=\"4\"} 4\nn_total{key=\"1\"} 100\nn_total{other=\"true\"} 2\n");
+	      "n_total{key=\"4\"} 4\nn_total{key=\"1\"} 0\nn_total{other=\"true\"} 102\n");
+	again();
+	add(4, 4);
+	add(2, 3);
+	add(1, 107);
+	check("# TYPE n counter\n# HELP n The map @n of a script.\n"
+	      "n_total{key=\"1\"} 7\nn_total{key=\"4\"} 4\nn_total{other=\"true\"} 103\n");
+	again(); /* 2 was deleted, and there is nothing more without a place */
+	add(4, 4);
+	add(1, 107);
+	check("# TYPE n counter\n# HELP n The map @n of a script.\n"
+	      "n_total{key=\"1\"} 7\nn_total{key=\"4\"} 4\nn_total{other=\"true\"} 103\n");
+	again(); /* 1 began anew by itself */
+	add(4, 4);
+	add(1, 5);
+	check("# TYPE n counter\n# HELP n The map @n of a script.\n"
+	      "n_total{key=\"1\"} 5\nn_total{key=\"4\"} 4\nn_total{other=\"true\"} 103\n");
+}
+
+/* Keys of rows that were removed. */
+static u64 removed[16];
+static u32 n_removed;
+
+static bool remove_row(void *ctx, const struct umap *m, const u8 *key)
+{
+	assert_ptr_equal(m, &map);
+	assert_in_range(n_removed, 0, ARRAY_SIZE(removed) - 1);
+	memcpy(&removed[n_removed++], key, sizeof(*removed));
+	return *(const u64 *)(const void *)key != *(u64 *)ctx;
+}
+
+static void start_ending(const struct type *value, u64 *stays)
+{
+	start_map("@n", &type_u64, value);
+	metrics.idle = 100;
+	metrics.now = 1000;
+	metrics.end = remove_row;
+	metrics.ctx = stays;
+	n_removed = 0;
+}
+
+#define COUNTED "# TYPE n counter\n# HELP n The map @n of a script.\n"
+
+/* One that returns is 0 once, whatever it has counted by then. */
+static void test_ends(void **state)
+{
+	u64 none = 0;
+
+	(void)state;
+	start_ending(type_plain(&fixture_arena, TYPE_COUNT), &none);
+	add(1, 10);
+	add(2, 20);
+	check(COUNTED "n_total{key=\"2\"} 20\nn_total{key=\"1\"} 10\n");
+	again();
+	metrics.now = 1099; /* a ms too early for 1, and 2 comes */
+	add(1, 10);
+	add(2, 21);
+	check(COUNTED "n_total{key=\"2\"} 21\nn_total{key=\"1\"} 10\n");
+	assert_int_equal(n_removed, 0);
+	again();
+	metrics.now = 1100;
+	add(1, 10);
+	add(2, 21);
+	check(COUNTED "n_total{key=\"2\"} 21\n");
+	assert_int_equal(n_removed, 1);
+	assert_int_equal(removed[0], 1);
+	assert_int_equal(metrics.ended, 1);
+	again();
+	add(1, 500);
+	add(2, 21);
+	check(COUNTED "n_total{key=\"2\"} 21\nn_total{key=\"1\"} 0\n");
+	again();
+	add(1, 500);
+	add(2, 21);
+	check(COUNTED "n_total{key=\"1\"} 500\nn_total{key=\"2\"} 21\n");
+	again(); /* 1 is deleted by the script, and is there again later */
+	add(2, 22);
+	check(COUNTED "n_total{key=\"2\"} 22\n");
+	again();
+	add(1, 7);
+	add(2, 22);
+	check(COUNTED "n_total{key=\"2\"} 22\nn_total{key=\"1\"} 0\n");
+	again();
+	add(1, 8);
+	add(2, 22);
+	check(COUNTED "n_total{key=\"2\"} 22\nn_total{key=\"1\"} 8\n");
+}
+
+/* "other" keeps what ended ones counted, and what can not be removed stays. */
+static void test_ends_without_place(void **state)
+{
+	u64 stays = 2;
+
+	(void)state;
+	start_ending(type_plain(&fixture_arena, TYPE_COUNT), &stays);
+	metrics.max_series = 1;
+	for (u64 i = 1; i <= 4; i++)
+		add(i, i * 10);
+	check(COUNTED "n_total{key=\"4\"} 40\nn_total{other=\"true\"} 60\n");
+	again();
+	metrics.now = 1100;
+	for (u64 i = 1; i <= 4; i++)
+		add(i, i * 10 + (i > 2));
+	check(COUNTED "n_total{key=\"4\"} 41\nn_total{other=\"true\"} 61\n");
+	assert_int_equal(n_removed, 2);
+	assert_int_equal(metrics.ended, 1);
+	again();
+	add(1, 5); /* counted anew */
+	add(2, 20);
+	add(3, 31);
+	add(4, 41);
+	check(COUNTED "n_total{key=\"4\"} 41\nn_total{other=\"true\"} 66\n");
+	again();
+	metrics.now = 1200; /* 4 ends, and 3 has its place */
+	add(1, 6);
+	add(2, 20);
+	add(3, 32);
+	add(4, 41);
+	check(COUNTED "n_total{key=\"3\"} 0\nn_total{other=\"true\"} 68\n");
+}
+
+/* A number that is the same for long may be set to it all the time. */
+static void test_gauges_do_not_end(void **state)
+{
+	u64 none = 0;
+
+	(void)state;
+	start_ending(&type_u64, &none);
+	for (u32 i = 0; i < 3; i++) {
+		again();
+		metrics.now += 100;
+		add(1, 10);
+		check("# TYPE n gauge\n# HELP n The map @n of a script.\nn{key=\"1\"} 10\n");
+	}
+	start_map("@n", NULL, type_plain(&fixture_arena, TYPE_COUNT));
+	for (u32 i = 0; i < 3; i++) {
+		metrics.end = remove_row;
+		metrics.idle = 100;
+		again();
+		metrics.now += 100;
+		add(0, 10);
+		check(COUNTED "n_total 10\n");
+	}
+	assert_int_equal(n_removed, 0);
+}
+
+/* Several aggregations: each is where it was counted. */
+static void test_places_of_several(void **state)
+{
+	const struct type *kinds[] = { type_plain(&fixture_arena, TYPE_AVG),
+		                       type_plain(&fixture_arena, TYPE_MAX) };
+	const char *names[] = { "size", "most" };
+	u64 key, cell[4];
+
+	(void)state;
+	start_map("@n", &type_u64, type_aggs(&fixture_arena, kinds, names, 2));
+	metrics.max_series = 1;
+	for (u32 page = 0; page < 3; page++) {
+		again();
+		for (key = 1; key <= (page ? 1 : 2); key++) {
+			cell[0] = 4 * key + page; /* values */
+			cell[1] = 100 * key + page;
+			cell[2] = key;
+			cell[3] = 1;
+			table_add(&table, &key, cell, 1);
+		}
+		table_sort(&table);
+		metrics_map(fixture_start(), &metrics, &table, &shown);
+	}
+	fixture_is("# TYPE n_size summary\n# HELP n_size The map @n of a script.\n"
+	           "n_size_count{key=\"1\"} 1\nn_size_sum{key=\"1\"} 1\n"
+	           "n_size_count{other=\"true\"} 5\nn_size_sum{other=\"true\"} 101\n"
+	           "# TYPE n_most gauge\n# HELP n_most The map @n of a script.\n"
+	           "n_most{key=\"1\"} 1\n");
 }
 
 static void test_histograms(void **state)
@@ -215,11 +388,19 @@ static void test_others(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_counter), cmocka_unit_test(test_names),
-		cmocka_unit_test(test_labels),  cmocka_unit_test(test_equal_labels),
-		cmocka_unit_test(test_places),  cmocka_unit_test(test_histograms),
-		cmocka_unit_test(test_lhist),   cmocka_unit_test(test_others),
+		cmocka_unit_test(test_counter),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_labels),
+		cmocka_unit_test(test_equal_labels),
+		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_histograms),
+		cmocka_unit_test(test_lhist),
+		cmocka_unit_test(test_others),
 		cmocka_unit_test(test_times),
+		cmocka_unit_test(test_ends),
+		cmocka_unit_test(test_ends_without_place),
+		cmocka_unit_test(test_gauges_do_not_end),
+		cmocka_unit_test(test_places_of_several),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

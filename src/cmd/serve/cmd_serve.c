@@ -22,10 +22,11 @@
 
 #define LISTEN     "127.0.0.1:9464"
 #define MAX_SERIES 1000
+#define IDLE       600 /* seconds */
 
 struct options {
 	const char *listen, *config, *check;
-	u32 max_series;
+	u32 max_series, idle;
 	bool help;
 	struct opt_rest named; /* collectors */
 };
@@ -39,6 +40,8 @@ static const struct opt rows[] = {
 	  "only say what is wrong with such a file and its scripts, and where" },
 	{ 0, "max-series", "N", OPT_NUMBER, TO(max_series),
 	  "series of a map; the rest is one series labelled other (1000)" },
+	{ 0, "idle", "SECONDS", OPT_NUMBER, TO(idle),
+	  "a series ends whose key has not come for so long (600)" },
 	{ 'h', "help", NULL, OPT_FLAG, TO(help), "print this" },
 };
 
@@ -80,10 +83,13 @@ static bool configure(struct plan *p, const struct options *o, const char *path)
 	struct err e = { 0 };
 	bool ok;
 
-	*p = (struct plan){ .listen = LISTEN, .max_series = MAX_SERIES, .defaults = true };
+	*p = (struct plan){
+		.listen = LISTEN, .max_series = MAX_SERIES, .idle = IDLE, .defaults = true
+	};
 	ok = path ? plan_read(p, path, &e) : plan_named(p, o->named.v, o->named.n, &e);
 	p->listen = o->listen ? o->listen : p->listen;
 	p->max_series = o->max_series ? o->max_series : p->max_series;
+	p->idle = o->idle ? o->idle : p->idle;
 	ok = ok && plan_complete(p, &e);
 	for (u32 i = 0; i < p->mistakes.n; i++)
 		say_error(&p->mistakes.v[i]);

@@ -72,7 +72,7 @@ bool collector_init(struct collector *c, struct arena *a, const char *folder, co
 bool collector_same(const struct collector *a, const struct collector *b)
 {
 	bool same = strcmp(a->name, b->name) == 0 && a->n_words == b->n_words &&
-	            a->max_series == b->max_series &&
+	            a->max_series == b->max_series && a->idle == b->idle &&
 	            memcmp(&a->version, &b->version, sizeof(a->version)) == 0;
 
 	for (u32 i = 0; same && i < a->n_words; i++)
@@ -112,7 +112,7 @@ static void become(const struct collector *c, int fd, pid_t parent)
 	dup2(null, STDOUT_FILENO);
 	argv[0] = self;
 	argv[1] = option;
-	if (asprintf(&argv[2], "%d,%u,%s", FEED_FD, c->max_series, c->name) < 0)
+	if (asprintf(&argv[2], "%d,%u,%u,%s", FEED_FD, c->max_series, c->idle, c->name) < 0)
 		_exit(1);
 	argv[3] = quiet;
 	memcpy(argv + 4, c->words, c->n_words * sizeof(*argv));

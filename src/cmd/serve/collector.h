@@ -24,6 +24,7 @@ struct collector {
 	char **words;     /* "faults" "-p" "3", and a NULL */
 	u32 n_words;
 	u32 max_series;       /* of each map */
+	u32 idle;             /* seconds after which a series of it ends; 0 never */
 	struct stamp version; /* of its file; zeros of a tool */
 	/* What follows is how it fares. */
 	bool paused; /* there is nothing to collect: it is not begun */

@@ -223,6 +223,7 @@ bool plan_complete(struct plan *p, struct err *e)
 			one->name = arena_printf(&p->arena, "%s_%u", name, k);
 		if (!one->max_series)
 			one->max_series = p->max_series;
+		one->idle = p->idle;
 	}
 	return true;
 }
@@ -238,12 +239,13 @@ bool plan_named(struct plan *p, const char *const *text, u32 n, struct err *e)
 
 /* ---- the file ---- */
 
-enum { LISTEN, MAX_SERIES, DEFAULTS, COLLECTORS };
+enum { LISTEN, MAX_SERIES, IDLE, DEFAULTS, COLLECTORS };
 
 #define TO(member) offsetof(struct plan, member)
 static const struct key keys[] = {
 	[LISTEN] = { "listen", read_text, TO(listen) },
 	[MAX_SERIES] = { "max_series", read_number, TO(max_series) },
+	[IDLE] = { "idle", read_number, TO(idle) },
 	[DEFAULTS] = { "defaults", read_bool, TO(defaults) },
 	[COLLECTORS] = { "collectors", read_collectors, 0 },
 };
@@ -256,7 +258,7 @@ static bool read_root(struct reader *r, const struct yamlnode *root)
 	bool ok;
 
 	if (root->kind != YAMLNODE_MAP)
-		return expected(r, root, "a map: listen, max_series, defaults, collectors");
+		return expected(r, root, "a map: listen, max_series, idle, defaults, collectors");
 	ok = read_map(r, root, keys, ARRAY_SIZE(keys), &seen, p);
 	if (seen & 1u << COLLECTORS && !(seen & 1u << DEFAULTS))
 		p->defaults = false;

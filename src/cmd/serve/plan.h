@@ -16,6 +16,7 @@ struct plan {
 	struct arena arena; /* all of it */
 	const char *listen;
 	u32 max_series; /* of a map of a collector that does not say it */
+	u32 idle;       /* seconds after which a series ends whose key does not come */
 	bool defaults;  /* the machine's memory is shown, and the usual collectors run */
 	VEC(struct collector) collectors; /* none has begun */
 	VEC(struct err) mistakes;         /* of the file, each with its place; the first ones */

@@ -176,6 +176,44 @@ def test_serve_keeps_the_number_of_series(context):
 
 
 @on_host
+def test_serve_ends_series(context):
+    """A key that comes no more leaves the page and the map, which then has room for others; one
+    that returns begins at 0. In a map that programs read all stay."""
+    require("root")
+    name = f"rd{os.getpid()}"
+    text = """config = { max_map_keys = 8; }
+        tracepoint:syscalls:sys_enter_read /comm == "%s"/ {
+            @n[args.count] = count(); @asked[args.count] = sum((uint64)2);
+            if (@asked[args.count] > 1000) { exit(); } }
+        interval:ms:100 { @ticks = count(); }""" % name
+    labels = 'collector="reads"'
+    with script(text) as path, serving(context, "--idle", "1", path) as s:
+        if not up(s, "reads", 30 * context.factor):
+            return "the collector does not answer"
+        def reads_then_ends(sizes):
+            for size in sizes:
+                read_as(name, size, 3)
+            until(lambda: s.value(f'n_total{{{labels},key="{sizes[-1]}"}}') == 3, 5)
+            page = s.ask()[2]
+            seen = re.findall(r'^n_total\{.*key="(\d+)"\} 3$', page, re.M)
+            return seen if not until(lambda: "\nn_total{" not in s.ask()[2], 20 * context.factor) \
+                else len(seen)
+        first = reads_then_ends(range(11, 15))
+        second = reads_then_ends(range(21, 25))
+        third = reads_then_ends(range(31, 35))
+        if [first, second, third] != [4, 4, 4]:
+            return shown(f"series: {first}, {second}, {third}", s.ask()[2], "")
+        ended = s.value(f"memtap_collector_series_ended_total{{{labels}}}")
+        if ended != 12 or s.value(f"ticks_total{{{labels}}}") is None:
+            return shown(f"{ended} series ended", s.ask()[2], "")
+        if s.value(f'asked_total{{{labels},key="11"}}') != 6:
+            return shown("what programs read has ended, too", s.ask()[2], "")
+        read_as(name, 11, 5)
+        again = [s.value(f'n_total{{{labels},key="11"}}') for _ in range(2)]
+        return None if again == [0, 5] else f"one that returns is {again}"
+
+
+@on_host
 def test_serve_requests(context):
     """No request but GET and HEAD of what is there; junk ends its own connection only."""
     require("root")
@@ -231,7 +269,7 @@ def test_serve_collector_ends_though_nobody_reads(context):
     ours, its = socket.socketpair()
     text = "BEGIN { $i = 0; while ($i < 4000) { @n[$i] = sum((uint64)$i); $i++; } }"
     with ours, its, subprocess.Popen(
-            [context.memtap, "--feed", f"{its.fileno()},5000,x", "-q", "-e", text +
+            [context.memtap, "--feed", f"{its.fileno()},5000,0,x", "-q", "-e", text +
              " interval:s:1 { @ticks = count(); }"], pass_fds=[its.fileno()],
             stdout=subprocess.DEVNULL) as p:
         ours.send(b"a" * 200)

@@ -15,11 +15,17 @@
 #include "out/bars.h"
 #include "out/metrics_series.h"
 #include "out/value.h"
+#include "unit/bucket.h"
 
 /* What is written of one map. */
 struct page {
 	struct buf *b;
 	struct serieses series;
+};
+
+/* Bounds of the buckets of hist(): 2^first to 2^last. */
+struct powers {
+	u32 first, last;
 };
 
 /* One aggregation or value of a map: all of it, or a part of several. */
@@ -28,6 +34,7 @@ struct family {
 	const struct type *type;
 	s32 part;   /* -1 all */
 	u32 digits; /* its values are so many decimal places of the unit: 9 of nanoseconds */
+	struct powers powers;
 };
 
 /* ---- labels ---- */
@@ -166,39 +173,61 @@ static void average(struct page *p, const struct family *f, const char *labels,
 }
 
 /* Values are whole numbers: below 1024 is at most 1023. */
-static void bucket(struct page *p, const struct family *f, const char *labels,
-                   const struct bar *bar, u64 below)
+static void bucket(struct page *p, const struct family *f, const char *labels, bool is_signed,
+                   u64 below, u64 count)
 {
-	bool is_signed = f->type->kind != TYPE_HIST || bar->open_low;
 	struct buf le = { 0 };
 
 	buf_puts(&le, "le=\"");
-	number(&le, f, is_signed, (u64)bar->high - 1);
+	number(&le, f, is_signed, below - 1);
 	buf_puts(&le, p->series.m->form == METRICS_OPENMETRICS && !f->digits ? ".0\"" : "\"");
 	sample(p, f, "_bucket", labels, buf_text(&le));
-	buf_printf(p->b, "%" PRIu64 "\n", below);
+	buf_printf(p->b, "%" PRIu64 "\n", count);
 	buf_free(&le);
 }
 
+/* Bounds are powers of two, however fine the map's are. Returns the count of all buckets. */
+static u64 powers(struct page *p, const struct family *f, const char *labels, const struct cell *c)
+{
+	u32 at = 0, end;
+	u64 count = 0;
+
+	for (u32 k = f->powers.first; k <= f->powers.last; k++) {
+		end = bucket_hist_index((s64)(1ull << k), false, f->type->bits);
+		for (; at < end; at++)
+			count += c->buckets[at];
+		bucket(p, f, labels, false, 1ull << k, count);
+	}
+	for (; at < c->n_buckets; at++)
+		count += c->buckets[at];
+	return count;
+}
+
+static u64 steps(struct page *p, const struct family *f, const char *labels, const struct cell *c)
+{
+	u64 count = 0;
+
+	for (u32 i = 0; i < c->n_buckets; i++) {
+		struct bar bar = bars_get(f->type, c, i, 1);
+
+		count += bar.count;
+		if (!bar.open_high)
+			bucket(p, f, labels, true, (u64)bar.high, count);
+	}
+	return count;
+}
+
+/* All buckets of a family, whatever is in them: they are added up over series and machines, and one
+ * that lacks a bucket would lack its counts there. */
 static void histogram(struct page *p, const struct family *f, const char *labels,
                       const struct cell *c)
 {
-	u32 first, last;
-	u64 below = 0;
+	u64 count = f->type->kind == TYPE_HIST ? powers(p, f, labels, c) : steps(p, f, labels, c);
 
-	if (bars_range(c, &first, &last)) {
-		for (u32 i = first; i <= last; i++) {
-			struct bar bar = bars_get(f->type, c, i, 1);
-
-			below += bar.count;
-			if (!bar.open_high && (f->type->kind != TYPE_HIST || !i || bar.high))
-				bucket(p, f, labels, &bar, below);
-		}
-	}
 	sample(p, f, "_bucket", labels, "le=\"+Inf\"");
-	buf_printf(p->b, "%" PRIu64 "\n", below);
+	buf_printf(p->b, "%" PRIu64 "\n", count);
 	sample(p, f, "_count", labels, "");
-	buf_printf(p->b, "%" PRIu64 "\n", below);
+	buf_printf(p->b, "%" PRIu64 "\n", count);
 }
 
 static void info(struct page *p, const struct family *f, const char *labels, const struct cell *c)
@@ -301,21 +330,26 @@ static bool cut(char *name, const char *end)
 	return true;
 }
 
-/* Without what the format adds itself, and in its base unit of time. */
+/* Without what the format adds itself, and in its base unit of time. Buckets of times reach to an
+ * hour, those of other numbers to 2^40. */
 static struct family family_of(struct arena *a, const char *map, const char *part)
 {
 	static const struct {
 		const char *end;
 		u32 digits;
-	} times[] = { { "_ns", 9 }, { "_us", 6 }, { "_ms", 3 } };
+		struct powers powers;
+	} times[] = { { "_ns", 9, { 8, 42 } }, { "_us", 6, { 0, 32 } }, { "_ms", 3, { 0, 22 } } };
 	char *name = arena_printf(a, "%s%s%s%s", isdigit((u8)map[1]) ? "_" : "",
 	                          map[1] ? map + 1 : "value", part ? "_" : "", part ? part : "");
-	struct family f = { .name = name, .part = -1 };
+	struct family f = { .name = name, .part = -1, .powers = { 0, 40 } };
 
 	cut(name, "_total");
-	for (u32 i = 0; i < ARRAY_SIZE(times) && !f.digits; i++)
-		if (cut(name, times[i].end))
-			f.digits = times[i].digits;
+	for (u32 i = 0; i < ARRAY_SIZE(times) && !f.digits; i++) {
+		if (!cut(name, times[i].end))
+			continue;
+		f.digits = times[i].digits;
+		f.powers = times[i].powers;
+	}
 	if (f.digits)
 		f.name = arena_printf(a, "%s_seconds", name);
 	return f;
@@ -327,8 +361,8 @@ void metrics_map(struct buf *b, struct metrics *m, const struct table *t, struct
 	struct page p = { .b = b, .series = { .t = t, .m = m } };
 	bool several = type->kind == TYPE_AGGS;
 
-	serieses_find(&p.series, labels_of);
-	serieses_settle(&p.series, s);
+	metrics_series_find(&p.series, labels_of);
+	metrics_series_settle(&p.series, s);
 	for (u32 i = 0; i < (several ? type->n_fields : 1); i++) {
 		struct family f = family_of(&p.series.arena, t->map->name,
 		                            several ? type->fields[i].name : NULL);

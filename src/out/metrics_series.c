@@ -145,8 +145,8 @@ static u64 hash_of(const char *labels)
 	return hash_quick(&secret, labels, strlen(labels));
 }
 
-void serieses_find(struct serieses *s,
-                   const char *(*labels)(struct serieses *s, const struct row *r))
+void metrics_series_find(struct serieses *s,
+                         const char *(*labels)(struct serieses *s, const struct row *r))
 {
 	u32 n = s->t->rows.n;
 	struct labelled *l = arena_array(&s->arena, struct labelled, n);
@@ -414,7 +414,7 @@ static void add_up_other(struct serieses *s, struct metrics_shown *shown)
 	}
 }
 
-void serieses_settle(struct serieses *s, struct metrics_shown *shown)
+void metrics_series_settle(struct serieses *s, struct metrics_shown *shown)
 {
 	struct cell none = zeros(s);
 	u32 n_counts = counts_of(s, &none).all.n;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The series of a map: which of them are shown by themselves, what the one labelled other has
- * counted, and which have ended. Counters are right across all of that: each count is in one series,
- * the one that its key had when it was counted.
+ * counted, and which have ended. Counters are right across all of that: each count is in one
+ * series, the one that its key had when it was counted.
  *
  *   a key gets a place           its series begins at 0, "other" keeps what it counted before
  *   a series ends, returns       it is 0 once more, so that a reader sees it begin again
@@ -39,9 +39,9 @@ struct serieses {
 
 /* Rows with equal labels (two addresses of one symbol, say) are one series, their sum. `labels`
  * gives a row's, in the arena. */
-void serieses_find(struct serieses *s,
-                   const char *(*labels)(struct serieses *s, const struct row *r));
+void metrics_series_find(struct serieses *s,
+                         const char *(*labels)(struct serieses *s, const struct row *r));
 /* Takes those away that have ended, gives places, adds up. */
-void serieses_settle(struct serieses *s, struct metrics_shown *shown);
+void metrics_series_settle(struct serieses *s, struct metrics_shown *shown);
 
 #endif

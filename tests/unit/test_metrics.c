@@ -2,6 +2,8 @@
 /* Maps as metrics, in both forms, compared to the letter; which series have a place. */
 #include "out_fixture.h"
 
+#include <inttypes.h>
+
 #include "out/metrics.h"
 #include "unit/bucket.h"
 
@@ -302,26 +304,62 @@ static void test_places_of_several(void **state)
 	           "n_most{key=\"1\"} 1\n");
 }
 
+/* The lines of a histogram: below 2^first .. 2^last there are counts[i], the last one of all. */
+static const char *buckets(const char *name, u32 first, u32 last, u32 digits, const u64 *counts)
+{
+	struct buf b = { 0 };
+	const char *text;
+	u32 i = 0;
+
+	buf_printf(&b, "# TYPE %s histogram\n# HELP %s The map %s of a script.\n", name, name,
+	           map.name);
+	for (u32 k = first; k <= last; k++, i++) {
+		u64 most = (1ull << k) - 1, one = 1;
+
+		for (u32 d = 0; d < digits; d++)
+			one *= 10;
+		buf_printf(&b, "%s_bucket{le=\"%" PRIu64, name, most / one);
+		if (digits)
+			buf_printf(&b, ".%0*" PRIu64, (int)digits, most % one);
+		else if (metrics.form == METRICS_OPENMETRICS)
+			buf_puts(&b, ".0");
+		buf_printf(&b, "\"} %" PRIu64 "\n", counts[i]);
+	}
+	buf_printf(&b, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n%s_count %" PRIu64 "\n", name,
+	           counts[i], name, counts[i]);
+	text = arena_strdup(&fixture_arena, buf_text(&b));
+	buf_free(&b);
+	return text;
+}
+
+/* The same bounds always, and those of the machine beside. */
 static void test_histograms(void **state)
 {
 	const struct type *hist = type_plain(&fixture_arena, TYPE_HIST);
-	u64 cells[100] = { 0 };
+	u64 cells[2000] = { 0 }, counts[64];
+	struct type fine = *hist;
 
 	(void)state;
 	cells[bucket_hist_index(-5, true, 0)] = 1;
 	cells[bucket_hist_index(3, true, 0)] = 2;
+	cells[bucket_hist_index(INT64_MAX, true, 0)] = 4;
+	for (u32 i = 0; i < ARRAY_SIZE(counts); i++)
+		counts[i] = i < 2 ? 1 : i < 41 ? 3 : 7;
 	start_map("@ns", NULL, hist);
 	table_add(&table, "\0\0\0", cells, 1);
-	check("# TYPE ns histogram\n# HELP ns The map @ns of a script.\n"
-	      "ns_bucket{le=\"-1.0\"} 1\nns_bucket{le=\"0.0\"} 1\nns_bucket{le=\"1.0\"} 1\n"
-	      "ns_bucket{le=\"3.0\"} 3\nns_bucket{le=\"+Inf\"} 3\nns_count 3\n");
+	check(buckets("ns", 0, 40, 0, counts));
 	memset(cells, 0, sizeof(cells));
-	cells[bucket_hist_index(-1, false, 0)] = 1;
-	start_map("@ns", NULL, hist);
+	fine.bits = 3;
+	for (u64 n = 1; n <= 1024; n *= 2) { /* the lowest and the highest bucket of each power */
+		cells[bucket_hist_index((s64)n, false, 3)]++;
+		cells[bucket_hist_index((s64)n * 2 - 1, false, 3)]++;
+	}
+	for (u32 i = 0; i < ARRAY_SIZE(counts); i++)
+		counts[i] = MIN(2 * i, 22u);
+	start_map("@ns", NULL, &fine);
 	metrics.form = METRICS_TEXT;
 	table_add(&table, "\0\0\0", cells, 1);
-	check("# TYPE ns histogram\n# HELP ns The map @ns of a script.\n"
-	      "ns_bucket{le=\"+Inf\"} 1\nns_count 1\n");
+	check(buckets("ns", 0, 40, 0, counts));
 }
 
 static void test_lhist(void **state)
@@ -344,7 +382,7 @@ static void test_lhist(void **state)
 /* Times are in seconds, to the last digit. */
 static void test_times(void **state)
 {
-	u64 cells[100] = { 0 };
+	u64 cells[100] = { 0 }, counts[64];
 
 	(void)state;
 	start_map("@wait_ns", NULL, type_plain(&fixture_arena, TYPE_COUNT));
@@ -356,11 +394,19 @@ static void test_times(void **state)
 	check("# TYPE wait_seconds gauge\n# HELP wait_seconds The map @wait_ms of a script.\n"
 	      "wait_seconds -1.500\n");
 	cells[bucket_hist_index(1500, false, 0)] = 2;
+	for (u32 i = 0; i < ARRAY_SIZE(counts); i++)
+		counts[i] = i < 11 ? 0 : 2;
 	start_map("@t_us", NULL, type_plain(&fixture_arena, TYPE_HIST));
 	table_add(&table, "\0\0\0", cells, 1);
-	check("# TYPE t_seconds histogram\n# HELP t_seconds The map @t_us of a script.\n"
-	      "t_seconds_bucket{le=\"0.002047\"} 2\nt_seconds_bucket{le=\"+Inf\"} 2\n"
-	      "t_seconds_count 2\n");
+	check(buckets("t_seconds", 0, 32, 6, counts));
+	start_map("@t_ms", NULL, type_plain(&fixture_arena, TYPE_HIST));
+	table_add(&table, "\0\0\0", cells, 1);
+	check(buckets("t_seconds", 0, 22, 3, counts));
+	for (u32 i = 0; i < ARRAY_SIZE(counts); i++)
+		counts[i] = i < 3 ? 0 : 2;
+	start_map("@t_ns", NULL, type_plain(&fixture_arena, TYPE_HIST));
+	table_add(&table, "\0\0\0", cells, 1);
+	check(buckets("t_seconds", 8, 42, 9, counts));
 }
 
 static void test_others(void **state)

@@ -409,6 +409,9 @@ struct missed cache_feed_missed(struct cache_feed *f, const struct view_of *v)
 
 /* ---- the server ----------------------------------------------------------------------------- */
 
+/* No process's. 0 is that of all that are not in our namespace of processes. */
+#define NOBODY UINT64_MAX
+
 static void watch(const struct view_of *v, u64 pid)
 {
 	view_map_set(v, "@server", NULL, &pid);
@@ -425,7 +428,7 @@ void cache_feed_ended(struct cache_feed *f, const struct view_of *v)
 	close(f->fd);
 	f->fd = -1;
 	f->look = 0;
-	watch(v, 0);
+	watch(v, NOBODY);
 	wire_clear(f->wire);
 }
 

@@ -60,12 +60,26 @@ static void whole(struct buf *b, const struct hot_metrics *m, const char *name, 
 	number(b, m, name, *kind == 'c' ? "_total" : "", NULL, "", n);
 }
 
+static void add_info(struct buf *b, const struct hot_metrics *m)
+{
+	struct buf where = { 0 };
+
+	buf_puts(&where, "server=");
+	metrics_label(&where, str_of(m->server));
+	if (m->where)
+		metrics_cgroup(&where, m->where);
+	family(b, m, "cache_server", "info", "The program, and the container or unit it is in.");
+	buf_printf(b, "cache_server_info{%s,%s} 1\n", m->labels, buf_text(&where));
+	buf_free(&where);
+}
+
 static void add_server(struct buf *b, const struct hot_metrics *m)
 {
 	const struct hot_totals *t = hot_totals(m->hot);
 	struct keys_stats keys;
 
 	hot_stats(m->hot, &keys);
+	add_info(b, m);
 	whole(b, m, "cache_up", "gauge", "1 while the server runs.", m->up);
 	whole(b, m, "cache_commands", "counter", "Commands that the server was given.",
 	      t->commands);

@@ -32,7 +32,9 @@ struct hot_metrics {
 	const struct hot_served *served;
 	const struct sizing *sizing; /* NULL: no curve */
 	struct missed missed;
-	bool up; /* the server runs */
+	bool up;                          /* the server runs */
+	const char *server;               /* its name */
+	const struct cgroup_names *where; /* it runs in, NULL not known */
 };
 
 void hot_metrics(struct buf *b, const struct hot_metrics *m);

@@ -58,14 +58,26 @@ void metrics_label(struct buf *b, struct str s)
 	buf_putc(b, '"');
 }
 
+static void add_label(struct buf *b, const char *name, struct str text)
+{
+	buf_printf(b, "%s%s=", b->n ? "," : "", name);
+	metrics_label(b, text);
+}
+
 static void label_of(struct buf *b, const struct out *o, const char *name, const struct value *v)
 {
 	struct buf text = { 0 };
 
 	value_text(&text, o, v);
-	buf_printf(b, "%s%s=", b->n ? "," : "", name);
-	metrics_label(b, (struct str){ buf_text(&text), (u32)text.n });
+	add_label(b, name, (struct str){ buf_text(&text), (u32)text.n });
 	buf_free(&text);
+}
+
+void metrics_cgroup(struct buf *b, const struct cgroup_names *n)
+{
+	for (u32 i = 0; i < CGROUP_NAMES; i++)
+		if (n->name[i].n)
+			add_label(b, cgroup_names_label(i), n->name[i]);
 }
 
 /* Names that mean something in the format, or here, are not free for fields of a record. */
@@ -81,21 +93,58 @@ static const char *label_name(struct arena *a, const struct type *t, u32 i)
 	return t->fields[i].name;
 }
 
+/* The part of a key that is the path of a control group, n_fields none. */
+static u32 cgroup_part(const struct type *t)
+{
+	for (u32 i = 0; i < t->n_fields; i++) {
+		const struct type *part = t->fields[i].type;
+
+		if (part->kind == TYPE_CGROUP_PATH ||
+		    (part->kind == TYPE_STR && type_is_record(t) &&
+		     strcmp(t->fields[i].name, "cgroup") == 0))
+			return i;
+	}
+	return t->n_fields;
+}
+
+/* What the path says goes beside it, but for what fields of the record are called. */
+static void label_cgroup(struct serieses *s, struct buf *b, const struct type *t,
+                         const struct value *v)
+{
+	struct cgroup_names n;
+	struct buf text = { 0 };
+
+	value_text(&text, s->m->out, v);
+	cgroup_names_find(&n, (struct str){ buf_text(&text), (u32)text.n });
+	for (u32 i = 0; type_is_record(t) && i < t->n_fields; i++)
+		for (u32 k = 0; k < CGROUP_NAMES; k++)
+			if (strcmp(t->fields[i].name, cgroup_names_label(k)) == 0)
+				n.name[k].n = 0;
+	metrics_cgroup(b, &n);
+	buf_free(&text);
+}
+
 static const char *labels_of(struct serieses *s, const struct row *r)
 {
 	const struct type *t = s->t->map->key;
 	struct buf b = { 0 };
 	struct value v, part;
 	const char *text;
+	u32 cgroup;
 
 	if (!t)
 		return "";
+	cgroup = cgroup_part(t);
 	v = value_at_rest(t, r->key);
 	if (t->kind != TYPE_TUPLE)
 		label_of(&b, s->m->out, "key", &v);
+	if (t->kind == TYPE_CGROUP_PATH)
+		label_cgroup(s, &b, t, &v);
 	for (u32 i = 0; t->kind == TYPE_TUPLE && i < value_parts(&v); i++) {
 		part = value_part(&v, i);
 		label_of(&b, s->m->out, label_name(&s->arena, t, i), &part);
+		if (i == cgroup)
+			label_cgroup(s, &b, t, &part);
 	}
 	text = arena_strdup(&s->arena, buf_text(&b));
 	buf_free(&b);

@@ -15,11 +15,13 @@
  *
  * A sum of signed numbers may fall and is a gauge. The parts of a key are labels: of a record by
  * their names, of a tuple key0, key1 ... Several aggregations under one key are a family each.
+ * Beside the path of a control group, cgroup_path() or a string called cgroup, is what it says
+ * (out/cgroup_names.h): container, pod, namespace, unit.
  */
 #ifndef OUT_METRICS_H
 #define OUT_METRICS_H
 
-#include "base/hmap.h"
+#include "out/cgroup_names.h"
 #include "out/out.h"
 
 enum metrics_form { METRICS_OPENMETRICS, METRICS_TEXT };
@@ -62,5 +64,7 @@ void metrics_family(struct buf *b, enum metrics_form form, const char *name, con
                     const char *help);
 /* A label's value in quotes. Bytes that are not UTF-8 become \xNN. */
 void metrics_label(struct buf *b, struct str value);
+/* The labels that the path of a control group gives, with a comma before when *b is not empty. */
+void metrics_cgroup(struct buf *b, const struct cgroup_names *n);
 
 #endif

@@ -2,16 +2,19 @@
 #include "view/hot_feed.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "cache/hot_metrics.h"
 #include "cache/uses.h"
 #include "view/cache_feed.h"
 #include "view/cache_view.h"
 
-#define SAMPLES 4096u /* keys of the curve: half a MiB, sizes off by 1.6 % */
+#define CGROUP_BYTES 65536
+#define SAMPLES      4096u /* keys of the curve: half a MiB, sizes off by 1.6 % */
 
 struct options {
 	u64 pid, rows, memory;
@@ -120,9 +123,23 @@ static void input(void *ctx, const struct view_of *of)
 	f->view.fd = -1;
 }
 
+/* `text` is what the names are of. */
+static void look_where(u32 pid, struct buf *text, struct cgroup_names *where)
+{
+	char path[64];
+	struct err ignored = { 0 };
+
+	*where = (struct cgroup_names){ 0 };
+	snprintf(path, sizeof(path), "/proc/%u/cgroup", pid);
+	if (file_read(path, text, CGROUP_BYTES, &ignored))
+		cgroup_names_of_lines(where, (struct str){ buf_text(text), (u32)text->n });
+}
+
 static void add(void *ctx, const struct view_of *of, const struct metrics *m, struct buf *b)
 {
 	struct hot_feed *f = ctx;
+	struct cgroup_names where;
+	struct buf cgroup = { 0 };
 	struct hot_query q = { .by = HOT_CALLS, .n = (u32)f->o.rows };
 	struct hot_metrics what = { .labels = m->labels,
 		                    .form = m->form,
@@ -132,9 +149,13 @@ static void add(void *ctx, const struct view_of *of, const struct metrics *m, st
 		                    .served = &f->served,
 		                    .sizing = f->uses.kind ? &f->sizing : NULL,
 		                    .missed = cache_feed_missed(&f->feed, of),
-		                    .up = f->feed.fd >= 0 };
+		                    .up = f->feed.fd >= 0,
+		                    .server = f->feed.server.name,
+		                    .where = &where };
 
+	look_where(f->feed.server.pid, &cgroup, &where);
 	hot_metrics(b, &what);
+	buf_free(&cgroup);
 }
 
 struct hot_feed *hot_feed_new(void)

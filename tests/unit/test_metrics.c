@@ -94,6 +94,33 @@ static void test_labels(void **state)
 	      "n_total{collector=\"x\",order=\"3\",key_le=\"b\"} 7\n");
 }
 
+/* What the path of a control group says goes with it, but for a label that is there. */
+static void test_cgroup(void **state)
+{
+	const struct type *parts[] = { type_str(&fixture_arena, 128, true), &type_u64 };
+	const char *names[] = { "cgroup", "unit" };
+	u8 key[136] = "/system.slice/nginx.service";
+	u64 n = 7;
+
+	(void)state;
+	start_map("@n", type_record(&fixture_arena, parts, names, 1),
+	          type_plain(&fixture_arena, TYPE_COUNT));
+	table_add(&table, key, &n, 1);
+	check("# TYPE n counter\n# HELP n The map @n of a script.\n"
+	      "n_total{cgroup=\"/system.slice/nginx.service\",unit=\"nginx.service\"} 7\n");
+	start_map("@n", type_record(&fixture_arena, parts, names, 2),
+	          type_plain(&fixture_arena, TYPE_COUNT));
+	table_add(&table, key, &n, 1);
+	check("# TYPE n counter\n# HELP n The map @n of a script.\n"
+	      "n_total{cgroup=\"/system.slice/nginx.service\",unit=\"0\"} 7\n");
+	names[0] = "path";
+	start_map("@n", type_record(&fixture_arena, parts, names, 1),
+	          type_plain(&fixture_arena, TYPE_COUNT));
+	table_add(&table, key, &n, 1);
+	check("# TYPE n counter\n# HELP n The map @n of a script.\n"
+	      "n_total{path=\"/system.slice/nginx.service\"} 7\n");
+}
+
 /* Two addresses of one symbol: a page with the same labels twice is refused by its readers. */
 static void test_equal_labels(void **state)
 {
@@ -436,6 +463,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_counter),
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_cgroup),
 		cmocka_unit_test(test_labels),
 		cmocka_unit_test(test_equal_labels),
 		cmocka_unit_test(test_places),

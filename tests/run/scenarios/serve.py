@@ -492,6 +492,45 @@ def test_serve_with_the_unit_s_rights(context):
     return None
 
 
+@contextlib.contextmanager
+def in_container(port):
+    """Puts the memcached of that port into a control group as Docker's; its id, None where there
+    can be none."""
+    ident = "%064x" % os.getpid()
+    root = next((r for r in ("/sys/fs/cgroup/freezer", "/sys/fs/cgroup")
+                 if os.path.exists(r + "/cgroup.procs")), None)
+    group = f"{root}/docker-{ident}.scope"
+    pids = [p for p in os.listdir("/proc") if p.isdigit() and
+            f"-p\0{port}\0" in read_text(f"/proc/{p}/cmdline") and
+            read_text(f"/proc/{p}/comm") == "memcached\n"]
+    try:
+        os.mkdir(group)
+    except OSError:
+        yield None
+        return
+    try:
+        for p in pids:
+            write_text(group + "/cgroup.procs", p)
+        yield ident
+    finally:
+        for p in pids:
+            write_text(root + "/cgroup.procs", p)
+        os.rmdir(group)
+
+
+def read_text(path):
+    try:
+        with open(path) as f:
+            return f.read()
+    except OSError:
+        return ""
+
+
+def write_text(path, text):
+    with contextlib.suppress(OSError), open(path, "w") as f:
+        f.write(text)
+
+
 def ask_for(server, keys):
     """Sets each key to so many bytes, then gets it so many times, and one that is not there."""
     with server.connect() as c, c.makefile("rb") as answers:
@@ -521,6 +560,8 @@ def test_serve_finds_cache_servers(context):
         apart_end(apart, "memcached")
         if not until(lambda: s.value(f"cache_up{{{labels}}}") == 0, 20 * context.factor):
             return "its end is not seen"
+        with Server(context, "memcached") as stranger:
+            ask_for(stranger, {"stranger": (10, 20)})
         with Server(context, "memcached", port=port, apart=apart) as server:
             if not until(lambda: s.value(f"cache_up{{{labels}}}") == 1, 30 * context.factor):
                 return "it is not found again"
@@ -540,4 +581,8 @@ def test_serve_finds_cache_servers(context):
             found = {k: s.value(k) for k in want}
             if found != want:
                 return shown(f"{found}, not {want}", s.ask()[2], "")
+            with in_container(port) as ident:
+                info = f'cache_server_info{{{labels},server="memcached",container="{ident}"}}'
+                if ident and s.value(info) != 1:
+                    return shown("the container is not said", s.ask()[2], "")
             return page_problem(s.ask()[2])

@@ -227,6 +227,7 @@ static void add_script_map(struct gen *g, const struct map_sym *sym)
 		.value = sym->value,
 		.per_cpu = per_cpu,
 		.sized = sym->max_entries != 0,
+		.metric = sym->metric,
 	};
 
 	if (is_hash(m.bpf_type) && !wants_elements(g, sym))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * What the path of a control group says of who runs in it: Docker, containerd, CRI-O, podman,
- * nerdctl, Kubernetes' pods, systemd's units; with systemd's slices and scopes or without, on cgroup
- * v1 and v2, rootless, one inside of another (the innermost counts). Names of pods and Kubernetes'
+ * nerdctl, Kubernetes' pods, systemd's units; with systemd's slices and scopes or without, on v1
+ * and v2, rootless, one inside of another (the innermost counts). Names of pods and Kubernetes'
  * namespaces are in no path: a pod is its UID there. Pure.
  */
 #ifndef OUT_CGROUP_NAMES_H

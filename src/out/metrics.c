@@ -32,7 +32,8 @@ struct powers {
 struct family {
 	const char *name;
 	const struct type *type;
-	s32 part;   /* -1 all */
+	s32 part;                /* -1 all */
+	const char *help, *unit; /* unit "" none */
 	u32 digits; /* its values are so many decimal places of the unit: 9 of nanoseconds */
 	struct powers powers;
 };
@@ -130,6 +131,7 @@ static const char *labels_of(struct serieses *s, const struct row *r)
 	struct buf b = { 0 };
 	struct value v, part;
 	const char *text;
+	const char *const *said = s->t->map->metric ? s->t->map->metric->labels : NULL;
 	u32 cgroup;
 
 	if (!t)
@@ -137,12 +139,12 @@ static const char *labels_of(struct serieses *s, const struct row *r)
 	cgroup = cgroup_part(t);
 	v = value_at_rest(t, r->key);
 	if (t->kind != TYPE_TUPLE)
-		label_of(&b, s->m->out, "key", &v);
+		label_of(&b, s->m->out, said ? *said : "key", &v);
 	if (t->kind == TYPE_CGROUP_PATH)
 		label_cgroup(s, &b, t, &v);
 	for (u32 i = 0; t->kind == TYPE_TUPLE && i < value_parts(&v); i++) {
 		part = value_part(&v, i);
-		label_of(&b, s->m->out, label_name(&s->arena, t, i), &part);
+		label_of(&b, s->m->out, said ? said[i] : label_name(&s->arena, t, i), &part);
 		if (i == cgroup)
 			label_cgroup(s, &b, t, &part);
 	}
@@ -349,23 +351,37 @@ void metrics_family(struct buf *b, enum metrics_form form, const char *name, con
 		suffix = "_info";
 		kind = "gauge";
 	}
-	buf_printf(b, "# TYPE %s%s %s\n# HELP %s%s %s\n", name, suffix, kind, name, suffix, help);
+	buf_printf(b, "# TYPE %s%s %s\n# HELP %s%s ", name, suffix, kind, name, suffix);
+	for (; *help; help++)
+		buf_printf(b,
+		           *help == '\\' || (*help == '"' && form == METRICS_OPENMETRICS) ? "\\%c"
+		                                                                          : "%c",
+		           *help);
+	buf_putc(b, '\n');
 }
 
-static void write_family(struct page *p, const struct family *f, const char *map)
+static void write_family(struct page *p, const struct family *f)
 {
 	const struct writer *w = writer_of(f->type);
 	const struct serieses *s = &p->series;
-	char help[200];
 
 	if (!w || (!s->n_shown && !s->rest))
 		return;
-	snprintf(help, sizeof(help), "The map %s of a script.", map);
-	metrics_family(p->b, s->m->form, f->name, w->kind, help);
+	metrics_family(p->b, s->m->form, f->name, w->kind, f->help);
+	if (*f->unit && s->m->form == METRICS_OPENMETRICS)
+		buf_printf(p->b, "# UNIT %s %s\n", f->name, f->unit);
 	for (u32 i = 0; i < s->n_shown; i++)
 		w->write(p, f, s->all.v[i].labels, cell_in(f, &s->all.v[i].value));
 	if (s->rest && w->adds_up)
 		w->write(p, f, "other=\"true\"", cell_in(f, &s->other));
+}
+
+/* "wait_seconds" and "seconds" */
+static bool ends_with(const char *name, const char *unit)
+{
+	size_t n = strlen(name), k = strlen(unit);
+
+	return n > k && name[n - k - 1] == '_' && strcmp(name + n - k, unit) == 0;
 }
 
 /* Cuts `end` off a name that has it. */
@@ -379,28 +395,54 @@ static bool cut(char *name, const char *end)
 	return true;
 }
 
-/* Without what the format adds itself, and in its base unit of time. Buckets of times reach to an
- * hour, those of other numbers to 2^40. */
-static struct family family_of(struct arena *a, const char *map, const char *part)
+/* Units of numbers that are a part of seconds. Buckets of times reach to an hour, those of other
+ * numbers to 2^40. */
+static const struct time_unit {
+	const char *name, *end;
+	u32 digits;
+	struct powers powers;
+} times[] = {
+	{ "ns", "_ns", 9, { 8, 42 } },
+	{ "us", "_us", 6, { 0, 32 } },
+	{ "ms", "_ms", 3, { 0, 22 } },
+};
+
+/* What the script says, or the end of the name. NULL: it is no part of seconds. */
+static const struct time_unit *time_unit(const struct umetric *said, char *name)
 {
-	static const struct {
-		const char *end;
-		u32 digits;
-		struct powers powers;
-	} times[] = { { "_ns", 9, { 8, 42 } }, { "_us", 6, { 0, 32 } }, { "_ms", 3, { 0, 22 } } };
-	char *name = arena_printf(a, "%s%s%s%s", isdigit((u8)map[1]) ? "_" : "",
-	                          map[1] ? map + 1 : "value", part ? "_" : "", part ? part : "");
-	struct family f = { .name = name, .part = -1, .powers = { 0, 40 } };
+	for (u32 i = 0; i < ARRAY_SIZE(times); i++)
+		if (said && *said->unit ? strcmp(said->unit, times[i].name) == 0
+		                        : cut(name, times[i].end))
+			return &times[i];
+	return NULL;
+}
+
+/* The name of the map or the one that the script gives it, without what the format adds itself, and
+ * with its unit at the end. */
+static struct family family_of(struct arena *a, const struct umap *m, const struct field *part)
+{
+	const struct umetric *said = m->metric;
+	const char *map = said ? said->name : m->name[1] ? m->name + 1 : "value";
+	char *name = arena_printf(a, "%s%s%s%s", isdigit((u8)*map) ? "_" : "", map, part ? "_" : "",
+	                          part ? part->name : "");
+	bool unitless = part && part->type->kind == TYPE_COUNT; /* beside sums that have the unit */
+	struct family f = { .part = -1,
+		            .powers = { 0, 40 },
+		            .unit = said && !unitless ? said->unit : "" };
+	const struct time_unit *time;
 
 	cut(name, "_total");
-	for (u32 i = 0; i < ARRAY_SIZE(times) && !f.digits; i++) {
-		if (!cut(name, times[i].end))
-			continue;
-		f.digits = times[i].digits;
-		f.powers = times[i].powers;
+	time = said && unitless ? NULL : time_unit(said, name);
+	if (time) {
+		f.unit = "seconds";
+		f.digits = time->digits;
+		f.powers = time->powers;
 	}
-	if (f.digits)
-		f.name = arena_printf(a, "%s_seconds", name);
+	f.name = name;
+	if (*f.unit && !ends_with(name, f.unit))
+		f.name = arena_printf(a, "%s_%s", name, f.unit);
+	f.help = said && *said->help ? said->help
+	                             : arena_printf(a, "The map %s of a script.", m->name);
 	return f;
 }
 
@@ -413,12 +455,12 @@ void metrics_map(struct buf *b, struct metrics *m, const struct table *t, struct
 	metrics_series_find(&p.series, labels_of);
 	metrics_series_settle(&p.series, s);
 	for (u32 i = 0; i < (several ? type->n_fields : 1); i++) {
-		struct family f = family_of(&p.series.arena, t->map->name,
-		                            several ? type->fields[i].name : NULL);
+		struct family f = family_of(&p.series.arena, t->map,
+		                            several ? &type->fields[i] : NULL);
 
 		f.type = several ? type->fields[i].type : type;
 		f.part = several ? (s32)i : -1;
-		write_family(&p, &f, t->map->name);
+		write_family(&p, &f);
 	}
 	arena_free(&p.series.arena);
 }

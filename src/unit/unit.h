@@ -138,6 +138,14 @@ enum uturn_map {
 };
 #define UTURN_CPUS 64u /* a power of two; other CPUs share the cells */
 
+/* What a map is as a metric, where the script says it. */
+struct umetric {
+	const char *name;
+	const char *help;          /* "" none */
+	const char *unit;          /* of values: "bytes"; "ns", "us", "ms" of seconds; "" none */
+	const char *const *labels; /* of the parts of its key; NULL: they are as usual */
+};
+
 struct umap {
 	const char *name; /* "@bytes"; internal maps have names without '@' */
 	enum umap_role role;
@@ -156,6 +164,7 @@ struct umap {
 	bool spills;  /* ... what has no room is sent, and the map emptied as it fills */
 	u32 together; /* maps with the same number are taken at the same instant; 0: by itself */
 	bool is_read; /* by programs, which would miss what is taken for the sake of room */
+	const struct umetric *metric; /* NULL: as it is called here */
 };
 
 /* ---- records: what programs send through the ring ------------------------------------------ */

@@ -141,6 +141,8 @@ static void print_map(struct buf *b, const struct unit *u, u32 i)
 		buf_printf(b, ", flags 0x%x", m->flags);
 	if (m->turn)
 		buf_printf(b, ", two generations (word %u, group %u)", m->turn, m->together);
+	if (m->metric)
+		buf_printf(b, ", metric %s in \"%s\"", m->metric->name, m->metric->unit);
 	buf_putc(b, '\n');
 }
 

@@ -57,7 +57,7 @@ static bool is_metric(const struct umap *m)
 {
 	if (m->role != UMAP_USER || (m->key && has_stack(m->key)))
 		return false;
-	return type_is_agg(m->value) || !m->key || !m->is_read;
+	return m->metric || type_is_agg(m->value) || !m->key || !m->is_read;
 }
 
 /* ---- a page ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Paths of control groups as Docker, containerd, CRI-O, podman, Kubernetes and systemd make them. */
+/* Paths of control groups as Docker, containerd, CRI-O, podman, Kubernetes, systemd have them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

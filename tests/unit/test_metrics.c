@@ -340,6 +340,8 @@ static const char *buckets(const char *name, u32 first, u32 last, u32 digits, co
 
 	buf_printf(&b, "# TYPE %s histogram\n# HELP %s The map %s of a script.\n", name, name,
 	           map.name);
+	if (digits && metrics.form == METRICS_OPENMETRICS)
+		buf_printf(&b, "# UNIT %s seconds\n", name);
 	for (u32 k = first; k <= last; k++, i++) {
 		u64 most = (1ull << k) - 1, one = 1;
 
@@ -415,10 +417,12 @@ static void test_times(void **state)
 	start_map("@wait_ns", NULL, type_plain(&fixture_arena, TYPE_COUNT));
 	add(0, 12345678901);
 	check("# TYPE wait_seconds counter\n# HELP wait_seconds The map @wait_ns of a script.\n"
+	      "# UNIT wait_seconds seconds\n"
 	      "wait_seconds_total 12.345678901\n");
 	start_map("@wait_ms", NULL, &type_s64);
 	add(0, (u64)-1500);
 	check("# TYPE wait_seconds gauge\n# HELP wait_seconds The map @wait_ms of a script.\n"
+	      "# UNIT wait_seconds seconds\n"
 	      "wait_seconds -1.500\n");
 	cells[bucket_hist_index(1500, false, 0)] = 2;
 	for (u32 i = 0; i < ARRAY_SIZE(counts); i++)
@@ -434,6 +438,43 @@ static void test_times(void **state)
 	start_map("@t_ns", NULL, type_plain(&fixture_arena, TYPE_HIST));
 	table_add(&table, "\0\0\0", cells, 1);
 	check(buckets("t_seconds", 8, 42, 9, counts));
+}
+
+/* What a script says of a map by metric(). */
+static void test_declared(void **state)
+{
+	const struct type *kinds[] = { type_plain(&fixture_arena, TYPE_COUNT),
+		                       type_plain(&fixture_arena, TYPE_AVG) };
+	const char *names[] = { "n", "took" }, *labels[] = { "device", "op" };
+	const struct type *parts[] = { &type_u64, &type_u64 };
+	u64 key[] = { 8, 1 }, cells[] = { 2, 3, 4500 }, n = 7;
+	struct umetric said = { "disk_wait", "Said \"so\\\".", "us", labels };
+
+	(void)state;
+	start_map("@w", type_tuple(&fixture_arena, parts, 2), &type_u64);
+	map.metric = &said;
+	table_add(&table, key, &n, 1);
+	check("# TYPE disk_wait_seconds gauge\n# HELP disk_wait_seconds Said \\\"so\\\\\\\".\n"
+	      "# UNIT disk_wait_seconds seconds\n"
+	      "disk_wait_seconds{device=\"8\",op=\"1\"} 0.000007\n");
+	metrics.form = METRICS_TEXT;
+	check("# TYPE disk_wait_seconds gauge\n# HELP disk_wait_seconds Said \"so\\\\\".\n"
+	      "disk_wait_seconds{device=\"8\",op=\"1\"} 0.000007\n");
+	start_map("@w", NULL, type_aggs(&fixture_arena, kinds, names, 2));
+	map.metric = &said;
+	said.help = "";
+	table_add(&table, "\0\0\0", cells, 1);
+	check("# TYPE disk_wait_n counter\n# HELP disk_wait_n The map @w of a script.\n"
+	      "disk_wait_n_total 2\n# TYPE disk_wait_took_seconds summary\n"
+	      "# HELP disk_wait_took_seconds The map @w of a script.\n"
+	      "# UNIT disk_wait_took_seconds seconds\ndisk_wait_took_seconds_count 3\n"
+	      "disk_wait_took_seconds_sum 0.004500\n");
+	start_map("@w", NULL, type_plain(&fixture_arena, TYPE_COUNT));
+	said = (struct umetric){ "read_bytes_total", "Bytes.", "bytes", NULL };
+	map.metric = &said;
+	add(0, 5);
+	check("# TYPE read_bytes counter\n# HELP read_bytes Bytes.\n# UNIT read_bytes bytes\n"
+	      "read_bytes_total 5\n");
 }
 
 static void test_others(void **state)
@@ -470,6 +511,7 @@ int main(void)
 		cmocka_unit_test(test_histograms),
 		cmocka_unit_test(test_lhist),
 		cmocka_unit_test(test_others),
+		cmocka_unit_test(test_declared),
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_ends_without_place),

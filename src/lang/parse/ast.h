@@ -89,6 +89,8 @@ struct map_sym {
 	u32 index;                /* in unit->maps: infer numbers script maps 0, 1, ... */
 	u32 max_entries;          /* from let @m = hash(N), 0 default */
 	u32 bpf_type;             /* from the declaration, 0 default */
+	const struct umetric *metric; /* what metric() says of it, NULL nothing */
+	struct loc declared;          /* ... where */
 	bool hurried;             /* elements are put in with interrupts off */
 	bool many_at_once;        /* ... several in one run of an interval */
 	u32 taken;                /* printed and cleared in a row: 1 + the number of the group of

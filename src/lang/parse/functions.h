@@ -169,6 +169,9 @@
 	  "\"name|letter\"[, default[, \"help\"]]", "the value of an option of the script")       \
 	F(FAIL, "fail", 1, FORMAT_MAX, STATEMENT, infer_call_fail, AS_CONSTANT,                   \
 	  "format, value...", "ends compiling with an error")                                     \
+	F(METRIC, "metric", 2, 12, STATEMENT, infer_call_metric, AS_CONSTANT,                     \
+	  "@map, \"name\"[, \"help\"[, \"unit\"[, \"label\"...]]]",                               \
+	  "what a map is as a metric of memtap serve")                                            \
 	F(IS_STR, "is_str", 1, 1, VALUE, infer_call_is_kind, AS_CONSTANT,                         \
 	  "value", "true for a string")                                                           \
 	F(IS_PTR, "is_ptr", 1, 1, VALUE, infer_call_is_kind, AS_CONSTANT,                         \

@@ -20,9 +20,11 @@ from run.scenarios.caches import Server
 # Reads so many times so many bytes; the script below counts them.
 READER = "import os; f = os.open('/dev/zero', os.O_RDONLY); [os.read(f, %d) for _ in range(%d)]"
 SCRIPT = """
+BEGIN { metric(@bytes, "asked", "Asked for.", "bytes"); metric(@by, "calls", "", "", "who"); }
 tracepoint:syscalls:sys_enter_read /comm == "%s"/ {
 	@reads[(comm=comm, size=args.count)] = count();
 	@bytes = sum(args.count);
+	@by[comm] = count();
 	@size = hist(args.count);
 	@began[tid] = nsecs;
 }
@@ -110,7 +112,8 @@ def test_serve_counts_what_happened(context):
                 'size_bucket{collector="reads",le="127"}': 150,
                 'size_bucket{collector="reads",le="4095"}': 157,
                 'size_count{collector="reads"}': 157, 'wait_seconds_count{collector="reads"}': 157,
-                'bytes_total{collector="reads"}': 36000}
+                'asked_bytes_total{collector="reads"}': 36000,
+                f'calls_total{{collector="reads",who="{name}"}}': 157}
         found = {k: s.value(k) for k in want}
         page = s.ask()[2]
         if found != want:
@@ -124,6 +127,8 @@ def test_serve_counts_what_happened(context):
         older = s.ask(accept="application/openmetrics-text;q=0.1, text/*;q=0.2")[1]
         if not older.startswith("text/plain"):
             return f"{older} is not what was wanted most"
+        if "# HELP asked_bytes Asked for.\n# UNIT asked_bytes bytes\n" not in text:
+            return shown("metric() is not looked at", text, "")
         if "# TYPE reads counter\n" not in text or 'le="127.0"' not in text:
             return shown("not as OpenMetrics has it", text, "")
     return None

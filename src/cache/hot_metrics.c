@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "cache/report.h"
+#include "out/metrics_native.h"
 
 #define CURVE_FIRST 16u /* 64 KiB */
 #define CURVE_MOST  44u
@@ -99,6 +100,19 @@ static void add_server(struct buf *b, const struct hot_metrics *m)
 	      "System calls that were missed: what follows may be too low.", m->missed.events);
 }
 
+/* Below 2^11 ns is taken for more than half of that. */
+static void add_native(struct buf *b, const struct hot_metrics *m, const char *name)
+{
+	struct native h = { 0 };
+
+	for (u32 i = 0; i < HOT_SERVED; i++)
+		if (m->served->n[i])
+			metrics_native_add(&h, ldexp(1.5e-9, (int)(HOT_SERVED_FIRST + i)),
+			                   m->served->n[i]);
+	sample(b, m, name, "_native", NULL, STR(""));
+	metrics_native_print(b, &h);
+}
+
 static void add_served(struct buf *b, const struct hot_metrics *m)
 {
 	const char *name = "cache_service_seconds";
@@ -118,6 +132,8 @@ static void add_served(struct buf *b, const struct hot_metrics *m)
 	number(b, m, name, "_count", NULL, "", below);
 	sample(b, m, name, "_sum", NULL, STR(""));
 	seconds(b, m->served->ns);
+	if (m->form == METRICS_NATIVE)
+		add_native(b, m, name);
 }
 
 /* ---- its keys ---- */

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "out/bars.h"
+#include "out/metrics_native.h"
 #include "out/metrics_series.h"
 #include "out/value.h"
 #include "unit/bucket.h"
@@ -254,6 +255,26 @@ static u64 powers(struct page *p, const struct family *f, const char *labels, co
 	return count;
 }
 
+/* What is in a bucket is taken for its middle: of powers of two, all of it is in the native bucket
+ * that has most of it. */
+static void native(struct page *p, const struct family *f, const char *labels, const struct cell *c)
+{
+	struct native h = { .schema = metrics_native_schema(f->type->bits) };
+	double one = 1;
+
+	for (u32 i = 0; i < f->digits; i++)
+		one *= 10;
+	for (u32 i = 0; i < c->n_buckets; i++) {
+		double low = i ? (double)bucket_hist_low(i, f->type->bits) : 0;
+		double high = (double)(bucket_hist_low(i + 1, f->type->bits) - 1);
+
+		if (c->buckets[i])
+			metrics_native_add(&h, i ? (low + high) / 2 / one : 0, c->buckets[i]);
+	}
+	sample(p, f, "_native", labels, "");
+	metrics_native_print(p->b, &h);
+}
+
 static u64 steps(struct page *p, const struct family *f, const char *labels, const struct cell *c)
 {
 	u64 count = 0;
@@ -279,6 +300,8 @@ static void histogram(struct page *p, const struct family *f, const char *labels
 	buf_printf(p->b, "%" PRIu64 "\n", count);
 	sample(p, f, "_count", labels, "");
 	buf_printf(p->b, "%" PRIu64 "\n", count);
+	if (p->series.m->form == METRICS_NATIVE && f->type->kind == TYPE_HIST)
+		native(p, f, labels, c);
 }
 
 static void info(struct page *p, const struct family *f, const char *labels, const struct cell *c)
@@ -345,9 +368,9 @@ void metrics_family(struct buf *b, enum metrics_form form, const char *name, con
 	const char *suffix = "";
 
 	/* There the name is that of the samples, and there are four kinds. */
-	if (form == METRICS_TEXT && strcmp(kind, "counter") == 0) {
+	if (form != METRICS_OPENMETRICS && strcmp(kind, "counter") == 0) {
 		suffix = "_total";
-	} else if (form == METRICS_TEXT && strcmp(kind, "info") == 0) {
+	} else if (form != METRICS_OPENMETRICS && strcmp(kind, "info") == 0) {
 		suffix = "_info";
 		kind = "gauge";
 	}

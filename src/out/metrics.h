@@ -24,7 +24,9 @@
 #include "out/cgroup_names.h"
 #include "out/out.h"
 
-enum metrics_form { METRICS_OPENMETRICS, METRICS_TEXT };
+/* METRICS_NATIVE is what metrics_proto() reads: METRICS_TEXT, and after each histogram that has one
+ * a line NAME_native (out/metrics_native.h). */
+enum metrics_form { METRICS_OPENMETRICS, METRICS_TEXT, METRICS_NATIVE, METRICS_FORMS };
 
 struct metrics_known;
 

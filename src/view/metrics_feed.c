@@ -162,8 +162,7 @@ static void answer(struct feed *f, const struct view_of *v)
 		view_exit(v, 0);
 		return;
 	}
-	add_page(f, v, ask == METRICS_ASK + METRICS_TEXT ? METRICS_TEXT : METRICS_OPENMETRICS,
-	         &page);
+	add_page(f, v, (enum metrics_form)((u8)(ask - METRICS_ASK) % METRICS_FORMS), &page);
 	head.bytes = (u32)page.n;
 	view_wait(v);
 	if (!send_all(f->fd, &head, sizeof(head)) || !send_all(f->fd, page.p, page.n))

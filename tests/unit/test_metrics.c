@@ -3,6 +3,7 @@
 #include "out_fixture.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "out/metrics.h"
 #include "unit/bucket.h"
@@ -391,6 +392,60 @@ static void test_histograms(void **state)
 	check(buckets("ns", 0, 40, 0, counts));
 }
 
+/* The one line of a page that has `name` in front. */
+static const char *line_of(const char *name)
+{
+	const char *line = strstr(buf_text(&fixture_buf), name),
+		   *end = line ? strchr(line, '\n') : NULL;
+
+	assert_non_null(end);
+	return arena_strndup(&fixture_arena, line, (size_t)(end - line));
+}
+
+static void write_hist(const char *name, u32 bits, const u64 *values, u32 n)
+{
+	struct type t = *type_plain(&fixture_arena, TYPE_HIST);
+	u64 cells[2000] = { 0 };
+
+	t.bits = bits;
+	for (u32 i = 0; i < n; i++)
+		cells[bucket_hist_index((s64)values[i], true, bits)]++;
+	start_map(name, NULL, &t);
+	metrics.form = METRICS_NATIVE;
+	table_add(&table, "\0\0\0", cells, 1);
+	metrics_map(fixture_start(), &metrics, &table, &shown);
+}
+
+/* Powers of two are schema 0; each number is in the bucket that is up to 2^i. */
+static void test_native(void **state)
+{
+	static const u64 few[] = { (u64)-3, 0, 1, 3, 100, 100, 1ull << 63 },
+			 ns[] = { 1000, 1500000, 2000000000 };
+	u64 n;
+	char text[64];
+
+	(void)state;
+	write_hist("@a", 0, few, ARRAY_SIZE(few) - 1);
+	assert_string_equal(line_of("a_native"), "a_native 0 2 0:1 2:1 7:2");
+	write_hist("@a", 0, &few[6], 1);
+	assert_string_equal(line_of("a_native"), "a_native 0 1"); /* as signed it is below 0 */
+	write_hist("@a", 0, (u64[]){ INT64_MAX }, 1);
+	assert_string_equal(line_of("a_native"), "a_native 0 0 63:1");
+	/* 2^-20 to 2^-19 s has most of 2^9 to 2^10 ns, and so on. */
+	write_hist("@a_ns", 0, ns, ARRAY_SIZE(ns));
+	assert_string_equal(line_of("a_seconds_native"), "a_seconds_native 0 0 -20:1 -9:1 1:1");
+	for (u32 bits = 1; bits <= 5; bits++) {
+		n = 1ull << 20;
+		write_hist("@a", bits, &n, 1); /* its bucket goes on from there */
+		snprintf(text, sizeof(text), "a_native %u 0 %u:1", bits - 1,
+		         (20u << (bits - 1)) + 1);
+		assert_string_equal(line_of("a_native"), text);
+	}
+	metrics.form = METRICS_TEXT;
+	metrics_map(fixture_start(), &metrics, &table, &shown);
+	assert_null(strstr(buf_text(&fixture_buf), "_native"));
+}
+
 static void test_lhist(void **state)
 {
 	struct type *t = (struct type *)(uintptr_t)type_plain(&fixture_arena, TYPE_LHIST);
@@ -509,6 +564,7 @@ int main(void)
 		cmocka_unit_test(test_equal_labels),
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_histograms),
+		cmocka_unit_test(test_native),
 		cmocka_unit_test(test_lhist),
 		cmocka_unit_test(test_others),
 		cmocka_unit_test(test_declared),

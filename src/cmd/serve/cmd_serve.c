@@ -57,7 +57,7 @@ static const char usage_head[] =
 	"and hit-ratio curve of each cache server that is found, also of those that start later.\n"
 	"SIGHUP has the file of --config read again: collectors that are the same go on.\n"
 	"\n"
-	"  /metrics   OpenMetrics 1.0 or the older text, as the request asks\n"
+	"  /metrics   OpenMetrics 1.0, protobuf or the older text, as the request asks\n"
 	"  /healthz   200 when all collectors run, else 503 and the names of those that do not\n"
 	"\n"
 	"count() and sum() are counters, hist() and lhist() histograms, avg() and stats()\n"

@@ -11,10 +11,14 @@
 #include "cmd/cmd.h"
 #include "cmd/serve/families.h"
 #include "memstat/memstat.h"
+#include "out/metrics_proto.h"
 #include "web/accept.h"
 
 #define ANSWER_MS 2000 /* what a collector has for its page */
 #define TYPE_TEXT "text/plain; version=0.0.4; charset=utf-8"
+#define TYPE_PROTO                                                                                 \
+	"application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; "               \
+	"encoding=delimited"
 #define TYPE_OPEN "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
 /* ---- /metrics ------------------------------------------------------------------------------- */
@@ -108,21 +112,64 @@ static void add_machine(struct buf *b, enum metrics_form form)
 	memstat_free(&now);
 }
 
-/* OpenMetrics where it is named and nothing that fits the older text is wanted more. */
-static bool wants_open(const char *accept)
+/* What of it is wanted most, -1 none of it. */
+static s32 quality(const char *accept, enum metrics_form form)
 {
 	static const char *const text[] = { "text/plain", "text/*", "*/*" };
-	s32 open = accept_quality(accept, "application/openmetrics-text"), other = -1;
+	s32 q = -1;
 
-	for (u32 i = 0; i < ARRAY_SIZE(text) && other < 0; i++)
-		other = accept_quality(accept, text[i]);
-	return open > 0 && open >= other;
+	if (form == METRICS_OPENMETRICS)
+		return accept_quality(accept, "application/openmetrics-text");
+	/* Older clients may want other encodings of it. */
+	if (form == METRICS_NATIVE)
+		return strstr(accept, "encoding=delimited")
+		               ? accept_quality(accept, "application/vnd.google.protobuf")
+		               : -1;
+	for (u32 i = 0; i < ARRAY_SIZE(text) && q < 0; i++)
+		q = accept_quality(accept, text[i]);
+	return q;
+}
+
+/* Of what is wanted as much, the form that says more; text when none is. */
+static enum metrics_form form_of(const char *accept)
+{
+	static const enum metrics_form forms[] = { METRICS_NATIVE, METRICS_OPENMETRICS,
+		                                   METRICS_TEXT };
+	enum metrics_form best = METRICS_TEXT;
+	s32 most = 0;
+
+	for (u32 i = 0; i < ARRAY_SIZE(forms); i++) {
+		s32 q = quality(accept, forms[i]);
+
+		if (q <= most)
+			continue;
+		most = q;
+		best = forms[i];
+	}
+	return best;
+}
+
+static void print_page(const struct families *f, enum metrics_form form, struct http_reply *r)
+{
+	static const char *const types[] = { [METRICS_OPENMETRICS] = TYPE_OPEN,
+		                             [METRICS_TEXT] = TYPE_TEXT,
+		                             [METRICS_NATIVE] = TYPE_PROTO };
+	struct buf text = { 0 };
+
+	r->type = types[form];
+	if (form != METRICS_NATIVE) {
+		families_print(f, &r->body);
+		buf_puts(&r->body, form == METRICS_OPENMETRICS ? "# EOF\n" : "");
+		return;
+	}
+	families_print(f, &text);
+	metrics_proto(&r->body, (struct str){ buf_text(&text), (u32)text.n });
+	buf_free(&text);
 }
 
 static void answer_metrics(struct serve *s, const struct http_ask *ask, struct http_reply *r)
 {
-	bool open = wants_open(ask->accept);
-	enum metrics_form form = open ? METRICS_OPENMETRICS : METRICS_TEXT;
+	enum metrics_form form = form_of(ask->accept);
 	struct families f = { 0 };
 	struct buf own = { 0 };
 
@@ -134,10 +181,7 @@ static void answer_metrics(struct serve *s, const struct http_ask *ask, struct h
 		add_machine(&own, form);
 	add_own(s, &own, form);
 	families_add(&f, (struct str){ own.p, (u32)own.n });
-	families_print(&f, &r->body);
-	if (open)
-		buf_puts(&r->body, "# EOF\n");
-	r->type = open ? TYPE_OPEN : TYPE_TEXT;
+	print_page(&f, form, r);
 	buf_free(&own);
 	families_free(&f);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * metric(@map, "name", "help", "unit", "label", ...): a declaration, wherever it stands. Names are as
- * Prometheus and OpenMetrics have them. Looked at in the last pass, when the key of the map is
+ * metric(@map, "name", "help", "unit", "label", ...): a declaration, wherever it stands. Names are
+ * as Prometheus and OpenMetrics have them. Looked at in the last pass, when the key of the map is
  * known; no code is made of it.
  */
 #include "lang/infer/infer.h"

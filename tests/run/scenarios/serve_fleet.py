@@ -15,11 +15,11 @@ import urllib.request
 from run.scenarios import children_of, free_port, on_host, require, shown, until
 from run.scenarios.cachefind import Apart
 from run.scenarios.caches import Server
-from run.scenarios.serve import DEPLOY, ask_for
+from run.scenarios.serve import DEPLOY, ask_for, read_as, script, serving, up
 
 MACHINES = 3
 CONFIG = """
-global: {scrape_interval: 1s, evaluation_interval: 1s}
+global: {scrape_interval: 250ms, evaluation_interval: 250ms}
 rule_files: [memtap.rules.yml]
 scrape_configs:
   - job_name: memtap
@@ -53,18 +53,21 @@ class Machine:
 
 
 class Prometheus:
-    def __init__(self, d, machines):
+    """With native histograms it asks for the protobuf form, else for OpenMetrics."""
+
+    def __init__(self, d, ports, native):
         self.d, self.port = d, free_port()
         with open(d + "/prometheus.yml", "w") as f:
-            f.write(CONFIG % ", ".join(f'"127.0.0.1:{m.port}"' for m in machines))
+            f.write(CONFIG % ", ".join(f'"127.0.0.1:{port}"' for port in ports))
         shutil.copy(DEPLOY + "memtap.rules.yml", d)
-        self.start()
+        self.start(native)
 
-    def start(self):
+    def start(self, native):
+        self.native = native
         self.process = subprocess.Popen(
             ["prometheus", f"--config.file={self.d}/prometheus.yml",
              f"--storage.tsdb.path={self.d}/data", f"--web.listen-address=127.0.0.1:{self.port}",
-             "--enable-feature=native-histograms"],
+             *(["--enable-feature=native-histograms"] if native else [])],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def kill(self):
@@ -100,16 +103,19 @@ def problem(p, m, i, times, factor):
             f'sum(cache_key_calls_total{{{m.labels},key="a"}})': times * (keys["a"][1] + 1),
             f"sum(cache_value_bytes_total{{{m.labels}}})":
                 times * sum(size * (n + 1) for size, n in keys.values()),
-            f"sum(cache_service_seconds_count{{{m.labels}}})": times * (gets + len(keys) + 1),
-            f"sum(cache_service_seconds_bucket{{{m.labels},le='+Inf'}})":
-                times * (gets + len(keys) + 1)}
+            **{query % m.labels: times * (gets + len(keys) + 1) for query in
+               (("histogram_count(cache_service_seconds{%s})",) if p.native else
+                ("sum(cache_service_seconds_count{%s})",
+                 "sum(cache_service_seconds_bucket{%s,le='+Inf'})"))}}
     for query, value in want.items():
         if not p.becomes(query, value, 30 * factor):
             return f"{query} is {p.ask(query)}, not {value}"
     # The middle answer lies in the bucket that Prometheus names.
-    half = p.ask(f"histogram_quantile(0.5, cache_service_seconds_bucket{{{m.labels}}})")
-    mean = p.ask(f"cache_service_seconds_sum{{{m.labels}}} / cache_service_seconds_count"
-                 f"{{{m.labels}}}")
+    suffix, mean = ("", "histogram_sum(cache_service_seconds{%s}) / "
+                    "histogram_count(cache_service_seconds{%s})") if p.native else \
+        ("_bucket", "cache_service_seconds_sum{%s} / cache_service_seconds_count{%s}")
+    half = p.ask(f"histogram_quantile(0.5, cache_service_seconds{suffix}{{{m.labels}}})")
+    mean = p.ask(mean % (m.labels, m.labels))
     if len(half) != 1 or len(mean) != 1 or not 0 < min(*half.values(), *mean.values()) < 1:
         return f"half of the answers took {half}, the mean is {mean}"
     return None
@@ -125,7 +131,7 @@ def test_serve_by_prometheus(context):
     require("root", "cmd:prometheus")
     with tempfile.TemporaryDirectory() as d, contextlib.ExitStack() as stack:
         machines = [Machine(context, stack) for _ in range(MACHINES)]
-        p = Prometheus(d, machines)
+        p = Prometheus(d, [m.port for m in machines], native=True)
         stack.callback(p.kill)
         factor = context.factor
         if not p.becomes("count(cache_up == 1)", MACHINES, 90 * factor):
@@ -140,7 +146,7 @@ def test_serve_by_prometheus(context):
             return "its end is not seen"
         machines[1].start()
         p.kill()
-        p.start()
+        p.start(native=False)
         if not p.becomes("count(cache_up == 1)", MACHINES, 90 * factor):
             return shown("not all are scraped again", str(p.ask("up")), str(p.ask("cache_up")))
         for i, m in enumerate(machines):
@@ -150,3 +156,47 @@ def test_serve_by_prometheus(context):
         if not wrong and sorted(resets.values()) != [0, 0, 1]:
             wrong = f"counters went back so often: {resets}"
         return wrong
+
+
+# What is read of /dev/zero, by size, in ways that have buckets.
+HISTOGRAMS = """
+tracepoint:syscalls:sys_enter_read /comm == "%s"/ {
+	@whole = hist(args.count);
+	@fine[comm] = hist(args.count, 3);
+	@took_us = hist(args.count);
+	@steps = lhist(args.count, 0, 4000, 1000);
+}
+"""
+# Of 60 reads of 100 bytes and 20 of 3,000. 100 us are in the bucket that is from 2^6 to 2^7 us.
+IN_HISTOGRAMS = {
+    "histogram_count(whole)": 80, "histogram_fraction(64, 128, whole)": 0.75,
+    "histogram_fraction(2048, 4096, whole)": 0.25, "histogram_count(fine)": 80,
+    "histogram_fraction(80, 128, fine)": 0.75, "histogram_fraction(2896, 3445, fine)": 0.25,
+    "histogram_quantile(0.5, fine) > bool 90": 1, "histogram_quantile(0.5, fine) < bool 108": 1,
+    "histogram_fraction(0.0000610, 0.0001221, took_seconds)": 0.75,
+    "count(whole_bucket) or vector(0)": 0,
+    'sum(steps_bucket{le="999.0"})': 60, 'sum(steps_bucket{le="2999.0"})': 60,
+    'sum(steps_bucket{le="+Inf"})': 80, "sum(steps_count)": 80,
+}
+
+
+@on_host
+def test_serve_native_histograms(context):
+    """hist() as Prometheus takes it in the protobuf form, with its own precision; lhist() and all
+    else as in the text."""
+    require("root", "cmd:prometheus")
+    name = f"rd{os.getpid()}"
+    with script(HISTOGRAMS % name) as path, serving(context, path) as s, \
+            tempfile.TemporaryDirectory() as d, contextlib.ExitStack() as stack:
+        p = Prometheus(d, [s.port], native=True)
+        stack.callback(p.kill)
+        if not up(s, "reads", 30 * context.factor):
+            return "the collector does not answer"
+        read_as(name, 100, 60)
+        read_as(name, 3000, 20)
+        p.becomes("sum(steps_count)", 80, 60 * context.factor)
+        for query, value in IN_HISTOGRAMS.items():
+            found = list(p.ask(query).values())
+            if len(found) != 1 or abs(found[0] - value) > 1e-3:
+                return shown(f"{query} is {p.ask(query)}, not {value}", s.ask()[2], "")
+        return None

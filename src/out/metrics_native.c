@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* The first of 2^bits buckets is the widest, by 1 + 2^-bits; those of a schema are by 2^(2^-schema),
- * which is more up to bits - 1. */
+/* The first of 2^bits buckets is the widest, by 1 + 2^-bits; those of a schema are so by
+ * 2^(2^-schema), which is more up to bits - 1. */
 s32 metrics_native_schema(u32 bits)
 {
 	return bits ? MIN((s32)bits - 1, NATIVE_SCHEMA_MOST) : 0;

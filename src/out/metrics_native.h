@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Native histograms of Prometheus: bucket i of schema s holds what is above 2^((i - 1) / 2^s) and at
- * most 2^(i / 2^s), and only buckets that counted are there
+ * Native histograms of Prometheus: bucket i of schema s holds what is above 2^((i - 1) / 2^s) and
+ * at most 2^(i / 2^s), and only buckets that counted are there
  * (https://prometheus.io/docs/specs/native_histograms/).
  */
 #ifndef OUT_METRICS_NATIVE_H

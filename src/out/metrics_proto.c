@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * From the text, which collectors write and families.c puts together: so there is one place where a
- * metric gets its name and labels. The samples of a histogram or summary follow each other there and
+ * From the text, which collectors write and families.c puts together: so in one place a metric
+ * gets its name and labels. The samples of a histogram or summary follow each other there and
  * differ in the last label; they are one message.
  */
 #include "out/metrics_proto.h"

@@ -23,10 +23,12 @@
 #define LISTEN     "127.0.0.1:9464"
 #define MAX_SERIES 1000
 #define IDLE       600 /* seconds */
+#define RESTART    5
+#define LOOK       10
 
 struct options {
 	const char *listen, *config, *check;
-	u32 max_series, idle;
+	u32 max_series, idle, restart, look;
 	bool help;
 	struct opt_rest named; /* collectors */
 };
@@ -42,6 +44,9 @@ static const struct opt rows[] = {
 	  "series of a map; the rest is one series labelled other (1000)" },
 	{ 0, "idle", "SECONDS", OPT_NUMBER, TO(idle),
 	  "a series ends whose key has not come for so long (600)" },
+	{ 0, "restart", "SECONDS", OPT_NUMBER, TO(restart),
+	  "until a collector that ended is started again, the first time (5)" },
+	{ 0, "look", "SECONDS", OPT_NUMBER, TO(look), "between two looks for cache servers (10)" },
 	{ 'h', "help", NULL, OPT_FLAG, TO(help), "print this" },
 };
 
@@ -83,13 +88,18 @@ static bool configure(struct plan *p, const struct options *o, const char *path)
 	struct err e = { 0 };
 	bool ok;
 
-	*p = (struct plan){
-		.listen = LISTEN, .max_series = MAX_SERIES, .idle = IDLE, .defaults = true
-	};
+	*p = (struct plan){ .listen = LISTEN,
+		            .max_series = MAX_SERIES,
+		            .idle = IDLE,
+		            .restart = RESTART,
+		            .look = LOOK,
+		            .defaults = true };
 	ok = path ? plan_read(p, path, &e) : plan_named(p, o->named.v, o->named.n, &e);
 	p->listen = o->listen ? o->listen : p->listen;
 	p->max_series = o->max_series ? o->max_series : p->max_series;
 	p->idle = o->idle ? o->idle : p->idle;
+	p->restart = o->restart ? o->restart : p->restart;
+	p->look = o->look ? o->look : p->look;
 	ok = ok && plan_complete(p, &e);
 	for (u32 i = 0; i < p->mistakes.n; i++)
 		say_error(&p->mistakes.v[i]);
@@ -235,7 +245,7 @@ static int begin(struct serve *s)
 	int ms = sooner(http_wait(s->http), service_live(&s->service));
 
 	if (s->plan.defaults) {
-		if (founds_look(&s->founds, s->plan.max_series))
+		if (founds_look(&s->founds, &s->plan))
 			gather(s);
 		ms = sooner(ms, founds_wait(&s->founds));
 	}

@@ -20,8 +20,7 @@
 #include "view/metrics_feed.h"
 
 #define FEED_FD      3
-#define PAUSE_FIRST  5 /* seconds */
-#define PAUSE_MOST   300
+#define PAUSE_MOST   300   /* seconds */
 #define PAUSE_RESETS 60000 /* ms: one that ran so long begins with the first pause again */
 #define STOP_MS      900
 
@@ -46,7 +45,7 @@ bool collector_init(struct collector *c, struct arena *a, const char *folder, co
 	struct stat st;
 	char **path;
 
-	*c = (struct collector){ .fd = -1, .pause = PAUSE_FIRST };
+	*c = (struct collector){ .fd = -1 };
 	if (!words_split(a, "a collector", text, &c->words, &c->n_words, e))
 		return false;
 	path = &c->words[0];
@@ -73,6 +72,7 @@ bool collector_same(const struct collector *a, const struct collector *b)
 {
 	bool same = strcmp(a->name, b->name) == 0 && a->n_words == b->n_words &&
 	            a->max_series == b->max_series && a->idle == b->idle &&
+	            a->restart == b->restart &&
 	            memcmp(&a->version, &b->version, sizeof(a->version)) == 0;
 
 	for (u32 i = 0; same && i < a->n_words; i++)
@@ -128,7 +128,7 @@ void collector_start(struct collector *c)
 	if (c->pid || c->paused || clock_ms() < c->next_start)
 		return;
 	c->began = clock_ms();
-	c->next_start = c->began + c->pause * 1000ull;
+	c->next_start = c->began + c->restart * 1000ull;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return;
 	c->pid = fork();
@@ -170,7 +170,8 @@ void collector_reap(struct collector *c)
 	if (!c->pid || waitpid(c->pid, &status, WNOHANG) != c->pid)
 		return;
 	forget(c);
-	c->pause = now - c->began > PAUSE_RESETS ? PAUSE_FIRST : MIN(c->pause * 2, PAUSE_MOST);
+	c->pause = !c->pause || now - c->began > PAUSE_RESETS ? c->restart
+	                                                      : MIN(c->pause * 2, PAUSE_MOST);
 	c->next_start = now + c->pause * 1000ull;
 }
 

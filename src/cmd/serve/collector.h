@@ -24,6 +24,7 @@ struct collector {
 	char **words;     /* "faults" "-p" "3", and a NULL */
 	u32 n_words;
 	u32 max_series;       /* of each map */
+	u32 restart;          /* seconds until it is started again, the first time */
 	u32 idle;             /* seconds after which a series of it ends; 0 never */
 	struct stamp version; /* of its file; zeros of a tool */
 	/* What follows is how it fares. */
@@ -32,7 +33,7 @@ struct collector {
 	int fd;      /* what it is asked over, -1 none */
 	u64 starts;
 	u64 next_start;    /* ms of CLOCK_MONOTONIC */
-	u32 pause;         /* seconds before the next one */
+	u32 pause;         /* seconds before the last start, 0 the first one */
 	u64 began;         /* ms */
 	bool asked;        /* the answer has not come as a whole */
 	bool late;         /* ... to the last page, for which it came too late */

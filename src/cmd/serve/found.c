@@ -14,7 +14,6 @@
 #include "cache/item.h"
 #include "view/servers.h"
 
-#define LOOK_MS   10000
 #define FORGET_MS 600000
 #define KEYS_MIB  "4" /* some 4,000 keys; of more the counts may be too high by a 4,000th of all */
 
@@ -90,7 +89,7 @@ static bool make_room(struct founds *f)
 }
 
 /* NULL: there is no place. */
-static struct found *add(struct founds *f, const struct server *s, u32 max_series)
+static struct found *add(struct founds *f, const struct server *s, const struct plan *p)
 {
 	static const char words[] = "mctop --memory " KEYS_MIB " -p PID";
 	struct found *one;
@@ -107,7 +106,8 @@ static struct found *add(struct founds *f, const struct server *s, u32 max_serie
 	collector_init(&one->collector, &one->arena, "", words, &ignored);
 	one->collector.name = name_of(f, &one->arena, s);
 	one->collector.words[one->collector.n_words - 1] = one->pid;
-	one->collector.max_series = max_series;
+	one->collector.max_series = p->max_series;
+	one->collector.restart = p->restart;
 	f->v[f->n++] = one;
 	return one;
 }
@@ -148,7 +148,7 @@ static void see(struct found *one, u32 pid, u64 now)
 }
 
 /* What is there still is known before what is new, which may look like one that has gone. */
-static void take(struct founds *f, const server_list *list, u32 max_series, u64 now)
+static void take(struct founds *f, const server_list *list, const struct plan *p, u64 now)
 {
 	for (u32 i = 0; i < f->n; i++)
 		f->v[i]->collector.paused = !is_listed(list, &f->v[i]->server);
@@ -156,13 +156,13 @@ static void take(struct founds *f, const server_list *list, u32 max_series, u64 
 		struct found *one = known(f, &list->v[i]);
 
 		if (!one)
-			one = add(f, &list->v[i], max_series);
+			one = add(f, &list->v[i], p);
 		if (one)
 			see(one, list->v[i].pid, now);
 	}
 }
 
-bool founds_look(struct founds *f, u32 max_series)
+bool founds_look(struct founds *f, const struct plan *p)
 {
 	struct arena a = { 0 };
 	server_list list = { 0 };
@@ -170,10 +170,10 @@ bool founds_look(struct founds *f, u32 max_series)
 
 	if (now < f->next)
 		return false;
-	f->next = now + LOOK_MS;
+	f->next = now + p->look * 1000ull;
 	f->beyond = 0;
 	servers_find(&a, &list, NULL);
-	take(f, &list, max_series, now);
+	take(f, &list, p, now);
 	arena_free(&a);
 	forget(f, now);
 	return true;

@@ -6,7 +6,7 @@
 #ifndef CMD_SERVE_FOUND_H
 #define CMD_SERVE_FOUND_H
 
-#include "cmd/serve/collector.h"
+#include "cmd/serve/plan.h"
 
 #define FOUND_MOST 16u
 
@@ -20,7 +20,7 @@ struct founds {
 };
 
 /* Looks when it is time. False: it is not; else there may be others than before. */
-bool founds_look(struct founds *f, u32 max_series);
+bool founds_look(struct founds *f, const struct plan *p);
 /* Milliseconds until it is. */
 int founds_wait(const struct founds *f);
 struct collector *found_collector(struct found *one);

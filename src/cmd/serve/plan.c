@@ -224,6 +224,7 @@ bool plan_complete(struct plan *p, struct err *e)
 		if (!one->max_series)
 			one->max_series = p->max_series;
 		one->idle = p->idle;
+		one->restart = p->restart;
 	}
 	return true;
 }
@@ -239,13 +240,15 @@ bool plan_named(struct plan *p, const char *const *text, u32 n, struct err *e)
 
 /* ---- the file ---- */
 
-enum { LISTEN, MAX_SERIES, IDLE, DEFAULTS, COLLECTORS };
+enum { LISTEN, MAX_SERIES, IDLE, RESTART, LOOK, DEFAULTS, COLLECTORS };
 
 #define TO(member) offsetof(struct plan, member)
 static const struct key keys[] = {
 	[LISTEN] = { "listen", read_text, TO(listen) },
 	[MAX_SERIES] = { "max_series", read_number, TO(max_series) },
 	[IDLE] = { "idle", read_number, TO(idle) },
+	[RESTART] = { "restart", read_number, TO(restart) },
+	[LOOK] = { "look", read_number, TO(look) },
 	[DEFAULTS] = { "defaults", read_bool, TO(defaults) },
 	[COLLECTORS] = { "collectors", read_collectors, 0 },
 };
@@ -258,7 +261,8 @@ static bool read_root(struct reader *r, const struct yamlnode *root)
 	bool ok;
 
 	if (root->kind != YAMLNODE_MAP)
-		return expected(r, root, "a map: listen, max_series, idle, defaults, collectors");
+		return expected(r, root,
+		                "a map: listen, max_series, defaults, collectors and others");
 	ok = read_map(r, root, keys, ARRAY_SIZE(keys), &seen, p);
 	if (seen & 1u << COLLECTORS && !(seen & 1u << DEFAULTS))
 		p->defaults = false;

@@ -17,6 +17,8 @@ struct plan {
 	const char *listen;
 	u32 max_series; /* of a map of a collector that does not say it */
 	u32 idle;       /* seconds after which a series ends whose key does not come */
+	u32 restart;    /* seconds until a collector that ended is started again */
+	u32 look;       /* seconds between two looks for cache servers */
 	bool defaults;  /* the machine's memory is shown, and the usual collectors run */
 	VEC(struct collector) collectors; /* none has begun */
 	VEC(struct err) mistakes;         /* of the file, each with its place; the first ones */

@@ -138,7 +138,7 @@ def test_serve_counts_what_happened(context):
 def test_serve_starts_a_collector_again(context):
     require("root")
     good = "interval:s:1 { @ticks = count(); }"
-    with script(good) as path, serving(context, path, path) as s:
+    with script(good) as path, serving(context, "--restart", "1", path, path) as s:
         if not up(s, "reads", 30 * context.factor) or not up(s, "reads_2", 30 * context.factor):
             return "the collectors do not answer"
         children = children_of(s.process.pid)
@@ -554,7 +554,7 @@ def ask_for(server, keys):
 def test_serve_finds_cache_servers(context):
     """One that begins later is found, and followed when it is started again; what it was asked is
     the truth, both times together."""
-    with Apart(context) as apart, serving(context, enter=apart.enter) as s:
+    with Apart(context) as apart, serving(context, "--look", "1", enter=apart.enter) as s:
         keys = {"a": (1000, 50), "b": (300, 20), "c": (10, 3)}
         with Server(context, "memcached", apart=apart) as server:
             port = server.port

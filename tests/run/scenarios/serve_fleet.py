@@ -60,14 +60,14 @@ class Prometheus:
         with open(d + "/prometheus.yml", "w") as f:
             f.write(CONFIG % ", ".join(f'"127.0.0.1:{port}"' for port in ports))
         shutil.copy(DEPLOY + "memtap.rules.yml", d)
-        self.start(native)
-
-    def start(self, native):
         self.native = native
+        self.start()
+
+    def start(self):
         self.process = subprocess.Popen(
             ["prometheus", f"--config.file={self.d}/prometheus.yml",
              f"--storage.tsdb.path={self.d}/data", f"--web.listen-address=127.0.0.1:{self.port}",
-             *(["--enable-feature=native-histograms"] if native else [])],
+             *(["--enable-feature=native-histograms"] if self.native else [])],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def kill(self):
@@ -126,38 +126,6 @@ def all_right(p, machines, times, factor):
     return next((text for text in problems if text), None)
 
 
-@on_host
-def test_serve_by_prometheus(context):
-    require("root", "cmd:prometheus")
-    with tempfile.TemporaryDirectory() as d, contextlib.ExitStack() as stack:
-        machines = [Machine(context, stack) for _ in range(MACHINES)]
-        p = Prometheus(d, [m.port for m in machines], native=True)
-        stack.callback(p.kill)
-        factor = context.factor
-        if not p.becomes("count(cache_up == 1)", MACHINES, 90 * factor):
-            return shown("not all are scraped", str(p.ask("up")), str(p.ask("cache_up")))
-        for i, m in enumerate(machines):
-            ask_for(m.server, load_of(i))
-        wrong = all_right(p, machines, [1, 1, 1], factor)
-        if wrong:
-            return wrong
-        machines[1].kill()
-        if not p.becomes("sum(up)", MACHINES - 1, 30 * factor):
-            return "its end is not seen"
-        machines[1].start()
-        p.kill()
-        p.start(native=False)
-        if not p.becomes("count(cache_up == 1)", MACHINES, 90 * factor):
-            return shown("not all are scraped again", str(p.ask("up")), str(p.ask("cache_up")))
-        for i, m in enumerate(machines):
-            ask_for(m.server, load_of(i))
-        wrong = all_right(p, machines, [2, 1, 2], factor)
-        resets = p.ask("max by (instance) (resets(cache_commands_total[10m]))")
-        if not wrong and sorted(resets.values()) != [0, 0, 1]:
-            wrong = f"counters went back so often: {resets}"
-        return wrong
-
-
 # What is read of /dev/zero, by size, in ways that have buckets.
 HISTOGRAMS = """
 tracepoint:syscalls:sys_enter_read /comm == "%s"/ {
@@ -180,23 +148,62 @@ IN_HISTOGRAMS = {
 }
 
 
-@on_host
-def test_serve_native_histograms(context):
+def histograms_problem(context, p, s, name):
     """hist() as Prometheus takes it in the protobuf form, with its own precision; lhist() and all
     else as in the text."""
+    read_as(name, 100, 60)
+    read_as(name, 3000, 20)
+    p.becomes("sum(steps_count)", 80, 60 * context.factor)
+    for query, value in IN_HISTOGRAMS.items():
+        found = list(p.ask(query).values())
+        if len(found) != 1 or abs(found[0] - value) > 1e-3:
+            return shown(f"{query} is {p.ask(query)}, not {value}", s.ask()[2], "")
+    return None
+
+
+def killed_problem(context, machines, text, native):
+    """A machine's memtap and a Prometheus are killed at once. The latter takes five seconds until
+    it scrapes; the other one sees the end, and what was counted since, meanwhile."""
+    native.kill()
+    machines[1].kill()
+    native.start()
+    if not text.becomes("sum(up)", MACHINES, 30 * context.factor):
+        return "its end is not seen"
+    machines[1].start()
+    if not text.becomes("count(cache_up == 1)", MACHINES, 90 * context.factor):
+        return shown("not all are scraped again", str(text.ask("up")), str(text.ask("cache_up")))
+    for i, m in enumerate(machines):
+        ask_for(m.server, load_of(i))
+    wrong = all_right(text, machines, [2, 1, 2], context.factor)
+    resets = text.ask("max by (instance) (resets(cache_commands_total[10m]))")
+    if not wrong and sorted(resets.values()) != [0, 0, 1]:
+        wrong = f"counters went back so often: {resets}"
+    return wrong or all_right(native, machines, [2, 1, 2], context.factor)
+
+
+@on_host
+def test_serve_by_prometheus(context):
+    """By one that asks for the text and by one that takes native histograms."""
     require("root", "cmd:prometheus")
     name = f"rd{os.getpid()}"
-    with script(HISTOGRAMS % name) as path, serving(context, path) as s, \
-            tempfile.TemporaryDirectory() as d, contextlib.ExitStack() as stack:
-        p = Prometheus(d, [s.port], native=True)
-        stack.callback(p.kill)
+    with tempfile.TemporaryDirectory() as d, contextlib.ExitStack() as stack:
+        machines = [Machine(context, stack) for _ in range(MACHINES)]
+        s = stack.enter_context(serving(context, stack.enter_context(script(HISTOGRAMS % name))))
+        both = []
+        for native in (False, True):
+            os.mkdir(f"{d}/{native}")
+            both.append(Prometheus(f"{d}/{native}", [m.port for m in machines] + [s.port], native))
+            stack.callback(both[-1].kill)
+        for p in both:
+            if not p.becomes("count(cache_up == 1)", MACHINES, 90 * context.factor):
+                return shown("not all are scraped", str(p.ask("up")), str(p.ask("cache_up")))
+        for i, m in enumerate(machines):
+            ask_for(m.server, load_of(i))
+        for p in both:
+            wrong = all_right(p, machines, [1, 1, 1], context.factor)
+            if wrong:
+                return wrong
         if not up(s, "reads", 30 * context.factor):
-            return "the collector does not answer"
-        read_as(name, 100, 60)
-        read_as(name, 3000, 20)
-        p.becomes("sum(steps_count)", 80, 60 * context.factor)
-        for query, value in IN_HISTOGRAMS.items():
-            found = list(p.ask(query).values())
-            if len(found) != 1 or abs(found[0] - value) > 1e-3:
-                return shown(f"{query} is {p.ask(query)}, not {value}", s.ask()[2], "")
-        return None
+            return "the script's collector does not answer"
+        return histograms_problem(context, both[1], s, name) or \
+            killed_problem(context, machines, *both)

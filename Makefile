@@ -156,6 +156,7 @@ SETUP_package-check := build static package
 SETUP_bench := build test vm bench
 SETUP_bench-tools := build test vm bench
 SETUP_bench-caches := build test
+SETUP_bench-serve := build test
 SETUP_stacks := build test
 SETUP := $(sort $(foreach g,$(MAKECMDGOALS),$(SETUP_$(g))))
 ifeq ($(filter check,$(MAKECMDGOALS))$(SAN),check)
@@ -532,6 +533,11 @@ bench-tools: all $(PROGS)
 	$(Q)bench/memleak --build $(BUILD)
 	$(Q)bench/tools --build $(BUILD)
 	$(Q)python3 -B tests/vm/vm.py bench/tools --build $(BUILD) --runs 3
+
+.PHONY: bench-serve
+## make bench-serve    memory, processor time, scrapes of memtap serve, beside prometheus-node-exporter
+bench-serve: all $(BUILD)/tests/progs/cacheload
+	$(Q)unshare --pid --mount-proc --fork --kill-child bench/serve --build $(BUILD)
 
 .PHONY: bench-caches
 ## make bench-caches   what mctop costs a memcached at full load, beside bpftrace

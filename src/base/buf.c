@@ -39,6 +39,17 @@ void buf_putc(struct buf *b, char c)
 	buf_add(b, &c, 1);
 }
 
+void buf_decimal(struct buf *b, u64 n)
+{
+	char digits[20];
+	u32 at = sizeof(digits);
+
+	do
+		digits[--at] = (char)('0' + n % 10);
+	while (n /= 10);
+	buf_add(b, digits + at, sizeof(digits) - at);
+}
+
 void buf_fill(struct buf *b, char c, size_t n)
 {
 	buf_room(b, n);

@@ -17,6 +17,8 @@ void buf_add(struct buf *b, const void *p, size_t n);
 void buf_puts(struct buf *b, const char *z);
 void buf_putc(struct buf *b, char c);
 void buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* "123": what is printed most, without a format. */
+void buf_decimal(struct buf *b, u64 n);
 /* Adds `c` n times. */
 void buf_fill(struct buf *b, char c, size_t n);
 /* Empties it and keeps the memory. */

@@ -41,38 +41,50 @@ struct family {
 
 /* ---- labels ---- */
 
+/* A letter that stands for itself in quotes. */
+static bool is_plain(char c)
+{
+	return (u8)c >= ' ' && (u8)c < 0x7f && c != '"' && c != '\\';
+}
+
 void metrics_label(struct buf *b, struct str s)
 {
 	u32 n;
 
 	buf_putc(b, '"');
 	for (u32 i = 0; i < s.n; i += MAX(n, 1u)) {
-		n = str_utf8(s, i);
-		if (!n)
-			buf_printf(b, "\\\\x%02x", (u8)s.p[i]);
+		for (n = 0; i + n < s.n && is_plain(s.p[i + n]); n++)
+			;
+		if (!n && s.p[i] != '"' && s.p[i] != '\\' && s.p[i] != '\n')
+			n = str_utf8(s, i);
+		if (n)
+			buf_add(b, s.p + i, n);
 		else if (s.p[i] == '\n')
 			buf_puts(b, "\\n");
 		else if (s.p[i] == '"' || s.p[i] == '\\')
 			buf_printf(b, "\\%c", s.p[i]);
 		else
-			buf_add(b, s.p + i, n);
+			buf_printf(b, "\\\\x%02x", (u8)s.p[i]);
 	}
 	buf_putc(b, '"');
 }
 
 static void add_label(struct buf *b, const char *name, struct str text)
 {
-	buf_printf(b, "%s%s=", b->n ? "," : "", name);
+	if (b->n)
+		buf_putc(b, ',');
+	buf_puts(b, name);
+	buf_putc(b, '=');
 	metrics_label(b, text);
 }
 
-static void label_of(struct buf *b, const struct out *o, const char *name, const struct value *v)
+/* `text` has the value then. */
+static void label_of(struct buf *b, struct buf *text, const struct out *o, const char *name,
+                     const struct value *v)
 {
-	struct buf text = { 0 };
-
-	value_text(&text, o, v);
-	add_label(b, name, (struct str){ buf_text(&text), (u32)text.n });
-	buf_free(&text);
+	buf_reset(text);
+	value_text(text, o, v);
+	add_label(b, name, (struct str){ buf_text(text), (u32)text->n });
 }
 
 void metrics_cgroup(struct buf *b, const struct cgroup_names *n)
@@ -110,48 +122,42 @@ static u32 cgroup_part(const struct type *t)
 }
 
 /* What the path says goes beside it, but for what fields of the record are called. */
-static void label_cgroup(struct serieses *s, struct buf *b, const struct type *t,
-                         const struct value *v)
+static void label_cgroup(struct buf *b, const struct buf *path, const struct type *t)
 {
 	struct cgroup_names n;
-	struct buf text = { 0 };
 
-	value_text(&text, s->m->out, v);
-	cgroup_names_find(&n, (struct str){ buf_text(&text), (u32)text.n });
+	cgroup_names_find(&n, (struct str){ buf_text(path), (u32)path->n });
 	for (u32 i = 0; type_is_record(t) && i < t->n_fields; i++)
 		for (u32 k = 0; k < CGROUP_NAMES; k++)
 			if (strcmp(t->fields[i].name, cgroup_names_label(k)) == 0)
 				n.name[k].n = 0;
 	metrics_cgroup(b, &n);
-	buf_free(&text);
 }
 
-static const char *labels_of(struct serieses *s, const struct row *r)
+/* In s->labels; s->text is for what is in between. */
+static void labels_of(struct serieses *s, const struct row *r)
 {
 	const struct type *t = s->t->map->key;
-	struct buf b = { 0 };
+	struct buf *b = &s->labels;
 	struct value v, part;
-	const char *text;
 	const char *const *said = s->t->map->metric ? s->t->map->metric->labels : NULL;
 	u32 cgroup;
 
 	if (!t)
-		return "";
+		return;
 	cgroup = cgroup_part(t);
 	v = value_at_rest(t, r->key);
 	if (t->kind != TYPE_TUPLE)
-		label_of(&b, s->m->out, said ? *said : "key", &v);
+		label_of(b, &s->text, s->m->out, said ? *said : "key", &v);
 	if (t->kind == TYPE_CGROUP_PATH)
-		label_cgroup(s, &b, t, &v);
+		label_cgroup(b, &s->text, t);
 	for (u32 i = 0; t->kind == TYPE_TUPLE && i < value_parts(&v); i++) {
 		part = value_part(&v, i);
-		label_of(&b, s->m->out, said ? said[i] : label_name(&s->arena, t, i), &part);
+		label_of(b, &s->text, s->m->out, said ? said[i] : label_name(&s->arena, t, i),
+		         &part);
 		if (i == cgroup)
-			label_cgroup(s, &b, t, &part);
+			label_cgroup(b, &s->text, t);
 	}
-	text = arena_strdup(&s->arena, buf_text(&b));
-	buf_free(&b);
-	return text;
 }
 
 static const struct cell *cell_in(const struct family *f, const struct cell *c)
@@ -168,15 +174,23 @@ static void sample(struct page *p, const struct family *f, const char *suffix, c
 	const char *lists[] = { p->series.m->labels ? p->series.m->labels : "", labels, more };
 	const char *gap = "{";
 
-	buf_printf(p->b, "%s%s", f->name, suffix);
+	buf_puts(p->b, f->name);
+	buf_puts(p->b, suffix);
 	for (u32 i = 0; i < ARRAY_SIZE(lists); i++) {
 		if (!*lists[i])
 			continue;
-		buf_printf(p->b, "%s%s", gap, lists[i]);
+		buf_puts(p->b, gap);
+		buf_puts(p->b, lists[i]);
 		gap = ",";
 	}
 	buf_puts(p->b, *gap == ',' ? "} " : " ");
 	p->series.m->samples++;
+}
+
+static void count_line(struct page *p, u64 n)
+{
+	buf_decimal(p->b, n);
+	buf_putc(p->b, '\n');
 }
 
 static void number(struct buf *b, const struct family *f, bool is_signed, u64 n)
@@ -185,7 +199,9 @@ static void number(struct buf *b, const struct family *f, bool is_signed, u64 n)
 
 	for (u32 i = 0; i < f->digits; i++)
 		one *= 10;
-	buf_printf(b, "%s%" PRIu64, size == n ? "" : "-", size / one);
+	if (size != n)
+		buf_putc(b, '-');
+	buf_decimal(b, size / one);
 	if (f->digits)
 		buf_printf(b, ".%0*" PRIu64, (int)f->digits, size % one);
 }
@@ -219,7 +235,7 @@ static void average(struct page *p, const struct family *f, const char *labels,
                     const struct cell *c)
 {
 	sample(p, f, "_count", labels, "");
-	buf_printf(p->b, "%" PRIu64 "\n", (u64)c->n);
+	count_line(p, (u64)c->n);
 	sample(p, f, "_sum", labels, "");
 	value(p, f, c->total);
 }
@@ -234,7 +250,7 @@ static void bucket(struct page *p, const struct family *f, const char *labels, b
 	number(&le, f, is_signed, below - 1);
 	buf_puts(&le, p->series.m->form == METRICS_OPENMETRICS && !f->digits ? ".0\"" : "\"");
 	sample(p, f, "_bucket", labels, buf_text(&le));
-	buf_printf(p->b, "%" PRIu64 "\n", count);
+	count_line(p, count);
 	buf_free(&le);
 }
 
@@ -297,9 +313,9 @@ static void histogram(struct page *p, const struct family *f, const char *labels
 	u64 count = f->type->kind == TYPE_HIST ? powers(p, f, labels, c) : steps(p, f, labels, c);
 
 	sample(p, f, "_bucket", labels, "le=\"+Inf\"");
-	buf_printf(p->b, "%" PRIu64 "\n", count);
+	count_line(p, count);
 	sample(p, f, "_count", labels, "");
-	buf_printf(p->b, "%" PRIu64 "\n", count);
+	count_line(p, count);
 	if (p->series.m->form == METRICS_NATIVE && f->type->kind == TYPE_HIST)
 		native(p, f, labels, c);
 }
@@ -309,7 +325,7 @@ static void info(struct page *p, const struct family *f, const char *labels, con
 	struct value v = value_at_rest(f->type, c->bytes);
 	struct buf value = { 0 };
 
-	label_of(&value, p->series.m->out, "value", &v);
+	label_of(&value, &p->series.text, p->series.m->out, "value", &v);
 	sample(p, f, "_info", labels, buf_text(&value));
 	buf_puts(p->b, "1\n");
 	buf_free(&value);
@@ -394,7 +410,7 @@ static void write_family(struct page *p, const struct family *f)
 	if (*f->unit && s->m->form == METRICS_OPENMETRICS)
 		buf_printf(p->b, "# UNIT %s %s\n", f->name, f->unit);
 	for (u32 i = 0; i < s->n_shown; i++)
-		w->write(p, f, s->all.v[i].labels, cell_in(f, &s->all.v[i].value));
+		w->write(p, f, s->order[i]->labels, cell_in(f, s->order[i]->value));
 	if (s->rest && w->adds_up)
 		w->write(p, f, "other=\"true\"", cell_in(f, &s->other));
 }
@@ -485,5 +501,5 @@ void metrics_map(struct buf *b, struct metrics *m, const struct table *t, struct
 		f.part = several ? (s32)i : -1;
 		write_family(&p, &f);
 	}
-	arena_free(&p.series.arena);
+	metrics_series_free(&p.series);
 }

@@ -119,60 +119,66 @@ static void add_cell(struct arena *a, const struct type *t, struct cell *to, con
 
 static void add_rows(struct serieses *s, struct cell *to, const struct series *one)
 {
-	for (u32 i = 0; i < one->n; i++)
-		add_cell(&s->arena, s->t->map->value, to, &s->rows.v[one->first + i]->value);
+	for (u32 i = one->first; i; i = s->next[i - 1])
+		add_cell(&s->arena, s->t->map->value, to, &s->t->rows.v[i - 1].value);
 }
 
 /* ---- which series there are ----------------------------------------------------------------- */
 
-struct labelled {
-	const char *labels;
-	u32 row;
-};
-
-static int by_labels(const void *a, const void *b)
-{
-	const struct labelled *x = a, *y = b;
-	int order = strcmp(x->labels, y->labels);
-
-	return order ? order : (x->row > y->row) - (x->row < y->row);
-}
-
-static u64 hash_of(const char *labels)
+static u64 hash_of(struct str labels)
 {
 	static const struct hash_secret secret = { { 0x243f6a8885a308d3, 0x13198a2e03707344 } };
 
-	return hash_quick(&secret, labels, strlen(labels));
+	return hash_quick(&secret, labels.p, labels.n);
+}
+
+/* The series of those labels, made when there is none. */
+static struct series *reach(struct serieses *s, struct str labels)
+{
+	u64 hash = hash_of(labels);
+	u32 at = (u32)hash & s->mask;
+	struct series *one;
+
+	for (; s->places[at]; at = (at + 1) & s->mask) {
+		one = &s->all[s->places[at] - 1];
+		if (one->hash == hash && str_is(labels, one->labels))
+			return one;
+	}
+	one = &s->all[s->n++];
+	one->labels = arena_strndup(&s->arena, labels.p, labels.n);
+	one->hash = hash;
+	one->changed = s->m->now;
+	s->places[at] = s->n;
+	return one;
 }
 
 void metrics_series_find(struct serieses *s,
-                         const char *(*labels)(struct serieses *s, const struct row *r))
+                         void (*labels)(struct serieses *s, const struct row *r))
 {
 	u32 n = s->t->rows.n;
-	struct labelled *l = arena_array(&s->arena, struct labelled, n);
-	struct series *last;
 
-	for (u32 i = 0; i < n; i++)
-		l[i] = (struct labelled){ labels(s, &s->t->rows.v[i]), i };
-	qsort(l, n, sizeof(*l), by_labels);
+	for (s->mask = 1; s->mask < 2 * n; s->mask = 2 * s->mask + 1)
+		;
+	s->places = arena_array(&s->arena, u32, s->mask + 1);
+	s->next = arena_array(&s->arena, u32, n);
+	s->all = arena_array(&s->arena, struct series, n);
 	for (u32 i = 0; i < n; i++) {
-		const struct row *row = &s->t->rows.v[l[i].row];
-		struct series one = { .labels = l[i].labels, .first = i };
+		struct series *one;
 
-		one.hash = hash_of(one.labels);
-		if (!i || strcmp(l[i].labels, l[i - 1].labels) != 0)
-			vec_add(&s->arena, &s->all, one);
-		last = &s->all.v[s->all.n - 1];
-		last->n++;
-		last->rank = MAX(last->rank, l[i].row);
-		last->counted += counted(s->t->map->value, &row->value);
-		vec_add(&s->arena, &s->rows, row);
+		buf_reset(&s->labels);
+		labels(s, &s->t->rows.v[i]);
+		one = reach(s, (struct str){ buf_text(&s->labels), (u32)s->labels.n });
+		s->next[i] = one->first;
+		one->first = i + 1;
+		one->n++;
+		one->rank = i;
+		one->counted += counted(s->t->map->value, &s->t->rows.v[i].value);
 	}
 }
 
 /* ---- from page to page ---------------------------------------------------------------------- */
 
-/* A series of the last page; they are sorted by the hash. */
+/* A series of the last page. */
 struct metrics_known {
 	u64 hash;        /* of its labels */
 	u64 counted;     /* what its rows counted, all together */
@@ -181,13 +187,6 @@ struct metrics_known {
 	bool shown;      /* it has a place */
 	bool there;      /* on this page too */
 };
-
-static int by_hash(const void *a, const void *b)
-{
-	const struct metrics_known *x = a, *y = b;
-
-	return (x->hash > y->hash) - (x->hash < y->hash);
-}
 
 /* Of those that ended; it is not one of them then any more. */
 static bool take_ended(struct metrics_shown *shown, u64 hash)
@@ -209,25 +208,31 @@ static void add_ended(struct metrics_shown *shown, u64 hash, u32 most)
 	shown->n_ended = MIN(shown->n_ended + 1, most);
 }
 
+static struct series *find(const struct serieses *s, u64 hash)
+{
+	for (u32 at = (u32)hash & s->mask; s->places[at]; at = (at + 1) & s->mask)
+		if (s->all[s->places[at] - 1].hash == hash)
+			return &s->all[s->places[at] - 1];
+	return NULL;
+}
+
 static void recall(struct serieses *s, struct metrics_shown *shown)
 {
-	for (u32 i = 0; i < s->all.n; i++) {
-		struct series *one = &s->all.v[i];
-		struct metrics_known key = { .hash = one->hash };
+	for (u32 i = 0; i < shown->n_known; i++) {
+		struct metrics_known *k = &shown->known[i];
+		struct series *one = find(s, k->hash);
 
-		one->changed = s->m->now;
-		if (shown->n_known)
-			one->before = bsearch(&key, shown->known, shown->n_known, sizeof(key),
-			                      by_hash);
-		if (!one->before) {
-			one->again = take_ended(shown, one->hash);
+		if (!one)
 			continue;
-		}
-		one->before->there = true;
-		one->base = one->before->base;
-		if (one->counted == one->before->counted)
-			one->changed = one->before->changed;
+		k->there = true;
+		one->before = k;
+		one->base = k->base;
+		if (one->counted == k->counted)
+			one->changed = k->changed;
 	}
+	for (u32 i = 0; i < s->n; i++)
+		if (!s->all[i].before)
+			s->all[i].again = take_ended(shown, s->all[i].hash);
 }
 
 static bool was_shown(const struct series *one)
@@ -250,18 +255,19 @@ static void remember(struct serieses *s, struct metrics_shown *shown, u32 n_coun
 	u32 most = MAX(s->m->max_series, 1u);
 
 	now.arena = (struct arena){ 0 };
-	now.n_known = s->all.n;
-	now.known = arena_array(&now.arena, struct metrics_known, s->all.n);
-	for (u32 i = 0; i < s->all.n; i++) {
-		const struct series *one = &s->all.v[i];
-		struct metrics_known k = { one->hash, one->counted,   one->changed,
-			                   NULL,      i < s->n_shown, false };
+	now.n_known = 0;
+	now.known = arena_array(&now.arena, struct metrics_known, s->n);
+	for (u32 i = 0; i < s->n; i++) {
+		const struct series *one = &s->all[i];
+		struct metrics_known k = { one->hash, one->counted, one->changed,
+			                   NULL,      one->placed,  false };
 
+		if (one->ended)
+			continue;
 		if (one->base)
 			k.base = copy_words(&now.arena, one->base, n_counts, n_counts);
-		now.known[i] = k;
+		now.known[now.n_known++] = k;
 	}
-	qsort(now.known, now.n_known, sizeof(*now.known), by_hash);
 	now.rest = s->rest;
 	now.kept = copy_words(&now.arena, shown->kept, n_counts, n_counts);
 	now.other = copy_words(&now.arena, shown->other, n_counts, n_counts);
@@ -316,44 +322,51 @@ static bool remove_rows(struct serieses *s, const struct series *one)
 {
 	bool ok = true;
 
-	for (u32 i = 0; i < one->n; i++)
-		ok &= s->m->end(s->m->ctx, s->t->map, s->rows.v[one->first + i]->key);
+	for (u32 i = one->first; i; i = s->next[i - 1])
+		ok &= s->m->end(s->m->ctx, s->t->map, s->t->rows.v[i - 1].key);
 	return ok;
 }
 
 /* Of keyed maps that count: elsewhere nothing says whether a key still comes. */
 static void end_idle(struct serieses *s, struct metrics_shown *shown)
 {
-	u32 n = 0;
-
 	if (!s->m->end || !s->m->idle || !s->t->map->key || !is_counted(s->t->map->value))
 		return;
-	for (u32 i = 0; i < s->all.n; i++) {
-		struct series *one = &s->all.v[i];
+	for (u32 i = 0; i < s->n; i++) {
+		struct series *one = &s->all[i];
 		struct counts l;
 		struct cell sum;
 
-		if (s->m->now - one->changed < s->m->idle || !remove_rows(s, one)) {
-			s->all.v[n++] = *one;
+		if (s->m->now - one->changed < s->m->idle || !remove_rows(s, one))
 			continue;
-		}
 		s->m->ended++;
+		one->ended = true;
 		one->before->there = false;
 		if (was_shown(one))
 			continue;
 		l = sum_of(s, one, &sum);
 		keep(shown, &l);
 	}
-	s->all.n = n;
 }
 
-static int by_place(const void *a, const void *b)
+/* Those that had a place come first, then the largest. Returns how many there are. */
+static u32 give_places(struct serieses *s)
 {
-	const struct series *x = a, *y = b;
+	u32 n_rows = s->t->rows.n, n = 0;
+	struct series **by_rank = arena_array(&s->arena, struct series *, n_rows);
 
-	if (was_shown(x) != was_shown(y))
-		return was_shown(y) - was_shown(x);
-	return (x->rank < y->rank) - (x->rank > y->rank);
+	s->order = arena_array(&s->arena, struct series *, s->n);
+	for (u32 i = 0; i < s->n; i++)
+		if (!s->all[i].ended)
+			by_rank[s->all[i].rank] = &s->all[i];
+	for (u32 new = 0; new < 2; new ++)
+		for (u32 i = n_rows; i-- > 0;)
+			if (by_rank[i] && was_shown(by_rank[i]) == !new)
+				s->order[n++] = by_rank[i];
+	s->n_shown = MIN(n, s->m->max_series);
+	for (u32 i = 0; i < s->n_shown; i++)
+		s->order[i]->placed = true;
+	return n;
 }
 
 /* Without what "other" has of it. When it has less than that it began anew by itself. */
@@ -370,14 +383,16 @@ static void subtract(struct series *one, const struct counts *l)
 static void add_up(struct serieses *s, struct metrics_shown *shown, struct series *one)
 {
 	bool placed = one->before && !one->before->shown;
+	struct cell *sum;
 	struct counts l;
 	u64 *base;
 
 	if (type_is_agg(s->t->map->value) && one->n == 1 && !one->base && !one->again && !placed) {
-		one->value = s->rows.v[one->first]->value;
+		one->value = &s->t->rows.v[one->first - 1].value;
 		return;
 	}
-	l = sum_of(s, one, &one->value);
+	one->value = sum = arena_new(&s->arena, struct cell);
+	l = sum_of(s, one, sum);
 	if (placed && l.all.n) {
 		one->base = base = arena_array(&s->arena, u64, l.all.n);
 		for (u32 i = 0; i < l.all.n; i++)
@@ -392,16 +407,14 @@ static void add_up(struct serieses *s, struct metrics_shown *shown, struct serie
 
 /* It is there once there was one, for its counts are. When rows left it without a word, as those
  * that a script deletes, it keeps what it showed. */
-static void add_up_other(struct serieses *s, struct metrics_shown *shown)
+static void add_up_other(struct serieses *s, struct metrics_shown *shown, u32 n)
 {
 	struct counts l;
 
-	s->rest = s->n_shown < s->all.n || (shown->rest && is_counted(s->t->map->value));
-	s->other = zeros(s);
-	if (s->n_shown < s->all.n)
-		s->other = (struct cell){ 0 };
-	for (u32 i = s->n_shown; i < s->all.n; i++)
-		add_rows(s, &s->other, &s->all.v[i]);
+	s->rest = s->n_shown < n || (shown->rest && is_counted(s->t->map->value));
+	s->other = s->n_shown < n ? (struct cell){ 0 } : zeros(s);
+	for (u32 i = s->n_shown; i < n; i++)
+		add_rows(s, &s->other, s->order[i]);
 	l = counts_of(s, &s->other);
 	for (u32 i = 0; i < l.all.n; i++) {
 		u64 *at = l.all.v[i].at, lost;
@@ -417,7 +430,7 @@ static void add_up_other(struct serieses *s, struct metrics_shown *shown)
 void metrics_series_settle(struct serieses *s, struct metrics_shown *shown)
 {
 	struct cell none = zeros(s);
-	u32 n_counts = counts_of(s, &none).all.n;
+	u32 n_counts = counts_of(s, &none).all.n, n;
 
 	if (!shown->kept) {
 		shown->kept = arena_array(&shown->arena, u64, n_counts);
@@ -425,12 +438,17 @@ void metrics_series_settle(struct serieses *s, struct metrics_shown *shown)
 	}
 	recall(s, shown);
 	end_idle(s, shown);
-	if (s->all.n)
-		qsort(s->all.v, s->all.n, sizeof(*s->all.v), by_place);
-	s->n_shown = MIN(s->all.n, s->m->max_series);
+	n = give_places(s);
 	for (u32 i = 0; i < s->n_shown; i++)
-		add_up(s, shown, &s->all.v[i]);
-	add_up_other(s, shown);
+		add_up(s, shown, s->order[i]);
+	add_up_other(s, shown, n);
 	remember(s, shown, n_counts);
-	s->m->left_out += s->all.n - s->n_shown;
+	s->m->left_out += n - s->n_shown;
+}
+
+void metrics_series_free(struct serieses *s)
+{
+	buf_free(&s->labels);
+	buf_free(&s->text);
+	arena_free(&s->arena);
 }

@@ -162,10 +162,9 @@ static void text_int(struct buf *b, const struct type *t, u64 word)
 			return;
 		}
 	}
-	if (t->is_signed)
-		buf_printf(b, "%" PRId64, (s64)word);
-	else
-		buf_printf(b, "%" PRIu64, word);
+	if (t->is_signed && (s64)word < 0)
+		buf_putc(b, '-');
+	buf_decimal(b, t->is_signed && (s64)word < 0 ? -word : word);
 }
 
 static void text_str(struct buf *b, const struct out *o, const struct value *v)

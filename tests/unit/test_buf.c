@@ -22,6 +22,20 @@ static void test_empty(void **state)
 	assert_null(b.p);
 }
 
+static void test_decimal(void **state)
+{
+	struct buf b = { 0 };
+
+	(void)state;
+	buf_decimal(&b, 0);
+	buf_putc(&b, ' ');
+	buf_decimal(&b, 1090);
+	buf_putc(&b, ' ');
+	buf_decimal(&b, UINT64_MAX);
+	assert_string_equal(buf_text(&b), "0 1090 18446744073709551615");
+	buf_free(&b);
+}
+
 static void test_adding(void **state)
 {
 	struct buf b = { 0 };
@@ -76,9 +90,8 @@ static void test_growth(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_adding),
-		cmocka_unit_test(test_long_printf),
+		cmocka_unit_test(test_empty),   cmocka_unit_test(test_adding),
+		cmocka_unit_test(test_decimal), cmocka_unit_test(test_long_printf),
 		cmocka_unit_test(test_growth),
 	};
 

@@ -4,9 +4,9 @@
 #include <string.h>
 
 struct family {
-	struct str type; /* the line "# TYPE NAME KIND" */
-	struct str head; /* the other lines with '#' */
-	struct buf samples;
+	struct str type;         /* the line "# TYPE NAME KIND" */
+	struct str head;         /* the other lines with '#' */
+	VEC(struct str) samples; /* of each page */
 };
 
 /* The line at the front, with its end. */
@@ -62,7 +62,7 @@ void families_add(struct families *f, struct str page)
 			samples.n += take_line(&page).n;
 		one = family_of(f, type, head);
 		if (one)
-			buf_add(&one->samples, samples.p, samples.n);
+			vec_add(&f->arena, &one->samples, samples);
 		else
 			f->conflicts++;
 	}
@@ -75,14 +75,13 @@ void families_print(const struct families *f, struct buf *b)
 
 		buf_add(b, one->type.p, one->type.n);
 		buf_add(b, one->head.p, one->head.n);
-		buf_add(b, one->samples.p, one->samples.n);
+		for (u32 k = 0; k < one->samples.n; k++)
+			buf_add(b, one->samples.v[k].p, one->samples.v[k].n);
 	}
 }
 
 void families_free(struct families *f)
 {
-	for (u32 i = 0; i < f->all.n; i++)
-		buf_free(&f->all.v[i]->samples);
 	hmap_free(&f->by_name);
 	arena_free(&f->arena);
 }

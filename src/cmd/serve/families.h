@@ -20,7 +20,8 @@ struct families {
 	u32 conflicts; /* families left out: another has the name and is of another kind */
 };
 
-/* Adds the families of a page, each "# TYPE NAME KIND\n", other lines with '#', samples. */
+/* Adds the families of a page, each "# TYPE NAME KIND\n", other lines with '#', samples. The page
+ * has to stay until they are printed. */
 void families_add(struct families *f, struct str page);
 /* In the order in which names came. */
 void families_print(const struct families *f, struct buf *b);

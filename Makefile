@@ -535,7 +535,7 @@ bench-tools: all $(PROGS)
 	$(Q)python3 -B tests/vm/vm.py bench/tools --build $(BUILD) --runs 3
 
 .PHONY: bench-serve
-## make bench-serve    memory, processor time, scrapes of memtap serve, beside prometheus-node-exporter
+## make bench-serve    memory, processor, scrapes of memtap serve beside prometheus-node-exporter
 bench-serve: all $(BUILD)/tests/progs/cacheload
 	$(Q)unshare --pid --mount-proc --fork --kill-child bench/serve --build $(BUILD)
 

@@ -10,52 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- protobuf ------------------------------------------------------------------------------- */
-
-enum wire { WIRE_VARINT, WIRE_DOUBLE, WIRE_BYTES };
-
-static void varint(struct buf *b, u64 n)
-{
-	for (; n >= 0x80; n >>= 7)
-		buf_putc(b, (char)(n | 0x80));
-	buf_putc(b, (char)n);
-}
-
-static void number(struct buf *b, u32 field, u64 n)
-{
-	varint(b, field << 3 | WIRE_VARINT);
-	varint(b, n);
-}
-
-/* sint32, sint64 */
-static void signed_number(struct buf *b, u32 field, s64 n)
-{
-	number(b, field, (u64)n << 1 ^ (n < 0 ? UINT64_MAX : 0));
-}
-
-static void real(struct buf *b, u32 field, double n)
-{
-	u64 bits;
-
-	memcpy(&bits, &n, sizeof(bits));
-	varint(b, field << 3 | WIRE_DOUBLE);
-	for (u32 i = 0; i < 64; i += 8)
-		buf_putc(b, (char)(bits >> i));
-}
-
-static void bytes(struct buf *b, u32 field, struct str s)
-{
-	varint(b, field << 3 | WIRE_BYTES);
-	varint(b, s.n);
-	buf_add(b, s.p, s.n);
-}
-
-/* What is in `inner`, which is empty then. */
-static void message(struct buf *b, u32 field, struct buf *inner)
-{
-	bytes(b, field, (struct str){ buf_text(inner), (u32)inner->n });
-	buf_reset(inner);
-}
+#include "out/protobuf.h"
 
 /* ---- lines ---------------------------------------------------------------------------------- */
 
@@ -191,9 +146,9 @@ static void add_labels(struct writer *w, struct str labels)
 	struct str key, value;
 
 	while (next_label(&labels, &key, &value)) {
-		bytes(&w->part, 1, key);
-		bytes(&w->part, 2, plain(&w->room, value));
-		message(&w->metric, 1, &w->part);
+		protobuf_text(&w->part, 1, key);
+		protobuf_text(&w->part, 2, plain(&w->room, value));
+		protobuf_message(&w->metric, 1, &w->part);
 	}
 }
 
@@ -203,10 +158,10 @@ static void close_series(struct writer *w)
 	if (!w->open)
 		return;
 	if (!w->has_sum)
-		real(&w->value, 2, NAN);
+		protobuf_double(&w->value, 2, NAN);
 	add_labels(w, w->labels);
-	message(&w->metric, w->kind == SUMMARY ? 4 : 7, &w->value);
-	message(&w->family, 4, &w->metric);
+	protobuf_message(&w->metric, w->kind == SUMMARY ? 4 : 7, &w->value);
+	protobuf_message(&w->family, 4, &w->metric);
 	w->open = false;
 }
 
@@ -214,7 +169,7 @@ static void close_family(struct writer *w)
 {
 	close_series(w);
 	if (w->name.n) {
-		varint(w->to, w->family.n);
+		protobuf_varint(w->to, w->family.n);
 		buf_add(w->to, w->family.p, w->family.n);
 	}
 	buf_reset(&w->family);
@@ -226,20 +181,20 @@ static void add_plain(struct writer *w, const struct sample *s)
 {
 	add_labels(w, s->labels);
 	if (s->last.n) {
-		bytes(&w->part, 1, STR("quantile"));
-		bytes(&w->part, 2, s->last);
-		message(&w->metric, 1, &w->part);
+		protobuf_text(&w->part, 1, STR("quantile"));
+		protobuf_text(&w->part, 2, s->last);
+		protobuf_message(&w->metric, 1, &w->part);
 	}
-	real(&w->part, 1, real_of(s->value));
-	message(&w->metric, w->kind == COUNTER ? 3 : 2, &w->part);
-	message(&w->family, 4, &w->metric);
+	protobuf_double(&w->part, 1, real_of(s->value));
+	protobuf_message(&w->metric, w->kind == COUNTER ? 3 : 2, &w->part);
+	protobuf_message(&w->family, 4, &w->metric);
 }
 
 static void add_bucket(struct writer *w, const struct sample *s)
 {
-	number(&w->part, 1, number_of(s->value));
-	real(&w->part, 2, str_is(s->last, "+Inf") ? INFINITY : real_of(s->last));
-	message(&w->value, 3, &w->part);
+	protobuf_number(&w->part, 1, number_of(s->value));
+	protobuf_double(&w->part, 2, str_is(s->last, "+Inf") ? INFINITY : real_of(s->last));
+	protobuf_message(&w->value, 3, &w->part);
 }
 
 /* "-5:3" */
@@ -266,19 +221,19 @@ static void add_buckets(struct writer *w, struct str all)
 		s64 i = bucket_of(str_cut(all, ' ', &all), &n);
 
 		if (run && i != at) {
-			number(&w->part, 2, run);
-			message(&w->value, 12, &w->part);
+			protobuf_number(&w->part, 2, run);
+			protobuf_message(&w->value, 12, &w->part);
 			run = 0;
 		}
 		if (!run++)
-			signed_number(&w->part, 1, i - start);
+			protobuf_signed(&w->part, 1, i - start);
 		at = start = i + 1;
-		signed_number(&deltas, 13, (s64)n - before);
+		protobuf_signed(&deltas, 13, (s64)n - before);
 		before = (s64)n;
 	}
 	if (run) {
-		number(&w->part, 2, run);
-		message(&w->value, 12, &w->part);
+		protobuf_number(&w->part, 2, run);
+		protobuf_message(&w->value, 12, &w->part);
 	}
 	buf_add(&w->value, deltas.p, deltas.n);
 	buf_free(&deltas);
@@ -290,10 +245,10 @@ static void add_native(struct writer *w, struct str all)
 {
 	u64 zero;
 
-	signed_number(&w->value, 5, (s64)number_of(str_cut(all, ' ', &all)));
-	real(&w->value, 6, 0x1p-128);
+	protobuf_signed(&w->value, 5, (s64)number_of(str_cut(all, ' ', &all)));
+	protobuf_double(&w->value, 6, 0x1p-128);
 	zero = number_of(str_cut(all, ' ', &all));
-	number(&w->value, 7, zero);
+	protobuf_number(&w->value, 7, zero);
 	add_buckets(w, all);
 }
 
@@ -311,9 +266,9 @@ static void add_part(struct writer *w, const struct sample *s)
 	if (str_is(suffix, "_bucket")) {
 		add_bucket(w, s);
 	} else if (str_is(suffix, "_count")) {
-		number(&w->value, 1, number_of(s->value));
+		protobuf_number(&w->value, 1, number_of(s->value));
 	} else if (str_is(suffix, "_sum")) {
-		real(&w->value, 2, real_of(s->value));
+		protobuf_double(&w->value, 2, real_of(s->value));
 		w->has_sum = true;
 	} else if (str_is(suffix, "_native")) {
 		add_native(w, s->value);
@@ -331,7 +286,7 @@ static void begin_family(struct writer *w, struct str line)
 	for (u32 i = 0; i < ARRAY_SIZE(kinds); i++)
 		if (str_is(kind, kinds[i]))
 			w->kind = (enum kind)i;
-	bytes(&w->family, 1, w->name);
+	protobuf_text(&w->family, 1, w->name);
 }
 
 /* The type goes before the first sample: a summary of quantiles alone has no count, and is a gauge
@@ -345,7 +300,7 @@ static void add_line(struct writer *w, struct str line, bool first)
 	if (first && w->kind == SUMMARY && s.name.n == w->name.n)
 		w->kind = GAUGE;
 	if (first)
-		number(&w->family, 3, w->kind);
+		protobuf_number(&w->family, 3, w->kind);
 	if (w->kind == SUMMARY || w->kind == HISTOGRAM)
 		add_part(w, &s);
 	else
@@ -365,7 +320,7 @@ void metrics_proto(struct buf *to, struct str page)
 			first = true;
 		} else if (str_starts(line, "# HELP ") && w.name.n) {
 			str_cut((struct str){ line.p + 7, line.n - 7 }, ' ', &rest);
-			bytes(&w.family, 2, plain(&w.room, rest));
+			protobuf_text(&w.family, 2, plain(&w.room, rest));
 		} else if (line.n && line.p[0] != '#' && w.name.n) {
 			add_line(&w, line, first);
 			first = false;

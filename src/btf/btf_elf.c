@@ -96,7 +96,7 @@ bool btf_elf_fill(struct btf_source *s)
 {
 	static const char *const names[] = { ".BTF", ".BTF.base", ".BTF.ext" };
 	bool is_64, ok = true;
-	u64 at, n;
+	u64 at = 0, n = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(names) && ok; i++)
 		if (btf_elf_section(s, names[i], &at, &n, &is_64, NULL))

@@ -372,7 +372,7 @@ static u32 give_places(struct serieses *s)
 /* Without what "other" has of it. When it has less than that it began anew by itself. */
 static void subtract(struct series *one, const struct counts *l)
 {
-	for (u32 i = 0; i < l->all.n; i++)
+	for (u32 i = 0; one->base && i < l->all.n; i++)
 		if (l->all.v[i].rises && *l->all.v[i].at < one->base[i])
 			one->base = NULL;
 	for (u32 i = 0; one->base && i < l->all.n; i++)
@@ -412,7 +412,9 @@ static void add_up_other(struct serieses *s, struct metrics_shown *shown, u32 n)
 	struct counts l;
 
 	s->rest = s->n_shown < n || (shown->rest && is_counted(s->t->map->value));
-	s->other = s->n_shown < n ? (struct cell){ 0 } : zeros(s);
+	s->other = (struct cell){ 0 };
+	if (s->n_shown >= n)
+		s->other = zeros(s);
 	for (u32 i = s->n_shown; i < n; i++)
 		add_rows(s, &s->other, s->order[i]);
 	l = counts_of(s, &s->other);

@@ -180,7 +180,7 @@ static void compress_into(struct buf *b, const struct buf *from)
 	z_stream z = { .next_in = (Bytef *)from->p };
 	size_t left = from->n;
 	u8 chunk[16384];
-	int status;
+	int status = Z_OK;
 
 	if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY))
 		base_no_memory();

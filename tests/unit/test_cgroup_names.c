@@ -64,7 +64,7 @@ static const char *const known[][1 + CGROUP_NAMES] = {
 	{ "/system.slice/system-postgresql.slice/postgresql@15-main.service", NULL, NULL, NULL,
 	  "postgresql@15-main.service" },
 	{ "/user.slice/user-1000.slice/session-3.scope", NULL, NULL, NULL, "session-3.scope" },
-	{ USER "app.slice/app-org.gnome.Terminal.slice/vte-spawn-1.scope", NULL, NULL, NULL,
+	{ (USER "app.slice/app-org.gnome.Terminal.slice/vte-spawn-1.scope"), NULL, NULL, NULL,
 	  "vte-spawn-1.scope" },
 	{ "/system.slice/foo.service/sub/group", NULL, NULL, NULL, "foo.service" },
 	{ "/system.slice/dev-hugepages.mount", NULL, NULL, NULL, "dev-hugepages.mount" },

@@ -330,6 +330,16 @@ static void test_places_of_several(void **state)
 	           "n_size_count{other=\"true\"} 5\nn_size_sum{other=\"true\"} 101\n"
 	           "# TYPE n_most gauge\n# HELP n_most The map @n of a script.\n"
 	           "n_most{key=\"1\"} 1\n");
+	again(); /* it began anew by itself */
+	key = 1;
+	cell[0] = 2;
+	cell[1] = 20;
+	table_add(&table, &key, cell, 1);
+	check("# TYPE n_size summary\n# HELP n_size The map @n of a script.\n"
+	      "n_size_count{key=\"1\"} 2\nn_size_sum{key=\"1\"} 20\n"
+	      "n_size_count{other=\"true\"} 5\nn_size_sum{other=\"true\"} 101\n"
+	      "# TYPE n_most gauge\n# HELP n_most The map @n of a script.\n"
+	      "n_most{key=\"1\"} 1\n");
 }
 
 /* The lines of a histogram: below 2^first .. 2^last there are counts[i], the last one of all. */

@@ -55,9 +55,10 @@ def link(path, to):
 class Page:
     """One page's commands while they run."""
 
-    def __init__(self, context, folder):
+    def __init__(self, context, folder, waits):
         self.context, self.folder, self.staying, self.variables = context, folder, [], ""
         self.printed = ""
+        self.waits = waits  # for what stays, whichever example it is for
         for path in (glob.glob(context.progs + "/*") + glob.glob(context.build + "/examples/*") +
                      glob.glob(TOP + "/tests/run/aids/[rw]*")):
             link(path, f"{folder}/{os.path.basename(path)}")
@@ -93,10 +94,10 @@ class Page:
         self.staying.append(p)
         with open(f"{self.folder}/.bin/pid.{os.path.basename(shlex.split(command)[0])}", "w") as f:
             f.write(str(p.pid))
-        if not has_to:
+        if not has_to and not self.waits:
             return
         time.sleep(BEGINS * self.context.factor)
-        if p.poll() is not None:
+        if has_to and p.poll() is not None:
             raise RuntimeError(f"`{command}` has ended")
 
     def prepare(self, example):
@@ -111,7 +112,7 @@ class Page:
         elif re.match(r"[A-Za-z_]\w*='[^']*'$", example.command):
             self.variables += example.command + "\n"
         elif example.stays:
-            # In the virtual machine it may be for examples that are not run there: nobody waits.
+            # In the virtual machine it may be for examples that are not run there.
             self.stay(example.command, "needs" in example.notes or not self.context.in_vm)
         elif not example.command.startswith("cd "):
             return self.compare(example)
@@ -200,7 +201,8 @@ def run_page(path, report, context, pattern):
     if not chosen:
         return
     with tempfile.TemporaryDirectory(prefix="memtap-page.") as folder:
-        page = Page(context, folder)
+        page = Page(context, folder, any("vm" not in e.notes.get("needs", "").split()
+                                         for e in chosen))
         try:
             for example in found:
                 if example in chosen:

@@ -15,18 +15,20 @@
 
 #include "base/caps.h"
 
+#define N_TOO_LARGE 3u /* the first ones say that a program is more than the verifier walks */
+
 static const struct {
 	const char *reason; /* part of the verifier's line */
 	const char *text, *hint;
 } known[] = {
-	{ "bpf_override_return", "this kernel lets no function be overridden",
-	  "it has to be built with CONFIG_BPF_KPROBE_OVERRIDE" },
 	{ "program is too large", "the script is too big for the kernel's verifier",
 	  "split it into more probes, or lower the counts of unroll and while loops" },
 	{ "too many states", "the script has too many branches for the kernel's verifier",
 	  "split it into more probes" },
 	{ "jumps is too complex", "the script has too many branches for the kernel's verifier",
 	  "split it into more probes" },
+	{ "bpf_override_return", "this kernel lets no function be overridden",
+	  "it has to be built with CONFIG_BPF_KPROBE_OVERRIDE" },
 	{ "back-edge", "a loop has no end that the kernel's verifier can see",
 	  "use unroll(n), or a while loop with a constant bound" },
 	{ "infinite loop", "a loop has no end that the kernel's verifier can see",
@@ -137,11 +139,8 @@ static void say(struct err *e, const struct unit *u, const struct uprog *p,
 
 bool verifier_walked_all(const char *reasons)
 {
-	static const char *const all[] = { "program is too large", "too many states",
-		                           "jumps is too complex" };
-
-	for (u32 i = 0; i < ARRAY_SIZE(all); i++)
-		if (strstr(reasons, all[i]))
+	for (u32 i = 0; i < N_TOO_LARGE; i++)
+		if (strstr(reasons, known[i].reason))
 			return true;
 	return false;
 }

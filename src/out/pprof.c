@@ -146,7 +146,8 @@ static void add_node(struct profile *p, const struct flame_node *n)
 	p->path.n = above;
 }
 
-const char *pprof_unit(const char *name)
+/* What a part of that name is counted in. */
+static const char *unit_of(const char *name)
 {
 	static const struct {
 		const char *ending, *unit;
@@ -169,7 +170,7 @@ static void add_types(struct profile *p, const struct pprof *o)
 {
 	for (u32 i = 0; i < p->flame->n_parts; i++) {
 		protobuf_int(&p->part, TYPE_NAME, text(p, o->names[i]));
-		protobuf_int(&p->part, TYPE_UNIT, text(p, pprof_unit(o->names[i])));
+		protobuf_int(&p->part, TYPE_UNIT, text(p, unit_of(o->names[i])));
 		protobuf_message(p->to, PROFILE_SAMPLE_TYPE, &p->part);
 	}
 }

@@ -12,12 +12,10 @@ struct pprof {
 	const char *title;              /* a comment in the file */
 	const char *names[FLAME_PARTS]; /* of each part of f->n_parts: "inuse_space", "us" */
 	u32 chosen;                     /* the part that is shown first */
-	u64 start_ns, duration_ns;      /* CLOCK_REALTIME */
+	u64 start_ns, duration_ns;      /* CLOCK_REALTIME; how long it is of */
 };
 
 /* Adds the file. */
 void pprof_write(struct buf *b, const struct flame *f, const struct pprof *o);
-/* What a part of that name is counted in: "bytes", "microseconds", "count". */
-const char *pprof_unit(const char *name);
 
 #endif

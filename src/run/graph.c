@@ -176,6 +176,7 @@ static void begin_profile(struct graph *g)
 
 	p->title = title(g);
 	p->start_ns = clock_ns(CLOCK_REALTIME);
+	g->began_ns = clock_ns(CLOCK_MONOTONIC);
 	p->chosen = flame_keep_parts(&g->flame, m, g->part, unit_name(g), p->names);
 }
 
@@ -213,7 +214,7 @@ static void write_folded(struct graph *g, struct buf *b)
 
 static void write_profile(struct graph *g, struct buf *b)
 {
-	g->profile.duration_ns = clock_ns(CLOCK_REALTIME) - g->profile.start_ns;
+	g->profile.duration_ns = clock_ns(CLOCK_MONOTONIC) - g->began_ns;
 	pprof_write(b, &g->flame, &g->profile);
 }
 

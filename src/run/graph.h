@@ -30,6 +30,7 @@ struct graph {
 	const char *also;     /* names of other maps that would do, or NULL */
 	int fds[GRAPH_FILES]; /* -1 none */
 	struct pprof profile;
+	u64 began_ns; /* CLOCK_MONOTONIC, which nobody sets */
 };
 
 /* True when there is something to be done. NULL: not. */

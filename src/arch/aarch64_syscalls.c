@@ -8,7 +8,7 @@
 #if defined(__aarch64__)
 
 /* clang-format off */
-static const char *const calls[] = {
+const char *const arch_syscalls[ARCH_SYSCALLS_COMMON] = {
 	[0] = "io_setup", [1] = "io_destroy", [2] = "io_submit", [3] = "io_cancel",
 	[4] = "io_getevents", [5] = "setxattr", [6] = "lsetxattr", [7] = "fsetxattr",
 	[8] = "getxattr", [9] = "lgetxattr", [10] = "fgetxattr", [11] = "listxattr",
@@ -78,26 +78,7 @@ static const char *const calls[] = {
 	[284] = "mlock2", [285] = "copy_file_range", [286] = "preadv2", [287] = "pwritev2",
 	[288] = "pkey_mprotect", [289] = "pkey_alloc", [290] = "pkey_free", [291] = "statx",
 	[292] = "io_pgetevents", [293] = "rseq", [294] = "kexec_file_load",
-	[424] = "pidfd_send_signal", [425] = "io_uring_setup", [426] = "io_uring_enter",
-	[427] = "io_uring_register", [428] = "open_tree", [429] = "move_mount", [430] = "fsopen",
-	[431] = "fsconfig", [432] = "fsmount", [433] = "fspick", [434] = "pidfd_open",
-	[435] = "clone3", [436] = "close_range", [437] = "openat2", [438] = "pidfd_getfd",
-	[439] = "faccessat2", [440] = "process_madvise", [441] = "epoll_pwait2",
-	[442] = "mount_setattr", [443] = "quotactl_fd", [444] = "landlock_create_ruleset",
-	[445] = "landlock_add_rule", [446] = "landlock_restrict_self", [447] = "memfd_secret",
-	[448] = "process_mrelease", [449] = "futex_waitv", [450] = "set_mempolicy_home_node",
-	[451] = "cachestat", [452] = "fchmodat2", [453] = "map_shadow_stack", [454] = "futex_wake",
-	[455] = "futex_wait", [456] = "futex_requeue", [457] = "statmount", [458] = "listmount",
-	[459] = "lsm_get_self_attr", [460] = "lsm_set_self_attr", [461] = "lsm_list_modules",
-	[462] = "mseal", [463] = "setxattrat", [464] = "getxattrat", [465] = "listxattrat",
-	[466] = "removexattrat", [467] = "open_tree_attr", [468] = "file_getattr",
-	[469] = "file_setattr",
 };
 /* clang-format on */
-
-const char *arch_syscall_name(u64 n)
-{
-	return n < ARRAY_SIZE(calls) ? calls[n] : NULL;
-}
 
 #endif

@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
+#include "arch/arch.h"
 #include "base/base.h"
 #include "lang/infer/constants.h"
 
@@ -67,6 +68,33 @@ static void test_values(void **state)
 	assert_int_equal(value_of("SYS_openat"), SYS_openat);
 }
 
+/* The table of names by number agrees with the headers' numbers by name. */
+static void test_syscalls(void **state)
+{
+	struct str name, value;
+	u32 n = 0;
+
+	(void)state;
+	for (u32 at = 0; constants_next(&table, &at, &name, &value);) {
+		char text[64];
+
+		/* The last two are limits in arm64's header, no calls. */
+		if (!str_starts(name, "__NR_") || str_is(name, "__NR_syscalls") ||
+		    str_is(name, "__NR_arch_specific_syscall"))
+			continue;
+		assert_true(name.n < sizeof(text));
+		memcpy(text, name.p, name.n);
+		text[name.n] = 0;
+		assert_non_null(arch_syscall_name(value_of(text)));
+		assert_string_equal(arch_syscall_name(value_of(text)), text + strlen("__NR_"));
+		n++;
+	}
+	assert_true(n > 250);
+	assert_string_equal(arch_syscall_name(469), "file_setattr");
+	assert_null(arch_syscall_name(470));
+	assert_null(arch_syscall_name((u64)-1));
+}
+
 static void test_signs(void **state)
 {
 	bool is_unsigned;
@@ -104,9 +132,8 @@ static int close_table(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_values),
-		cmocka_unit_test(test_signs),
+		cmocka_unit_test(test_order),  cmocka_unit_test(test_values),
+		cmocka_unit_test(test_signs),  cmocka_unit_test(test_syscalls),
 		cmocka_unit_test(test_absent),
 	};
 

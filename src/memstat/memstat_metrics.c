@@ -17,16 +17,13 @@ struct page {
 static void add_total(void *ctx, const struct column *c, u64 n)
 {
 	struct page *p = ctx;
-	struct buf name = { 0 }, help = { 0 };
+	struct buf name = { 0 };
 	bool counts = c->type == COLUMN_COUNTER;
 
 	buf_printf(&name, "memory_%s%s", c->name, unit_end(c));
-	buf_printf(&help, "The machine's memory: %s.", c->help ? c->help : c->name);
-	metrics_family(p->b, p->form, buf_text(&name), counts ? "counter" : "gauge",
-	               buf_text(&help));
+	metrics_family(p->b, p->form, buf_text(&name), counts ? "counter" : "gauge", c->help);
 	buf_printf(p->b, "%s%s %" PRIu64 "\n", buf_text(&name), counts ? "_total" : "", n);
 	buf_free(&name);
-	buf_free(&help);
 }
 
 void memstat_metrics(struct buf *b, enum metrics_form form, const struct memstat *m)

@@ -46,7 +46,7 @@ struct column {
 #define COL_GAUGE(name, help)        COL(name, help, COLUMN_GAUGE, UNIT_NONE, 0)
 #define COL_COUNT(name, help)        COL(name, help, COLUMN_COUNTER, UNIT_NONE, 0)
 #define COL_BYTES(name, help)        COL(name, help, COLUMN_GAUGE, UNIT_BYTES, 0)
-#define COL_PAGES(name, help)        COL(name, help, COLUMN_GAUGE, UNIT_PAGES, 0)
+#define COL_PAGES(name, help)        COL(name, help, COLUMN_COUNTER, UNIT_PAGES, 0)
 #define COL_MICROSECONDS(name, help) COL(name, help, COLUMN_GAUGE, UNIT_MICROSECONDS, 1)
 #define COL_RATE(name, help)         COL(name, help, COLUMN_GAUGE, UNIT_PER_SECOND, 1)
 #define COL_PERCENT(name, help)      COL(name, help, COLUMN_GAUGE, UNIT_PERCENT, 2)

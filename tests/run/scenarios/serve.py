@@ -264,7 +264,9 @@ def test_serve_shows_the_machine(context):
             value = re.search(rf"^{re.escape(name)} (\S+)$", page, re.M)
             if not value or not before[name] <= float(value[1]) <= after[name]:
                 return shown(f"{name}: {before[name]} {value} {after[name]}", page, "")
-    return None
+        helps = re.findall("^# HELP (.*)", page, re.M)
+        unsaid = [h for h in helps if "The map @" in h or not h.endswith(".")]
+    return f"what it is in a sentence: {unsaid} of {len(helps)}" if unsaid or not helps else None
 
 
 @on_host

@@ -7,10 +7,12 @@
 
 #include <stddef.h>
 
-struct http *http_open(const char *listen, int fd, http_fn *fn, void *ctx, struct err *e)
+struct http *http_open(const char *listen, int fd, struct guard *guard, http_fn *fn, void *ctx,
+                       struct err *e)
 {
 	(void)listen;
 	(void)fd;
+	(void)guard;
 	(void)fn;
 	(void)ctx;
 	err_set(e, "this memtap, one file, can not listen: it has no libmicrohttpd in it");
@@ -22,6 +24,18 @@ struct http *http_open(const char *listen, int fd, http_fn *fn, void *ctx, struc
 void http_close(struct http *h)
 {
 	(void)h;
+}
+
+void http_guard(struct http *h, struct guard *guard)
+{
+	(void)h;
+	(void)guard;
+}
+
+int http_copy(const struct http *h)
+{
+	(void)h;
+	return -1;
 }
 
 const char *http_address(const struct http *h)

@@ -3,6 +3,9 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <gnutls/gnutls.h>
+#include <gnutls/x509.h>
 #include <microhttpd.h>
 #include <netdb.h>
 #include <stdio.h>
@@ -11,22 +14,31 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/host.h"
 
 #define CONNECTIONS    64u
 #define OF_AN_ADDRESS  8u
 #define REQUEST_BYTES  32768
 #define SILENT_SECONDS 10u
+#define REQUEST_MS     15000 /* from its first byte to the last one of the answer */
 #define BACKLOG        64
 
 /* clang-format off */
 #define FUNCTIONS(F) /* of the library */                                                          \
 	F(MHD_start_daemon) F(MHD_stop_daemon) F(MHD_run) F(MHD_get_daemon_info)                   \
 	F(MHD_get_timeout) F(MHD_lookup_connection_value) F(MHD_create_response_from_buffer)       \
-	F(MHD_add_response_header) F(MHD_queue_response) F(MHD_destroy_response)
+	F(MHD_add_response_header) F(MHD_queue_response) F(MHD_destroy_response)                   \
+	F(MHD_get_connection_info)
 /* clang-format on */
 
 #define POINTER(name) __typeof__(name) *name;
+
+/* A connection, from when it began or its last answer was whole. */
+struct client {
+	struct MHD_Connection *c; /* NULL: the place is free */
+	u64 since;                /* ms */
+};
 
 struct http {
 	struct {
@@ -36,6 +48,10 @@ struct http {
 	struct MHD_Daemon *daemon;
 	int listening;
 	char address[64];
+	struct guard *guard;
+	__typeof__(gnutls_certificate_verify_peers2)
+		*verify; /* NULL: clients need no certificate */
+	struct client clients[CONNECTIONS];
 	http_fn *fn;
 	void *ctx;
 };
@@ -147,9 +163,45 @@ static enum MHD_Result reply(struct http *h, struct MHD_Connection *c, struct ht
 	h->lib.MHD_add_response_header(m, MHD_HTTP_HEADER_CONTENT_TYPE, r->type);
 	h->lib.MHD_add_response_header(m, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
 	h->lib.MHD_add_response_header(m, "X-Content-Type-Options", "nosniff");
+	if (r->status == MHD_HTTP_UNAUTHORIZED)
+		h->lib.MHD_add_response_header(m, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
+		                               "Basic realm=\"memtap\"");
 	ok = h->lib.MHD_queue_response(c, r->status, m);
 	h->lib.MHD_destroy_response(m);
 	return ok;
+}
+
+static bool is_verified(struct http *h, struct MHD_Connection *c)
+{
+	const union MHD_ConnectionInfo *info = h->lib.MHD_get_connection_info(
+		c, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+	unsigned int wrong = 1;
+
+	return info && h->verify(info->tls_session, &wrong) == GNUTLS_E_SUCCESS && !wrong;
+}
+
+/* False: the reply says why not. */
+static bool is_allowed(struct http *h, struct MHD_Connection *c, struct http_reply *r)
+{
+	enum guard_says says = GUARD_PASS;
+
+	if (h->verify && !is_verified(h, c)) {
+		r->status = MHD_HTTP_FORBIDDEN;
+		buf_puts(&r->body, "a certificate is wanted\n");
+		return false;
+	}
+	if (h->guard)
+		says = guard_ask(h->guard,
+		                 h->lib.MHD_lookup_connection_value(c, MHD_HEADER_KIND,
+		                                                    MHD_HTTP_HEADER_AUTHORIZATION));
+	if (says == GUARD_WHO) {
+		r->status = MHD_HTTP_UNAUTHORIZED;
+		buf_puts(&r->body, "Unauthorized\n");
+	} else if (says == GUARD_LATER) {
+		r->status = MHD_HTTP_TOO_MANY_REQUESTS;
+		buf_puts(&r->body, "too many wrong passwords\n");
+	}
+	return says == GUARD_PASS;
 }
 
 /* Called for the headers first, and when all was read: then it is answered. */
@@ -169,6 +221,8 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
 		*seen = h;
 		return MHD_YES;
 	}
+	if (!is_allowed(h, c, &r))
+		return reply(h, c, &r);
 	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0) {
 		r.status = MHD_HTTP_METHOD_NOT_ALLOWED;
 		buf_puts(&r.body, "only GET and HEAD\n");
@@ -179,28 +233,127 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
 	return reply(h, c, &r);
 }
 
+/* ---- slow clients ---- */
+
+static struct client *client_of(struct http *h, struct MHD_Connection *c)
+{
+	for (u32 i = 0; i < CONNECTIONS; i++)
+		if (h->clients[i].c == c)
+			return &h->clients[i];
+	return NULL;
+}
+
+static void on_connection(void *ctx, struct MHD_Connection *c, void **own,
+                          enum MHD_ConnectionNotificationCode what)
+{
+	bool begins = what == MHD_CONNECTION_NOTIFY_STARTED;
+	struct client *place = client_of(ctx, begins ? NULL : c);
+
+	(void)own;
+	if (place)
+		*place = (struct client){ begins ? c : NULL, clock_ms() };
+}
+
+static void on_answered(void *ctx, struct MHD_Connection *c, void **seen,
+                        enum MHD_RequestTerminationCode how)
+{
+	struct client *one = client_of(ctx, c);
+
+	(void)seen;
+	(void)how;
+	if (one)
+		one->since = clock_ms();
+}
+
+/* The library itself ends those that are silent. */
+static void drop_slow(struct http *h)
+{
+	u64 now = clock_ms();
+
+	for (u32 i = 0; i < CONNECTIONS; i++) {
+		struct client *one = &h->clients[i];
+		const union MHD_ConnectionInfo *info;
+
+		if (!one->c || now - one->since < REQUEST_MS)
+			continue;
+		one->since = now;
+		info = h->lib.MHD_get_connection_info(one->c, MHD_CONNECTION_INFO_CONNECTION_FD);
+		if (info)
+			shutdown(info->connect_fd, SHUT_RDWR);
+	}
+}
+
 /* ---- */
 
-struct http *http_open(const char *address, int fd, http_fn *fn, void *ctx, struct err *e)
+#define OPTIONS 12
+
+static void add(struct MHD_OptionItem *all, u32 *n, enum MHD_OPTION option, intptr_t number,
+                const void *p)
+{
+	all[(*n)++] = (struct MHD_OptionItem){ option, number, base_plain(p) };
+}
+
+static void add_tls(struct MHD_OptionItem *all, u32 *n, const struct guard *g)
+{
+	add(all, n, MHD_OPTION_HTTPS_MEM_CERT, 0, g->cert);
+	add(all, n, MHD_OPTION_HTTPS_MEM_KEY, 0, g->key);
+	if (g->client_ca)
+		add(all, n, MHD_OPTION_HTTPS_MEM_TRUST, 0, g->client_ca);
+	add(all, n, MHD_OPTION_HTTPS_PRIORITIES, 0,
+	    g->tls13 ? "NORMAL:-VERS-ALL:+VERS-TLS1.3"
+	             : "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2");
+}
+
+static bool begin(struct http *h, struct err *e)
+{
+	const struct guard *g = h->guard;
+	bool tls = g && g->cert;
+	struct MHD_OptionItem all[OPTIONS];
+	u32 n = 0;
+
+	add(all, &n, MHD_OPTION_LISTEN_SOCKET, h->listening, NULL);
+	add(all, &n, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS, NULL);
+	add(all, &n, MHD_OPTION_PER_IP_CONNECTION_LIMIT, OF_AN_ADDRESS, NULL);
+	add(all, &n, MHD_OPTION_CONNECTION_MEMORY_LIMIT, REQUEST_BYTES, NULL);
+	add(all, &n, MHD_OPTION_CONNECTION_TIMEOUT, SILENT_SECONDS, NULL);
+	add(all, &n, MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, h);
+	add(all, &n, MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)on_answered, h);
+	if (tls)
+		add_tls(all, &n, g);
+	add(all, &n, MHD_OPTION_END, 0, NULL);
+	h->daemon = h->lib.MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_ITC | (tls ? MHD_USE_TLS : 0),
+	                                    0, NULL, NULL, on_request, h, MHD_OPTION_ARRAY, all,
+	                                    MHD_OPTION_END);
+	return h->daemon || err_set(e, "libmicrohttpd can not start on %s%s", h->address,
+	                            tls ? ": is the key that of the certificate?" : "");
+}
+
+static bool load_verify(struct http *h, struct err *e)
+{
+	void *so;
+
+	if (!h->guard || !h->guard->client_must)
+		return true;
+	so = host_library("libgnutls.so.30");
+	if (so)
+		h->verify = (__typeof__(h->verify))host_symbol(so,
+		                                               "gnutls_certificate_verify_peers2");
+	return h->verify || err_set(e, "certificates of clients need libgnutls (libgnutls.so.30)");
+}
+
+struct http *http_open(const char *address, int fd, struct guard *guard, http_fn *fn, void *ctx,
+                       struct err *e)
 {
 	struct http *h = calloc(1, sizeof(*h));
 
 	if (!h)
 		base_no_memory();
 	h->listening = -1;
+	h->guard = guard;
 	h->fn = fn;
 	h->ctx = ctx;
-	if (load(h, e) && listen_on(h, address, fd, e)) {
-		h->daemon = h->lib.MHD_start_daemon(
-			MHD_USE_EPOLL | MHD_USE_ITC, 0, NULL, NULL, on_request, h,
-			MHD_OPTION_LISTEN_SOCKET, h->listening, MHD_OPTION_CONNECTION_LIMIT,
-			CONNECTIONS, MHD_OPTION_PER_IP_CONNECTION_LIMIT, OF_AN_ADDRESS,
-			MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)REQUEST_BYTES,
-			MHD_OPTION_CONNECTION_TIMEOUT, SILENT_SECONDS, MHD_OPTION_END);
-		if (h->daemon)
-			return h;
-		err_set(e, "libmicrohttpd can not start on %s", h->address);
-	}
+	if (load(h, e) && load_verify(h, e) && listen_on(h, address, fd, e) && begin(h, e))
+		return h;
 	http_close(h);
 	return NULL;
 }
@@ -212,6 +365,16 @@ void http_close(struct http *h)
 	else if (h->listening >= 0)
 		close(h->listening);
 	free(h);
+}
+
+void http_guard(struct http *h, struct guard *guard)
+{
+	h->guard = guard;
+}
+
+int http_copy(const struct http *h)
+{
+	return fcntl(h->listening, F_DUPFD_CLOEXEC, 0);
 }
 
 const char *http_address(const struct http *h)
@@ -230,10 +393,11 @@ int http_wait(const struct http *h)
 
 	if (h->lib.MHD_get_timeout(h->daemon, &ms) != MHD_YES)
 		return -1;
-	return ms < 10000 ? (int)ms : 10000;
+	return ms < 10000 ? (int)ms : 10000; /* with a connection there is a timeout */
 }
 
 void http_run(struct http *h)
 {
+	drop_slow(h);
 	h->lib.MHD_run(h->daemon);
 }

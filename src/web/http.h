@@ -3,13 +3,15 @@
  * What listens for HTTP and answers GET and HEAD: a thin layer over libmicrohttpd, loaded when it
  * is asked for. Requests are read without threads, from http_run(), whenever http_fd() is readable
  * or http_wait() has passed. At most 64 connections, 8 of an address; one that is silent for ten
- * seconds is closed; a request's line and headers have 32 KiB, a body none.
+ * seconds is closed, and one whose request and answer take more than fifteen; a request's line and
+ * headers have 32 KiB, a body none.
  */
 #ifndef WEB_HTTP_H
 #define WEB_HTTP_H
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "web/guard.h"
 
 struct http_ask {
 	const char *path;   /* "/metrics", without what follows '?' */
@@ -29,10 +31,16 @@ struct http;
 /*
  * Listens on "ADDRESS:PORT" or "PORT", which is 127.0.0.1's; the address is a number, an IPv6 one
  * in brackets; port 0 takes a free one. With `fd`, unless -1, that is a TCP socket which listens
- * already, does not block, and becomes its own. NULL and *e.
+ * already, does not block, and becomes its own. `guard` is borrowed, NULL: everybody may ask. NULL
+ * and *e.
  */
-struct http *http_open(const char *listen, int fd, http_fn *fn, void *ctx, struct err *e);
+struct http *http_open(const char *listen, int fd, struct guard *guard, http_fn *fn, void *ctx,
+                       struct err *e);
 void http_close(struct http *h);
+/* Who may ask from now on; neither the old nor the new one has TLS. */
+void http_guard(struct http *h, struct guard *guard);
+/* A copy of what it listens on, for another one in its place. -1 with errno set. */
+int http_copy(const struct http *h);
 /* "127.0.0.1:9464", as it turned out. */
 const char *http_address(const struct http *h);
 int http_fd(const struct http *h);

@@ -27,7 +27,7 @@
 #define LOOK       10
 
 struct options {
-	const char *listen, *config, *check;
+	const char *listen, *web, *config, *check;
 	u32 max_series, idle, restart, look;
 	bool help;
 	struct opt_rest named; /* collectors */
@@ -37,6 +37,7 @@ struct options {
 
 static const struct opt rows[] = {
 	{ 0, "listen", "[ADDRESS:]PORT", OPT_TEXT, TO(listen), "where to answer (127.0.0.1:9464)" },
+	{ 0, "web", "FILE", OPT_TEXT, TO(web), "who may ask, and TLS (docs/serve.md)" },
 	{ 0, "config", "FILE", OPT_TEXT, TO(config), "what to collect (docs/serve.md)" },
 	{ 0, "check", "FILE", OPT_TEXT, TO(check),
 	  "only say what is wrong with such a file and its scripts, and where" },
@@ -95,6 +96,7 @@ static bool configure(struct plan *p, const struct options *o, const char *path)
 		            .look = LOOK,
 		            .defaults = true };
 	ok = path ? plan_read(p, path, &e) : plan_named(p, o->named.v, o->named.n, &e);
+	p->web = o->web ? o->web : p->web;
 	p->listen = o->listen ? o->listen : p->listen;
 	p->max_series = o->max_series ? o->max_series : p->max_series;
 	p->idle = o->idle ? o->idle : p->idle;
@@ -106,6 +108,13 @@ static bool configure(struct plan *p, const struct options *o, const char *path)
 	if (*e.text)
 		say_error(&e);
 	return ok;
+}
+
+static void free_plan(struct plan *p)
+{
+	if (p->guard)
+		guard_close(p->guard);
+	arena_free(&p->arena);
 }
 
 /* Runs `memtap check SCRIPT`. */
@@ -131,7 +140,7 @@ static bool check(const struct options *o)
 	for (u32 i = 0; ok && i < p.collectors.n; i++)
 		if (p.collectors.v[i].version.inode)
 			ok &= check_script(p.collectors.v[i].words[0]);
-	arena_free(&p.arena);
+	free_plan(&p);
 	return ok;
 }
 
@@ -141,15 +150,20 @@ static void note_read(struct serve *s)
 	s->read_at = clock_ns(CLOCK_REALTIME) / 1000000000;
 }
 
-/* The address may be another one: then it is listened there, if that can be done. */
-static bool move(struct serve *s, const char *listen)
+/* The address may be another one, or a key: then it is listened there, or with it, if that can be
+ * done. */
+static bool move(struct serve *s, const struct plan *to)
 {
+	bool stays = strcmp(to->listen, s->plan.listen) == 0 || s->service.listening >= 0;
 	struct err e = { 0 };
 	struct http *http;
 
-	if (strcmp(listen, s->plan.listen) == 0 || s->service.listening >= 0)
+	if (stays && !to->guard->cert && !s->plan.guard->cert) {
+		http_guard(s->http, to->guard);
 		return true;
-	http = http_open(listen, -1, serve_answer, s, &e);
+	}
+	http = http_open(to->listen, stays ? http_copy(s->http) : -1, to->guard, serve_answer, s,
+	                 &e);
 	if (!http) {
 		say_error(&e);
 		return false;
@@ -180,9 +194,9 @@ static void reload(struct serve *s, const struct options *o)
 
 	s->is_current = false;
 	service_tell_reloading(&s->service);
-	if (!configure(&new, o, s->path) || !move(s, new.listen)) {
+	if (!configure(&new, o, s->path) || !move(s, &new)) {
 		say_warning("the configuration stays what it was");
-		arena_free(&new.arena);
+		free_plan(&new);
 		service_tell(&s->service, "READY=1");
 		return;
 	}
@@ -192,7 +206,7 @@ static void reload(struct serve *s, const struct options *o)
 				collector_take(&new.collectors.v[i], &old.collectors.v[k]);
 	collectors_stop(s->all, old.collectors.n); /* the others of the old plan */
 	s->plan = new;
-	arena_free(&old.arena);
+	free_plan(&old);
 	if (!new.defaults)
 		founds_free(&s->founds);
 	gather(s);
@@ -222,7 +236,7 @@ static void on_signals(struct serve *s, const struct options *o)
 	bool again = false;
 
 	while (read(s->signals, &info, sizeof(info)) == sizeof(info)) {
-		if (info.ssi_signo == SIGHUP && s->path)
+		if (info.ssi_signo == SIGHUP && (s->path || s->plan.web))
 			again = true;
 		else
 			s->ending |= info.ssi_signo != SIGCHLD;
@@ -277,11 +291,13 @@ static bool run(struct serve *s, const struct options *o, struct err *e)
 
 	if (!take_signals(s, e) || !service_open(&s->service, e))
 		return false;
-	s->http = http_open(s->plan.listen, s->service.listening, serve_answer, s, e);
+	s->http = http_open(s->plan.listen, s->service.listening, s->plan.guard, serve_answer, s,
+	                    e);
 	if (!s->http)
 		return false;
 	note_read(s);
-	snprintf(line, sizeof(line), "Listening on http://%s/metrics", http_address(s->http));
+	snprintf(line, sizeof(line), "Listening on http%s://%s/metrics",
+	         s->plan.guard->cert ? "s" : "", http_address(s->http));
 	say_note(line);
 	gather(s);
 	service_tell(&s->service, "READY=1");
@@ -306,7 +322,7 @@ static bool start(const struct options *o)
 		say_error(&e);
 		ok = false;
 	}
-	arena_free(&s.plan.arena);
+	free_plan(&s.plan);
 	return ok;
 }
 

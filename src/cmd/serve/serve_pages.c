@@ -68,7 +68,7 @@ static u64 resident_of(const struct collector *c)
 
 static void add_config(const struct serve *s, struct buf *b, enum metrics_form form)
 {
-	if (!s->path)
+	if (!s->path && !s->plan.web)
 		return;
 	metrics_family(b, form, "memtap_config_last_reload_successful", "gauge",
 	               "1 when the configuration was right when it was last read.");

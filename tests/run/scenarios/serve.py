@@ -47,7 +47,7 @@ class Serve:
             [*enter, context.memtap, "serve", "--listen", "127.0.0.1:0", *args], text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=1)
         line = self.process.stderr.readline()
-        self.port = int(re.search(r"http://127\.0\.0\.1:(\d+)/metrics", line)[1])
+        self.port = int(re.search(r"https?://127\.0\.0\.1:(\d+)/metrics", line)[1])
 
     def ask(self, path="/metrics", accept="", method="GET"):
         c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)

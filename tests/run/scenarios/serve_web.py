@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""Who may ask memtap serve: TLS, passwords, tokens, certificates of clients, and clients that are
+slow."""
+import base64
+import contextlib
+import http.client
+import signal
+import socket
+import ssl
+import subprocess
+import time
+
+from run.scenarios import on_host, require, shown, until
+from run.scenarios.serve import files, serving
+
+EMPTY = "interval:s:1 { @ticks = count(); }"
+# Of "secret" with 2^4 rounds, by python's crypt(), and of "token" by openssl passwd -6.
+BCRYPT = "$2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW"
+EC = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+
+
+def openssl(*argv):
+    return subprocess.run(["openssl", *argv], check=True, capture_output=True, text=True).stdout
+
+
+def certificate(d, name, ca=None):
+    """d/NAME.pem and d/NAME.key, signed by d/CA.pem or itself."""
+    out = ["-keyout", f"{d}/{name}.key", "-subj", f"/CN={name}"]
+    if ca:
+        openssl("req", *EC, *out, "-out", f"{d}/{name}.csr")
+        openssl("x509", "-req", "-in", f"{d}/{name}.csr", "-CA", f"{d}/{ca}.pem", "-CAkey",
+                f"{d}/{ca}.key", "-CAcreateserial", "-out", f"{d}/{name}.pem", "-days", "2")
+    else:
+        openssl("req", "-x509", *EC, *out, "-out", f"{d}/{name}.pem", "-days", "2", "-addext",
+                "subjectAltName=IP:127.0.0.1")
+
+
+class Client:
+    def __init__(self, port, d):
+        self.port, self.d = port, d
+
+    def ask(self, tls=True, who=None, cert=None, most=None):
+        """The status, or the name of what went wrong below HTTP."""
+        if tls:
+            how = ssl.create_default_context(cafile=self.d + "/server.pem")
+            how.maximum_version = most or how.maximum_version
+            if cert:
+                how.load_cert_chain(f"{self.d}/{cert}.pem", f"{self.d}/{cert}.key")
+            c = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=60, context=how)
+        else:
+            c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        with contextlib.closing(c):
+            try:
+                c.request("GET", "/healthz", headers={"Authorization": who} if who else {})
+                return c.getresponse().status
+            except (OSError, http.client.HTTPException) as e:
+                return "SSLError" if isinstance(e, ssl.SSLError) else type(e).__name__
+
+
+def basic(user, password):
+    return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
+
+
+def write(path, text):
+    with open(path, "w") as f:
+        f.write(text)
+
+
+TLS = "tls_server_config: {cert_file: server.pem, key_file: %s%s}\n"
+CLIENTS = ", client_auth_type: RequireAndVerifyClientCert, client_ca_file: ca.pem"
+
+
+def who_problem(c, patience):
+    """Users and tokens over TLS. Of wrong ones two are looked at, and one each second."""
+    wanted = (({}, 401), ({"who": basic("prom", "secret")}, 200),
+              ({"who": basic("prom", "secret")}, 200), ({"who": "Bearer token"}, 200),
+              ({"tls": False}, "BadStatusLine|RemoteDisconnected|ConnectionResetError"),
+              ({"most": ssl.TLSVersion.TLSv1_1}, "SSLError"), ({"who": "Basic !"}, 401),
+              ({"who": basic("prom", "token")}, "401|429"),
+              ({"who": basic("nobody", "secret")}, "401|429"),
+              ({"who": "Bearer secret"}, "401|429"), ({"who": basic("prom", "secret")}, 200))
+    for how, want in wanted:
+        got = c.ask(**how)
+        if str(got) not in str(want).split("|"):
+            return f"{how} is answered {got}, not {want}"
+    wrong = [c.ask(who=basic("prom", "wrong")) for _ in range(20)]
+    if 429 not in wrong or c.ask(who="Bearer token") != 200:
+        return f"wrong ones are all looked at: {wrong}"
+    return None if until(lambda: c.ask(who=basic("prom", "x")) == 401, patience) else \
+        "after some time none is looked at"
+
+
+@on_host
+def test_serve_asks_who(context):
+    """Users, tokens, certificates, each by what the file says now; a mistake changes nothing."""
+    require("root", "cmd:openssl")
+    token = openssl("passwd", "-6", "token").strip()
+    with files(a_bt=EMPTY, web_yml="") as d:
+        certificate(d, "server")
+        certificate(d, "ca")
+        certificate(d, "own", "ca")
+        certificate(d, "other")
+        write(d + "/web.yml", TLS % ("server.key", "") + f'basic_auth_users: {{prom: "{BCRYPT}"}}'
+              f'\nbearer_tokens: ["{token}"]\n')
+        with serving(context, "--web", d + "/web.yml", d + "/a.bt") as s:
+            c = Client(s.port, d)
+            wrong = who_problem(c, 20 * context.factor)
+            if wrong:
+                return wrong
+            def again(text):
+                write(d + "/web.yml", text)
+                s.process.send_signal(signal.SIGHUP)
+            again(TLS % ("server.key", CLIENTS))
+            if not until(lambda: c.ask(cert="own") == 200, 20 * context.factor):
+                return f"with a certificate: {c.ask(cert='own')}"
+            got = [c.ask(), c.ask(cert="other"), c.ask(cert="own")]
+            if got != [403, 403, 200]:
+                return f"without, with another's and its own certificate: {got}"
+            again(TLS % ("other.key", ""))
+            said = [s.process.stderr.readline() for _ in range(2)]
+            if "is the key that of the certificate" not in said[0] or c.ask(cert="own") != 200:
+                return shown("a wrong key changed something", "", "".join(said))
+            again("")
+            if not until(lambda: c.ask(tls=False) == 200, 20 * context.factor):
+                return "without a word in the file it does not answer everybody"
+    return None
+
+
+@on_host
+def test_serve_ends_slow_clients(context):
+    """Headers that never end, a byte now and then; meanwhile others are answered."""
+    require("root")
+    with files(a_bt=EMPTY) as d, serving(context, d + "/a.bt") as s, \
+            socket.create_connection(("127.0.0.1", s.port), 60) as slow:
+        start = time.monotonic()
+        slow.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n")
+        with contextlib.suppress(OSError):
+            while time.monotonic() - start < 60 * context.factor:
+                slow.sendall(b"A: b\r\n")
+                if s.ask("/healthz")[0] not in (200, 503):
+                    return "others are not answered"
+                time.sleep(0.5)
+            return "it is never ended"
+        took = time.monotonic() - start
+        return None if took > 12 else f"it was ended after {took:.1f} seconds"

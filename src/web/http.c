@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "web/http.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
 #include <microhttpd.h>
-#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/host.h"
+#include "web/address.h"
 
 #define CONNECTIONS    64u
 #define OF_AN_ADDRESS  8u
@@ -47,7 +46,7 @@ struct http {
 	void *so;
 	struct MHD_Daemon *daemon;
 	int listening;
-	char address[64];
+	char address[ADDRESS_TEXT];
 	struct guard *guard;
 	__typeof__(gnutls_certificate_verify_peers2)
 		*verify; /* NULL: clients need no certificate */
@@ -70,82 +69,26 @@ static bool load(struct http *h, struct err *e)
 	return err_hint(e, "its package is libmicrohttpd12 on Debian");
 }
 
-/* ---- the address ---- */
-
-/* host "" and *port NULL: malformed. */
-static bool cut_address(const char *text, char *host, size_t room, const char **port)
-{
-	const char *colon = strrchr(text, ':');
-	const char *end = colon, *from = text;
-
-	if (!colon) {
-		snprintf(host, room, "127.0.0.1");
-		*port = text;
-		return true;
-	}
-	if (*text == '[') {
-		if (colon == text || colon[-1] != ']')
-			return false;
-		from++;
-		end--;
-	}
-	snprintf(host, room, "%.*s", (int)(end - from), from);
-	*port = colon + 1;
-	return true;
-}
-
-static bool resolve(const char *text, struct addrinfo **found, struct err *e)
-{
-	struct addrinfo want = { .ai_socktype = SOCK_STREAM,
-		                 .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE };
-	const char *port;
-	char host[INET6_ADDRSTRLEN + 16], *rest;
-
-	if (cut_address(text, host, sizeof(host), &port) && *port >= '0' && *port <= '9' &&
-	    strtoul(port, &rest, 10) <= 65535 && !*rest &&
-	    getaddrinfo(*host ? host : NULL, port, &want, found) == 0)
-		return true;
-	err_set(e, "'%s' is no address to listen on", text);
-	return err_hint(e, "127.0.0.1:9464, [::1]:9464, 0.0.0.0:9464 and 9464 are");
-}
-
-static void name_address(struct http *h)
-{
-	struct sockaddr_storage own;
-	socklen_t n = sizeof(own);
-	char host[INET6_ADDRSTRLEN] = "", port[8] = "";
-
-	if (getsockname(h->listening, (struct sockaddr *)&own, &n) == 0)
-		getnameinfo((struct sockaddr *)&own, n, host, sizeof(host), port, sizeof(port),
-		            NI_NUMERICHOST | NI_NUMERICSERV);
-	snprintf(h->address, sizeof(h->address), strchr(host, ':') ? "[%s]:%s" : "%s:%s", host,
-	         port);
-}
-
 static bool listen_on(struct http *h, const char *text, int fd, struct err *e)
 {
-	struct addrinfo *a = NULL;
+	struct sockaddr_storage a;
+	socklen_t n;
 	int on = 1;
-	bool ok;
 
 	h->listening = fd;
-	if (fd >= 0) {
-		name_address(h);
-		return true;
+	if (fd < 0) {
+		n = address_parse(text, &a, e);
+		if (!n)
+			return false;
+		h->listening = socket(a.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		if (h->listening < 0 ||
+		    setsockopt(h->listening, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
+		    bind(h->listening, (struct sockaddr *)&a, n) < 0 ||
+		    listen(h->listening, BACKLOG) < 0)
+			return err_sys(e, errno, "can not listen on %s", text);
 	}
-	if (!resolve(text, &a, e) || !a)
-		return false;
-	h->listening = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	ok = h->listening >= 0 &&
-	     setsockopt(h->listening, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
-	     bind(h->listening, a->ai_addr, a->ai_addrlen) == 0 &&
-	     listen(h->listening, BACKLOG) == 0;
-	if (!ok)
-		err_sys(e, errno, "can not listen on %s", text);
-	freeaddrinfo(a);
-	if (ok)
-		name_address(h);
-	return ok;
+	address_name(h->listening, h->address);
+	return true;
 }
 
 /* ---- requests ---- */

@@ -6,7 +6,9 @@
  */
 #include "base/host.h"
 
+#include <crypt.h>
 #include <lzma.h>
+#include <microhttpd.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +19,7 @@
 #include <ncurses.h>
 
 #include "elf/dwarf_lib.h"
+#include "web/http_lib.h"
 #if defined(__x86_64__)
 #include <Zydis/Zydis.h>
 #endif
@@ -52,6 +55,10 @@ static const struct symbol libyaml[] = {
 		X(yaml_parser_load) X(yaml_document_delete) X(yaml_document_get_node){ 0 },
 };
 
+static const struct symbol libmicrohttpd[] = { HTTP_LIB(X){ 0 } };
+
+static const struct symbol libcrypt[] = { X(crypt_rn){ 0 } };
+
 #if defined(__x86_64__)
 static const struct symbol libzydis[] = {
 	X(ZydisDecoderInit) X(ZydisDecoderDecodeInstruction) X(ZydisDecoderDecodeOperands)
@@ -68,6 +75,8 @@ static const struct {
 	{ "liblzma.so.", liblzma },
 	{ "libncursesw.so.", libncursesw },
 	{ "libyaml-0.so.", libyaml },
+	{ "libmicrohttpd.so.", libmicrohttpd },
+	{ "libcrypt.so.", libcrypt },
 #if defined(__x86_64__)
 	{ "libZydis.so.", libzydis },
 #endif

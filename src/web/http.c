@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/host.h"
 #include "web/address.h"
+#include "web/http_lib.h"
 
 #define CONNECTIONS    64u
 #define OF_AN_ADDRESS  8u
@@ -22,14 +23,6 @@
 #define SILENT_SECONDS 10u
 #define REQUEST_MS     15000 /* from its first byte to the last one of the answer */
 #define BACKLOG        64
-
-/* clang-format off */
-#define FUNCTIONS(F) /* of the library */                                                          \
-	F(MHD_start_daemon) F(MHD_stop_daemon) F(MHD_run) F(MHD_get_daemon_info)                   \
-	F(MHD_get_timeout) F(MHD_lookup_connection_value) F(MHD_create_response_from_buffer)       \
-	F(MHD_add_response_header) F(MHD_queue_response) F(MHD_destroy_response)                   \
-	F(MHD_get_connection_info)
-/* clang-format on */
 
 #define POINTER(name) __typeof__(name) *name;
 
@@ -41,7 +34,7 @@ struct client {
 
 struct http {
 	struct {
-		FUNCTIONS(POINTER)
+		HTTP_LIB(POINTER)
 	} lib;
 	void *so;
 	struct MHD_Daemon *daemon;
@@ -62,7 +55,7 @@ static bool load(struct http *h, struct err *e)
 	h->so = host_library("libmicrohttpd.so.12");
 	ok = h->so != NULL;
 #define FIND(name) ok = ok && (h->lib.name = (__typeof__(name) *)host_symbol(h->so, #name));
-	FUNCTIONS(FIND)
+	HTTP_LIB(FIND)
 	if (ok)
 		return true;
 	err_set(e, "listening needs libmicrohttpd, which is not installed (libmicrohttpd.so.12)");
@@ -295,7 +288,9 @@ struct http *http_open(const char *address, int fd, struct guard *guard, http_fn
 	h->guard = guard;
 	h->fn = fn;
 	h->ctx = ctx;
-	if (load(h, e) && load_verify(h, e) && listen_on(h, address, fd, e) && begin(h, e))
+	if (guard && guard->cert && host_is_static())
+		err_set(e, "this memtap, one file, has no TLS in it; the one of the package has");
+	else if (load(h, e) && load_verify(h, e) && listen_on(h, address, fd, e) && begin(h, e))
 		return h;
 	http_close(h);
 	return NULL;

@@ -4,8 +4,11 @@ import os
 import pty
 import re
 import shutil
+import stat
 import subprocess
 import tempfile
+import time
+import urllib.request
 
 MAX_STRIPPED = 4 * 1000 * 1000
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -26,7 +29,7 @@ COMMANDS = [
     (["-e", "uprobe:/memtap:version_print { print(ustack(1)); exit(); }", "-c", "/memtap -V"],
      r"version_print\+0@src/cmd/version\.c:\d+$"),
     (["serve", "--check", "/proc/self/status"], r"^ERROR: /proc/self/status:\d+:\d+: "),
-    (["serve", "faults"], r"^ERROR: this memtap, one file, can not listen"),
+    (["serve", "--web", "/web.yml"], r"^ERROR: this memtap, one file, has no TLS in it"),
 ]
 
 
@@ -73,12 +76,35 @@ def on_terminal(root, argv):
     return text
 
 
+def serve_problem(root):
+    """A collector can not be started without /dev/null, which is said; when that comes it is."""
+    argv = ["/memtap", "serve", "--listen", "127.0.0.1:0", "--restart", "1", "vmscan"]
+    with enter(root, argv, stderr=subprocess.PIPE, text=True) as p:
+        try:
+            address = re.search(r"http://\S+", p.stderr.readline())[0]
+            said = p.stderr.readline()
+            if said != "ERROR: vmscan can not be started: /dev/null: No such file or directory\n":
+                return said
+            os.mkdir(root + "/dev")
+            os.mknod(root + "/dev/null", stat.S_IFCHR | 0o666, os.makedev(1, 3))
+            end = time.monotonic() + 60
+            page = ""
+            while 'collector_up{collector="vmscan"} 1\n' not in page and time.monotonic() < end:
+                time.sleep(0.2)
+                page = urllib.request.urlopen(address, timeout=60).read().decode()
+            return None if time.monotonic() < end else "the collector does not answer\n" + page
+        finally:
+            p.kill()
+
+
 def root_problem(path):
-    """Runs it in a root without any other file."""
+    """Runs it in a root without any other file but those it is told to read."""
     with tempfile.TemporaryDirectory(prefix="memtap-root.") as root:
         os.mkdir(root + "/proc")
         os.mkdir(root + "/sys")
         shutil.copy(path, root + "/memtap")
+        with open(root + "/web.yml", "w", encoding="ascii") as f:
+            f.write("tls_server_config: {cert_file: web.yml, key_file: web.yml}\n")
         for argv, wanted in COMMANDS:
             p = enter(root, ["/memtap", *argv], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                       stdin=subprocess.DEVNULL, text=True)
@@ -86,4 +112,6 @@ def root_problem(path):
             if bool(p.returncode) != (argv[0] == "serve") or not re.search(wanted, out, re.M):
                 return f"{argv}: status {p.returncode}\n{out}"
         screen = on_terminal(root, ["/memtap", "memstat", "1", "2"])
-        return None if b"\x1b[H\x1b[2J" in screen else f"no screen: {screen}"
+        if b"\x1b[H\x1b[2J" not in screen:
+            return f"no screen: {screen}"
+        return serve_problem(root)

@@ -94,6 +94,13 @@ void collector_take(struct collector *to, struct collector *from)
 
 /* ---- the process ---- */
 
+static _Noreturn void not_started(const struct collector *c, const char *what)
+{
+	dprintf(STDERR_FILENO, "ERROR: %s can not be started: %s: %s\n", c->name, what,
+	        strerror(errno));
+	_exit(1);
+}
+
 /* Its output has no reader; what it says to the user goes where ours goes. */
 static void become(const struct collector *c, int fd, pid_t parent)
 {
@@ -105,19 +112,23 @@ static void become(const struct collector *c, int fd, pid_t parent)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (!argv || null < 0 || getppid() != parent || dup2(fd, FEED_FD) < 0)
+	if (getppid() != parent)
 		_exit(1);
+	if (null < 0)
+		not_started(c, "/dev/null");
+	if (!argv || dup2(fd, FEED_FD) < 0)
+		not_started(c, "no memory or descriptor");
 	fcntl(FEED_FD, F_SETFD, 0);
 	dup2(null, STDIN_FILENO);
 	dup2(null, STDOUT_FILENO);
 	argv[0] = self;
 	argv[1] = option;
 	if (asprintf(&argv[2], "%d,%u,%u,%s", FEED_FD, c->max_series, c->idle, c->name) < 0)
-		_exit(1);
+		not_started(c, "no memory");
 	argv[3] = quiet;
 	memcpy(argv + 4, c->words, c->n_words * sizeof(*argv));
 	execv("/proc/self/exe", argv);
-	_exit(1);
+	not_started(c, "/proc/self/exe");
 }
 
 void collector_start(struct collector *c)

@@ -199,6 +199,8 @@ void hot_command(struct hot *h, const struct command *c, const struct client *fr
 		return;
 	h->before++;
 	key = shown_key(h, c->key, &size, room);
+	if (h->o.alert)
+		alert_call(h->o.alert, key, size, time);
 	k = keys_hit(h->keys, key, size);
 	if (k)
 		count_key(h, k, c, from, time);

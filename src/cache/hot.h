@@ -12,6 +12,7 @@
 
 #include "agg/keys.h"
 #include "agg/rate.h"
+#include "cache/alert.h"
 #include "cache/client.h"
 #include "cache/latency.h"
 #include "proto/proto.h"
@@ -66,7 +67,8 @@ struct hot_options {
 	const char *delimiters;
 	bool hide; /* keys_hide */
 	struct hash_secret secret;
-	u64 start; /* time at which the first interval begins */
+	u64 start;           /* time at which the first interval begins */
+	struct alert *alert; /* is told of all calls; borrowed, NULL none */
 };
 
 struct hot;

@@ -332,3 +332,9 @@ bool top_tick(struct top *t)
 	fetch(t);
 	return top_input(t);
 }
+
+void top_say(struct top *t, const char *text)
+{
+	snprintf(t->message, sizeof(t->message), "%s", text);
+	top_draw(t);
+}

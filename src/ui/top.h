@@ -64,5 +64,7 @@ void top_free(struct top *t);
 bool top_input(struct top *t);
 /* The same with rows taken anew, unless paused. */
 bool top_tick(struct top *t);
+/* Draws a line at the foot, which stays there until a key is pressed. */
+void top_say(struct top *t, const char *text);
 
 #endif

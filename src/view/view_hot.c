@@ -22,8 +22,6 @@
 #include "view/hot_top.h"
 #include "view/cache_feed.h"
 
-#define ALERT_CALLS 100u /* in an interval: with fewer, one key's share says nothing */
-
 struct options {
 	u64 pid, rows, interval, count, memory;
 	const char *via, *sort, *alert, *dump, *delimiters;
@@ -40,8 +38,9 @@ struct hot_view {
 	struct hot_row *rows;
 	const struct tree_ops *tree; /* of the format; NULL: text */
 	enum hot_sort sort;
-	double alert; /* share of the calls, 0: none */
-	u64 next;     /* end of the interval */
+	struct alert *alert; /* NULL: none is wanted */
+	u64 offset;          /* from CLOCK_MONOTONIC to the time of day */
+	u64 next;            /* end of the interval */
 	u64 printed;
 	int dump; /* -1 none */
 	bool alerted;
@@ -74,17 +73,40 @@ static void read_options(struct hot_view *v, const struct urecord *r, const u8 *
 	};
 }
 
-/* "20", "20%": a share of all calls. */
-static bool read_alert(struct hot_view *v, struct err *e)
+static void on_alert(void *ctx, const struct alert_key *k)
 {
-	char *end;
+	struct hot_view *v = ctx;
+	struct buf *b = v->feed.of.out, line = { 0 };
+	u64 time = v->offset + k->time;
+
+	v->alerted = true;
+	if (v->top.top) {
+		alert_text(&line, k, time);
+		line.p[line.n - 1] = 0;
+		top_say(v->top.top, line.p);
+		buf_free(&line);
+	} else if (v->o.csv) {
+		alert_csv(b, k, time);
+	} else if (v->tree) {
+		alert_tree(&(struct tree){ .b = b, .ops = v->tree, .tight = true }, k, time);
+	} else {
+		alert_text(b, k, time);
+	}
+}
+
+static bool make_alert(struct hot_view *v, const struct hot_options *hot, struct err *e)
+{
+	struct alert_options o = {
+		.start = hot->start, .secret = hot->secret, .told = on_alert, .ctx = v
+	};
 
 	if (!v->o.alert[0])
 		return true;
-	v->alert = strtod(v->o.alert, &end) / 100;
-	if (end == v->o.alert || (*end && strcmp(end, "%") != 0) || !(v->alert > 0) || v->alert > 1)
-		return err_set(e, "--alert takes a percentage, not '%s'", v->o.alert);
-	return true;
+	if (!alert_parse(v->o.alert, &o, e))
+		return false;
+	v->offset = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
+	v->alert = alert_new(&o, e);
+	return v->alert != NULL;
 }
 
 static bool read_sort(struct hot_view *v, struct err *e)
@@ -121,6 +143,9 @@ static bool make_hot(struct hot_view *v, struct err *e)
 
 	if (getrandom(&o.secret, sizeof(o.secret), 0) != sizeof(o.secret))
 		return err_sys(e, errno, "no random numbers");
+	if (!make_alert(v, &o, e))
+		return false;
+	o.alert = v->alert;
 	v->hot = hot_new(&o, e);
 	return v->hot != NULL;
 }
@@ -149,19 +174,18 @@ static bool start(void *ctx, const struct view_of *of, struct err *e)
 
 	v->o.interval = MAX(v->o.interval, 1);
 	v->rows = calloc(MAX(v->o.rows, 1), sizeof(*v->rows));
-	if (!v->rows || !cache_view_via(v->o.via, of, e) || !read_alert(v, e) || !read_sort(v, e) ||
-	    !make_hot(v, e) || !cache_feed_open(&v->feed, of, (u32)v->o.pid, on_command, v, e) ||
-	    !open_dump(v, e))
+	if (!v->rows || !cache_view_via(v->o.via, of, e) || !read_sort(v, e) || !make_hot(v, e) ||
+	    !cache_feed_open(&v->feed, of, (u32)v->o.pid, on_command, v, e) || !open_dump(v, e))
 		return false;
 	v->view.fd = v->feed.fd;
-	v->on_screen = !v->o.csv && !v->tree && !v->o.stream && !v->alert && !v->o.count &&
+	v->on_screen = !v->o.csv && !v->tree && !v->o.stream && !v->o.count &&
 	               isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	if (v->o.check && !begin_check(v, of, e))
 		return false;
 	if (v->o.check) /* it is asked again at the end, in its own network or by its socket */
 		v->view.rights = CAPS_ADMIN | CAPS(CAP_DAC_OVERRIDE);
 	if (v->o.csv)
-		report_csv_head(of->out);
+		(v->alert ? alert_csv_head : report_csv_head)(of->out);
 	v->next = clock_ns(CLOCK_MONOTONIC) + (v->on_screen ? 0 : v->o.interval * 1000000000);
 	return true;
 }
@@ -182,30 +206,6 @@ static struct report_of make_report(struct hot_view *v, struct hot_row *rows, u3
 		                   .pid = v->feed.server.pid,
 		                   .gone = v->feed.fd < 0,
 		                   .missed = missed };
-}
-
-/* One key that takes more of the interval's calls than it may. */
-static void look_for_alert(struct hot_view *v)
-{
-	const struct hot_totals *t = hot_totals(v->hot);
-	struct hot_query q = { .by = HOT_RATE, .n = 1 };
-	struct hot_row row;
-	struct buf b = { 0 };
-	double share;
-
-	if (!v->alert || t->interval_calls < ALERT_CALLS || !hot_top(v->hot, &q, &row))
-		return;
-	share = (double)hot_interval_calls(v->hot, row.more) / (double)t->interval_calls;
-	if (share <= v->alert)
-		return;
-	buf_puts(&b, "key ");
-	report_key(&b, row.key);
-	buf_printf(&b, " takes %.1f %% of the calls, more than %.1f %%", share * 100,
-	           v->alert * 100);
-	view_say(&v->feed.of, buf_text(&b));
-	buf_free(&b);
-	v->alerted = true;
-	view_exit(&v->feed.of, 2);
 }
 
 static bool write_dump(struct hot_view *v, struct err *e);
@@ -268,10 +268,10 @@ static void print_interval(struct hot_view *v)
 
 	hot_tick(v->hot, clock_ns(CLOCK_MONOTONIC));
 	r = make_report(v, v->rows, (u32)v->o.rows);
-	print_report(v, &r);
+	if (!v->alert) /* it is what is printed, as it comes */
+		print_report(v, &r);
 	v->printed++;
-	look_for_alert(v);
-	if (v->o.count && v->printed == v->o.count && !v->alerted)
+	if (v->o.count && v->printed == v->o.count)
 		view_exit(&v->feed.of, 0);
 }
 
@@ -383,8 +383,10 @@ static bool end(void *ctx, const struct view_of *of, struct err *e)
 	if (!v->hot)
 		return true;
 	cache_feed_end(&v->feed, of);
-	if (!v->on_screen && !v->alerted && (!v->o.count || v->printed < v->o.count))
+	if (!v->on_screen && (!v->o.count || v->printed < v->o.count))
 		print_interval(v);
+	if (v->alerted)
+		view_exit(of, 2);
 	if (v->o.check) {
 		struct report_of r = make_report(v, NULL, 0);
 
@@ -424,6 +426,7 @@ static void close_view(struct view *view)
 	hot_top_close(&v->top);
 	cache_feed_close(&v->feed);
 	hot_free(v->hot);
+	alert_free(v->alert);
 	if (v->dump >= 0)
 		close(v->dump);
 	free(v->rows);

@@ -260,20 +260,6 @@ def test_mctop_names_the_servers(context):
     return None if p.returncode == 1 else shown(f"status {p.returncode}", p.stdout, p.stderr)
 
 
-def test_mctop_alert(context):
-    """Half of the calls are for key:0 of three."""
-    with Server(context, "memcached") as s, \
-            tool(context, "mctop", "-p", str(s.pid), "--alert", "30%", "1") as run:
-        while run.process.poll() is None:
-            load(context, s, "-n", "2000", "-k", "3")
-        out, err, status = run.finish(20 * context.factor)
-    # The first interval may hold the load's first few calls only.
-    told = re.search(r"key key:[012] takes (\d+\.\d) % of the calls", err)
-    if status != 2 or not told or not 30 <= float(told[1]) <= 100:
-        return shown(f"status {status}", out, err)
-    return None
-
-
 def test_mctop_dump(context):
     """All keys go to a new file; one that is there, or a link, is not touched."""
     with Server(context, "memcached") as s, tempfile.TemporaryDirectory() as d:

@@ -3,8 +3,8 @@
  * Keys that become hot.
  *
  * The idea: a second is ten slots and the one that runs. Of the oldest of the eleven counts what
- * is left of it within the second, as if its calls had come evenly. So a key that is asked for
- * at the rate that is looked for is found when it has been so for a second, and sooner the more it is
+ * is left of it within the second, as if its calls had come evenly. So a key that is asked for at
+ * the rate that is looked for is found when it has been so for a second, and sooner the more it is
  * above that.
  */
 #include "cache/alert.h"

@@ -3,9 +3,9 @@
  * Keys that become hot: a key is told as soon as it has had so many calls within a second, or so
  * large a share of all, and again once it was below half of that meanwhile.
  *
- * Bounded: ALERT_MEMORY, which is room for some 10,000 keys; where there are more, one that has more than
- * one call of 10,000 has its place (agg/keys.h). Pure: times come with the calls, in nanoseconds of
- * CLOCK_MONOTONIC.
+ * Bounded: ALERT_MEMORY, which is room for some 10,000 keys; where there are more, one that has
+ * more than one call of 10,000 has its place (agg/keys.h). Pure: times come with the calls, in
+ * nanoseconds of CLOCK_MONOTONIC.
  */
 #ifndef CACHE_ALERT_H
 #define CACHE_ALERT_H

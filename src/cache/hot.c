@@ -17,7 +17,8 @@ struct hot {
 	struct hot_options o;
 	struct keys *keys;
 	struct hot_totals totals;
-	u64 interval;      /* number of the one that runs; the first is 1 */
+	struct verbs verbs;
+	u32 interval;      /* number of the one that runs; the first is 1 */
 	u64 began, before; /* its start, and calls in it */
 	u64 length;        /* of the last one, ns */
 	u64 now;           /* latest time seen */
@@ -49,6 +50,7 @@ void hot_free(struct hot *h)
 	if (!h)
 		return;
 	keys_free(h->keys);
+	verbs_free(&h->verbs);
 	free(h);
 }
 
@@ -76,9 +78,8 @@ static void count_client(struct hot_key *k, const struct client *from)
 
 static void note_size(struct hot_key *k, u64 size, u64 time)
 {
-	if (k->sized && k->size == size)
+	if (k->n_sizes && k->size == size)
 		return;
-	k->sized = true;
 	k->size = size;
 	k->sizes[k->n_sizes++ % HOT_SIZES] = (struct hot_size){ time, size };
 }
@@ -122,6 +123,8 @@ static void count_key(struct hot *h, struct hot_key *k, const struct command *c,
 	k->found += looks_up(c, OUTCOME_HIT);
 	k->absent += looks_up(c, OUTCOME_MISS);
 	k->bytes += c->sized ? c->size : 0;
+	k->cpu += c->cpu;
+	k->timed += c->cpu != 0;
 	k->last = MAX(k->last, time);
 	k->ops[c->op]++;
 	if (tells_size(c))
@@ -162,6 +165,8 @@ static void count_total(struct hot_totals *t, const struct command *c)
 	t->found += looks_up(c, OUTCOME_HIT);
 	t->absent += looks_up(c, OUTCOME_MISS);
 	t->bytes += c->sized ? c->size : 0;
+	t->cpu += c->cpu;
+	t->timed += c->cpu != 0;
 	t->ops[c->op]++;
 	if (c->answered && c->first)
 		latency_add(&t->latency, c->ended - c->started);
@@ -198,6 +203,7 @@ void hot_command(struct hot *h, const struct command *c, const struct client *fr
 	if (!has_key(c))
 		return;
 	h->before++;
+	verbs_count(&h->verbs, c);
 	key = shown_key(h, c->key, &size, room);
 	if (h->o.alert)
 		alert_call(h->o.alert, key, size, time);
@@ -221,6 +227,7 @@ void hot_clear(struct hot *h, u64 now)
 {
 	keys_clear(h->keys);
 	memset(&h->totals, 0, sizeof(h->totals));
+	verbs_clear(&h->verbs);
 	h->before = h->length = 0;
 	h->began = now;
 	h->interval++;
@@ -229,6 +236,11 @@ void hot_clear(struct hot *h, u64 now)
 const struct hot_totals *hot_totals(const struct hot *h)
 {
 	return &h->totals;
+}
+
+const struct verbs *hot_verbs(const struct hot *h)
+{
+	return &h->verbs;
 }
 
 void hot_stats(const struct hot *h, struct keys_stats *s)
@@ -296,6 +308,12 @@ static double by_misses(const struct hot *h, const struct key_row *r)
 	return (double)((const struct hot_key *)r->payload)->misses;
 }
 
+static double by_cpu(const struct hot *h, const struct key_row *r)
+{
+	(void)h;
+	return (double)((const struct hot_key *)r->payload)->cpu;
+}
+
 static const struct {
 	const char *name;
 	double (*value)(const struct hot *h, const struct key_row *r);
@@ -303,7 +321,7 @@ static const struct {
 	[HOT_CALLS] = { "calls", by_calls },       [HOT_SIZE] = { "size", by_size },
 	[HOT_RATE] = { "rate", by_rate },          [HOT_BYTES] = { "bytes", by_bytes },
 	[HOT_LATENCY] = { "latency", by_latency }, [HOT_LAST] = { "last", by_last },
-	[HOT_MISSES] = { "misses", by_misses },
+	[HOT_MISSES] = { "misses", by_misses },    [HOT_CPU] = { "cpu", by_cpu },
 };
 
 enum hot_sort hot_sort_find(struct str name)
@@ -328,6 +346,11 @@ static double rank(void *ctx, const struct key_row *r)
 	return q->ascending ? 1 / (1 + value) : value;
 }
 
+static double cpu_share(const struct hot *h, const struct hot_key *k)
+{
+	return k->timed && h->totals.cpu ? (double)k->cpu * 100 / (double)h->totals.cpu : NAN;
+}
+
 static void fill(const struct hot *h, const struct key_row *k, struct hot_row *row)
 {
 	const struct hot_key *more = k->payload;
@@ -340,6 +363,7 @@ static void fill(const struct hot *h, const struct key_row *k, struct hot_row *r
 		                 .decayed = rate_at(&more->rate, h->now, HOT_HALF) * 1e9,
 		                 .p50 = latency_quantile(&more->latency, 0.5),
 		                 .p99 = latency_quantile(&more->latency, 0.99),
+		                 .cpu = cpu_share(h, more),
 		                 .more = more };
 }
 

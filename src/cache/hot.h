@@ -15,6 +15,7 @@
 #include "cache/alert.h"
 #include "cache/client.h"
 #include "cache/latency.h"
+#include "cache/verbs.h"
 #include "proto/proto.h"
 
 #define HOT_CLIENTS 4u
@@ -32,26 +33,29 @@ struct hot_size {
 
 /* What is known of a key besides its count. */
 struct hot_key {
-	u64 hits, misses, errors;
-	u32 found, absent; /* hits and misses of lookups: stores and deletes are none */
+	u64 hits, misses;
 	u64 bytes;         /* of values, to and from clients */
-	u64 size;          /* of the value when it was seen last, if it is `sized` */
+	u64 cpu;           /* ns that a thread of the server was on the processor for it */
+	u64 size;          /* of the value when it was seen last, if n_sizes is not 0 */
 	u64 last;          /* time of the last call */
-	u64 interval;      /* number of the interval that `now` counts in */
-	u64 now, before;   /* calls in that one and in the one before */
+	u64 now, before;   /* calls in an interval and in the one before */
+	u32 interval;      /* number of that */
+	u32 found, absent; /* hits and misses of lookups: stores and deletes are none */
+	u32 errors;
+	u32 timed;   /* calls whose time on the processor is known */
+	u32 n_sizes; /* ever; the newest at (n_sizes - 1) % HOT_SIZES */
 	struct rate rate;
 	u32 ops[OPS];
 	struct latency latency;
 	struct hot_client clients[HOT_CLIENTS];
 	struct hot_size sizes[HOT_SIZES]; /* changes of the size, a ring */
-	bool sized;
-	u32 n_sizes; /* ever; the newest at (n_sizes - 1) % HOT_SIZES */
 };
 
 struct hot_totals {
 	u64 commands, calls; /* a command with three keys is three calls */
 	u64 hits, misses, errors, bytes;
 	u64 found, absent; /* as those of a key */
+	u64 cpu, timed;
 	u64 ops[OPS];
 	u64 interval_calls; /* in the interval that ended last */
 	double seconds;     /* ... and its length */
@@ -81,6 +85,8 @@ void hot_tick(struct hot *h, u64 now);
 /* Forgets everything that was counted. */
 void hot_clear(struct hot *h, u64 now);
 const struct hot_totals *hot_totals(const struct hot *h);
+/* The same calls by their commands. */
+const struct verbs *hot_verbs(const struct hot *h);
 void hot_stats(const struct hot *h, struct keys_stats *s);
 
 /* ---- rows ---- */
@@ -93,6 +99,7 @@ enum hot_sort {
 	HOT_LATENCY,
 	HOT_LAST,
 	HOT_MISSES,
+	HOT_CPU,
 	HOT_SORTS,
 };
 
@@ -110,6 +117,7 @@ struct hot_row {
 	double rate;      /* calls a second in the interval that ended last */
 	double decayed;   /* ... with older calls counting less and less */
 	u64 p50, p99;     /* ns, 0: not known */
+	double cpu;       /* per cent of what all calls took on the processor; NAN: not known */
 	const struct hot_key *more;
 };
 

@@ -94,6 +94,10 @@ static void add_server(struct buf *b, const struct hot_metrics *m)
 	whole(b, m, "cache_errors", "counter", "Calls that the server refused.", t->errors);
 	whole(b, m, "cache_value_bytes", "counter", "Bytes of values, to and from clients.",
 	      t->bytes);
+	family(b, m, "cache_cpu_seconds", "counter",
+	       "That the server's threads were on a processor for answered calls.");
+	sample(b, m, "cache_cpu_seconds", "_total", NULL, STR(""));
+	seconds(b, t->cpu);
 	whole(b, m, "cache_keys", "gauge", "Different keys so far, an estimate when they are many.",
 	      (u64)keys.distinct);
 	whole(b, m, "cache_missed_events", "counter",
@@ -183,6 +187,17 @@ static struct str key_of(struct buf *text, const struct hot_row *r)
 	return (struct str){ buf_text(text), (u32)text->n };
 }
 
+static void add_cpu(struct buf *b, const struct hot_metrics *m, struct buf *text)
+{
+	const char *name = "cache_key_cpu_seconds";
+
+	family(b, m, name, "counter", "That a processor took for calls of the key.");
+	for (u32 i = 0; i < m->n; i++) {
+		sample(b, m, name, "_total", "key", key_of(text, &m->rows[i]));
+		seconds(b, m->rows[i].more->cpu);
+	}
+}
+
 static void add_latency(struct buf *b, const struct hot_metrics *m, struct buf *text)
 {
 	const char *name = "cache_key_service_seconds";
@@ -215,7 +230,8 @@ static void add_keys(struct buf *b, const struct hot_metrics *m)
 		}
 	}
 	if (m->n)
-		add_latency(b, m, &text);
+		add_cpu(b, m, &text);
+	add_latency(b, m, &text);
 	buf_free(&text);
 }
 

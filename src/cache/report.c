@@ -138,13 +138,14 @@ static void text_row(struct buf *b, const struct report_of *r, const struct hot_
 	put_right(b, 8, row->rate);
 	put_share(b, 7, hot_hit_rate(k->found, k->absent));
 	buf_printf(b, " %7llu", (unsigned long long)k->misses);
-	if (k->sized)
+	if (k->n_sizes)
 		buf_printf(b, " %8llu", (unsigned long long)k->size);
 	else
 		buf_printf(b, " %8s", "-");
 	put_right(b, 8, (double)k->bytes);
 	put_us(b, 7, row->p50);
 	put_us(b, 7, row->p99);
+	put_share(b, 7, row->cpu);
 	buf_printf(b, " %6.1f  ", r->clock > k->last ? (double)(r->clock - k->last) / 1e9 : 0.0);
 	client_host(b, &k->clients[0].who);
 	buf_putc(b, '\n');
@@ -172,15 +173,18 @@ void report_text(struct buf *b, const struct report_of *r)
 
 	hot_stats(r->hot, &s);
 	text_total(b, r);
-	buf_printf(b, "%-*s %9s%s %8s %6s %7s %8s %8s %7s %7s %6s  %s\n", (int)width, "KEY",
+	buf_printf(b, "%-*s %9s%s %8s %6s %7s %8s %8s %7s %7s %6s %6s  %s\n", (int)width, "KEY",
 	           "CALLS", s.exact ? "" : "     ERR", "RATE/S", "HIT%", "MISSES", "SIZE", "BYTES",
-	           "P50us", "P99us", "LAST", "CLIENT");
+	           "P50us", "P99us", "CPU%", "LAST", "CLIENT");
 	for (u32 i = 0; i < r->n; i++)
 		text_row(b, r, &r->rows[i], width, !s.exact);
 	buf_printf(b, "these %u are %.1f %% of %llu calls; ", r->n, covered_share(r),
 	           (unsigned long long)hot_totals(r->hot)->calls);
 	missed_print(b, &r->missed);
-	buf_puts(b, "\n\n");
+	buf_putc(b, '\n');
+	if (r->commands)
+		verbs_text(b, hot_verbs(r->hot));
+	buf_putc(b, '\n');
 }
 
 /* ---- in columns ----------------------------------------------------------------------------- */
@@ -201,6 +205,8 @@ enum {
 	KEY_BYTES,
 	KEY_P50,
 	KEY_P99,
+	KEY_CPU,
+	KEY_TIMED,
 	KEY_LAST,
 	KEY_CLIENT,
 	KEY_COLUMNS
@@ -221,6 +227,8 @@ static const struct column key_columns[KEY_COLUMNS] = {
 	[KEY_BYTES] = { "bytes", "moved", COLUMN_COUNTER, UNIT_BYTES, 0 },
 	[KEY_P50] = COL_MICROSECONDS("p50_us", "latency"),
 	[KEY_P99] = COL_MICROSECONDS("p99_us", "latency"),
+	[KEY_CPU] = { "cpu_us", "on the processor, in all", COLUMN_COUNTER, UNIT_MICROSECONDS, 1 },
+	[KEY_TIMED] = COL_COUNT("cpu_calls", "... of so many calls"),
 	[KEY_LAST] = { "last_s", "since it was last used", COLUMN_GAUGE, UNIT_SECONDS, 3 },
 	[KEY_CLIENT] = COL_LABEL("client", "that used it most"),
 };
@@ -238,6 +246,11 @@ static struct figure real(double n)
 static struct figure us(u64 ns)
 {
 	return ns ? real((double)ns / 1000) : (struct figure){ .kind = FIGURE_UNKNOWN };
+}
+
+static struct figure cpu(u64 ns, u64 calls)
+{
+	return calls ? real((double)ns / 1000) : (struct figure){ .kind = FIGURE_UNKNOWN };
 }
 
 static struct figure text_in(const struct buf *b)
@@ -265,10 +278,12 @@ static void key_figures(const struct report_of *r, const struct hot_row *row, st
 	f[KEY_MISSES] = whole(k->misses);
 	f[KEY_LOOKUPS] = whole((u64)k->found + k->absent);
 	f[KEY_FOUND] = whole(k->found);
-	f[KEY_SIZE] = k->sized ? whole(k->size) : (struct figure){ .kind = FIGURE_UNKNOWN };
+	f[KEY_SIZE] = k->n_sizes ? whole(k->size) : (struct figure){ .kind = FIGURE_UNKNOWN };
 	f[KEY_BYTES] = whole(k->bytes);
 	f[KEY_P50] = us(row->p50);
 	f[KEY_P99] = us(row->p99);
+	f[KEY_CPU] = cpu(k->cpu, k->timed);
+	f[KEY_TIMED] = whole(k->timed);
 	f[KEY_LAST] = real(r->clock > k->last ? seconds_of(r->clock - k->last) : 0);
 	f[KEY_CLIENT] = text_in(client);
 }
@@ -283,7 +298,7 @@ static void put_total(struct tree *t, const struct report_of *r)
 				   share = COL_RATIO("covered", "calls of the keys listed");
 	const struct hot_totals *n = hot_totals(r->hot);
 	struct figure p50 = us(latency_quantile(&n->latency, 0.5)),
-		      p99 = us(latency_quantile(&n->latency, 0.99));
+		      p99 = us(latency_quantile(&n->latency, 0.99)), on_cpu = cpu(n->cpu, n->timed);
 	struct keys_stats s;
 
 	hot_stats(r->hot, &s);
@@ -299,6 +314,8 @@ static void put_total(struct tree *t, const struct report_of *r)
 	tree_whole(t, &key_columns[KEY_BYTES], n->bytes);
 	tree_put(t, &key_columns[KEY_P50], &p50);
 	tree_put(t, &key_columns[KEY_P99], &p99);
+	tree_put(t, &key_columns[KEY_CPU], &on_cpu);
+	tree_whole(t, &key_columns[KEY_TIMED], n->timed);
 	tree_real(t, &keys, s.distinct);
 	tree_real(t, &keys_error, s.exact ? 0 : s.distinct_error);
 	tree_flag(t, &exact, s.exact);
@@ -362,6 +379,8 @@ void report_tree(struct tree *t, const struct report_of *r)
 		tree_end(t);
 	}
 	tree_end(t);
+	if (r->commands)
+		verbs_tree(t, hot_verbs(r->hot));
 	tree_end(t);
 	buf_free(&text);
 	buf_free(&client);

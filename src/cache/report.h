@@ -19,7 +19,8 @@ struct report_of {
 	u64 clock;          /* the same moment on the commands' clock */
 	const char *server; /* "memcached" */
 	u32 pid;
-	bool gone; /* it has ended and is waited for */
+	bool gone;     /* it has ended and is waited for */
+	bool commands; /* with what hot_verbs() has */
 	struct missed missed;
 };
 

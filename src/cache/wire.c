@@ -42,6 +42,15 @@ struct link {
 
 #define TABLE (1u << 14)
 
+#define THREADS 64u
+
+/* What a thread of the server did last. */
+struct doer {
+	u32 tid, cpu;
+	u64 time, off;
+	struct link *read; /* the connection that it read from; NULL: it wrote */
+};
+
 struct wire {
 	struct wire_options o;
 	struct wire_stats stats;
@@ -49,6 +58,7 @@ struct wire {
 	enum protocol protocol;
 	struct link *table[TABLE];
 	struct link *oldest, *newest;
+	struct doer doers[THREADS]; /* by tid; one that comes in for another takes its place */
 };
 
 struct wire *wire_new(const struct wire_options *o)
@@ -106,6 +116,9 @@ static void drop(struct wire *w, struct link *l)
 		w->o.heads_only(w->o.ctx, l->conn, false);
 	proto_end(l->proto);
 	take_losses(w, l);
+	for (u32 i = 0; i < THREADS; i++)
+		if (w->doers[i].read == l)
+			w->doers[i].tid = 0;
 	w->stats.open--;
 	proto_free(l->proto);
 	free(l);
@@ -279,6 +292,28 @@ static void judge(struct wire *w, struct link *l, bool lost)
 	l->captured = l->values = l->keys = l->events = 0;
 }
 
+/* ---- time on the processor ------------------------------------------------------------------ */
+
+/*
+ * What a thread does after it has read from a connection, until it next reads or writes on any,
+ * it does for that one; what it does between two writes, for the second. After a write, until it
+ * reads, it works for nobody.
+ */
+static void spend(struct wire *w, struct link *l, const struct wire_event *e)
+{
+	struct doer *d = &w->doers[e->tid % THREADS];
+	struct link *for_whom = d->read ? d->read : e->asked ? NULL : l;
+	u64 passed = e->time - d->time, off = e->off - d->off;
+
+	if (!e->tid)
+		return;
+	if (for_whom && d->tid == e->tid && d->cpu == e->cpu && e->time > d->time && off <= passed)
+		proto_spend(for_whom->proto, passed - off);
+	*d = (struct doer){ e->tid, e->cpu, e->time, e->off, e->asked ? l : NULL };
+}
+
+/* ---- all of it ------------------------------------------------------------------------------ */
+
 /* Is it the first that came in on its connection? */
 static bool begins(const struct wire_event *e)
 {
@@ -338,6 +373,7 @@ void wire_event(struct wire *w, const struct wire_event *e)
 	}
 	l = link_of(w, e, l);
 	l->last = e->time;
+	spend(w, l, e);
 	if (is_ours(w, l, e))
 		return;
 	l->events++;
@@ -352,6 +388,7 @@ void wire_event(struct wire *w, const struct wire_event *e)
 
 void wire_lose(struct wire *w)
 {
+	memset(w->doers, 0, sizeof(w->doers));
 	for (struct link *l = w->oldest; l; l = l->newer) {
 		if (l->placed[0] && l->placed[1])
 			continue;

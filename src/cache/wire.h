@@ -30,7 +30,11 @@ struct wire_event {
 	u32 at;      /* place in the stream after the last byte, modulo 2^32 */
 	u32 start;   /* placed, read by the server: where its stream began; `at`: long ago */
 	u64 time;    /* nanoseconds */
-	u64 total;   /* bytes moved; read by the server, 0 is the end of the connection */
+	/* The thread that made the call: what it is not on the processor for adds up in `off`, from
+	 * any number on, and of each processor by a clock of its own. tid 0: not known. */
+	u32 tid, cpu;
+	u64 off;
+	u64 total; /* bytes moved; read by the server, 0 is the end of the connection */
 	const u8 *bytes;
 	u32 n; /* captured */
 	struct client from;

@@ -160,6 +160,7 @@ bool conn_push(struct proto *c, const struct pending *p, struct str key)
 	q->key = (u32)c->keys.n;
 	q->key_size = key.n;
 	q->started = c->time;
+	q->spent = c->spent;
 	c->asked += p->first;
 	buf_add(&c->keys, key.p ? key.p : "", MIN(key.n, PROTO_KEY_MAX));
 	return true;
@@ -193,6 +194,7 @@ static void tell(struct proto *c, const struct pending *p, enum outcome outcome,
 		.started = p->started,
 		.ended = answered ? c->time : 0,
 		.answered = answered,
+		.cpu = answered ? c->spent - p->spent : 0,
 		.first = p->first,
 		.unknown = p->unknown && outcome != OUTCOME_ERROR,
 		.counter = refused ? COUNTER_NONE : p->counter,
@@ -270,6 +272,11 @@ void conn_drop(struct proto *c, u32 n)
 {
 	c->n -= MIN(n, c->n);
 	c->storing = MIN(c->storing, c->n);
+}
+
+void proto_spend(struct proto *c, u64 time)
+{
+	c->spent += c->n ? time / c->n : 0;
 }
 
 /* ---- losing and finding the place ----------------------------------------------------------- */

@@ -45,6 +45,7 @@ struct pending {
 	u32 opaque;   /* binary: the packet's; meta: hash of the O flag, 0 none */
 	u64 size;
 	u64 started;
+	u64 spent;        /* proto->spent at that time */
 	u64 initial;      /* value of a counter that is made; RESP: bits of a double */
 	u8 counter;       /* enum counter */
 	u8 counted;       /* enum counted; 0: as the outcome says */
@@ -136,6 +137,7 @@ struct proto {
 	u32 head, n, cap; /* ring of pending keys; cap is 0 or a power of two */
 	u64 time;         /* of the bytes being looked at */
 	u64 asked_at;     /* of the last requests */
+	u64 spent;        /* by proto_spend() on a key that waits all the time */
 	u64 lost, unseen, unconfirmed;
 	u64 asked; /* commands */
 	struct trial trial;

@@ -87,6 +87,7 @@ struct command {
 	u64 started;   /* time of the read that completed the request, as the caller gave it */
 	u64 ended;     /* time of the write with the answer, 0 when there is none */
 	bool answered; /* an answer was seen: `ended` - `started` is the service time */
+	u64 cpu;       /* its part of what proto_spend() said meanwhile; 0: not known */
 	bool first;    /* first key of its command: count commands by these */
 	bool unknown;  /* it is not known whether it has keys; `key` is empty */
 	enum counter counter;
@@ -123,6 +124,8 @@ void proto_reply(struct proto *c, const void *p, size_t n, size_t total, u64 tim
  * with it. */
 void proto_reply_piece(struct proto *c, const void *p, size_t n, size_t total, u64 time);
 
+/* The server has worked for that time on what waits for an answer: each key has an equal part. */
+void proto_spend(struct proto *c, u64 time);
 /* Bytes between two calls are missing, in both directions, or in the replies only. */
 void proto_lose(struct proto *c);
 void proto_lose_replies(struct proto *c);

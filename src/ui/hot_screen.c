@@ -75,7 +75,7 @@ static void print_misses(struct buf *b, const void *row)
 
 static void print_size(struct buf *b, const void *row)
 {
-	if (line(row)->more.sized)
+	if (line(row)->more.n_sizes)
 		report_number(b, (double)line(row)->more.size);
 	else
 		buf_putc(b, '-');
@@ -102,6 +102,14 @@ static void print_p50(struct buf *b, const void *row)
 static void print_p99(struct buf *b, const void *row)
 {
 	print_us(b, line(row)->row.p99);
+}
+
+static void print_cpu(struct buf *b, const void *row)
+{
+	if (isnan(line(row)->row.cpu))
+		buf_putc(b, '-');
+	else
+		buf_printf(b, "%.1f", line(row)->row.cpu);
 }
 
 static void print_age(struct buf *b, const void *row)
@@ -131,7 +139,7 @@ static double value_misses(const void *row)
 
 static double value_size(const void *row)
 {
-	return line(row)->more.sized ? (double)line(row)->more.size : -1;
+	return line(row)->more.n_sizes ? (double)line(row)->more.size : -1;
 }
 
 static double value_bytes(const void *row)
@@ -144,6 +152,11 @@ static double value_latency(const void *row)
 	return (double)line(row)->row.p99;
 }
 
+static double value_cpu(const void *row)
+{
+	return (double)line(row)->more.cpu;
+}
+
 /* The latest first. */
 static double value_last(const void *row)
 {
@@ -153,16 +166,17 @@ static double value_last(const void *row)
 static const struct top_column columns[] = {
 	{ "KEY", 16, 0, 0, "the key", print_key, NULL },
 	{ "CALLS", 7, 0, 'C', "calls since the start", print_calls, value_calls },
-	{ "ERR", 6, 9, 0, "calls that may have been another key's", print_error, NULL },
+	{ "ERR", 6, 10, 0, "calls that may have been another key's", print_error, NULL },
 	{ "RATE/S", 8, 1, 'R', "calls a second in the last interval", print_rate, value_rate },
 	{ "HIT%", 6, 4, 0, "of the lookups, those that found it", print_hits, NULL },
 	{ "MISSES", 7, 6, 'M', "misses", print_misses, value_misses },
 	{ "SIZE", 7, 2, 'S', "size of the value", print_size, value_size },
 	{ "BYTES", 7, 3, 'B', "bytes of values moved", print_bytes, value_bytes },
-	{ "P50us", US_COLUMN, 7, 0, "half of the calls took less", print_p50, NULL },
+	{ "P50us", US_COLUMN, 8, 0, "half of the calls took less", print_p50, NULL },
 	{ "P99us", US_COLUMN, 5, 'L', "latency, p99", print_p99, value_latency },
-	{ "LAST", 6, 8, 'N', "the last access", print_age, value_last },
-	{ "CLIENT", 15, 10, 0, "who asks most", print_client, NULL },
+	{ "CPU%", 6, 7, 'U', "use of the processor, of that of all", print_cpu, value_cpu },
+	{ "LAST", 6, 9, 'N', "the last access", print_age, value_last },
+	{ "CLIENT", 15, 11, 0, "who asks most", print_client, NULL },
 };
 
 static const struct {
@@ -170,7 +184,7 @@ static const struct {
 	enum hot_sort by;
 } sorts[] = {
 	{ 'C', HOT_CALLS }, { 'S', HOT_SIZE },    { 'R', HOT_RATE },   { 'B', HOT_BYTES },
-	{ 'N', HOT_LAST },  { 'L', HOT_LATENCY }, { 'M', HOT_MISSES },
+	{ 'N', HOT_LAST },  { 'L', HOT_LATENCY }, { 'M', HOT_MISSES }, { 'U', HOT_CPU },
 };
 
 /* ---- rows ----------------------------------------------------------------------------------- */
@@ -227,6 +241,11 @@ static bool dump(void *ctx, struct buf *b)
 	struct hot_screen *s = ctx;
 
 	return !s->dump || s->dump(s->dump_ctx, b);
+}
+
+static void whole(void *ctx, struct buf *b)
+{
+	verbs_text(b, hot_verbs(((struct hot_screen *)ctx)->hot));
 }
 
 static void dump_and_clear(void *ctx, struct buf *b)
@@ -291,13 +310,14 @@ static void page_counts(struct buf *b, const struct hot_line *l)
 	report_number(b, l->row.rate);
 	buf_puts(b, "/s in the last interval, ");
 	report_number(b, l->row.decayed);
-	buf_printf(
-		b,
-		"/s with older ones counting less\nfound   %llu hits, %llu misses, %llu errors\n",
-		(unsigned long long)k->hits, (unsigned long long)k->misses,
-		(unsigned long long)k->errors);
+	buf_printf(b,
+	           "/s with older ones counting less\nfound   %llu hits, %llu misses, %u errors\n",
+	           (unsigned long long)k->hits, (unsigned long long)k->misses, k->errors);
 	buf_printf(b, "moved   %llu bytes; last call %.1f s ago\n", (unsigned long long)k->bytes,
 	           l->age);
+	if (k->timed)
+		buf_printf(b, "took    %.1f us of a processor for each call, %.1f %% of all\n",
+		           (double)k->cpu / 1000 / k->timed, l->row.cpu);
 }
 
 static void page_commands(struct buf *b, const struct hot_key *k)
@@ -387,6 +407,7 @@ void hot_screen_init(struct hot_screen *s, enum hot_sort by)
 		.head = head,
 		.again = again,
 		.page = page,
+		.whole = whole,
 		.dump = dump_and_clear,
 		.ctx = s,
 	};

@@ -100,11 +100,16 @@ static void fetch(struct top *t)
 
 /* ---- keys ----------------------------------------------------------------------------------- */
 
+static bool on_page(const struct top *t)
+{
+	return t->page_row || t->whole;
+}
+
 static void move(struct top *t, s64 by)
 {
-	s64 to = (s64)(t->page_row ? t->page_first : t->chosen) + by;
+	s64 to = (s64)(on_page(t) ? t->page_first : t->chosen) + by;
 
-	if (t->page_row)
+	if (on_page(t))
 		t->page_first = (u32)MAX(to, 0); /* drawing keeps it inside */
 	else
 		t->chosen = (u32)MAX(MIN(to, (s64)t->shown - 1), 0);
@@ -177,12 +182,13 @@ static void close_page(struct top *t)
 {
 	free(t->page_row);
 	t->page_row = NULL;
+	t->whole = false;
 	arena_free(&t->page_arena);
 }
 
 static void open_page(struct top *t)
 {
-	if (t->page_row) {
+	if (on_page(t)) {
 		close_page(t);
 		return;
 	}
@@ -199,6 +205,15 @@ static void open_page(struct top *t)
 		close_page(t);
 }
 
+static void open_whole(struct top *t)
+{
+	bool was = t->whole;
+
+	close_page(t);
+	t->whole = !was;
+	t->page_first = 0;
+}
+
 static void help(struct top *t)
 {
 	t->help = true;
@@ -213,7 +228,7 @@ static void start_filter(struct top *t)
 /* Out of what is open, or out of all. */
 static void leave(struct top *t)
 {
-	if (t->page_row)
+	if (on_page(t))
 		close_page(t);
 	else
 		t->quit = true;
@@ -221,7 +236,7 @@ static void leave(struct top *t)
 
 static void escape(struct top *t)
 {
-	if (t->page_row)
+	if (on_page(t))
 		close_page(t);
 	else if (t->filter[0])
 		t->filter[0] = 0;
@@ -253,6 +268,7 @@ const struct top_binding top_bindings[] = {
 	{ 'T', "T", "turn the order around", reverse },
 	{ '/', "/", "only names with a text in them", start_filter },
 	{ TERM_ENTER, "Enter", "all about the row; again: back", open_page },
+	{ 'a', "a", "all about all rows together; again: back", open_whole },
 	{ 'p', "p", "pause, and go on", pause_now },
 	{ 'D', "D", "dump what was counted, and start anew", dump },
 	{ '?', "?", "this help", help },

@@ -49,6 +49,8 @@ struct top_model {
 	bool (*again)(void *ctx, struct arena *a, void *row);
 	/* The page about one row: lines. */
 	void (*page)(void *ctx, struct buf *b, const void *row);
+	/* The page about all of them together. */
+	void (*whole)(void *ctx, struct buf *b);
 	/* Writes what there is somewhere and forgets it; what became of that goes to b. */
 	void (*dump)(void *ctx, struct buf *b);
 	void *ctx;

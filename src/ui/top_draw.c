@@ -275,8 +275,11 @@ static void draw_page(struct canvas *c)
 	struct buf b = { 0 };
 	u32 n;
 
-	t->model->page(t->model->ctx, &b, t->page_row);
-	if (t->page_gone)
+	if (t->whole)
+		t->model->whole(t->model->ctx, &b);
+	else
+		t->model->page(t->model->ctx, &b, t->page_row);
+	if (t->page_gone && !t->whole)
 		buf_puts(&b, "\nIt is no longer counted: others took its place.\n");
 	fill(c, HEAD_LINES, TERM_HEAD);
 	put_text(c, HEAD_LINES, 0, TERM_HEAD, "Enter, Esc, q: back");
@@ -345,7 +348,7 @@ void top_draw(struct top *t)
 		draw_help(&c);
 	} else {
 		draw_head(&c);
-		if (t->page_row)
+		if (t->page_row || t->whole)
 			draw_page(&c);
 		else if (t->room)
 			draw_table(&c);

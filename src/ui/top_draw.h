@@ -22,7 +22,8 @@ struct top {
 	u32 shift;       /* bytes of the names that are left of the table */
 	char filter[TOP_FILTER], typed[TOP_FILTER];
 	char message[256]; /* until the next key */
-	u8 *page_row;      /* NULL: no page is open */
+	u8 *page_row;      /* NULL: no page about a row is open */
+	bool whole;        /* the page about all is */
 	struct arena page_arena;
 	bool page_gone; /* the row is no more */
 	u32 page_first; /* line of the page that is drawn first */

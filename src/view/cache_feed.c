@@ -47,12 +47,15 @@ enum {
 	MORE,
 	SENT,
 	START,
+	THREAD,
+	OFF,
 };
 
-static const char *const field_names[FEED_FIELDS] = { "asked",   "pieces", "conn", "at",    "time",
-	                                              "total",   "family", "port", "from",  "bytes",
-	                                              "command", "item",   "key",  "found", "chunk",
-	                                              "more",    "sent",   "start" };
+static const char *const field_names[FEED_FIELDS] = { "asked", "pieces", "conn",    "at",
+	                                              "time",  "total",  "family",  "port",
+	                                              "from",  "bytes",  "command", "item",
+	                                              "key",   "found",  "chunk",   "more",
+	                                              "sent",  "start",  "thread",  "off" };
 
 static void on_command(void *ctx, const struct command *c, const struct client *from)
 {
@@ -258,6 +261,9 @@ static void take_bytes(struct cache_feed *f, const struct feed_record *k, const 
 	e.conn = word(k, CONN, bytes);
 	e.at = (u32)word(k, AT, bytes);
 	e.time = word(k, TIME, bytes);
+	e.tid = (u32)(word(k, THREAD, bytes) >> 32);
+	e.cpu = (u32)word(k, THREAD, bytes);
+	e.off = word(k, OFF, bytes);
 	e.total = word(k, TOTAL, bytes);
 	e.chunk = (u32)word(k, CHUNK, bytes);
 	e.more = word(k, MORE, bytes);

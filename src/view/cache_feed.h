@@ -19,7 +19,7 @@
 #include "view/servers.h"
 #include "run/view.h"
 
-#define FEED_FIELDS 18u
+#define FEED_FIELDS 20u
 
 /* Where the fields of one kind of record are. */
 struct feed_record {

@@ -25,7 +25,7 @@
 struct options {
 	u64 pid, rows, interval, count, memory;
 	const char *via, *sort, *alert, *dump, *delimiters;
-	bool csv, fold, hide, check, stream;
+	bool csv, fold, hide, check, stream, commands;
 };
 
 struct hot_view {
@@ -70,6 +70,7 @@ static void read_options(struct hot_view *v, const struct urecord *r, const u8 *
 		.hide = cache_view_number(r, bytes, "hash_keys"),
 		.check = cache_view_number(r, bytes, "check"),
 		.stream = cache_view_number(r, bytes, "stream"),
+		.commands = cache_view_number(r, bytes, "by_command"),
 	};
 }
 
@@ -115,7 +116,7 @@ static bool read_sort(struct hot_view *v, struct err *e)
 	if (v->sort < HOT_SORTS)
 		return true;
 	err_set(e, "keys can not be sorted by '%s'", v->o.sort);
-	return err_hint(e, "calls, size, rate, bytes, latency, last or misses");
+	return err_hint(e, "calls, size, rate, bytes, latency, last, misses or cpu");
 }
 
 /* Never over a file that is there, never through a link. */
@@ -205,6 +206,7 @@ static struct report_of make_report(struct hot_view *v, struct hot_row *rows, u3
 		                   .server = v->feed.server.name,
 		                   .pid = v->feed.server.pid,
 		                   .gone = v->feed.fd < 0,
+		                   .commands = v->o.commands,
 		                   .missed = missed };
 }
 

@@ -43,6 +43,7 @@ static void call(const char *key, u32 n, enum op op, enum outcome outcome, u64 s
 		             .started = clock_ns - took,
 		             .ended = clock_ns,
 		             .answered = true,
+		             .cpu = took / 2,
 		             .first = true };
 
 	hot_command(hot, &c, &from);

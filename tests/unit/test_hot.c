@@ -46,6 +46,7 @@ static struct command get_hit(const char *key, u64 size, u64 from, u64 to)
 		                 .started = from,
 		                 .ended = to,
 		                 .answered = true,
+		                 .cpu = (to - from) / 2,
 		                 .first = true };
 }
 
@@ -141,11 +142,11 @@ static void sizes_of_values(void **state)
 
 	(void)state;
 	hot_command(h, &c, &host_a);
-	assert_false(row_of(h, "a").more->sized);
+	assert_int_equal(row_of(h, "a").more->n_sizes, 0);
 	c.op = OP_ADD;
 	c.outcome = OUTCOME_MISS;
 	hot_command(h, &c, &host_a);
-	assert_false(row_of(h, "a").more->sized);
+	assert_int_equal(row_of(h, "a").more->n_sizes, 0);
 	c.outcome = OUTCOME_HIT;
 	hot_command(h, &c, &host_a);
 	assert_int_equal(row_of(h, "a").more->size, 5);
@@ -433,7 +434,8 @@ static void as_json(void **state)
 		"\"running\":true},"
 		"\"total\":{\"rate\":1.5,\"calls\":3,\"commands\":3,\"hits\":2,\"misses\":0,"
 		"\"lookups\":2,\"lookup_hits\":2,"
-		"\"errors\":0,\"bytes\":3070,\"p50_us\":1.9,\"p99_us\":2.0,\"keys\":2,"
+		"\"errors\":0,\"bytes\":3070,\"p50_us\":1.9,\"p99_us\":2.0,"
+		"\"cpu_us\":2.0,\"cpu_calls\":2,\"keys\":2,"
 		"\"keys_error\":0.0000,\"exact\":true,\"covered\":1.0000,\"lost_events\":3,"
 		"\"lost_commands\":2,\"lost_commands_error\":0,\"unseen_replies\":3,\"unconfirmed_"
 		"calls\":1,\"master_bytes\":0,\"unknown_commands\":0},\"keys\":[{"
@@ -441,13 +443,96 @@ static void as_json(void **state)
 		"\"error\":0,"
 		"\"rate\":1.0,\"rate_decayed\":0.1,\"hits\":2,\"misses\":0,"
 		"\"lookups\":2,\"lookup_hits\":2,\"size\":1500,"
-		"\"bytes\":3000,\"p50_us\":1.9,\"p99_us\":2.0,\"last_s\":1.000,"
+		"\"bytes\":3000,\"p50_us\":1.9,\"p99_us\":2.0,"
+		"\"cpu_us\":2.0,\"cpu_calls\":2,\"last_s\":1.000,"
 		"\"commands\":{\"get\":2},\"clients\":[{\"client\":\"10.0.0.1\",\"calls\":2}]},"
 		"{\"key\":\"q\\\"\\\\xff\\\\\\\\\",\"calls\":1,\"error\":0,\"rate\":0.5,"
 		"\"rate_decayed\":0.1,\"hits\":0,\"misses\":0,\"lookups\":0,\"lookup_hits\":0,"
 		"\"size\":70,\"bytes\":70,"
-		"\"p50_us\":null,\"p99_us\":null,\"last_s\":2.000,\"commands\":{\"set\":1},"
+		"\"p50_us\":null,\"p99_us\":null,\"cpu_us\":null,\"cpu_calls\":0,"
+		"\"last_s\":2.000,\"commands\":{\"set\":1},"
 		"\"clients\":[{\"client\":\"10.0.0.2\",\"calls\":1}]}]}\n");
+	buf_free(&b);
+	hot_free(h);
+}
+
+/* By the protocol's words, whatever the address of these; the most calls first. */
+static struct hot *commands_of_two(void)
+{
+	struct hot_options o = { .start = SECOND };
+	struct hot *h = make(&o);
+	static const char again[] = "get";
+	struct command c;
+
+	for (u32 i = 0; i < 4; i++)
+		hit(h, "a", i ? 1023 : 1024, SECOND);
+	c = get_hit("a-longer-key-of-23-bytes", 0, SECOND, SECOND + 2000);
+	c.verb = again;
+	hot_command(h, &c, &host_a);
+	c.outcome = OUTCOME_ERROR; /* no value was moved */
+	c.verb = "HGETALL";
+	c.cpu = 0;
+	hot_command(h, &c, &host_a);
+	c.cpu = 15000;
+	hot_command(h, &c, &host_a);
+	return h;
+}
+
+static void by_command(void **state)
+{
+	struct hot *h = commands_of_two();
+	struct buf b = { 0 };
+	struct tree t = { .b = &b, .ops = &tree_json, .tight = true };
+
+	(void)state;
+	verbs_text(&b, hot_verbs(h));
+	assert_string_equal(
+		buf_text(&b),
+		"COMMAND              CALLS  CALL%   CPU%    CPUus  BYTES OF THE VALUE\n"
+		"get                      5   71.4   25.0      1.0  0: 20.0 %, 512-1023: 60.0 %, "
+		"1k: 20.0 %\n"
+		"HGETALL                  2   28.6   75.0     15.0  -\n"
+		"bytes of the key: 1: 57.1 %, 16-31: 42.9 %\n");
+	buf_reset(&b);
+	tree_object(&t, NULL);
+	verbs_tree(&t, hot_verbs(h));
+	tree_end(&t);
+	assert_string_equal(
+		buf_text(&b),
+		"{\"by_command\":[{\"command\":\"get\",\"calls\":5,\"cpu_us\":5.0,\"cpu_calls\":5,"
+		"\"value_bytes\":[{\"from\":0,\"to\":0,\"calls\":1},"
+		"{\"from\":512,\"to\":1023,\"calls\":3},{\"from\":1024,\"to\":2047,\"calls\":1}]},"
+		"{\"command\":\"HGETALL\",\"calls\":2,\"cpu_us\":15.0,\"cpu_calls\":1,"
+		"\"value_bytes\":[]}],"
+		"\"key_bytes\":[{\"from\":1,\"to\":1,\"calls\":4},"
+		"{\"from\":16,\"to\":31,\"calls\":3}]}\n");
+	hot_clear(h, 2 * SECOND);
+	buf_reset(&b);
+	verbs_text(&b, hot_verbs(h));
+	assert_null(strstr(buf_text(&b), "get"));
+	buf_free(&b);
+	hot_free(h);
+}
+
+/* More commands than there is room for are counted together. */
+static void many_commands(void **state)
+{
+	static char names[VERBS + 10][8];
+	struct hot_options o = { .start = SECOND };
+	struct hot *h = make(&o);
+	struct command c = get_hit("a", 1, SECOND, SECOND + 2000);
+	struct buf b = { 0 };
+
+	(void)state;
+	for (u32 i = 0; i < VERBS + 10; i++) {
+		snprintf(names[i], sizeof(names[i]), "v%u", i);
+		c.verb = names[i];
+		hot_command(h, &c, &host_a);
+	}
+	verbs_text(&b, hot_verbs(h));
+	assert_non_null(strstr(buf_text(&b), "\nothers                  10 "));
+	assert_non_null(strstr(buf_text(&b), "\nv511                     1 "));
+	assert_null(strstr(buf_text(&b), "\nv512 "));
 	buf_free(&b);
 	hot_free(h);
 }
@@ -461,14 +546,14 @@ static void as_csv(void **state)
 	print(h, report_csv, &b);
 	assert_string_equal(
 		buf_text(&b),
-		"1700000000.123,\"a\",2,0,1.0,0.1,2,0,2,2,1500,3000,1.9,2.0,10.0.0.1\n"
-		"1700000000.123,\"q\"\"\\xff\\\\\",1,0,0.5,0.1,0,0,0,0,70,70,,,10.0.0.2\n");
+		"1700000000.123,\"a\",2,0,1.0,0.1,2,0,2,2,1500,3000,1.9,2.0,2.0,2,10.0.0.1\n"
+		"1700000000.123,\"q\"\"\\xff\\\\\",1,0,0.5,0.1,0,0,0,0,70,70,,,,0,10.0.0.2\n");
 	buf_reset(&b);
 	report_csv_head(&b);
 	assert_string_equal(
 		buf_text(&b),
 		"time,key,calls,error,rate,rate_decayed,hits,misses,lookups,lookup_hits,size,"
-		"bytes,p50_us,p99_us,client\n");
+		"bytes,p50_us,p99_us,cpu_us,cpu_calls,client\n");
 	buf_free(&b);
 	hot_free(h);
 }
@@ -509,13 +594,13 @@ static void as_text(void **state)
 		"22:13:20 memcached 77: 2 calls/s, 100.0 % hits, p50 1.9 us, p99 2.0 us, 2 keys\n"
 		"KEY                      CALLS   RATE/S   HIT%  MISSES     SIZE    BYTES   P50us  "
 		" "
-		"P99us   LAST  CLIENT\n"
+		"P99us   CPU%   LAST  CLIENT\n"
 		"a                            2        1  100.0       0     1500     3.0k     1.9  "
 		" "
-		"  2.0    1.0  10.0.0.1\n"
+		"  2.0  100.0    1.0  10.0.0.1\n"
 		"q\"\\xff\\\\                     1        0      -       0       70       70     "
 		"  "
-		"-       -    2.0  10.0.0.2\n"
+		"-       -      -    2.0  10.0.0.2\n"
 		"these 2 are 100.0 % of 3 calls; 3 events lost, at least 2 commands lost, "
 		"3 replies not seen, 1 calls not confirmed\n\n");
 	buf_free(&b);
@@ -624,6 +709,8 @@ int main(void)
 		cmocka_unit_test(quantiles),
 		cmocka_unit_test(as_json),
 		cmocka_unit_test(as_csv),
+		cmocka_unit_test(by_command),
+		cmocka_unit_test(many_commands),
 		cmocka_unit_test(csv_formulas),
 		cmocka_unit_test(room_for_keys),
 		cmocka_unit_test(as_text),

@@ -102,6 +102,121 @@ static void connections_do_not_mix(void **state)
 	assert_told(&s, w, "2:get b- 1:get a+ ");
 }
 
+/* ---- time on the processor ---- */
+
+static void told_cpu(void *ctx, const struct command *c, const struct client *from)
+{
+	struct seen *s = ctx;
+
+	(void)from;
+	buf_printf(&s->text, "%.*s=%u ", (int)c->key.n, c->key.p, (u32)c->cpu);
+}
+
+struct did {
+	u32 conn;
+	bool asked;
+	const char *text;
+	u32 time, off, tid, cpu;
+};
+
+static void assert_spent(const struct did *did, u32 n, const char *expected)
+{
+	struct seen s = { 0 };
+	struct wire_options o = { .protocol = PROTOCOL_TEXT, .command = told_cpu, .ctx = &s };
+	struct wire *w = wire_new(&o);
+
+	for (u32 i = 0; i < n; i++) {
+		const struct did *d = &did[i];
+		struct wire_event e = { .conn = d->conn,
+			                .asked = d->asked,
+			                .total = strlen(d->text),
+			                .bytes = (const u8 *)d->text,
+			                .n = (u32)strlen(d->text),
+			                .time = d->time,
+			                .off = d->off,
+			                .tid = d->tid,
+			                .cpu = d->cpu };
+
+		wire_event(w, &e);
+	}
+	assert_told(&s, w, expected);
+}
+
+#define GET(key)    "get " key "\r\n"
+#define VALUE(key)  "VALUE " key " 0 1\r\nx\r\nEND\r\n"
+#define SPENT(x, n) assert_spent(x, ARRAY_SIZE(x), n)
+
+/* What the thread does after a read is for that connection, whoever waits. */
+static void each_has_its_own_time(void **state)
+{
+	static const struct did two[] = {
+		{ 1, true, GET("a"), 100, 0, 7, 0 },     { 2, true, GET("b"), 130, 0, 7, 0 },
+		{ 3, true, GET("c"), 630, 0, 7, 0 },     { 3, false, VALUE("c"), 640, 0, 7, 0 },
+		{ 1, false, VALUE("a"), 645, 0, 7, 0 },  { 2, false, VALUE("b"), 652, 0, 7, 0 },
+		{ 1, true, GET("a"), 9000, 0, 7, 0 }, /* it did nothing for anybody in between */
+		{ 1, false, VALUE("a"), 9011, 0, 7, 0 },
+	};
+
+	(void)state;
+	SPENT(two, "c=10 a=35 b=507 a=11 ");
+}
+
+/* What it was not on the processor for does not count, nor what is not known: another processor,
+ * another thread, a number that does not fit. */
+static void time_that_is_not_its_own(void **state)
+{
+	static const struct did off[] = {
+		{ 1, true, GET("a"), 100, 5, 7, 0 },
+		{ 1, false, VALUE("a"), 200, 65, 7, 0 },
+		{ 1, true, GET("b"), 300, 65, 7, 0 },
+		{ 1, false, VALUE("b"), 400, 65, 7, 1 },
+		{ 1, true, GET("c"), 500, 65, 7, 1 },
+		{ 1, false, VALUE("c"), 600, 65, 8, 1 },
+		{ 1, true, GET("d"), 700, 65, 8, 1 },
+		{ 1, false, VALUE("d"), 800, 166, 8, 1 },
+		{ 1, true, GET("e"), 900, 166, 8, 1 },
+		{ 1, false, VALUE("e"), 1000, 165, 8, 1 },
+		{ 1, true, GET("f"), 1100, 0, 0, 1 },
+		{ 1, false, VALUE("f"), 1200, 0, 0, 1 },
+		/* 72 is where 8 was */
+		{ 1, true, GET("g"), 1300, 0, 8, 1 },
+		{ 2, true, GET("h"), 1301, 0, 72, 0 },
+		{ 1, false, VALUE("g"), 1302, 0, 8, 1 },
+	};
+
+	(void)state;
+	SPENT(off, "a=40 b=0 c=0 d=0 e=0 f=0 g=0 ");
+}
+
+static void keys_of_a_pipeline_share_it(void **state)
+{
+	static const struct did pipeline[] = {
+		{ 1, true, GET("a b") GET("c") GET("d"), 100, 0, 7, 0 },
+		{ 1, false, "VALUE a 0 1\r\nx\r\nVALUE b 0 1\r\nx\r\nEND\r\n", 180, 0, 7, 0 },
+		{ 1, false, VALUE("c") VALUE("d"), 200, 0, 7, 0 },
+		{ 1, true, "set e 0 0 2\r\n", 300, 0, 7, 0 }, /* in two reads */
+		{ 1, true, "xy\r\n", 310, 0, 7, 0 },
+		{ 1, false, "STORED\r\n", 315, 0, 7, 0 },
+	};
+
+	(void)state;
+	SPENT(pipeline, "a=20 b=20 c=30 d=30 e=15 ");
+}
+
+/* The connection that the thread read from is no more. */
+static void time_of_nobody(void **state)
+{
+	static const struct did ended[] = {
+		{ 1, true, GET("a"), 100, 0, 7, 0 },
+		{ 2, true, GET("b"), 150, 0, 7, 0 },
+		{ 2, true, "", 160, 0, 7, 0 },
+		{ 1, false, VALUE("a"), 200, 0, 7, 0 },
+	};
+
+	(void)state;
+	SPENT(ended, "a=50 ");
+}
+
 static void an_end_and_a_new_start(void **state)
 {
 	struct seen s;
@@ -605,6 +720,10 @@ int main(void)
 		cmocka_unit_test(silent_ones_go_first),
 		cmocka_unit_test(closed_ones_are_forgotten),
 		cmocka_unit_test(values_are_not_wanted),
+		cmocka_unit_test(each_has_its_own_time),
+		cmocka_unit_test(time_that_is_not_its_own),
+		cmocka_unit_test(keys_of_a_pipeline_share_it),
+		cmocka_unit_test(time_of_nobody),
 		cmocka_unit_test(freed_it_calls_nobody),
 		cmocka_unit_test(small_keys_are_wanted_whole),
 		cmocka_unit_test(lists_are_wanted_whole),

@@ -588,6 +588,9 @@ def test_serve_finds_cache_servers(context):
             found = {k: s.value(k) for k in want}
             if found != want:
                 return shown(f"{found}, not {want}", s.ask()[2], "")
+            every = s.value(f"cache_cpu_seconds_total{{{labels}}}")
+            if not 0 < s.value(f'cache_key_cpu_seconds_total{{{labels},key="a"}}') < every < 1:
+                return shown("time of the processor", s.ask()[2], "")
             with in_container(port) as ident:
                 info = f'cache_server_info{{{labels},server="memcached",container="{ident}"}}'
                 if ident and s.value(info) != 1:

@@ -35,20 +35,23 @@ def ask(server):
 
 
 def masked(text):
-    """Time of day, process, latencies, ages and decayed rates become ~: in the first line, in the
-    columns P50us, P99us and LAST, and on the page about a key, whose histogram becomes one ~ and of
-    whose empty lines one is left. All else has to be as saved."""
+    """Time of day, process, latencies, times of the processor, ages and decayed rates become ~: in
+    the first line, in the columns P50us, P99us, CPU% and LAST, by command, and on the page about a
+    key, whose histogram becomes one ~ and of whose empty lines one is left. All else has to be
+    as saved."""
     lines = text.split("\n")
     # Where a narrow terminal cuts it depends on how long the process's number is.
     lines[0] = re.sub(r"^\d\d:\d\d:\d\d  memcached \d+(  [\d.k]+ calls/s)(  hits [\d.]+ %)?.*",
                       r"~  memcached ~\1\2  ~", lines[0])
-    for title in re.finditer(r"(P50us|P99us|LAST)[v^]?", lines[2] if len(lines) > 2 else ""):
+    for title in re.finditer(r"(P50us|P99us|CPU%|LAST)[v^]?", lines[2] if len(lines) > 2 else ""):
         for i in range(3, len(lines) - 1):
             before, after = lines[i][:title.end()], lines[i][title.end():]
             if re.search(r" [\d.]+$", before):
                 lines[i] = re.sub(r" [\d.]+$", lambda m: "~".rjust(len(m[0])), before) + after
     text = "\n".join(lines)
     text = re.sub(r"(?m)(in the last interval, ).*", r"\1~", text)
+    text = re.sub(r"(?m)^took +[\d.]+ us (.*call), [\d.]+ %", r"took    ~ us \1, ~ %", text)
+    text = re.sub(r"(?m)^((?:get|set) +\d+ +[\d.]+) +[\d.]+ +[\d.]+  ", r"\1  ~  ~  ", text)
     text = re.sub(r"(?m)(last call|since) [\d.]+ s", r"\1 ~ s", text)
     text = re.sub(r"(?m)^(latency, .*\n)( +[\d.]+ +\d+.*\n)+", r"\1  ~\n", text)
     return re.sub(r"\n{3,}", "\n\n", text)
@@ -103,6 +106,9 @@ def test_mctop_screen_names(context):
             (["Enter"], "mctop-names"),
             (["/", "x", "f", "f", "Enter", "Enter"], "mctop-page-of-bytes"),
             (["Enter", "Escape"], "mctop-names"),
+            (["a"], "mctop-commands"),
+            (["a"], "mctop-names"),
+            (["a", "Enter"], "mctop-names"),
             (["?"], "mctop-help"),
             (["?", "p"], "mctop-going-on"),
         ])

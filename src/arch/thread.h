@@ -21,12 +21,15 @@ struct thread_machine {
 	u32 audit;          /* its name in filters of system calls (AUDIT_ARCH_*) */
 	const u8 *call;     /* the instruction that makes a system call */
 	size_t call_length; /* bytes */
+	const u8 *trap;     /* stops a thread `trap_back` bytes after its start */
+	size_t trap_length, trap_back;
 	const char *shadow; /* of "Features:" in /proc/PID/status, a stack of return addresses */
 };
 
 extern const struct thread_machine thread_machine;
 
 u64 thread_ip(const struct thread_regs *r);
+void thread_set_ip(struct thread_regs *r, u64 ip);
 u64 thread_sp(const struct thread_regs *r);
 /* The thread pointer, which thread-local data are found by. */
 u64 thread_data(const struct thread_regs *r);

@@ -13,6 +13,12 @@ u64 thread_ip(const struct thread_regs *r)
 	return 0;
 }
 
+void thread_set_ip(struct thread_regs *r, u64 ip)
+{
+	(void)r;
+	(void)ip;
+}
+
 u64 thread_sp(const struct thread_regs *r)
 {
 	(void)r;

@@ -21,13 +21,16 @@
 
 #define UC_FLAGS_ALL 7 /* arch/x86/include/uapi/asm/ucontext.h: all that there are */
 
-static const u8 call_insn[] = { 0x0f, 0x05 };
+static const u8 call_insn[] = { 0x0f, 0x05 }, trap_insn[] = { 0xcc };
 
 const struct thread_machine thread_machine = {
 	.known = true,
 	.audit = AUDIT_ARCH_X86_64,
 	.call = call_insn,
 	.call_length = sizeof(call_insn),
+	.trap = trap_insn,
+	.trap_length = sizeof(trap_insn),
+	.trap_back = 1,
 	.shadow = "shstk",
 };
 
@@ -49,6 +52,14 @@ static void set(struct thread_regs *r, const struct user_regs_struct *u)
 u64 thread_ip(const struct thread_regs *r)
 {
 	return get(r).rip;
+}
+
+void thread_set_ip(struct thread_regs *r, u64 ip)
+{
+	struct user_regs_struct u = get(r);
+
+	u.rip = ip;
+	set(r, &u);
 }
 
 u64 thread_sp(const struct thread_regs *r)

@@ -338,21 +338,21 @@ static struct world *open_world(const struct run_options *o, struct err *e)
 	return world_linux_new(&machine);
 }
 
-/* The parsed script in a world, with the command of -c held before its first instruction. */
-static int run_in_world(struct job *j, const struct run_options *o, const struct script_args *args)
+/* The parsed script in a world. */
+static int run_with_child(struct job *j, const struct run_options *o,
+                          const struct script_args *args, struct child *child)
 {
 	struct request *r = &j->script.request;
-	struct child *child = NULL;
 	struct err e = { 0 };
 	regex_t filter;
 	int code;
 
-	if (!compile_filter(o, &filter, &e) ||
-	    (o->command && !(child = child_start(o->command, &e))))
+	if (!compile_filter(o, &filter, &e))
 		return fail(&e);
 	*r = (struct request){
 		.pid = child ? child_pid(child) : (s32)o->pid,
-		.command = child ? child_program(child) : NULL,
+		/* Held at its entry it has all its libraries, as a process has that runs. */
+		.command = child && !j->at_entry ? child_program(child) : NULL,
 		.unsafe = o->unsafe,
 		.tests = o->test,
 		.lists = o->list,
@@ -365,9 +365,22 @@ static int run_in_world(struct job *j, const struct run_options *o, const struct
 		.alone = o->emit_elf,
 	};
 	code = do_job(j, o, child);
-	child_free(child);
 	if (o->probe_filter)
 		regfree(&filter);
+	return code;
+}
+
+/* The command of -c is held before its first instruction. */
+static int run_in_world(struct job *j, const struct run_options *o, const struct script_args *args)
+{
+	struct child *child = NULL;
+	struct err e = { 0 };
+	int code;
+
+	if (o->command && !(child = child_start(o->command, &e)))
+		return fail(&e);
+	code = run_with_child(j, o, args, child);
+	child_free(child);
 	return code;
 }
 
@@ -434,18 +447,25 @@ static void say_without_effect(const struct run_options *o)
 	buf_free(&b);
 }
 
-/* In a process that samples its heap meanwhile. */
+/* In a process that samples its heap meanwhile; the command of -c is held at its entry. */
 static int run_in_heap(struct job *j, const struct run_options *o, const struct script_args *args)
 {
 	struct heap_target t;
+	struct child *child = NULL;
 	struct err e = { 0 };
 	int code = 0;
 
-	if (!heap_target_begin(&t, o, args, &e))
+	if ((o->command &&
+	     (!(child = child_start(o->command, &e)) || !child_to_entry(child, &e))) ||
+	    !heap_target_begin(&t, o, child ? child_pid(child) : (s32)o->pid, args, &e)) {
+		child_free(child);
 		return fail(&e);
+	}
 	j->graft = t.graft;
+	j->at_entry = child;
 	if (!t.done)
-		code = run_in_world(j, o, args);
+		code = run_with_child(j, o, args, child);
+	child_free(child);
 	if (!heap_target_end(&t, o->quiet, &e))
 		code = fail(&e);
 	return code;

@@ -41,11 +41,11 @@ static bool read_every(const struct script_args *args, u64 *every, struct err *e
 	               (unsigned long long)HEAP_EVERY_MOST);
 }
 
-static bool need_process(const struct run_options *o, struct err *e)
+static bool need_process(s32 pid, struct err *e)
 {
-	if (o->pid)
+	if (pid)
 		return true;
-	err_set(e, "memtap heap needs a process: -p PID");
+	err_set(e, "memtap heap needs a process: -p PID, or -c COMMAND");
 	return err_hint(e, "it puts code into the process: some nanoseconds for each malloc and "
 	                   "free, some microseconds for each sample, 1 to 2 MB of memory, and all "
 	                   "threads stop for some milliseconds, twice");
@@ -88,15 +88,15 @@ static void say_in(const struct heap_result *r, const char *left)
 	say_note(text);
 }
 
-bool heap_target_begin(struct heap_target *t, const struct run_options *o,
+bool heap_target_begin(struct heap_target *t, const struct run_options *o, s32 pid,
                        const struct script_args *args, struct err *e)
 {
 	struct heap_result r;
 	char left[256];
 	u64 every;
 
-	*t = (struct heap_target){ .pid = (s32)o->pid };
-	if (!read_every(args, &every, e) || !need_process(o, e))
+	*t = (struct heap_target){ .pid = pid };
+	if (!read_every(args, &every, e) || !need_process(pid, e))
 		return false;
 	if (option(args, "remove"))
 		return remove_only(t, o->quiet, e);

@@ -17,8 +17,8 @@ struct heap_target {
 	bool done; /* all that was asked for: there is no session */
 };
 
-/* False and *e when it can not be put in, or is not asked for rightly. */
-bool heap_target_begin(struct heap_target *t, const struct run_options *o,
+/* False and *e when it can not be put in, or is not asked for rightly; `pid` 0: no process is. */
+bool heap_target_begin(struct heap_target *t, const struct run_options *o, s32 pid,
                        const struct script_args *args, struct err *e);
 /* False and *e when it stays in the process. */
 bool heap_target_end(struct heap_target *t, bool quiet, struct err *e);

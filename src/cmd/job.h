@@ -30,6 +30,7 @@ struct job {
 	u64 ns[N_STAGES];       /* what each stage took */
 	u32 n_done;             /* stages after us */
 	struct sym_graft graft; /* session_options.graft */
+	bool at_entry;          /* the command of -c stands there: its libraries are mapped */
 };
 
 void job_init(struct job *j, struct world *w);

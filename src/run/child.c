@@ -38,6 +38,7 @@ struct child {
 	pid_t pid;
 	int pidfd, socket;
 	bool released;
+	bool stopped;         /* at its program's entry, by SIGSTOP */
 	struct tracee tracee; /* knows whether it was reaped */
 };
 
@@ -129,13 +130,12 @@ struct child *child_start(const char *command, struct err *e)
 	return c;
 }
 
-bool child_release(struct child *c, bool hold_end, bool hold_loader, struct err *e)
+/* To its exec; tracee_continue() lets it run on. */
+static bool let_exec(struct child *c, struct err *e)
 {
 	ssize_t n;
 	int code;
 
-	/* Refused where another debugger or a policy is in the way; then it just runs on. */
-	tracee_attach(&c->tracee, c->pid, hold_end, hold_loader);
 	c->released = true;
 	if (send(c->socket, "", 1, MSG_NOSIGNAL) != 1)
 		return err_sys(e, errno, "the process for %s is gone", c->program);
@@ -147,8 +147,32 @@ bool child_release(struct child *c, bool hold_end, bool hold_loader, struct err 
 	return n == 0 || err_sys(e, n == sizeof(code) ? code : EIO, "can not run %s", c->program);
 }
 
+bool child_release(struct child *c, bool hold_end, bool hold_loader, struct err *e)
+{
+	/* Refused where another debugger or a policy is in the way; then it just runs on. */
+	if (c->stopped) {
+		tracee_attach_stopped(&c->tracee, c->pid, hold_end, hold_loader);
+		return !c->tracee.reaped ||
+		       err_set(e, "the process for %s was killed before it ran", c->program);
+	}
+	tracee_attach(&c->tracee, c->pid, hold_end, hold_loader);
+	return let_exec(c, e);
+}
+
+bool child_to_entry(struct child *c, struct err *e)
+{
+	tracee_attach(&c->tracee, c->pid, false, false);
+	if (!let_exec(c, e) || !tracee_to_entry(&c->tracee, e))
+		return false;
+	c->stopped = true;
+	return true;
+}
+
 void child_resume(struct child *c)
 {
+	if (c->stopped)
+		kill(c->pid, SIGCONT);
+	c->stopped = false;
 	tracee_continue(&c->tracee);
 }
 

@@ -33,6 +33,9 @@ const char *child_program(const struct child *c);
  * exec failed. */
 bool child_release(struct child *c, bool hold_end, bool hold_loader, struct err *e);
 void child_resume(struct child *c);
+/* Before child_release(), and that goes on from there: runs to the program's entry, its libraries
+ * loaded, where it stands still and others may attach to it. */
+bool child_to_entry(struct child *c, struct err *e);
 /* True when it stands still and its maps can be read, until child_resume(). To be called whenever
  * child_held_fd() is readable: it passes signals on too. */
 bool child_is_held(struct child *c);

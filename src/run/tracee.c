@@ -81,13 +81,12 @@ bool tracee_attach(struct tracee *t, pid_t pid, bool to_end, bool loader)
 
 /* ---- the dynamic loader ---- */
 
-/* Where the loader was mapped; 0 for a program that has none. */
-static u64 loader_base(pid_t pid)
+u64 tracee_auxv(pid_t pid, u64 type)
 {
 	struct buf b = { 0 };
 	char path[64];
 	struct err e;
-	u64 base = 0;
+	u64 value = 0;
 
 	snprintf(path, sizeof(path), "/proc/%d/auxv", pid);
 	if (file_read(path, &b, 65536, &e)) {
@@ -95,18 +94,18 @@ static u64 loader_base(pid_t pid)
 			Elf64_auxv_t a;
 
 			memcpy(&a, b.p + i, sizeof(a));
-			if (a.a_type == AT_BASE)
-				base = a.a_un.a_val;
+			if (a.a_type == type)
+				value = a.a_un.a_val;
 		}
 	}
 	buf_free(&b);
-	return base;
+	return value;
 }
 
-/* After exec: from now on the loader runs, if there is one. */
+/* After exec: from now on the loader runs, if there is one (AT_BASE is where it was mapped). */
 static void find_loader(struct tracee *t)
 {
-	u64 base = t->loader ? loader_base(t->pid) : 0;
+	u64 base = t->loader ? tracee_auxv(t->pid, AT_BASE) : 0;
 	const struct procmap *first;
 	struct arena arena = { 0 };
 	struct procmaps maps;
@@ -197,6 +196,21 @@ static bool take(struct tracee *t, int status)
 		ptrace(PTRACE_LISTEN, t->pid, 0, 0);
 	else if (!t->stands)
 		go_on(t, signal_of(status));
+	return t->stands;
+}
+
+bool tracee_attach_stopped(struct tracee *t, pid_t pid, bool to_end, bool loader)
+{
+	int status;
+
+	if (!tracee_attach(t, pid, to_end, loader))
+		return false;
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFSTOPPED(status))
+		t->stands = true;
+	else
+		take(t, status);
 	return t->stands;
 }
 

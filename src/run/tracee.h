@@ -9,7 +9,7 @@
 #include <signal.h>
 #include <sys/types.h>
 
-#include "base/base.h"
+#include "base/err.h"
 
 struct tracee {
 	pid_t pid;
@@ -30,9 +30,17 @@ struct tracee {
 bool tracee_attach(struct tracee *t, pid_t pid, bool to_end, bool loader);
 /* Waits until it stands still after exec. False when it ended instead, or is not attached. */
 bool tracee_wait_exec(struct tracee *t);
+/* Stands still after exec: runs to its program's entry, its libraries loaded, and is left there,
+ * stopped by SIGSTOP and not attached any more. False and *e when it does not come there; `reaped`
+ * when it has ended. */
+bool tracee_to_entry(struct tracee *t, struct err *e);
+/* Attaches to one that SIGSTOP has stopped, where it stands. */
+bool tracee_attach_stopped(struct tracee *t, pid_t pid, bool to_end, bool loader);
 /* Deals with what happened to it (signals are passed on, stops obeyed). True when it stands still
  * after another exec or at its end, its maps still there, or when the loader has mapped code. */
 bool tracee_next(struct tracee *t);
+/* A number of the auxiliary vector (AT_*), 0: there is none. */
+u64 tracee_auxv(pid_t pid, u64 type);
 /* Lets it run on; detaches where nothing more is waited for. */
 void tracee_continue(struct tracee *t);
 /* Detaches from it wherever it is. */

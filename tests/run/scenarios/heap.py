@@ -79,6 +79,18 @@ def near(row, name, want):
     return abs(row.get(name, 0) - want) <= 5 * row[name + "_error"] + 1
 
 
+def by_function(out):
+    """Of a run's JSON the rows of the program's functions, of each the largest."""
+    by = {}
+    for line in out.splitlines():
+        got = json.loads(line) if line.startswith("{") else {}
+        row = got.get("data") if got.get("type") == "row" else None
+        if row and "stack" in row:
+            name = next((n for n in ("keeps", "drops", "grows") if n in row["stack"]), "")
+            by[name] = max(by.get(name, row), row, key=lambda r: r["allocated"])
+    return by
+
+
 def sample(context, p, *options):
     """One whole run: its rows by function, what was wrong or None."""
     before = mappings(p.pid)
@@ -87,19 +99,20 @@ def sample(context, p, *options):
     said = p.go()
     run.process.send_signal(signal.SIGINT)
     out, err, status = run.finish(60 * context.factor)
-    by = {}
-    for line in out.splitlines():
-        got = json.loads(line) if line.startswith("{") else {}
-        row = got.get("data") if got.get("type") == "row" else None
-        if row and "stack" in row:
-            name = next((n for n in ("keeps", "drops", "grows") if n in row["stack"]), "")
-            by[name] = max(by.get(name, row), row, key=lambda r: r["allocated"])
+    by = by_function(out)
     after = mappings(p.pid)
     if attached and said == "done\n" and status == 0 and after == before:
         return by, None
     changed = [f"- {line}" for line in before if line not in after] + \
         [f"+ {line}" for line in after if line not in before]
     return by, shown(f"status {status}, {said}" + "".join(changed), out, err)
+
+
+def is_right(by):
+    return by.keys() >= {"keeps", "drops", "grows"} and \
+        near(by["keeps"], "in_use", KEPT) and near(by["keeps"], "allocated", KEPT) and \
+        by["drops"]["in_use"] == 0 and near(by["drops"], "allocated", KEPT) and \
+        near(by["grows"], "in_use", GROWN)
 
 
 def check(context, env=None):
@@ -111,11 +124,7 @@ def check(context, env=None):
         p.process.kill()
     if wrong or result:
         return wrong or f"the program's own status is {result}"
-    ok = by.keys() >= {"keeps", "drops", "grows"} and \
-        near(by["keeps"], "in_use", KEPT) and near(by["keeps"], "allocated", KEPT) and \
-        by["drops"]["in_use"] == 0 and near(by["drops"], "allocated", KEPT) and \
-        near(by["grows"], "in_use", GROWN)
-    return None if ok else str(by)
+    return None if is_right(by) else str(by)
 
 
 def test_heap_of_the_c_library(context):
@@ -164,6 +173,25 @@ def test_heap_of_other_allocators(context):
     if not wrong:
         raise Skip("no other allocator is installed")
     return next((w for w in wrong if w), None)
+
+
+def test_heap_of_a_command(context):
+    """From its first call on; its status and what it prints are its own."""
+    need()
+    wrong = []
+    for command, want in ((context.progs + "/heaps", 0), ("sh -c 'exit 7'", 7),
+                          ("sh -c 'kill -9 $$'", 137)):
+        got = subprocess.run([context.memtap, "heap", "-c", command, "-f", "json", "-E", "4096"],
+                             input="\n\n", text=True, capture_output=True, check=False)
+        if got.returncode != want or got.stderr:
+            wrong.append(f"{command}: status {got.returncode}\n{got.stderr}")
+        elif not want and not ("\ndone\n" in got.stdout and is_right(by_function(got.stdout))):
+            wrong.append(shown(command, got.stdout, got.stderr))
+    got = subprocess.run([context.memtap, "heap", "-c", "/nowhere"], text=True,
+                         capture_output=True, check=False)
+    if got.returncode != 1 or "can not run /nowhere" not in got.stderr:
+        wrong.append(got.stderr)
+    return "\n".join(wrong) or None
 
 
 def test_heap_after_a_memtap_that_was_killed(context):

@@ -13,9 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define HALF_MOST 1000000000u /* seconds: more is no different */
+
 struct hot {
 	struct hot_options o;
 	struct keys *keys;
+	u64 half; /* of the decayed rate, ns */
 	struct hot_totals totals;
 	struct verbs verbs;
 	u32 interval;      /* number of the one that runs; the first is 1 */
@@ -36,6 +39,7 @@ struct hot *hot_new(const struct hot_options *o, struct err *e)
 	if (!h)
 		base_no_memory();
 	h->o = *o;
+	h->half = MIN(o->half ? o->half : HOT_HALF, HALF_MOST) * 1000000000;
 	h->interval = 1;
 	h->began = h->now = o->start;
 	h->keys = keys_new(&k, e);
@@ -131,7 +135,7 @@ static void count_key(struct hot *h, struct hot_key *k, const struct command *c,
 		note_size(k, c->size, time);
 	if (c->answered)
 		latency_add(&k->latency, c->ended - c->started);
-	rate_hit(&k->rate, time, HOT_HALF, 1);
+	rate_hit(&k->rate, time, h->half, 1);
 	count_interval(h, k);
 	count_client(k, from);
 }
@@ -314,6 +318,11 @@ static double by_cpu(const struct hot *h, const struct key_row *r)
 	return (double)((const struct hot_key *)r->payload)->cpu;
 }
 
+static double by_recent(const struct hot *h, const struct key_row *r)
+{
+	return rate_at(&((const struct hot_key *)r->payload)->rate, h->now, h->half);
+}
+
 static const struct {
 	const char *name;
 	double (*value)(const struct hot *h, const struct key_row *r);
@@ -322,6 +331,7 @@ static const struct {
 	[HOT_RATE] = { "rate", by_rate },          [HOT_BYTES] = { "bytes", by_bytes },
 	[HOT_LATENCY] = { "latency", by_latency }, [HOT_LAST] = { "last", by_last },
 	[HOT_MISSES] = { "misses", by_misses },    [HOT_CPU] = { "cpu", by_cpu },
+	[HOT_RECENT] = { "recent", by_recent },
 };
 
 enum hot_sort hot_sort_find(struct str name)
@@ -360,7 +370,7 @@ static void fill(const struct hot *h, const struct key_row *k, struct hot_row *r
 		                 .calls = k->count,
 		                 .error = k->error,
 		                 .rate = rate_of(h, more),
-		                 .decayed = rate_at(&more->rate, h->now, HOT_HALF) * 1e9,
+		                 .decayed = rate_at(&more->rate, h->now, h->half) * 1e9,
 		                 .p50 = latency_quantile(&more->latency, 0.5),
 		                 .p99 = latency_quantile(&more->latency, 0.99),
 		                 .cpu = cpu_share(h, more),

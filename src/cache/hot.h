@@ -20,7 +20,7 @@
 
 #define HOT_CLIENTS 4u
 #define HOT_SIZES   8u
-#define HOT_HALF    10000000000ull /* ns after which a call counts half in the decayed rate */
+#define HOT_HALF    10u /* seconds after which a call counts half in the decayed rate, the usual */
 
 struct hot_client {
 	struct client who;
@@ -71,7 +71,8 @@ struct hot_options {
 	const char *delimiters;
 	bool hide; /* keys_hide */
 	struct hash_secret secret;
-	u64 start;           /* time at which the first interval begins */
+	u64 half;  /* seconds after which a call counts half in the decayed rate; 0: HOT_HALF */
+	u64 start; /* time at which the first interval begins */
 	struct alert *alert; /* is told of all calls; borrowed, NULL none */
 };
 
@@ -100,6 +101,7 @@ enum hot_sort {
 	HOT_LAST,
 	HOT_MISSES,
 	HOT_CPU,
+	HOT_RECENT, /* the decayed rate */
 	HOT_SORTS,
 };
 

@@ -14,10 +14,11 @@
 #include "view/cache_view.h"
 
 #define CGROUP_BYTES 65536
+#define HALF_LIFE    300u  /* seconds: keys that were hot between two scrapes are shown */
 #define SAMPLES      4096u /* keys of the curve: half a MiB, sizes off by 1.6 % */
 
 struct options {
-	u64 pid, rows, memory;
+	u64 pid, rows, memory, half_life;
 	const char *via, *delimiters;
 	bool hide;
 };
@@ -41,6 +42,7 @@ static void read_options(struct hot_feed *f, const struct urecord *r, const u8 *
 		.pid = cache_view_number(r, bytes, "server"),
 		.rows = MAX(cache_view_number(r, bytes, "rows"), 1),
 		.memory = cache_view_number(r, bytes, "memory"),
+		.half_life = cache_view_number(r, bytes, "half_life"),
 		.via = cache_view_text(&f->arena, r, bytes, "via"),
 		.delimiters = cache_view_text(&f->arena, r, bytes, "prefix"),
 		.hide = cache_view_number(r, bytes, "hash_keys"),
@@ -64,6 +66,7 @@ static bool make_counts(struct hot_feed *f, struct err *e)
 		                 .fold = f->o.delimiters[0],
 		                 .delimiters = f->o.delimiters,
 		                 .hide = f->o.hide,
+		                 .half = f->o.half_life ? f->o.half_life : HALF_LIFE,
 		                 .start = clock_ns(CLOCK_MONOTONIC) };
 	struct shards_options so = { .samples = SAMPLES };
 
@@ -140,7 +143,7 @@ static void add(void *ctx, const struct view_of *of, const struct metrics *m, st
 	struct hot_feed *f = ctx;
 	struct cgroup_names where;
 	struct buf cgroup = { 0 };
-	struct hot_query q = { .by = HOT_CALLS, .n = (u32)f->o.rows };
+	struct hot_query q = { .by = HOT_RECENT, .n = (u32)f->o.rows };
 	struct hot_metrics what = { .labels = m->labels,
 		                    .form = m->form,
 		                    .hot = f->hot,

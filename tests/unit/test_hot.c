@@ -277,6 +277,32 @@ static void orders(void **state)
 	hot_free(h);
 }
 
+/* What was asked for long ago gives way, as soon as it is told to. */
+static void recent(void **state)
+{
+	static const struct {
+		u64 half;
+		const char *order;
+	} cases[] = {
+		{ 0, "new old" }, { 60, "new old" }, { 3600, "old new" }, { ~0ull, "old new" }
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct hot_options o = { .half = cases[i].half };
+		struct hot *h = make(&o);
+
+		for (u32 k = 0; k < 10; k++)
+			hit(h, "old", 5, 1 * SECOND);
+		for (u32 k = 0; k < 3; k++)
+			hit(h, "new", 5, 301 * SECOND);
+		assert_order(h, (struct hot_query){ .by = HOT_CALLS }, "old new");
+		assert_order(h, (struct hot_query){ .by = HOT_RECENT }, cases[i].order);
+		hot_free(h);
+	}
+	assert_int_equal(hot_sort_find(str_of("recent")), HOT_RECENT);
+}
+
 static void folded_and_hidden(void **state)
 {
 	struct hot_options o = { .fold = true, .secret = { { 1, 2 } } };
@@ -704,6 +730,7 @@ int main(void)
 		cmocka_unit_test(totals),
 		cmocka_unit_test(intervals),
 		cmocka_unit_test(orders),
+		cmocka_unit_test(recent),
 		cmocka_unit_test(folded_and_hidden),
 		cmocka_unit_test(many_clients),
 		cmocka_unit_test(quantiles),

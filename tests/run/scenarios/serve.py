@@ -499,6 +499,26 @@ def test_serve_with_the_unit_s_rights(context):
     return None
 
 
+@on_host
+def test_serve_shows_keys_that_are_hot_now(context):
+    """One that was asked for more, but earlier, gives way, and comes back with all its calls."""
+    require("root")
+    with Apart(context) as apart, Server(context, "memcached", apart=apart) as server, \
+            serving(context, "mctop --rows 1 --half-life 2",
+                    enter=apart.enter) as s:
+        def shows(key, calls):
+            value = f'cache_key_calls_total{{collector="mctop",key="{key}"}}'
+            return until(lambda: s.value(value) == calls, 30 * context.factor)
+        if not up(s, "mctop", 30 * context.factor):
+            return "the collector does not answer"
+        for key, gets, calls in (("old", 60, 61), ("new", 20, 21), ("old", 60, 122)):
+            ask_for(server, {key: (10, gets)})
+            if not shows(key, calls):
+                return shown(f"{key} has {calls} calls", s.ask()[2], "")
+            time.sleep(4)
+    return None
+
+
 @contextlib.contextmanager
 def in_container(port):
     """Puts the memcached of that port into a control group as Docker's; its id, None where there

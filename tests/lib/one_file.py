@@ -4,6 +4,7 @@ import os
 import pty
 import re
 import shutil
+import socket
 import stat
 import subprocess
 import tempfile
@@ -18,6 +19,15 @@ mount --rbind /sys "$1/sys"
 root=$1
 shift
 exec chroot "$root" "$@"
+"""
+# A pod as deploy/daemonset.yml describes it: the root, its rights, what is mounted of the machine.
+POD = """set -e
+root=$1 caps=$2 mounts=$3
+shift 3
+mount -t proc proc "$root/proc"
+mount -t sysfs -o ro sysfs "$root/sys"
+for m in $mounts; do mount --bind "${m#*:}" "$root${m%%:*}"; done
+exec setpriv --bounding-set="$caps,+sys_chroot" --inh-caps=-all --no-new-privs chroot "$root" "$@"
 """
 # What it has to do there, and what has to come out.
 COMMANDS = [
@@ -76,6 +86,51 @@ def on_terminal(root, argv):
     return text
 
 
+def pod_problem(root):
+    """The same as in a pod: both the machine's events and a server outside of the pod."""
+    with open(TOP + "/deploy/daemonset.yml", encoding="ascii") as f:
+        text = f.read()
+    caps = ",".join(["-all"] + ["+" + c.strip().lower() for c in
+                                re.search(r"add: \[(.*)\]", text)[1].split(",")])
+    paths = dict(re.findall(r"name: (\w+), hostPath: \{path: (\S+?)\}", text))
+    mounts = [f"{where}:{paths[name]}" for name, where in
+              re.findall(r"name: (\w+), mountPath: ([^\s,]+)", text)]
+    argv = ["/memtap", *re.search(r"args: \[(.*)\]", text)[1].replace('"', "").split(", ")]
+    argv[argv.index("--listen") + 1] = "127.0.0.1:0"
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        port = str(s.getsockname()[1])
+    with subprocess.Popen(["memcached", "-u", "nobody", "-l", "127.0.0.1", "-p", port, "-U", "0"],
+                          stderr=subprocess.DEVNULL) as server, \
+            subprocess.Popen(["unshare", "--mount", "sh", "-c", POD, "sh", root, caps,
+                              " ".join(mounts), *argv], stderr=subprocess.PIPE, text=True) as p:
+        try:
+            address = re.search(r"http://\S+", p.stderr.readline())[0]
+            page = until_up(address, ("machine", "memcached:" + port))
+            if page:
+                return page
+            missing = re.findall("memory_events_missing.*", read(address))
+            return f"{missing}" if missing else None
+        finally:
+            p.kill()
+            server.kill()
+
+
+def read(address):
+    return urllib.request.urlopen(address, timeout=60).read().decode()
+
+
+def until_up(address, collectors):
+    """None once they all answer, or what there is after a minute."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        page = read(address)
+        if all(re.search(f'^memtap_collector_up\\{{collector="{c}"\\}} 1$', page, re.M)
+               for c in collectors):
+            return None
+        time.sleep(0.2)
+    return f"{collectors} do not answer\n{page}"
+
+
 def serve_problem(root):
     """A collector can not be started without /dev/null, which is said; when that comes it is."""
     argv = ["/memtap", "serve", "--listen", "127.0.0.1:0", "--restart", "1", "vmscan"]
@@ -87,12 +142,7 @@ def serve_problem(root):
                 return said
             os.mkdir(root + "/dev")
             os.mknod(root + "/dev/null", stat.S_IFCHR | 0o666, os.makedev(1, 3))
-            end = time.monotonic() + 60
-            page = ""
-            while 'collector_up{collector="vmscan"} 1\n' not in page and time.monotonic() < end:
-                time.sleep(0.2)
-                page = urllib.request.urlopen(address, timeout=60).read().decode()
-            return None if time.monotonic() < end else "the collector does not answer\n" + page
+            return until_up(address, ("vmscan",)) or pod_problem(root)
         finally:
             p.kill()
 

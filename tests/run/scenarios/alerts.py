@@ -37,8 +37,8 @@ def when_hot(calls, is_hot):
 
 
 def alerts(context, how, is_hot):
-    """Ten keys are asked for alike, then one of them mostly: is that told when it is so, and was the
-    line there by then?"""
+    """Ten keys are asked for alike, then one of them mostly: is that told when it is so, and was
+    the line there by then?"""
     with Server(context, "memcached") as s, \
             tool(context, "mctop", "-p", str(s.pid), "--json", "--alert", how, "3600") as run:
         calls = ask(s, [b"k%d" % i for i in range(10)], 1.5, 1000)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""What a server's thread takes of the processor for a key and a command, as mctop says, against what
-the kernel counted for that thread; and the sizes of keys and values by command."""
+"""What a server's thread takes of the processor for a key and a command, as mctop says, against
+what the kernel counted for that thread; and the sizes of keys and values by command."""
 import contextlib
 import json
 import os

@@ -412,7 +412,8 @@ def apart_end(apart, name):
 
 def page_problem(page):
     """What promtool says of it, and what the rules in deploy/ want and it does not have."""
-    text = open(DEPLOY + "memtap.rules.yml").read()
+    text = open(DEPLOY + "memtap.rules.yml").read() + \
+        "".join(re.findall('"expr": .*', open(DEPLOY + "grafana.json").read()))
     rules = re.sub(r"#.*|\w+:cache\w*:\w+|(?:summary|run):.*", "", text)
     wanted = set(re.findall(r"\b(?:cache|memory|memtap)_\w+", rules))
     lacking = [name for name in wanted if not re.search(rf"^{name}[{{ ]", page, re.M)]

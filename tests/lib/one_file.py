@@ -116,7 +116,11 @@ def pod_problem(root):
 
 
 def read(address):
-    return urllib.request.urlopen(address, timeout=60).read().decode()
+    """The page; "" when it was not answered: a slow machine's connections are dropped."""
+    try:
+        return urllib.request.urlopen(address, timeout=60).read().decode()
+    except OSError:
+        return ""
 
 
 def until_up(address, collectors):

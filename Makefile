@@ -102,10 +102,13 @@ TOOL_LIB := $(sort $(wildcard tools/*/*.bt))
 # Last, so that a tool is found without unpacking them.
 PAGES    := docs/language.md docs/troubleshooting.md
 PACKED   := $(BUILD)/packed_tools.c
-PACKED_H := src/cmd/tools.h src/lang/infer/constants.h
+PACKED_H := src/cmd/tools.h src/lang/infer/constants.h src/out/page.h
+# What a browser is given; with them goes uPlot.
+PAGE     := $(addprefix src/web/page/,index.html page.css page.js)
 CONSTANTS := src/arch/$(MACHINE)_constants.txt
 LIB_OBJ  := $(filter-out $(BUILD)/obj/main.o,$(OBJ)) $(BUILD)/obj/packed_tools.o \
-	    $(BUILD)/obj/packed_constants.o $(BUILD)/obj/packed_sampler.o
+	    $(BUILD)/obj/packed_constants.o $(BUILD)/obj/packed_sampler.o \
+	    $(BUILD)/obj/packed_page.o
 
 # Those that hold one machine's code or registers say "Only on" which, at their head.
 ONLY_ON  != grep -l '^ \* Only on' tests/unit/test_*.c
@@ -120,7 +123,7 @@ REPLAY   := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=$(BUILD)/tests/replay/fuzz_%)
 FUZZ     := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=$(BUILD)/fuzz/fuzz_%)
 FUZZ_OBJ := $(filter-out %/main.o,$(SRC:src/%.c=$(BUILD)/fuzz/obj/%.o)) \
 	    $(BUILD)/fuzz/obj/packed_tools.o $(BUILD)/fuzz/obj/packed_constants.o \
-	    $(BUILD)/fuzz/obj/packed_sampler.o
+	    $(BUILD)/fuzz/obj/packed_sampler.o $(BUILD)/fuzz/obj/packed_page.o
 EXAMPLES := $(BUILD)/examples/itest
 PROGS    := $(patsubst tests/run/progs/%.c,$(BUILD)/tests/progs/%,\
 	    $(filter-out $(if $(ARCH),%/sites.c),$(wildcard tests/run/progs/*.c))) \
@@ -182,6 +185,7 @@ SMALL += $(filter src/elf/site.c src/elf/xz.c src/elf/zip.c src/elf/ldcache.c,$(
 SMALL += $(filter src/base/opt.c src/base/caps.c src/base/file.c src/cache/sizing%,$(SRC))
 SMALL += $(filter src/cache/report.c src/cache/missed.c src/out/flame% src/out/tree%,$(SRC))
 SMALL += $(filter src/out/bars.c src/out/series.c src/out/csv.c src/out/formats.c,$(SRC))
+SMALL += $(filter src/out/page.c src/web/stream.c,$(SRC))
 SMALL += $(filter src/run/session.c src/run/unwind.c src/run/graph.c src/run/testing.c,$(SRC))
 SMALL += $(filter src/run/failures.c src/run/file_watch.c src/run/child.c src/run/tracee.c,$(SRC))
 SMALL += $(filter src/run/view.c src/run/names.c src/run/output.c src/run/site_func.c,$(SRC))
@@ -226,6 +230,16 @@ $(BUILD)/obj/cmd/version.o: CPPFLAGS += -include $(BUILD)/commit.h
 $(PACKED): $(TOOL_LIB) $(TOOLS) $(PAGES) $(BUILD)/tools.list scripts/pack-tools | $(READY)
 	$(say) PACK $@
 	$(Q)scripts/pack-tools $(TOOL_LIB) $(TOOLS) $(PAGES) >$@.new && mv $@.new $@
+
+# Where uPlot is, which may come later.
+$(BUILD)/uplot.path: force | $(READY)
+	$(Q)mkdir -p $(@D)
+	$(Q)scripts/npm-package --look >$@.new
+	$(Q)if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+$(BUILD)/packed_page.c: $(PAGE) $(BUILD)/uplot.path scripts/pack-page | $(READY)
+	$(say) PACK $@
+	$(Q)scripts/pack-page "$$(cat $(BUILD)/uplot.path)" $(PAGE) >$@.new && mv $@.new $@
 
 $(BUILD)/packed_constants.c: $(CONSTANTS) scripts/pack-constants | $(READY)
 	$(say) PACK $@

@@ -217,6 +217,7 @@ static int run_job(const struct job *j, const struct run_options *o, struct chil
 		.buffering = o->output_buffering,
 		.output = o->output,
 		.output_fd = o->graph_to_stdout ? STDERR_FILENO : STDOUT_FILENO,
+		.page = o->report,
 		.graph = &o->graph,
 		.pid = (s32)o->pid,
 		.graft = j->graft,

@@ -65,6 +65,8 @@ static const struct opt rows[] = {
 	{ 0, "flame", "FILE.svg", OPT_TEXT, TO(flame), "draw them as a flame graph" },
 	{ 0, "pprof", "FILE.pb.gz", OPT_TEXT, TO(pprof),
 	  "write them as a profile for pprof, all numbers" },
+	{ 0, "report", "FILE.html", OPT_TEXT, TO(report),
+	  "write what is shown to FILE, a page for a browser, with a flame graph" },
 	{ 0, "flame-title", "TEXT", OPT_TEXT, TO(flame_title), "what is written above it" },
 	{ 0, "flame-diff", "OLD.folded", OPT_TEXT, TO(flame_diff),
 	  "colour it by what changed since a --folded file" },
@@ -254,9 +256,9 @@ static bool take_graph(struct run_options *o, struct err *e)
 	if (to_stdout > 1)
 		return err_set(e,
 		               "only one of --folded, --flame and --pprof can be standard output");
-	if ((o->flame_title || o->flame_map) && !graph_wanted(&o->graph))
-		return err_set(
-			e, "--flame-title and --flame-map go with --flame, --folded or --pprof");
+	if ((o->flame_title || o->flame_map) && !graph_wanted(&o->graph) && !o->report)
+		return err_set(e, "--flame-title and --flame-map go with --flame, --folded, "
+		                  "--pprof or --report");
 	return !o->flame_diff || o->flame || err_set(e, "--flame-diff goes with --flame");
 }
 

@@ -14,7 +14,7 @@ struct run_options {
 	struct opt_rest include_dirs, include_files;
 	const char *functions, *emit_elf, *debug_dirs;
 	const char *emit_llvm, *aot, *feed_words;
-	const char *folded, *flame, *pprof, *flame_title, *flame_map, *flame_diff;
+	const char *folded, *flame, *pprof, *flame_title, *flame_map, *flame_diff, *report;
 	u32 pid, dwarf_pid, unwind_memory, stack_memory, map_memory;
 	bool list, quiet, verbose, keep_errors, dry_run, unsafe, no_warnings, exact_site, help,
 		version;

@@ -126,6 +126,28 @@ void memstat_each_total(const struct memstat *m,
 /* Those and the pressure, a family each: memory_available_bytes, memory_major_faults_total. */
 void memstat_metrics(struct buf *b, enum metrics_form form, const struct memstat *m);
 
+/* What figures of mem and events are called. */
+extern const struct column memstat_mem_columns[N_MEM], memstat_event_columns[N_EVENT];
+
+#define MEMSTAT_MOMENTS   121u /* ten minutes and what the first is compared with */
+#define MEMSTAT_MOMENT_MS 5000u
+
+struct memstat_moment {
+	u64 real_ms, ns;
+	u64 mem[N_MEM], events[N_EVENT];
+	u64 some_us, full_us;
+};
+
+/* All zero is empty. */
+struct memstat_history {
+	struct memstat_moment v[MEMSTAT_MOMENTS]; /* a ring */
+	u32 n, next;
+};
+
+void memstat_history_add(struct memstat_history *h, const struct memstat *m);
+/* Lists by column, the oldest moment first; what is counted, as so much a second. */
+void memstat_history_tree(struct tree *t, const struct memstat_history *h);
+
 /* Two looks, and what they show together. */
 struct memstat_view {
 	const struct memstat *now, *before;

@@ -4,7 +4,7 @@
 
 #include "memstat/memstat.h"
 
-static const struct column mem_columns[] = {
+const struct column memstat_mem_columns[N_MEM] = {
 	[MEM_TOTAL] = COL_BYTES("total", "Memory of the machine."),
 	[MEM_FREE] = COL_BYTES("free", "Memory that nobody uses."),
 	[MEM_AVAILABLE] = COL_BYTES("available", "Memory that can be had without swapping."),
@@ -36,7 +36,7 @@ static const struct column mem_columns[] = {
 	[MEM_HUGE_SIZE] = COL_BYTES("huge_page_size", "Size of the pool's huge pages."),
 };
 
-static const struct column event_columns[] = {
+const struct column memstat_event_columns[N_EVENT] = {
 	[EVENT_FAULT] = COL_COUNT("faults", "Page faults."),
 	[EVENT_MAJOR] = COL_COUNT("major_faults", "Page faults that read a device."),
 	[EVENT_SWAP_IN] = COL_PAGES("swap_in", "Pages read from swap."),
@@ -99,24 +99,24 @@ void memstat_each_total(const struct memstat *m,
                         void (*fn)(void *ctx, const struct column *c, u64 n), void *ctx)
 {
 	for (u32 i = 0; i < N_MEM; i++)
-		fn(ctx, &mem_columns[i], m->mem[i]);
+		fn(ctx, &memstat_mem_columns[i], m->mem[i]);
 	for (u32 i = 0; i < N_EVENT; i++)
-		fn(ctx, &event_columns[i], m->events[i]);
+		fn(ctx, &memstat_event_columns[i], m->events[i]);
 }
 
 static void put_numbers(struct tree *t, const struct memstat_view *v)
 {
 	tree_object(t, "memory");
 	for (u32 i = 0; i < N_MEM; i++)
-		tree_whole(t, &mem_columns[i], v->now->mem[i]);
+		tree_whole(t, &memstat_mem_columns[i], v->now->mem[i]);
 	tree_end(t);
 	tree_object(t, "since_boot");
 	for (u32 i = 0; i < N_EVENT; i++)
-		tree_whole(t, &event_columns[i], v->now->events[i]);
+		tree_whole(t, &memstat_event_columns[i], v->now->events[i]);
 	tree_end(t);
 	tree_object(t, "per_second");
 	for (u32 i = 0; i < N_EVENT; i++)
-		put_rate(t, &event_columns[i], memstat_rate(v, i));
+		put_rate(t, &memstat_event_columns[i], memstat_rate(v, i));
 	tree_real(t, &scan_limits, memstat_limit_scan(v));
 	tree_end(t);
 }
@@ -181,7 +181,7 @@ static void put_group(struct tree *t, const struct memstat_group *g)
 	tree_text(t, &cgroup, g->path);
 	tree_whole(t, &used, g->used);
 	tree_whole(t, &limit, g->limit);
-	tree_whole(t, &event_columns[EVENT_OOM_KILL], g->oom_kills);
+	tree_whole(t, &memstat_event_columns[EVENT_OOM_KILL], g->oom_kills);
 	tree_end(t);
 }
 

@@ -189,29 +189,41 @@ void flame_sort(struct flame *f)
 /* ---- folded ---- */
 
 /* `path` is the line up to this node. */
-static void fold(struct buf *b, struct buf *path, const struct flame_node *n)
+static void fold(struct buf *b, struct buf *path, const struct flame_node *n, bool whole)
 {
 	size_t old = path->n;
 
 	if (old)
 		buf_putc(path, ';');
+	if (whole)
+		buf_printf(path, "%c%s\t", 'a' + (char)n->kind, n->module);
 	buf_puts(path, n->name);
 	if (n->self)
 		buf_printf(b, "%s %" PRIu64 "\n", buf_text(path), n->self);
 	for (const struct flame_node *kid = n->kids; kid; kid = kid->next)
-		fold(b, path, kid);
+		fold(b, path, kid, whole);
 	path->n = old;
 }
 
-void flame_fold(struct buf *b, const struct flame *f)
+static void fold_all(struct buf *b, const struct flame *f, bool whole)
 {
 	struct buf path = { 0 };
 
 	for (const struct flame_node *kid = f->root.kids; kid; kid = kid->next) {
 		buf_reset(&path);
-		fold(b, &path, kid);
+		fold(b, &path, kid, whole);
 	}
 	buf_free(&path);
+}
+
+void flame_fold(struct buf *b, const struct flame *f)
+{
+	fold_all(b, f, false);
+}
+
+void flame_fold_whole(struct buf *b, const struct flame *f)
+{
+	fold_all(b, f, true);
 }
 
 /* ---- rows of a map ---- */
@@ -258,6 +270,16 @@ bool flame_fits(const struct umap *m)
 	u32 index;
 
 	return m->role == UMAP_USER && m->key && has_stack(m->key) && flame_part(m, NULL, &index);
+}
+
+const char *flame_unit(const struct umap *m, const char *part)
+{
+	u32 index = 0;
+
+	if (flame_part(m, part, &index) && m->value->kind == TYPE_TUPLE &&
+	    m->value->fields[index].name)
+		return m->value->fields[index].name;
+	return m->name[1] ? m->name + 1 : "events";
 }
 
 static s64 cell_value(const struct type *t, const struct cell *c, u32 part)
@@ -368,18 +390,43 @@ static void add_key(struct flame *f, const struct out *o, const struct value *ke
 	buf_free(&label);
 }
 
+static void add_row(struct flame *f, const struct out *o, const struct table *t,
+                    const struct row *r, u32 index)
+{
+	struct value key = value_at_rest(t->map->key, r->key);
+
+	take_parts(f, t->map->value, &r->value);
+	flame_begin(f, cell_value(t->map->value, &r->value, index));
+	add_key(f, o, &key);
+	flame_end(f);
+}
+
 void flame_add_table(struct flame *f, const struct out *o, const struct table *t, const char *part)
 {
 	u32 index = 0;
 
 	if (!flame_part(t->map, part, &index))
 		return;
-	for (u32 i = 0; i < t->rows.n; i++) {
-		struct value key = value_at_rest(t->map->key, t->rows.v[i].key);
+	for (u32 i = 0; i < t->rows.n; i++)
+		add_row(f, o, t, &t->rows.v[i], index);
+}
 
-		take_parts(f, t->map->value, &t->rows.v[i].value);
-		flame_begin(f, cell_value(t->map->value, &t->rows.v[i].value, index));
-		add_key(f, o, &key);
-		flame_end(f);
-	}
+void flame_add_heaviest(struct flame *f, const struct out *o, struct table *t, u32 most)
+{
+	static const struct frame_name others = { "[others]", "", FRAME_OTHER };
+	u32 index = 0, first = t->rows.n > most ? t->rows.n - most : 0;
+	s64 sum = 0;
+
+	if (!flame_part(t->map, NULL, &index))
+		return;
+	table_sort_by_value(t);
+	for (u32 i = 0; i < first; i++)
+		sum += MAX(cell_value(t->map->value, &t->rows.v[i].value, index), 0);
+	for (u32 i = first; i < t->rows.n; i++)
+		add_row(f, o, t, &t->rows.v[i], index);
+	if (!sum)
+		return;
+	flame_begin(f, sum);
+	flame_frame(f, &others);
+	flame_end(f);
 }

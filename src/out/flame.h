@@ -63,6 +63,8 @@ bool flame_fits(const struct umap *m);
  * the value.
  */
 void flame_add_table(struct flame *f, const struct out *o, const struct table *t, const char *part);
+/* The same with the `most` heaviest rows; the others are one frame, "[others]". Sorts the table. */
+void flame_add_heaviest(struct flame *f, const struct out *o, struct table *t, u32 most);
 /* Which part of a map's value that is. False when it has no such number. */
 bool flame_part(const struct umap *m, const char *part, u32 *index);
 /*
@@ -73,21 +75,29 @@ bool flame_part(const struct umap *m, const char *part, u32 *index);
 u32 flame_keep_parts(struct flame *f, const struct umap *m, const char *part, const char *unnamed,
                      const char *names[FLAME_PARTS]);
 
+/* What is counted, by the names of the part or map: "faults", "bytes". */
+const char *flame_unit(const struct umap *m, const char *part);
+
 /* Puts the kids of every node in the order of their names. */
 void flame_sort(struct flame *f);
 /* A line for each stack: "outermost;...;innermost value". */
 void flame_fold(struct buf *b, const struct flame *f);
 
-/* Adds the stacks of such lines. False and *e, which says the line, where the text is something
- * else. */
+/* The same, each frame as "KMODULE\tNAME", K being its kind: 'a' for the first. */
+void flame_fold_whole(struct buf *b, const struct flame *f);
+
+/* Adds the stacks of lines of either form. False and *e, which says the line, where the text is
+ * something else. */
 bool flame_unfold(struct flame *f, const char *text, size_t n, struct err *e);
 /* Sorts both and sets what each frame of f had in `old`. */
 void flame_compare(struct flame *f, struct flame *old);
 
 struct flame_svg {
 	const char *title;
-	const char *unit; /* what is counted: "bytes" */
-	bool diff;        /* colours for what changed since flame_compare()'s `old` */
+	const char *unit;  /* what is counted: "bytes" */
+	/* Colours for what changed since flame_compare()'s `old`. */
+	bool diff;
+	const char *nonce; /* of its script, for a Content-Security-Policy; NULL none */
 };
 /* The whole picture as a file that needs no other (flame_svg.c). */
 void flame_svg(struct buf *b, const struct flame *f, const struct flame_svg *o);

@@ -3,8 +3,9 @@
  * A flame graph beside an earlier recording: folded stacks become a tree again, and each frame
  * learns what it had before.
  *
- * Folded stacks have names alone. Where frames of one place have the same name in several files,
- * what it had before is shared out among them as they share what it has now.
+ * Folded stacks have names alone, unless flame_fold_whole() wrote them. Where frames of one place
+ * have the same name in several files, what it had before is shared out among them as they share
+ * what it has now.
  */
 #include "out/flame.h"
 
@@ -32,10 +33,19 @@ static bool parse_value(struct str text, s64 *value)
 static void add_frame(struct flame *f, struct str name, struct buf *scratch)
 {
 	struct frame_name frame = { .module = "", .kind = FRAME_OTHER };
+	char *tab;
 
 	buf_reset(scratch);
 	buf_add(scratch, name.p, name.n);
 	frame.name = buf_text(scratch);
+	tab = name.n ? strchr(scratch->p, '\t') : NULL; /* no name has one: they are escaped */
+	if (tab) {
+		*tab = 0;
+		frame.module = scratch->p + 1;
+		frame.name = tab + 1;
+		if ((u8)(scratch->p[0] - 'a') < N_FRAME_KIND)
+			frame.kind = (enum frame_kind)(scratch->p[0] - 'a');
+	}
 	flame_frame(f, &frame);
 }
 

@@ -374,5 +374,8 @@ void flame_svg(struct buf *b, const struct flame *f, const struct flame_svg *o)
 		draw(&d, &f->root, 0, 1);
 	buf_puts(b, "</svg>\n");
 	add_notes(&d, foot + 20);
-	buf_printf(b, "<script><![CDATA[\n%s]]></script>\n</svg>\n", flame_script);
+	buf_puts(b, "<script");
+	if (o->nonce)
+		buf_printf(b, " nonce=\"%s\"", o->nonce);
+	buf_printf(b, "><![CDATA[\n%s]]></script>\n</svg>\n", flame_script);
 }

@@ -35,6 +35,30 @@ void event_report(struct events *ev, enum report kind, const struct loc *loc, co
 	ev->mute = !stop_waited(ev->stop);
 }
 
+/* The oldest half goes when it is full. */
+static struct buf *copy_of(struct event_copy *c)
+{
+	char *end;
+	size_t n;
+
+	if (c->text.n <= COPY_BYTES)
+		return &c->text;
+	end = memchr(c->text.p + COPY_BYTES / 2, '\n', c->text.n - COPY_BYTES / 2);
+	n = end ? (size_t)(end + 1 - c->text.p) : c->text.n;
+	memmove(c->text.p, c->text.p + n, c->text.n - n);
+	c->text.n -= n;
+	c->n_cut += n;
+	return &c->text;
+}
+
+/* OUT() on what is printed, and on its copy. */
+#define SHOW(ev, op, b, ...)                                                                       \
+	do {                                                                                       \
+		OUT(&(ev)->out, op, b, ##__VA_ARGS__);                                             \
+		if ((ev)->copy)                                                                    \
+			OUT(&(ev)->copy->out, op, copy_of((ev)->copy), ##__VA_ARGS__);             \
+	} while (0)
+
 static struct buf *text_of(struct events *ev)
 {
 	return &ev->output->text;
@@ -42,7 +66,7 @@ static struct buf *text_of(struct events *ev)
 
 static void do_printf(struct events *ev, const struct urecord *r, const u8 *record)
 {
-	OUT(&ev->out, printf_, text_of(ev), r, record);
+	SHOW(ev, printf_, text_of(ev), r, record);
 }
 
 /* A text that nobody is shown: of a filter, of a file's name or a command, as it is. */
@@ -109,6 +133,14 @@ static void print_rows(struct events *ev, const struct table *t, const struct ur
 		OUT(&ev->out, map, to, t, top, r->div);
 }
 
+static void copy_table(struct events *ev, const struct table *t, const struct urecord *r)
+{
+	if (ev->copy && r->text)
+		OUT(&ev->copy->out, rows, copy_of(ev->copy), t, r->top, r->text);
+	else if (ev->copy)
+		OUT(&ev->copy->out, map, copy_of(ev->copy), t, r->top, r->div);
+}
+
 /* The text of a table may be far larger than the table: it is written while it is made, where it is
  * made row by row. What stands above it is known with the first. */
 static void print_table(struct events *ev, struct table *t, const struct urecord *r)
@@ -119,6 +151,7 @@ static void print_table(struct events *ev, struct table *t, const struct urecord
 	u32 i = table_first(t, r->top), n = apart ? PART_ROWS : t->rows.n;
 
 	sort_table(t, r);
+	copy_table(ev, t, r);
 	part.rows.v = t->rows.v + i;
 	part.rows.n = MIN(n, t->rows.n - i);
 	print_rows(ev, &part, r, 0, &first);
@@ -205,13 +238,13 @@ static void do_print_cell(struct events *ev, const struct urecord *r, const u8 *
 
 	table_init(&t, &arena, ev->unit, m);
 	taken_look_up(&ev->taken, (u32)r->map, record + r->args[0].off, &t);
-	OUT(&ev->out, cell, text_of(ev), m->value, &t.rows.v[0].value);
+	SHOW(ev, cell, text_of(ev), m->value, &t.rows.v[0].value);
 	arena_free(&arena);
 }
 
 static void do_print_value(struct events *ev, const struct urecord *r, const u8 *record)
 {
-	OUT(&ev->out, value, text_of(ev), r->args[0].type, record + r->args[0].off);
+	SHOW(ev, value, text_of(ev), r->args[0].type, record + r->args[0].off);
 }
 
 static void drop(struct events *ev, const struct urecord *r, bool keeps_keys)
@@ -252,7 +285,7 @@ static void do_time(struct events *ev, const struct urecord *r, const u8 *record
 
 	(void)record;
 	value_time(&b, r->text, clock_ns(CLOCK_REALTIME));
-	OUT(&ev->out, time_, text_of(ev), buf_text(&b));
+	SHOW(ev, time_, text_of(ev), buf_text(&b));
 	buf_free(&b);
 }
 
@@ -284,7 +317,7 @@ static void do_cat(struct events *ev, const struct urecord *r, const u8 *record)
 	whole = read_start(buf_text(&path), &b, ev->unit->max_cat_bytes, &e);
 
 	if (whole || b.n)
-		OUT(&ev->out, text, text_of(ev), "cat", buf_text(&b));
+		SHOW(ev, text, text_of(ev), "cat", buf_text(&b));
 	if (!whole)
 		event_report(ev, REPORT_ERROR, &r->loc, e.text);
 	buf_free(&path);
@@ -305,7 +338,7 @@ static void do_system(struct events *ev, const struct urecord *r, const u8 *reco
 	print_plain(ev, &command, r, record);
 	whole = shell_run(buf_text(&command), &b, SYSTEM_LIMIT, ev->stop, &e);
 	if (whole || b.n)
-		OUT(&ev->out, text, text_of(ev), "syscall", buf_text(&b));
+		SHOW(ev, text, text_of(ev), "syscall", buf_text(&b));
 	if (!whole)
 		event_report(ev, REPORT_ERROR, &r->loc, e.text);
 	buf_free(&command);
@@ -314,7 +347,7 @@ static void do_system(struct events *ev, const struct urecord *r, const u8 *reco
 
 static void do_join(struct events *ev, const struct urecord *r, const u8 *record)
 {
-	OUT(&ev->out, join, text_of(ev), r, record);
+	SHOW(ev, join, text_of(ev), r, record);
 }
 
 static void do_exit(struct events *ev, const struct urecord *r, const u8 *record)

@@ -28,6 +28,14 @@ struct followed {
 	u64 longest;   /* nanoseconds from the event that reported one until it was attached */
 };
 
+/* What is printed once more, as JSON, for a report: at most COPY_BYTES, the last of it. */
+struct event_copy {
+	struct out out;
+	struct buf text;
+	u64 n_cut; /* bytes that made room */
+};
+#define COPY_BYTES (8u << 20)
+
 struct events {
 	const struct unit *unit;
 	struct live *live;
@@ -43,8 +51,9 @@ struct events {
 	struct taken taken; /* the rows of maps */
 	struct above above; /* headings of tables that are not printed yet */
 	struct out out;
-	struct buf scratch; /* of one record */
-	bool exiting;       /* exit() was seen: later records are dropped */
+	struct event_copy *copy; /* NULL: no report is wanted */
+	struct buf scratch;      /* of one record */
+	bool exiting;            /* exit() was seen: later records are dropped */
 	bool exit_called;
 	bool is_walking; /* an iterator, whose walk exit() does not cut short */
 	int exit_code;

@@ -24,6 +24,14 @@ bool graph_wanted(const struct graph_options *o)
 	return o && (o->paths[GRAPH_FOLDED] || o->paths[GRAPH_SVG] || o->paths[GRAPH_PPROF]);
 }
 
+bool graph_fits(const struct unit *u)
+{
+	for (u32 i = 0; i < u->maps.n; i++)
+		if (flame_fits(&u->maps.v[i]))
+			return true;
+	return false;
+}
+
 /* ---- the map ---- */
 
 static bool is_named(const struct umap *m, struct str name)
@@ -157,16 +165,9 @@ static const char *title(struct graph *g)
 	return map[1] ? arena_printf(&g->arena, "%s: %s", source, map) : source;
 }
 
-/* What is counted, by the names of the part or map. */
 static const char *unit_name(const struct graph *g)
 {
-	const struct umap *m = &g->unit->maps.v[g->map];
-	u32 index = 0;
-
-	if (flame_part(m, g->part, &index) && m->value->kind == TYPE_TUPLE &&
-	    m->value->fields[index].name)
-		return m->value->fields[index].name;
-	return m->name[1] ? m->name + 1 : "events";
+	return flame_unit(&g->unit->maps.v[g->map], g->part);
 }
 
 static void begin_profile(struct graph *g)
@@ -200,11 +201,19 @@ void graph_take(struct graph *g, const struct out *o, const struct table *t)
 
 static void write_svg(struct graph *g, struct buf *b)
 {
-	struct flame_svg svg = { title(g), unit_name(g), g->options->before != NULL };
+	struct flame_svg svg = { .title = title(g),
+		                 .unit = unit_name(g),
+		                 .diff = g->options->before != NULL };
 
 	if (svg.diff)
 		flame_compare(&g->flame, &g->before);
 	flame_svg(b, &g->flame, &svg);
+}
+
+void graph_picture(struct graph *g, struct buf *b)
+{
+	flame_sort(&g->flame);
+	write_svg(g, b);
 }
 
 static void write_folded(struct graph *g, struct buf *b)

@@ -35,6 +35,8 @@ struct graph {
 
 /* True when there is something to be done. NULL: not. */
 bool graph_wanted(const struct graph_options *o);
+/* Has the unit a map of which a graph can be drawn? */
+bool graph_fits(const struct unit *u);
 /* Finds the map and opens the files, which are emptied when they are written. Symbolic links are
  * not followed. False and *e. */
 bool graph_open(struct graph *g, const struct unit *u, const struct graph_options *o,
@@ -43,6 +45,8 @@ bool graph_open(struct graph *g, const struct unit *u, const struct graph_option
 void graph_take(struct graph *g, const struct out *o, const struct table *t);
 /* Writes the files; a pipe is given up when `stop` was asked and nobody reads it. False and *e. */
 bool graph_write(struct graph *g, struct stop *stop, struct err *e);
+/* The picture alone; the graph has been sorted then. */
+void graph_picture(struct graph *g, struct buf *b);
 /* "Flame graph" or "Profile", by what is written. */
 const char *graph_what(const struct graph *g);
 /* A graph that is all zero is fine. */

@@ -25,6 +25,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "kern/live.h"
+#include "out/page.h"
 #include "run/event.h"
 #include "run/names.h"
 #include "run/output.h"
@@ -68,6 +69,8 @@ struct session {
 	struct events events;
 	struct failures failures;
 	struct graph graph;
+	struct event_copy copy; /* for a report */
+	struct output page;     /* the report */
 	struct stop *stop;
 	sigset_t old_mask;
 	void (*old_pipe)(int), (*old_child)(int);
@@ -97,6 +100,20 @@ static bool has_kind(const struct unit *u, enum attach_kind kind)
 		if (u->progs.v[i].kind == kind)
 			return true;
 	return false;
+}
+
+/* For a report a graph is drawn where there is something to draw. */
+static bool draws(const struct session *s)
+{
+	const struct graph_options *o = s->options->graph;
+
+	return graph_wanted(o) || (o && s->options->page && graph_fits(s->unit));
+}
+
+/* Before anything is traced, as those of graphs. */
+static bool open_page(struct session *s, struct err *e)
+{
+	return !s->options->page || output_open(&s->page, s->options->page, -1, e);
 }
 
 /* ---- signals and the process looked at ---- */
@@ -593,7 +610,7 @@ static void init_events(struct session *s)
 		.output = &s->output,
 		.stacks = s->stacks,
 		.unwind = s->unwind,
-		.graph = graph_wanted(s->options->graph) ? &s->graph : NULL,
+		.graph = draws(s) ? &s->graph : NULL,
 		.sym = s->names.sym,
 		.files = file_watch_new(s->unit, s->live, s->options->features, s->options->expand),
 		.out = { .unit = s->unit,
@@ -604,6 +621,11 @@ static void init_events(struct session *s)
 		         .verbose = s->options->verbose,
 		         .escape = escapes(s) && !ops->quotes ? ESCAPE_ALL : ESCAPE_NONE },
 	};
+	if (s->options->page)
+		s->events.copy = &s->copy;
+	s->copy.out = s->events.out;
+	s->copy.out.ops = &out_json;
+	s->copy.out.escape = ESCAPE_NONE;
 	taken_init(&s->events.taken, s->unit, s->live,
 	           limit_of(s->options->map_limit, s->unit->map_memory));
 	stackmap_set_rows(s->stacks, &s->events.taken);
@@ -846,6 +868,8 @@ static bool write_graph(struct session *s, struct err *e)
 	if (!s->events.graph || s->options->dry_run)
 		return true;
 	event_take_graph(&s->events);
+	if (!graph_wanted(s->options->graph)) /* it is for a report only */
+		return true;
 	if (!graph_write(&s->graph, s->stop, e))
 		return false;
 	buf_printf(&b, "%s of %s: %" PRIu64 " stacks", graph_what(&s->graph),
@@ -855,6 +879,28 @@ static bool write_graph(struct session *s, struct err *e)
 	note(s, buf_text(&b));
 	buf_free(&b);
 	return true;
+}
+
+/* A report: what was printed, what the view shows, the flame graph. */
+static bool write_page(struct session *s, struct err *e)
+{
+	const struct view *view = s->options->view;
+	const char *slash = strrchr(s->unit->source_name, '/');
+	struct view_of of = view_of(s);
+	struct buf flame = { 0 }, *lines = &s->copy.text;
+	struct page_report r = { .title = slash ? slash + 1 : s->unit->source_name };
+
+	if (!s->options->page || s->options->dry_run)
+		return true;
+	if (view && view->report)
+		view->report(view->ctx, &of, lines);
+	if (s->events.graph && s->graph.flame.root.value)
+		graph_picture(&s->graph, &flame);
+	r.lines = (struct str){ buf_text(lines), (u32)lines->n };
+	r.flame = (struct str){ buf_text(&flame), (u32)flame.n };
+	page_report(&s->page.text, &r);
+	buf_free(&flame);
+	return output_flush(&s->page) || err_set(e, "%s: %s", s->options->page, s->page.error.text);
 }
 
 static bool finish(struct session *s, struct err *e)
@@ -878,7 +924,7 @@ static bool finish(struct session *s, struct err *e)
 	report_maps(s);
 	report_lacks(s);
 	output_flush(&s->output);
-	return write_graph(s, e);
+	return write_graph(s, e) && write_page(s, e);
 }
 
 /* ---- all of it ---- */
@@ -926,7 +972,7 @@ static bool open_all(struct session *s, struct err *e)
 	const struct session_options *o = s->options;
 
 	if (!take_signals(s, e) || !watch_target(s, e) ||
-	    (graph_wanted(o->graph) && !graph_open(&s->graph, s->unit, o->graph, e)) ||
+	    (draws(s) && !graph_open(&s->graph, s->unit, o->graph, e)) || !open_page(s, e) ||
 	    !output_open(&s->output, o->output, o->output_fd, e) || !load(s, e))
 		return false;
 	failures_init(&s->failures, s->unit);
@@ -958,6 +1004,8 @@ static void close_all(struct session *s)
 	if (!s->child && s->target_fd >= 0)
 		close(s->target_fd);
 	graph_close(&s->graph);
+	buf_free(&s->copy.text);
+	output_close(&s->page);
 	stop_close(s->stop);
 	give_signals_back(s);
 }
@@ -978,6 +1026,7 @@ int session_run(const struct unit *u, const struct session_options *o, struct ch
 		             .options = o,
 		             .child = child,
 		             .output = { .fd = -1 },
+		             .page = { .fd = -1 },
 		             .signal_fd = -1,
 		             .target_fd = -1,
 		             .child_code = -1 };

@@ -37,9 +37,10 @@ struct session_options {
 	int output_fd;                /* usually 1 */
 	struct sym_graft graft;       /* left out of stacks */
 	u64 unwind_limit;             /* bytes for unwind tables, 0: as the unit says */
-	u64 map_limit;   /* bytes for maps of as many keys as fit, 0: as the unit says */
-	u64 stack_limit; /* bytes for stacks that are kept, 0: as the unit says */
-	s32 pid;         /* -p: end when this process ends; 0 none */
+	u64 map_limit;    /* bytes for maps of as many keys as fit, 0: as the unit says */
+	u64 stack_limit;  /* bytes for stacks that are kept, 0: as the unit says */
+	s32 pid;          /* -p: end when this process ends; 0 none */
+	const char *page; /* a file for a report in HTML, NULL: none is wanted */
 	const struct graph_options *graph; /* flame graph, written at the end; NULL: none */
 	const struct features *features;   /* NULL: the loader asks the kernel itself */
 	file_watch_expand_fn *expand;      /* in files loaded later; NULL: not looked at */

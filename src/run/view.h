@@ -38,6 +38,8 @@ struct view {
 	void (*tick)(void *ctx, const struct view_of *v);
 	/* Called when there is something to be read from `fd`, -1 none; NULL: never. */
 	void (*input)(void *ctx, const struct view_of *v);
+	/* A line of JSON of what is shown, for a report, after the end. May be NULL. */
+	void (*report)(void *ctx, const struct view_of *v, struct buf *lines);
 	int fd;
 	u64 rights; /* CAPS() it needs once probes are attached, besides the session's own */
 	void *ctx;

@@ -9,12 +9,14 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "cache/hot_metrics.h"
+#include "cache/report.h"
 #include "cache/uses.h"
 #include "view/cache_feed.h"
 #include "view/cache_view.h"
 
 #define CGROUP_BYTES 65536
 #define HALF_LIFE    300u  /* seconds: keys that were hot between two scrapes are shown */
+#define INTERVAL_NS  1000000000u
 #define SAMPLES      4096u /* keys of the curve: half a MiB, sizes off by 1.6 % */
 
 struct options {
@@ -31,6 +33,7 @@ struct hot_feed {
 	struct cache_feed feed;
 	struct hot *hot;
 	struct hot_row *rows;
+	u64 ticked; /* when an interval ended */
 	struct hot_served served;
 	struct sizing sizing;
 	struct cache_uses uses; /* .kind NULL: it is not known what the server's entries take */
@@ -87,6 +90,8 @@ static bool start(void *ctx, const struct view_of *of, struct err *e)
 	    !cache_feed_open(&f->feed, of, (u32)f->o.pid, on_command, f, e))
 		return false;
 	f->uses.kind = item_of(f->feed.server.name);
+	f->sizing.has_lookups = f->sizing.has_hits = true;
+	f->sizing.o.how = f->uses.kind ? f->uses.kind->how : NULL;
 	f->view.fd = f->feed.fd;
 	return true;
 }
@@ -161,6 +166,36 @@ static void add(void *ctx, const struct view_of *of, const struct metrics *m, st
 	buf_free(&cgroup);
 }
 
+/* What mctop and cachesize print as JSON. An interval is what passed since the last page. */
+static void tables(void *ctx, const struct view_of *of, struct buf *b)
+{
+	struct hot_feed *f = ctx;
+	struct hot_query q = { .by = HOT_CALLS, .n = (u32)f->o.rows };
+	struct tree t = { .b = b, .ops = &tree_json, .tight = true };
+	u64 now = clock_ns(CLOCK_MONOTONIC);
+	struct report_of r = { .hot = f->hot,
+		               .rows = f->rows,
+		               .time = clock_ns(CLOCK_REALTIME),
+		               .clock = now,
+		               .server = f->feed.server.name,
+		               .pid = f->feed.server.pid,
+		               .gone = f->feed.fd < 0,
+		               .missed = cache_feed_missed(&f->feed, of) };
+
+	if (now - f->ticked > INTERVAL_NS) {
+		hot_tick(f->hot, now);
+		f->ticked = now;
+	}
+	r.n = hot_top(f->hot, &q, f->rows);
+	buf_puts(b, "keys\t");
+	report_tree(&t, &r);
+	if (!f->uses.kind)
+		return;
+	t = (struct tree){ .b = b, .ops = &tree_json };
+	buf_puts(b, "cachesize\t");
+	sizing_tree(&t, &f->sizing);
+}
+
 struct hot_feed *hot_feed_new(void)
 {
 	struct hot_feed *f = calloc(1, sizeof(*f));
@@ -176,7 +211,7 @@ struct hot_feed *hot_feed_new(void)
 		                 .fd = -1,
 		                 .input = input,
 		                 .ctx = f };
-	f->source = (struct metrics_source){ .view = &f->view, .add = add };
+	f->source = (struct metrics_source){ .view = &f->view, .add = add, .tables = tables };
 	return f;
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "out/flame.h"
 #include "out/metrics.h"
 #include "run/event.h"
 
@@ -96,18 +97,29 @@ static void add_own(struct buf *b, const struct metrics *m, const char *name, co
 	buf_printf(b, "%s%s{%s} %" PRIu64 "\n", name, *kind == 'c' ? "_total" : "", m->labels, n);
 }
 
+/* The numbers of the maps that are so, by name, and one that is none. */
+static u32 *order_of(const struct unit *u, bool (*is)(const struct umap *m))
+{
+	u32 *order = calloc(u->maps.n + 1, sizeof(*order)), n = 0;
+
+	if (!order)
+		base_no_memory();
+	for (u32 i = 0; i < u->maps.n; i++)
+		if (is(&u->maps.v[i]))
+			order[n++] = i;
+	qsort_r(order, n, sizeof(*order), by_name, u->maps.v);
+	order[n] = (u32)u->maps.n;
+	return order;
+}
+
 static void add_maps(struct feed *f, const struct view_of *v, struct metrics *m, struct buf *b)
 {
-	u32 *order = calloc(v->unit->maps.n + 1, sizeof(*order)), n = 0;
+	u32 *order = order_of(v->unit, is_metric);
 
-	if (!order || (!f->shown && !(f->shown = calloc(v->unit->maps.n + 1, sizeof(*f->shown)))))
+	if (!f->shown && !(f->shown = calloc(v->unit->maps.n + 1, sizeof(*f->shown))))
 		base_no_memory();
 	f->n_maps = v->unit->maps.n;
-	for (u32 i = 0; i < f->n_maps; i++)
-		if (is_metric(&v->unit->maps.v[i]))
-			order[n++] = i;
-	qsort_r(order, n, sizeof(*order), by_name, v->unit->maps.v);
-	for (u32 i = 0; i < n; i++)
+	for (u32 i = 0; order[i] < f->n_maps; i++)
 		add_map(f, v, m, b, order[i]);
 	free(order);
 }
@@ -136,6 +148,71 @@ static void add_page(struct feed *f, const struct view_of *v, enum metrics_form 
 	        "Series that ended because their key did not come any more.", f->ended);
 }
 
+/* ---- tables and stacks ---- */
+
+static const char *bare_name(const struct umap *m)
+{
+	return m->name[1] ? m->name + 1 : "value";
+}
+
+static void add_table(const struct view_of *v, struct buf *b, const struct umap *m, u32 top)
+{
+	struct out json = v->events->out;
+	struct arena a = { 0 };
+	struct err ignored = { 0 };
+	struct buf line = { 0 };
+	struct table t;
+
+	json.ops = &out_json;
+	json.escape = ESCAPE_NONE;
+	view_map_read(v, m->name, &a, &t, &ignored);
+	table_sort(&t);
+	OUT(&json, map, &line, &t, top, 1);
+	if (line.n) {
+		buf_printf(b, "%s\t", bare_name(m));
+		buf_add(b, line.p, line.n);
+	}
+	buf_free(&line);
+	arena_free(&a);
+}
+
+static void add_tables(struct feed *f, const struct view_of *v, struct buf *b, u32 top)
+{
+	u32 *order = order_of(v->unit, is_metric), n = 0;
+
+	if (f->source)
+		f->source->tables(f->source->view->ctx, v, b);
+	for (; !f->source && order[n] < v->unit->maps.n; n++)
+		add_table(v, b, &v->unit->maps.v[order[n]], top);
+	free(order);
+	order = order_of(v->unit, flame_fits);
+	for (n = 0; order[n] < v->unit->maps.n; n++)
+		buf_printf(b, "*%s\t%s\n", bare_name(&v->unit->maps.v[order[n]]),
+		           flame_unit(&v->unit->maps.v[order[n]], NULL));
+	free(order);
+}
+
+static void add_stacks(const struct feed *f, const struct view_of *v, struct buf *b)
+{
+	u32 *order = order_of(v->unit, flame_fits);
+
+	for (u32 i = 0; order[i] < v->unit->maps.n; i++) {
+		const struct umap *m = &v->unit->maps.v[order[i]];
+		struct flame graph = { 0 };
+		struct arena a = { 0 };
+		struct err ignored = { 0 };
+		struct table t;
+
+		view_map_read(v, m->name, &a, &t, &ignored);
+		flame_add_heaviest(&graph, &v->events->out, &t, f->max_series);
+		buf_printf(b, "*%s\t%s\n", bare_name(m), flame_unit(m, NULL));
+		flame_fold_whole(b, &graph);
+		flame_free(&graph);
+		arena_free(&a);
+	}
+	free(order);
+}
+
 /* Given up when the user wants an end, which interrupts it (view_wait). */
 static bool send_all(int fd, const void *p, size_t n)
 {
@@ -157,12 +234,19 @@ static void answer(struct feed *f, const struct view_of *v)
 	struct metrics_answer head;
 	struct buf page = { 0 };
 	u8 ask;
+	u32 what;
 
 	if (recv(f->fd, &ask, 1, 0) != 1) {
 		view_exit(v, 0);
 		return;
 	}
-	add_page(f, v, (enum metrics_form)((u8)(ask - METRICS_ASK) % METRICS_FORMS), &page);
+	what = (u8)(ask - METRICS_ASK) % FEED_ASKS;
+	if (what == FEED_STACKS)
+		add_stacks(f, v, &page);
+	else if (what >= FEED_TABLES)
+		add_tables(f, v, &page, what == FEED_LOOK ? FEED_TOP : f->max_series);
+	else
+		add_page(f, v, (enum metrics_form)what, &page);
 	head.bytes = (u32)page.n;
 	view_wait(v);
 	if (!send_all(f->fd, &head, sizeof(head)) || !send_all(f->fd, page.p, page.n))

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * A script whose maps are metrics: in place of printing, it answers `memtap serve`, which runs it
- * in a process of its own. Over a socket, one byte asks (METRICS_ASK plus the form), and a page is
- * the answer: struct metrics_answer and so many bytes. When the other side is gone, it ends.
+ * in a process of its own. Over a socket, one byte asks (METRICS_ASK plus the form, or what else of
+ * enum feed_ask), and a page is the answer: struct metrics_answer and so many bytes. When the other
+ * side is gone, it ends.
+ *
+ * FEED_TABLES: a line for each map that is a metric, its name without '@', a tab, and what --json
+ * prints of it; for each with a stack in its key, '*', its name, a tab and what it counts.
+ * FEED_STACKS: of the latter "*NAME\tUNIT\n" and their max_series heaviest stacks, as
+ * flame_fold_whole() has them.
  *
  * Counters only go up: clear() and zero() of a map that adds up are left undone, as is the taking
  * of what print() shows. Numbers by key that programs read themselves are notes they keep, as
@@ -17,6 +23,15 @@
 
 #define METRICS_ASK 'a'
 
+enum feed_ask {
+	FEED_METRICS, /* and the other forms */
+	FEED_TABLES = METRICS_FORMS,
+	FEED_LOOK, /* the same, of each table the FEED_TOP largest rows */
+	FEED_STACKS,
+	FEED_ASKS
+};
+#define FEED_TOP 20u
+
 struct metrics_answer {
 	u32 bytes;
 };
@@ -25,6 +40,8 @@ struct metrics_answer {
 struct metrics_source {
 	struct view *view; /* its `end` is not called; its fd may change in any call */
 	void (*add)(void *ctx, const struct view_of *v, const struct metrics *m, struct buf *b);
+	/* ... as FEED_TABLES has it. */
+	void (*tables)(void *ctx, const struct view_of *v, struct buf *b);
 };
 
 struct metrics_feed_options {

@@ -401,6 +401,18 @@ static bool end(void *ctx, const struct view_of *of, struct err *e)
 	return v->dump < 0 || write_dump(v, e);
 }
 
+static void report(void *ctx, const struct view_of *of, struct buf *lines)
+{
+	struct hot_view *v = ctx;
+	struct report_of r;
+
+	(void)of;
+	if (!v->hot)
+		return;
+	r = make_report(v, v->rows, (u32)v->o.rows);
+	report_tree(&(struct tree){ .b = lines, .ops = &tree_json, .tight = true }, &r);
+}
+
 static struct view *open_view(const struct out_ops *format)
 {
 	struct hot_view *v = calloc(1, sizeof(*v));
@@ -418,6 +430,7 @@ static struct view *open_view(const struct out_ops *format)
 		                 .fd = -1,
 		                 .input = input,
 		                 .end = end,
+		                 .report = report,
 		                 .ctx = v };
 	v->next = UINT64_MAX;
 	return &v->view;

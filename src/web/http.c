@@ -16,9 +16,11 @@
 #include "base/host.h"
 #include "web/address.h"
 #include "web/http_lib.h"
+#include "web/accept.h"
+#include "web/stream.h"
 
 #define CONNECTIONS    64u
-#define OF_AN_ADDRESS  8u
+#define OF_AN_ADDRESS  24u /* three pages in a browser */
 #define REQUEST_BYTES  32768
 #define SILENT_SECONDS 10u
 #define REQUEST_MS     15000 /* from its first byte to the last one of the answer */
@@ -46,6 +48,13 @@ struct http {
 	struct client clients[CONNECTIONS];
 	http_fn *fn;
 	void *ctx;
+	struct streams streams;
+};
+
+/* A request while it is answered. */
+struct call {
+	struct http *h;
+	struct MHD_Connection *c;
 };
 
 static bool load(struct http *h, struct err *e)
@@ -56,6 +65,8 @@ static bool load(struct http *h, struct err *e)
 	ok = h->so != NULL;
 #define FIND(name) ok = ok && (h->lib.name = (__typeof__(name) *)host_symbol(h->so, #name));
 	HTTP_LIB(FIND)
+#define COPY(name) h->streams.lib.name = h->lib.name;
+	STREAM_FUNCTIONS(COPY)
 	if (ok)
 		return true;
 	err_set(e, "listening needs libmicrohttpd, which is not installed (libmicrohttpd.so.12)");
@@ -91,11 +102,17 @@ static enum MHD_Result reply(struct http *h, struct MHD_Connection *c, struct ht
 	struct MHD_Response *m;
 	enum MHD_Result ok;
 
-	m = h->lib.MHD_create_response_from_buffer(r->body.n, r->body.p, MHD_RESPMEM_MUST_FREE);
+	m = r->goes_on ? streams_add(&h->streams, c, &r->body)
+	               : h->lib.MHD_create_response_from_buffer(r->body.n, r->body.p,
+	                                                        MHD_RESPMEM_MUST_FREE);
 	if (!m) {
 		buf_free(&r->body);
 		return MHD_NO;
 	}
+	h->lib.MHD_add_response_header(m, "Content-Security-Policy",
+	                               r->policy ? r->policy : "default-src 'none'");
+	if (r->gzip)
+		h->lib.MHD_add_response_header(m, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
 	h->lib.MHD_add_response_header(m, MHD_HTTP_HEADER_CONTENT_TYPE, r->type);
 	h->lib.MHD_add_response_header(m, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
 	h->lib.MHD_add_response_header(m, "X-Content-Type-Options", "nosniff");
@@ -165,8 +182,38 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
 		return reply(h, c, &r);
 	}
 	accept = h->lib.MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
-	h->fn(h->ctx, &(struct http_ask){ path, accept ? accept : "" }, &r);
+	h->fn(h->ctx, &(struct http_ask){ path, accept ? accept : "", &(struct call){ h, c } }, &r);
+	if (r.goes_on && *method == 'H')
+		r.goes_on = false;
 	return reply(h, c, &r);
+}
+
+const char *http_argument(const struct http_ask *ask, const char *name)
+{
+	const struct call *call = ask->call;
+	const char *value = call->h->lib.MHD_lookup_connection_value(call->c, MHD_GET_ARGUMENT_KIND,
+	                                                             name);
+
+	return value ? value : "";
+}
+
+bool http_takes_gzip(const struct http_ask *ask)
+{
+	const struct call *call = ask->call;
+	const char *header = call->h->lib.MHD_lookup_connection_value(
+		call->c, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT_ENCODING);
+
+	return header && accept_quality(header, "gzip") > 0;
+}
+
+void http_tell(struct http *h, struct str text)
+{
+	streams_tell(&h->streams, text);
+}
+
+u32 http_listeners(const struct http *h)
+{
+	return h->streams.n;
 }
 
 /* ---- slow clients ---- */
@@ -210,7 +257,7 @@ static void drop_slow(struct http *h)
 		struct client *one = &h->clients[i];
 		const union MHD_ConnectionInfo *info;
 
-		if (!one->c || now - one->since < REQUEST_MS)
+		if (!one->c || now - one->since < REQUEST_MS || streams_has(&h->streams, one->c))
 			continue;
 		one->since = now;
 		info = h->lib.MHD_get_connection_info(one->c, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -257,9 +304,9 @@ static bool begin(struct http *h, struct err *e)
 	if (tls)
 		add_tls(all, &n, g);
 	add(all, &n, MHD_OPTION_END, 0, NULL);
-	h->daemon = h->lib.MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_ITC | (tls ? MHD_USE_TLS : 0),
-	                                    0, NULL, NULL, on_request, h, MHD_OPTION_ARRAY, all,
-	                                    MHD_OPTION_END);
+	h->daemon = h->lib.MHD_start_daemon(
+		MHD_USE_EPOLL | MHD_USE_ITC | MHD_ALLOW_SUSPEND_RESUME | (tls ? MHD_USE_TLS : 0), 0,
+		NULL, NULL, on_request, h, MHD_OPTION_ARRAY, all, MHD_OPTION_END);
 	return h->daemon || err_set(e, "libmicrohttpd can not start on %s%s", h->address,
 	                            tls ? ": is the key that of the certificate?" : "");
 }
@@ -298,10 +345,13 @@ struct http *http_open(const char *address, int fd, struct guard *guard, http_fn
 
 void http_close(struct http *h)
 {
-	if (h->daemon)
+	if (h->daemon) {
+		streams_end(&h->streams);
+		h->lib.MHD_run(h->daemon);
 		h->lib.MHD_stop_daemon(h->daemon); /* closes the socket */
-	else if (h->listening >= 0)
+	} else if (h->listening >= 0) {
 		close(h->listening);
+	}
 	free(h);
 }
 

@@ -11,16 +11,21 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/str.h"
 #include "web/guard.h"
 
 struct http_ask {
 	const char *path;   /* "/metrics", without what follows '?' */
 	const char *accept; /* "" when it is not said */
+	const void *call;   /* for http_argument() */
 };
 
 struct http_reply {
 	u32 status; /* 200 unless set */
 	const char *type;
+	const char *policy; /* a Content-Security-Policy, NULL: nothing may be loaded */
+	bool gzip;          /* body is so packed */
+	bool goes_on;       /* body is the beginning of what http_tell() adds to (web/stream.h) */
 	struct buf body;
 };
 
@@ -41,6 +46,13 @@ void http_close(struct http *h);
 void http_guard(struct http *h, struct guard *guard);
 /* A copy of what it listens on, for another one in its place. -1 with errno set. */
 int http_copy(const struct http *h);
+/* What follows '?' as "name=...", "" when it does not. For as long as the question is answered. */
+const char *http_argument(const struct http_ask *ask, const char *name);
+/* Does the other side take what is packed by gzip? */
+bool http_takes_gzip(const struct http_ask *ask);
+/* To all whose answers go on; http_listeners() says how many there are. */
+void http_tell(struct http *h, struct str text);
+u32 http_listeners(const struct http *h);
 /* "127.0.0.1:9464", as it turned out. */
 const char *http_address(const struct http *h);
 int http_fd(const struct http *h);

@@ -63,8 +63,10 @@ static const char usage_head[] =
 	"and hit-ratio curve of each cache server that is found, also of those that start later.\n"
 	"SIGHUP has the file of --config read again: collectors that are the same go on.\n"
 	"\n"
+	"  /          a page for people: memory, who waits for it, hot keys, flame graphs\n"
 	"  /metrics   OpenMetrics 1.0, protobuf or the older text, as the request asks\n"
 	"  /healthz   200 when all collectors run, else 503 and the names of those that do not\n"
+	"  /api/v1/tables, /api/v1/tables/NAME   tables as JSON, the same as --json\n"
 	"\n"
 	"count() and sum() are counters, hist() and lhist() histograms, avg() and stats()\n"
 	"summaries, numbers gauges; the fields of a key are labels. A collector that ends is\n"
@@ -256,7 +258,7 @@ static int sooner(int a, int b)
 /* Begins what is to be begun. Returns the milliseconds until there is more to do. */
 static int begin(struct serve *s)
 {
-	int ms = sooner(http_wait(s->http), service_live(&s->service));
+	int ms = service_live(&s->service);
 
 	if (s->plan.defaults) {
 		if (founds_look(&s->founds, &s->plan))
@@ -267,7 +269,9 @@ static int begin(struct serve *s)
 		collector_start(s->all[i]);
 		ms = sooner(ms, collector_wait(s->all[i]));
 	}
-	return ms;
+	ms = sooner(ms, look_work(s));
+	/* What was told has to be sent. */
+	return sooner(ms, http_wait(s->http));
 }
 
 static bool loop(struct serve *s, const struct options *o, struct err *e)
@@ -307,6 +311,7 @@ static bool run(struct serve *s, const struct options *o, struct err *e)
 	founds_free(&s->founds);
 	free(s->all);
 	http_close(s->http);
+	look_free(&s->look);
 	return ok;
 }
 

@@ -219,9 +219,9 @@ static size_t answer_size(const struct collector *c)
 	return sizeof(head) + head.bytes;
 }
 
-static void ask(struct collector *c, enum metrics_form form)
+static void ask(struct collector *c, u32 what)
 {
-	u8 byte = (u8)(METRICS_ASK + form);
+	u8 byte = (u8)(METRICS_ASK + what);
 
 	if (c->fd < 0 || c->asked)
 		return;
@@ -231,7 +231,7 @@ static void ask(struct collector *c, enum metrics_form form)
 }
 
 /* What has come so far. The answer to an older page is of no use any more. */
-static void take(struct collector *c, enum metrics_form form)
+static void take(struct collector *c, u32 what)
 {
 	char piece[65536];
 	ssize_t n;
@@ -249,10 +249,10 @@ static void take(struct collector *c, enum metrics_form form)
 	if (!c->late)
 		return;
 	c->late = false;
-	ask(c, form);
+	ask(c, what);
 }
 
-void collectors_ask(struct collector *const *all, u32 n, enum metrics_form form, u32 ms)
+void collectors_ask(struct collector *const *all, u32 n, u32 what, u32 ms)
 {
 	struct pollfd *p = calloc(n + 1, sizeof(*p));
 	u64 until = clock_ms() + ms, now = 0;
@@ -263,7 +263,7 @@ void collectors_ask(struct collector *const *all, u32 n, enum metrics_form form,
 	for (u32 i = 0; i < n; i++) {
 		all[i]->late = all[i]->asked;
 		all[i]->answered = false;
-		ask(all[i], form);
+		ask(all[i], what);
 	}
 	while (waits && (now = clock_ms()) < until) {
 		waits = false;
@@ -275,7 +275,7 @@ void collectors_ask(struct collector *const *all, u32 n, enum metrics_form form,
 			break;
 		for (u32 i = 0; i < n; i++)
 			if (p[i].revents)
-				take(all[i], form);
+				take(all[i], what);
 	}
 	free(p);
 }

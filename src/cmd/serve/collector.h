@@ -38,6 +38,7 @@ struct collector {
 	bool asked;        /* the answer has not come as a whole */
 	bool late;         /* ... to the last page, for which it came too late */
 	struct buf answer; /* what came of it */
+	u64 stackless;     /* the start in which it turned out to have no stacks */
 	bool answered;     /* the page is in answer, after its head */
 };
 
@@ -55,8 +56,9 @@ void collector_start(struct collector *c);
 int collector_wait(const struct collector *c);
 /* To be called when a child may have ended. */
 void collector_reap(struct collector *c);
-/* Asks all for their pages and waits for them, for at most `ms`. */
-void collectors_ask(struct collector *const *all, u32 n, enum metrics_form form, u32 ms);
+/* Asks all for their pages of a form, or what else enum feed_ask has, and waits for them, for at
+ * most `ms`. */
+void collectors_ask(struct collector *const *all, u32 n, u32 what, u32 ms);
 /* What the last collectors_ask() brought; empty when it came too late or it does not run. */
 struct str collector_page(const struct collector *c);
 /* Ends them. */

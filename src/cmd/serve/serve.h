@@ -4,6 +4,7 @@
 #define CMD_SERVE_SERVE_H
 
 #include "cmd/serve/found.h"
+#include "cmd/serve/look.h"
 #include "cmd/serve/plan.h"
 #include "cmd/serve/service.h"
 #include "web/http.h"
@@ -20,7 +21,8 @@ struct serve {
 	struct service service;
 	int signals;
 	bool ending;
-	u64 conflicts; /* families left out of the last page */
+	struct look look; /* for the page */
+	u64 conflicts;    /* families left out of the last page */
 };
 
 /* http_fn, ctx being a struct serve. */

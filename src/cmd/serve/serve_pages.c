@@ -207,10 +207,9 @@ void serve_answer(void *ctx, const struct http_ask *ask, struct http_reply *r)
 		answer_metrics(s, ask, r);
 	} else if (strcmp(ask->path, "/healthz") == 0) {
 		answer_health(s, r);
-	} else if (strcmp(ask->path, "/") == 0) {
-		buf_puts(&r->body, "memtap " MEMTAP_VERSION ": /metrics and /healthz\n");
-	} else {
+	} else if (!look_answer(s, ask, r)) {
 		r->status = 404;
-		buf_puts(&r->body, "there is /metrics and /healthz\n");
+		r->type = "text/plain; charset=utf-8";
+		buf_puts(&r->body, "there is /, /metrics, /healthz and /api/v1/tables\n");
 	}
 }

@@ -170,7 +170,7 @@ static void add(void *ctx, const struct view_of *of, const struct metrics *m, st
 static void tables(void *ctx, const struct view_of *of, struct buf *b)
 {
 	struct hot_feed *f = ctx;
-	struct hot_query q = { .by = HOT_CALLS, .n = (u32)f->o.rows };
+	struct hot_query q = { .by = HOT_RECENT, .n = (u32)f->o.rows };
 	struct tree t = { .b = b, .ops = &tree_json, .tight = true };
 	u64 now = clock_ns(CLOCK_MONOTONIC);
 	struct report_of r = { .hot = f->hot,

@@ -157,6 +157,7 @@ SETUP_completions := build
 SETUP_dist := build static
 SETUP_package-check := build static package
 SETUP_bench := build test vm bench
+SETUP_soak-heap := build test
 SETUP_bench-tools := build test vm bench
 SETUP_bench-caches := build test
 SETUP_bench-serve := build test
@@ -540,6 +541,12 @@ big-endian: | $(READY)
 bench: all $(EXAMPLES) $(PROGS) $(BUILD)/bench/names $(BUILD)/bench/floor bench-btf bench-tools
 	$(Q)bench/bench --build $(BUILD)
 	$(Q)bench/caches --build $(BUILD)
+
+.PHONY: soak-heap
+## make soak-heap     memtap heap's code into a busy process and out, 10,000 times (ROUNDS)
+ROUNDS ?= 10000
+soak-heap: $(BUILD)/bench/heap_soak $(BUILD)/tests/progs/churn
+	$(Q)$(BUILD)/bench/heap_soak $(ROUNDS) $(BUILD)/tests/progs/churn 12
 
 .PHONY: bench-tools
 ## make bench-tools    the tools of that beside bpfcc-tools and libbpf-tools, here and in qemu

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -137,6 +138,7 @@ static void spare(void)
 	/* What stands still waits for us. */
 	if (sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ .sched_priority = 1 }) < 0)
 		setpriority(PRIO_PROCESS, 0, -20);
+	prctl(PR_SET_TIMERSLACK, 1);
 	setsid();
 }
 
@@ -145,7 +147,6 @@ static enum enter_end stop_and_do(const struct enter *n, u32 stop_ms, struct sha
 	struct hold h;
 	struct err other;
 	enum enter_end end;
-	u64 start = clock_ns(CLOCK_MONOTONIC);
 
 	if (hold_all(&h, n->pid, stop_ms, &s->e)) {
 		end = n->fn(&h, n->ctx, &s->e);
@@ -154,7 +155,7 @@ static enum enter_end stop_and_do(const struct enter *n, u32 stop_ms, struct sha
 	} else {
 		end = s->e.code ? ENTER_REFUSED : ENTER_LATER;
 	}
-	s->stopped_ns = clock_ns(CLOCK_MONOTONIC) - start;
+	s->stopped_ns = h.stood_ns;
 	return end;
 }
 
@@ -171,6 +172,8 @@ static bool once(const struct enter *n, u32 stop_ms, struct shared *s, struct er
 	child = fork();
 	if (!child) {
 		spare();
+		if (n->before)
+			n->before(n->ctx, n->pid);
 		s->end = stop_and_do(n, stop_ms, s);
 		memcpy(s->ctx, n->ctx, n->size);
 		_exit(0);

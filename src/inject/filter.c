@@ -11,7 +11,6 @@
 #include <sys/ptrace.h>
 
 #include "arch/thread.h"
-#include "inject/hold.h"
 
 struct state {
 	u32 a, x, mem[BPF_MEMWORDS];
@@ -159,13 +158,10 @@ static bool check_one(pid_t tid, u64 i, const struct filter_call *c, bool *more,
 	       err_set(e, "its filter of system calls (seccomp) forbids call %u", (u32)c->number);
 }
 
-bool filter_allows(pid_t tid, const struct filter_call *c, struct err *e)
+bool filter_allows(pid_t tid, u64 mode, const struct filter_call *c, struct err *e)
 {
-	u64 mode = 0;
 	bool more = true;
 
-	if (!hold_status(tid, tid, "Seccomp", &mode))
-		return err_set(e, "it can not be seen whether it has a filter of system calls");
 	if (mode == SECCOMP_MODE_STRICT)
 		return err_set(e, "its filter of system calls (seccomp) forbids call %u",
 		               (u32)c->number);

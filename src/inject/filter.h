@@ -19,7 +19,8 @@ struct filter_call {
 
 /* What a filter of n instructions returns for the call; 0 (kill) for one that is damaged. */
 u32 filter_run(const struct sock_filter *f, u32 n, const struct filter_call *c);
-/* False and *e unless all filters of a thread that stands still under ptrace let the call pass. */
-bool filter_allows(pid_t tid, const struct filter_call *c, struct err *e);
+/* False and *e unless all filters of a thread that stands still under ptrace let the call pass;
+ * `mode` is the thread's (SECCOMP_MODE_*). */
+bool filter_allows(pid_t tid, u64 mode, const struct filter_call *c, struct err *e);
 
 #endif

@@ -110,7 +110,7 @@ static bool make_slot(struct graft *g, u32 i, struct err *e)
 }
 
 /* Who stands on an instruction that moves, the first one aside, which is a jump then. */
-static pid_t who_is_on(const struct graft *g, const struct hold *h, struct err *e)
+static pid_t who_is_on(const struct graft *g, struct hold *h, struct err *e)
 {
 	struct there_code *v = calloc(g->n + 1, sizeof(*v));
 	pid_t who;
@@ -154,18 +154,33 @@ static void place_head(struct graft *g)
 	g->place(g->ctx, g->code, g->room.at, graft_data(g));
 }
 
-enum enter_end graft_in(struct graft *g, struct hold *h, struct err *e)
+static bool make_all(struct graft *g, struct hold *h, struct err *e)
 {
 	bool ok = add_pages(g, h, e);
-	pid_t who;
 
 	g->room.near = g->room.pages[0].at;
-	ok = ok && room_find(&g->room, h->pid, e);
+	ok = ok && room_find(&g->room, h, e);
 	if (ok)
 		place_head(g);
 	for (u32 i = 0; ok && i < g->n; i++)
 		ok = make_slot(g, i, e);
-	who = ok ? who_is_on(g, h, e) : 0;
+	return ok;
+}
+
+void graft_rehearse(struct graft *g, pid_t pid)
+{
+	struct hold h = { .pid = pid };
+	struct err e;
+
+	make_all(g, &h, &e);
+	arena_free(&h.arena);
+}
+
+enum enter_end graft_in(struct graft *g, struct hold *h, struct err *e)
+{
+	bool ok = make_all(g, h, e);
+	pid_t who = ok ? who_is_on(g, h, e) : 0;
+
 	if (who)
 		return waits(who, h, e);
 	return ok && room_enter(&g->room, h, e) ? ENTER_DONE : ENTER_REFUSED;

@@ -59,6 +59,8 @@ void graft_free(struct graft *g);
 u64 graft_data(const struct graft *g);
 /* Whether the process has one that has a mark, which is all that graft_out() needs of it. */
 bool graft_find(struct graft *g, struct graft_mark *m, pid_t pid);
+/* What graft_in() does before it changes anything, for nothing, in a process that runs. */
+void graft_rehearse(struct graft *g, pid_t pid);
 /* Both are for what enter_process() calls. Nothing is changed unless they end with ENTER_DONE;
  * ENTER_LATER when a thread is where it must not be. */
 enum enter_end graft_in(struct graft *g, struct hold *h, struct err *e);

@@ -140,6 +140,14 @@ static enum enter_end go_in(struct hold *h, void *ctx, struct err *e)
 	return ENTER_REFUSED;
 }
 
+static void rehearse(void *ctx, pid_t pid)
+{
+	struct heap *hp = ctx;
+
+	hp->has_cpu = true;
+	graft_rehearse(&hp->g, pid);
+}
+
 static bool make(struct heap *hp, const struct insn_decoder *d, pid_t pid, struct err *e)
 {
 	if (!open_head(hp, e) || !heap_allocator_find(&hp->a, d, pid, e))
@@ -164,7 +172,12 @@ static bool make(struct heap *hp, const struct insn_decoder *d, pid_t pid, struc
 static bool enter(struct heap *hp, pid_t pid, enter_fn *fn, u32 ms, struct heap_result *r,
                   struct err *e)
 {
-	struct enter n = { .pid = pid, .fn = fn, .ctx = hp, .size = sizeof(*hp), .ms = ms };
+	struct enter n = { .pid = pid,
+		           .fn = fn,
+		           .before = fn == go_in ? rehearse : NULL,
+		           .ctx = hp,
+		           .size = sizeof(*hp),
+		           .ms = ms };
 	bool ok = enter_process(&n, e);
 
 	r->stopped_ns = n.stopped_ns;

@@ -32,6 +32,7 @@
 
 #define GIVE_UP_NS 5000000000u
 #define DEEP_NS    20000000u
+#define LISTS      3u     /* of threads, before the first is stopped */
 #define LOOK_NS    50000u /* between two looks whether a thread has stopped */
 
 static bool read_task(pid_t pid, pid_t tid, const char *file, struct buf *b)
@@ -98,12 +99,9 @@ static bool is_over(char state)
 	return !state || state == 'Z' || state == 'X';
 }
 
+/* Nothing changes for it until it is interrupted. */
 static bool seize(struct hold *h, pid_t tid, struct err *e)
 {
-	char state = hold_state(h->pid, tid);
-
-	if (is_over(state))
-		return true;
 	if (ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACESYSGOOD) < 0) {
 		int code = errno;
 
@@ -111,8 +109,15 @@ static bool seize(struct hold *h, pid_t tid, struct err *e)
 		       err_sys(e, code, "process %d can not be stopped", h->pid);
 	}
 	add(h, tid);
-	return ptrace(PTRACE_INTERRUPT, tid, 0, 0) == 0 || errno == ESRCH ||
-	       err_sys(e, errno, "thread %d can not be interrupted", tid);
+	return true;
+}
+
+static bool interrupt(struct hold *h, u32 from, struct err *e)
+{
+	for (u32 i = from; i < h->n; i++)
+		if (ptrace(PTRACE_INTERRUPT, h->v[i].tid, 0, 0) < 0 && errno != ESRCH)
+			return err_sys(e, errno, "thread %d can not be interrupted", h->v[i].tid);
+	return true;
 }
 
 static void rest(u64 ns)
@@ -167,55 +172,58 @@ static bool each_task(struct hold *h, task_fn *fn, struct err *e)
 }
 
 /* What waitpid() says of a thread that is on its way to its stop. */
-static void reported(struct hold *h, pid_t tid, int status)
+static void reported(struct hold *h, struct hold_thread *t, int status)
 {
-	struct hold_thread *t = find(h, tid);
-
-	if (!t)
-		return;
-	if (!WIFSTOPPED(status))
+	if (!WIFSTOPPED(status)) {
 		drop(h, t);
-	else if (status >> 16 == PTRACE_EVENT_STOP)
+	} else if (status >> 16 == PTRACE_EVENT_STOP) {
 		t->stands = true;
-	else
-		ptrace(PTRACE_CONT, tid, 0, WSTOPSIG(status));
+	} else {
+		/* A stop for a signal may have taken the place of the one that was asked for. */
+		ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
+		ptrace(PTRACE_CONT, t->tid, 0, WSTOPSIG(status));
+	}
 }
 
-/* The first that does not stand; threads that ended unseen are dropped: a process's first one is
- * reported only with the last. */
+/* The first that does not stand, after all reports. A process's first thread is reported as ended
+ * only with the last one. */
 static const struct hold_thread *moving(struct hold *h)
 {
+	const struct hold_thread *first = NULL;
+
 	for (u32 i = 0; i < h->n;) {
-		if (h->v[i].stands)
+		struct hold_thread *t = &h->v[i];
+		pid_t got;
+		int status;
+
+		if (t->stands) {
 			i++;
-		else if (is_over(hold_state(h->pid, h->v[i].tid)))
-			drop(h, &h->v[i]);
-		else
-			return &h->v[i];
+			continue;
+		}
+		got = waitpid(t->tid, &status, __WALL | WNOHANG);
+		if (got == t->tid) {
+			reported(h, t, status);
+		} else if (got < 0 || (t->tid == h->pid && is_over(hold_state(h->pid, t->tid)))) {
+			drop(h, t);
+		} else {
+			first = first ? first : t;
+			i++;
+		}
 	}
-	return NULL;
+	return first;
 }
 
 static bool wait_stops(struct hold *h, u64 until, struct err *e)
 {
 	const struct hold_thread *t;
-	int status;
 
-	for (;;) {
-		pid_t tid = waitpid(-1, &status, __WALL | WNOHANG);
-
-		if (tid > 0) {
-			reported(h, tid, status);
-			continue;
-		}
-		t = moving(h);
-		if (!t)
-			return true;
+	while ((t = moving(h))) {
 		if (clock_ns(CLOCK_MONOTONIC) > until)
 			return err_set(e, "thread %d of process %d does not stop (its state is %c)",
 			               t->tid, h->pid, hold_state(h->pid, t->tid));
 		rest(LOOK_NS);
 	}
+	return true;
 }
 
 static bool get_regs(struct hold_thread *t)
@@ -291,6 +299,9 @@ static void let_standing_go(struct hold *h)
 			i++;
 		}
 	}
+	if (h->since)
+		h->stood_ns = clock_ns(CLOCK_MONOTONIC) - h->since;
+	h->since = 0;
 }
 
 /* Of a stop that came to nothing: threads that were on their way are met there and let go. Those
@@ -298,41 +309,59 @@ static void let_standing_go(struct hold *h)
 static void give_up(struct hold *h)
 {
 	u64 until = clock_ns(CLOCK_MONOTONIC) + GIVE_UP_NS;
-	int status;
 
 	for (let_standing_go(h); moving(h) && clock_ns(CLOCK_MONOTONIC) < until;) {
-		pid_t tid = waitpid(-1, &status, __WALL | WNOHANG);
-
-		if (tid > 0)
-			reported(h, tid, status);
-		else
-			rest(LOOK_NS);
+		rest(LOOK_NS);
 		let_standing_go(h);
 	}
+	let_standing_go(h);
+}
+
+/* All threads that there are; others may have started meanwhile. */
+static bool seize_all(struct hold *h, struct err *e)
+{
+	u32 before;
+
+	for (u32 i = 0; i < LISTS; i++) {
+		before = h->n;
+		if (!each_task(h, seize_new, e))
+			return false;
+		if (h->n == before)
+			break;
+	}
+	return true;
 }
 
 bool hold_all(struct hold *h, pid_t pid, u32 ms, struct err *e)
 {
 	u64 until;
-	u32 fresh;
+	u32 from = 0;
 	bool ok;
 
 	*h = (struct hold){ .pid = pid, .caller = HOLD_NOBODY };
 	if (!each_task(h, comes_out, e))
 		return false;
-	until = clock_ns(CLOCK_MONOTONIC) + (u64)ms * 1000000;
+	ok = seize_all(h, e);
+	h->since = clock_ns(CLOCK_MONOTONIC);
+	until = h->since + (u64)ms * 1000000;
 	do {
-		fresh = h->n;
-		ok = each_task(h, seize_new, e);
-		fresh = h->n - fresh;
-		ok = ok && wait_stops(h, until, e);
-	} while (ok && fresh);
+		ok = ok && interrupt(h, from, e) && wait_stops(h, until, e);
+		from = h->n;
+		ok = ok && each_task(h, seize_new, e);
+	} while (ok && h->n > from);
 	if (ok && all_regs(h, e))
 		return true;
+	interrupt(h, 0, &(struct err){ 0 });
 	give_up(h);
 	free(h->v);
 	h->v = NULL;
 	return false;
+}
+
+const struct procmaps *hold_maps(struct hold *h, struct err *e)
+{
+	h->has_maps = h->has_maps || procmaps_read(&h->arena, h->pid, &h->maps, e);
+	return h->has_maps ? &h->maps : NULL;
 }
 
 bool hold_let_go(struct hold *h, struct err *e)
@@ -340,6 +369,7 @@ bool hold_let_go(struct hold *h, struct err *e)
 	bool ok = hold_end_calls(h, e);
 
 	let_standing_go(h);
+	arena_free(&h->arena);
 	free(h->v);
 	h->v = NULL;
 	return ok;

@@ -12,6 +12,7 @@
 
 #include "arch/thread.h"
 #include "base/err.h"
+#include "read/procmaps.h"
 
 struct hold_thread {
 	pid_t tid;
@@ -28,6 +29,12 @@ struct hold {
 	u32 caller;
 	u64 caller_mask;
 	u64 call_at;
+	u64 filtered; /* of the caller: which filters of calls it has (SECCOMP_MODE_*) */
+	struct arena arena;
+	struct procmaps maps; /* of hold_maps(), while has_maps */
+	bool has_maps;
+	u64 since;    /* from when on threads stand, in nanoseconds; 0: none does */
+	u64 stood_ns; /* after hold_let_go(), and when hold_all() failed: for how long they did */
 };
 
 #define HOLD_NOBODY UINT32_MAX
@@ -49,6 +56,8 @@ bool hold_may_call(struct hold *h, u64 number, const u64 args[6], struct err *e)
  * h has. False and *e when the process has ended. */
 bool hold_let_go(struct hold *h, struct err *e);
 
+/* Its mappings, read once between two calls that it makes. NULL and *e when that fails. */
+const struct procmaps *hold_maps(struct hold *h, struct err *e);
 /* True when the kernel tells all threads the number of their CPU (rseq), in four bytes that are
  * *offset bytes from the thread pointer. */
 bool hold_cpu(const struct hold *h, s64 *offset);

@@ -167,6 +167,11 @@ static bool begin_calls(struct hold *h, struct err *e)
 		return err_set(e, "no thread of process %d stands where it could make a call",
 		               h->pid);
 	tid = h->v[h->caller].tid;
+	if (!hold_status(h->pid, tid, "Seccomp", &h->filtered))
+		return err_set(e,
+		               "process %d: it can not be seen whether it has a filter of system "
+		               "calls",
+		               h->pid);
 	return (ptrace(PTRACE_GETSIGMASK, tid, sizeof(h->caller_mask), &h->caller_mask) == 0 &&
 	        ptrace(PTRACE_SETSIGMASK, tid, sizeof(all), &all) == 0) ||
 	       ended(h, e);
@@ -178,7 +183,8 @@ bool hold_may_call(struct hold *h, u64 number, const u64 args[6], struct err *e)
 
 	if (h->caller == HOLD_NOBODY && !begin_calls(h, e))
 		return false;
-	return filter_allows(h->v[h->caller].tid, &c, e) || err_wrap(e, "process %d", h->pid);
+	return filter_allows(h->v[h->caller].tid, h->filtered, &c, e) ||
+	       err_wrap(e, "process %d", h->pid);
 }
 
 bool hold_call(struct hold *h, u64 number, const u64 args[6], s64 *result, struct err *e)
@@ -202,6 +208,7 @@ bool hold_call(struct hold *h, u64 number, const u64 args[6], s64 *result, struc
 	if (ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &io) < 0)
 		return ended(h, e);
 	*result = thread_result(&r);
+	h->has_maps = false;
 	return true;
 }
 

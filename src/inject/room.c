@@ -74,24 +74,21 @@ static u64 place_in(const struct room *r, const struct procmap *low, const struc
 	return high->start - ASIDE - room_size(r);
 }
 
-bool room_find(struct room *r, pid_t pid, struct err *e)
+bool room_find(struct room *r, struct hold *h, struct err *e)
 {
-	struct arena a = { 0 };
-	struct procmaps m;
-	bool ok = procmaps_read(&a, pid, &m, e);
+	const struct procmaps *m = hold_maps(h, e);
 
 	r->at = 0;
-	for (u32 i = 0; ok && i < m.n; i++) {
-		u64 at = place_in(r, i ? &m.v[i - 1] : NULL, &m.v[i]);
+	for (u32 i = 0; m && i < m->n; i++) {
+		u64 at = place_in(r, i ? &m->v[i - 1] : NULL, &m->v[i]);
 
 		if (at &&
 		    MAX(distance(at, r->near), distance(at + room_size(r), r->near)) < REACH &&
 		    (!r->at || distance(at, r->near) < distance(r->at, r->near)))
 			r->at = at;
 	}
-	arena_free(&a);
-	return ok && (r->at || err_set(e, "process %d has no room within 2 GiB of %#llx", pid,
-	                               (unsigned long long)r->near));
+	return m && (r->at || err_set(e, "process %d has no room within 2 GiB of %#llx", h->pid,
+	                              (unsigned long long)r->near));
 }
 
 /* ---- calls ---------------------------------------------------------------------------------- */
@@ -123,25 +120,23 @@ static u64 call_in(const struct room *r, const u8 *p, size_t n, u64 at)
 /* An executable mapping's call instruction; the last one of all is the kernel's own. */
 static bool find_call(const struct room *r, struct hold *h, struct err *e)
 {
-	struct arena a = { 0 };
-	struct procmaps m;
+	const struct procmaps *m = hold_maps(h, e);
 	u8 *part = malloc(PART);
-	bool ok = procmaps_read(&a, h->pid, &m, e);
 
 	if (!part)
 		base_no_memory();
 	h->call_at = 0;
-	for (u32 i = m.n; ok && !h->call_at && i--;) {
-		struct iovec here = { part, MIN(m.v[i].end - m.v[i].start, PART) };
-		struct iovec there = { (void *)(uintptr_t)m.v[i].start, here.iov_len };
-		ssize_t n = m.v[i].exec ? process_vm_readv(h->pid, &here, 1, &there, 1, 0) : 0;
+	for (u32 i = m ? m->n : 0; !h->call_at && i--;) {
+		const struct procmap *p = &m->v[i];
+		struct iovec here = { part, MIN(p->end - p->start, PART) };
+		struct iovec there = { (void *)(uintptr_t)p->start, here.iov_len };
+		ssize_t n = p->exec ? process_vm_readv(h->pid, &here, 1, &there, 1, 0) : 0;
 
 		if (n > 0)
-			h->call_at = call_in(r, part, (size_t)n, m.v[i].start);
+			h->call_at = call_in(r, part, (size_t)n, p->start);
 	}
 	free(part);
-	arena_free(&a);
-	return ok &&
+	return m &&
 	       (h->call_at || err_set(e, "process %d has no instruction for system calls", h->pid));
 }
 
@@ -206,18 +201,15 @@ static bool may_call(const struct room *r, struct hold *h, struct err *e)
 }
 
 /* The kernel limits how many mappings a process has, and none may be missing half-way. */
-static bool has_mappings_left(const struct hold *h, struct err *e)
+static bool has_mappings_left(struct hold *h, struct err *e)
 {
-	struct arena a = { 0 };
-	struct procmaps m;
+	const struct procmaps *m = hold_maps(h, e);
 	struct buf b = { 0 };
-	bool ok = file_read("/proc/sys/vm/max_map_count", &b, 64, e) &&
-	          procmaps_read(&a, h->pid, &m, e);
+	bool ok = m && file_read("/proc/sys/vm/max_map_count", &b, 64, e);
 
-	if (ok && m.n + SPARE > strtoul(buf_text(&b), NULL, 10))
-		ok = err_set(e, "process %d has %u mappings, as many as it may have", h->pid, m.n);
+	if (ok && m->n + SPARE > strtoul(buf_text(&b), NULL, 10))
+		ok = err_set(e, "process %d has %u mappings, as many as it may have", h->pid, m->n);
 	buf_free(&b);
-	arena_free(&a);
 	return ok;
 }
 

@@ -36,7 +36,7 @@ struct room {
 /* Bytes of the whole. */
 u64 room_size(const struct room *r);
 /* Finds a place and sets r->at: what the code is made for. False and *e when there is none. */
-bool room_find(struct room *r, pid_t pid, struct err *e);
+bool room_find(struct room *r, struct hold *h, struct err *e);
 /* Puts all of it in. False and *e: then nothing is left of it in the process. */
 bool room_enter(struct room *r, struct hold *h, struct err *e);
 /* Takes it out. Nothing may be in use (room_in_use()). False and *e when the process refuses. */

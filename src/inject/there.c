@@ -81,12 +81,12 @@ static int look_at_thread(struct look *l, const struct hold_thread *t)
 	return found;
 }
 
-pid_t there_who(const struct hold *h, const struct there_code *v, u32 n, struct err *e)
+pid_t there_who(struct hold *h, const struct there_code *v, u32 n, struct err *e)
 {
-	struct arena a = { 0 };
-	struct procmaps maps;
-	struct look l = { .h = h, .maps = &maps, .v = v, .n = n, .words = malloc(DEEPEST) };
-	pid_t who = procmaps_read(&a, h->pid, &maps, e) ? 0 : -1;
+	struct look l = {
+		.h = h, .maps = hold_maps(h, e), .v = v, .n = n, .words = malloc(DEEPEST)
+	};
+	pid_t who = l.maps ? 0 : -1;
 
 	if (!l.words)
 		base_no_memory();
@@ -99,6 +99,5 @@ pid_t there_who(const struct hold *h, const struct there_code *v, u32 n, struct 
 			        h->v[i].tid, h->pid);
 	}
 	free(l.words);
-	arena_free(&a);
 	return who;
 }

@@ -17,6 +17,6 @@ struct there_code {
  * address: a caller's, or one where a signal came. An address that nobody will use any more counts
  * too. 0 when there is none, -1 and *e when a stack can not be read.
  */
-pid_t there_who(const struct hold *h, const struct there_code *v, u32 n, struct err *e);
+pid_t there_who(struct hold *h, const struct there_code *v, u32 n, struct err *e);
 
 #endif

@@ -68,6 +68,12 @@ def mappings(pid):
     return joined(lines) if stays_in_parts() else lines
 
 
+def code_of(pid):
+    """Its mappings of code."""
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as f:
+        return joined(line for line in f if line.split()[1][2] == "x")
+
+
 def need():
     require("btf", "tracefs")
     if platform.machine() != "x86_64":
@@ -220,6 +226,26 @@ def test_heap_after_a_memtap_that_was_killed(context):
         same and result == 0
     return None if ok else shown(f"left {left}, same {same}, result {result}",
                                  other.stderr + done.stderr, again.stderr)
+
+
+def test_heap_under_load(context):
+    """A program that checks all it does, while threads, children and signals come and go."""
+    need()
+    p = subprocess.Popen([context.progs + "/churn", "6"], stdin=subprocess.PIPE,
+                         stdout=subprocess.PIPE, text=True)
+    try:
+        p.stdout.readline()
+        before = code_of(p.pid)
+        got = [subprocess.run([context.memtap, "heap", "-qp", str(p.pid), "-d", "1", "-E", every],
+                              text=True, capture_output=True, check=False)
+               for every in ("524288", "1", "4096")]
+        same = code_of(p.pid) == before
+        said = p.communicate("\n", timeout=60 * context.factor)[0]
+    finally:
+        p.kill()
+    ok = same and p.returncode == 0 and \
+        all(g.returncode == 0 and not g.stderr and "unit+" in g.stdout for g in got[1:])
+    return None if ok else shown(f"same {same}, {said}", *(g.stderr + g.stdout for g in got[1:]))
 
 
 def test_heap_refuses(context):

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * heap_soak ROUNDS COMMAND [ARGUMENT...]: starts the command, which says "ready" and works until its
- * standard input ends, and puts the code that samples its heap in and takes it out again, so many times.
- * After each round its mappings of code are what they were, and now and then all their bytes. The command's
- * status, that of a program that checks itself, is ours. In half of the rounds nearly every call is sampled;
- * of the others, with the usual distance, it is printed for how long the command stood still.
+ * heap_soak ROUNDS COMMAND [ARGUMENT...]: starts the command, which says "ready" and works until
+ * its standard input ends, and puts the code that samples its heap in and takes it out again, so
+ * many times. After each round its mappings of code are what they were, and now and then all their
+ * bytes. The command's status, that of a program that checks itself, is ours. In half of the rounds
+ * nearly every call is sampled; of the others, with the usual distance, it is printed for how long
+ * the command stood still.
  */
 #include <errno.h>
 #include <poll.h>
@@ -171,6 +172,8 @@ int main(int argc, char **argv)
 			both[timed++] = r.stopped_ns + s.stopped_ns;
 			outs += s.stops;
 		}
+		if (done % 250 == 0)
+			fprintf(stderr, "%u rounds\n", done);
 		if (!wrong && (hash_code(pid, false) != maps ||
 		               (i % BYTES_EACH == 0 && hash_code(pid, true) != bytes))) {
 			printf("round %u: its code is not what it was\n", i);

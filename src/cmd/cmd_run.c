@@ -467,7 +467,7 @@ static int run_in_heap(struct job *j, const struct run_options *o, const struct 
 	if (!t.done)
 		code = run_with_child(j, o, args, child);
 	child_free(child);
-	if (!heap_target_end(&t, o->quiet, &e))
+	if (!heap_target_end(&t, o, &e))
 		code = fail(&e);
 	return code;
 }

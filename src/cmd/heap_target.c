@@ -79,12 +79,12 @@ static bool remove_only(struct heap_target *t, bool quiet, struct err *e)
 	return take_out_old(t, quiet, e);
 }
 
-static void say_in(const struct heap_result *r, const char *left)
+static void say_done(const char *what, const struct heap_result *r, const char *left)
 {
 	char text[512];
 
-	snprintf(text, sizeof(text), "put in: the process stood still for %.1f ms%s%s",
-	         (double)r->stopped_ns / 1e6, *left ? "; " : "", left);
+	snprintf(text, sizeof(text), "%s: the process stood still for %.1f ms, in %u stops%s%s",
+	         what, (double)r->stopped_ns / 1e6, r->stops, *left ? "; " : "", left);
 	say_note(text);
 }
 
@@ -112,11 +112,11 @@ bool heap_target_begin(struct heap_target *t, const struct run_options *o, s32 p
 	t->ours = true;
 	t->graft = (struct sym_graft){ r.dev, r.inode };
 	if (o->verbose || *left)
-		say_in(&r, left);
+		say_done("put in", &r, left);
 	return true;
 }
 
-bool heap_target_end(struct heap_target *t, bool quiet, struct err *e)
+bool heap_target_end(struct heap_target *t, const struct run_options *o, struct err *e)
 {
 	struct heap_result r;
 	char text[256];
@@ -129,7 +129,9 @@ bool heap_target_end(struct heap_target *t, bool quiet, struct err *e)
 		err_wrap(e, "memtap's code stays in process %d, and does nothing", t->pid);
 		return err_hint(e, "memtap heap --remove -p %d tries again", t->pid);
 	}
-	if (r.full && !quiet) {
+	if (o->verbose && r.stops)
+		say_done("taken out", &r, "");
+	if (r.full && !o->quiet) {
 		snprintf(text, sizeof(text),
 		         "%llu samples found no room: too many blocks live for so small an --every",
 		         (unsigned long long)r.full);

@@ -21,6 +21,6 @@ struct heap_target {
 bool heap_target_begin(struct heap_target *t, const struct run_options *o, s32 pid,
                        const struct script_args *args, struct err *e);
 /* False and *e when it stays in the process. */
-bool heap_target_end(struct heap_target *t, bool quiet, struct err *e);
+bool heap_target_end(struct heap_target *t, const struct run_options *o, struct err *e);
 
 #endif

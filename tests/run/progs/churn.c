@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * churn THREADS: allocates without a pause until standard input ends, and says whether all came out
- * right: exit status, and a line of what was done.
+ * churn THREADS: allocates without a pause until standard input ends, and says whether all came
+ * out right: exit status, and a line of what was done.
  *
- * Work is in units: of a seed all that is allocated, written, moved and read again follows, and so does
- * the sum over it, which was computed once before anything else. Threads end after some units and
- * others take their places, children are forked and do a unit, signals are queued (half of the
- * threads have an alternate stack for them), and numbers go through a pipe: none of them may be missing,
- * come twice, or come out of order.
+ * Work is in units: of a seed all that is allocated, written, moved and read again follows, and so
+ * does the sum over it, which was computed once before anything else. Threads end after some units
+ * and others take their places, children are forked and do a unit, signals are queued (half of the
+ * threads have an alternate stack for them), and numbers go through a pipe: none of them may be
+ * missing, come twice, or come out of order.
  */
 #include <errno.h>
 #include <poll.h>

@@ -18,8 +18,8 @@ KEPT, GROWN = 20000 * 500, 1000 * 5000  # progs/heaps.c
 class Heaps:
     """The program, up to "ready"."""
 
-    def __init__(self, context, env=None):
-        self.process = subprocess.Popen([context.progs + "/heaps"], stdin=subprocess.PIPE,
+    def __init__(self, context, env=None, name="heaps"):
+        self.process = subprocess.Popen([context.progs + "/" + name], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True,
                                         env={**os.environ, **(env or {})})
         if self.process.stdout.readline() != "ready\n":
@@ -198,6 +198,29 @@ def test_heap_of_a_command(context):
     if got.returncode != 1 or "can not run /nowhere" not in got.stderr:
         wrong.append(got.stderr)
     return "\n".join(wrong) or None
+
+
+def test_heap_of_a_producer(context):
+    """A program that fires the probes by itself is used as it is."""
+    need()
+    p = Heaps(context, name="producer")
+    try:
+        before = mappings(p.pid)
+        run = Run([context.memtap, "heap", "-p", str(p.pid), "-f", "json"])
+        attached = run.wait_for("attached_probes", 60 * context.factor, "out")
+        same = mappings(p.pid) == before
+        said = p.go()
+        run.process.send_signal(signal.SIGINT)
+        out, err, status = run.finish(60 * context.factor)
+        result = p.end()
+    finally:
+        p.process.kill()
+    by = by_function(out)
+    ok = attached and same and said == "done\n" and status == 0 and result == 0 and \
+        "the process samples by itself: nothing is put in" in err and \
+        by.keys() >= {"keeps", "drops"} and near(by["keeps"], "in_use", KEPT) and \
+        by["drops"]["in_use"] == 0 and near(by["drops"], "allocated", KEPT)
+    return None if ok else shown(f"same {same}, status {status}, {result}", out, err)
 
 
 def test_heap_after_a_memtap_that_was_killed(context):

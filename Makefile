@@ -158,6 +158,7 @@ SETUP_dist := build static
 SETUP_package-check := build static package
 SETUP_bench := build test vm bench
 SETUP_soak-heap := build test
+SETUP_bench-heap := build test bench
 SETUP_bench-tools := build test vm bench
 SETUP_bench-caches := build test
 SETUP_bench-serve := build test
@@ -547,6 +548,11 @@ bench: all $(EXAMPLES) $(PROGS) $(BUILD)/bench/names $(BUILD)/bench/floor bench-
 ROUNDS ?= 10000
 soak-heap: $(BUILD)/bench/heap_soak $(BUILD)/tests/progs/churn
 	$(Q)$(BUILD)/bench/heap_soak $(ROUNDS) $(BUILD)/tests/progs/churn 12
+
+.PHONY: bench-heap
+## make bench-heap     what memtap heap costs a program and how right it is, beside its peers
+bench-heap: all $(BUILD)/tests/progs/pairs $(BUILD)/tests/progs/heaps $(BUILD)/tests/progs/cacheload
+	$(Q)bench/heap --build $(BUILD)
 
 .PHONY: bench-tools
 ## make bench-tools    the tools of that beside bpfcc-tools and libbpf-tools, here and in qemu

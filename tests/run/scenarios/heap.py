@@ -200,6 +200,43 @@ def test_heap_of_a_command(context):
     return "\n".join(wrong) or None
 
 
+SQL = "with recursive c(x) as (select 1 union all select x + 1 from c where x < 50000) " \
+    "select sum(length(s)) from (select group_concat(x) as s from c group by x % 100);"
+REAL = (
+    ("/usr/bin/python3", "-c",
+     "import hashlib, json; d = {str(i): [i] * 9 for i in range(20000)}; "
+     "print(hashlib.md5(json.dumps(d).encode()).hexdigest())"),
+    ("/usr/bin/node", "-e",
+     "let h = 0; for (let i = 0; i < 2e4; i++) { const b = Buffer.alloc(5000 + i % 900, i); "
+     "h = (h * 31 + b[9]) % 1e9 } console.log(h)"),
+    ("/bin/bash", "-c", "for i in {1..9000}; do x=$x$i; done; echo ${#x} | sha256sum"),
+    ("/usr/bin/sqlite3", ":memory:", SQL),
+)
+
+
+def test_heap_of_real_programs(context):
+    """What they print is the same, with most calls sampled."""
+    need()
+    wrong, ran = [], 0
+    for command in REAL:
+        if not os.path.exists(command[0]):
+            continue
+        want = subprocess.run(command, text=True, capture_output=True, check=True).stdout
+        words = " ".join("'" + word.replace("'", "'\\''") + "'" for word in command)
+        with tempfile.NamedTemporaryFile("r") as f:
+            got = subprocess.run([context.memtap, "heap", "-c", words, "-E", "2000", "-o", f.name],
+                                 text=True, capture_output=True, check=False)
+            said = f.read()
+        samples = sum(int(n) for n in re.findall(r"by (\d+) samples", said))
+        ran += 1
+        if got.returncode or got.stdout != want or samples < 100:
+            wrong.append(shown(f"{command[0]}: status {got.returncode}, {samples} samples",
+                               got.stdout + said, got.stderr))
+    if not ran:
+        raise Skip("none of the programs is here")
+    return "\n".join(wrong) or None
+
+
 def test_heap_of_a_producer(context):
     """A program that fires the probes by itself is used as it is."""
     need()

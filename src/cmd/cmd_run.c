@@ -473,13 +473,15 @@ static int run_in_heap(struct job *j, const struct run_options *o, const struct 
 }
 
 /* False: the script is only looked at. */
-static bool is_heap(const struct job *j, const struct run_options *o)
+static bool is_heap(const struct job *j, const struct run_options *o,
+                    const struct script_args *args)
 {
 	const struct view_kind *kind;
 	struct err e;
 
-	return job_view(j, &kind, &e) && kind == &view_heap && !o->list && !o->dump &&
-	       !o->emit_elf && !o->dry_run;
+	return job_view(j, &kind, &e) &&
+	       (kind == &view_heap || (j->script.is_packed && has_option(args, "in-process"))) &&
+	       !o->list && !o->dump && !o->emit_elf && !o->dry_run;
 }
 
 /* A script that is parsed, so that what stands after it can be read by its options. */
@@ -504,7 +506,7 @@ static int run_parsed(struct job *j, struct run_options *o, const struct opt_res
 	j->world = open_world(o, &e);
 	if (!j->world)
 		return fail(&e);
-	code = (is_heap(j, o) ? run_in_heap : run_in_world)(j, o, &args);
+	code = (is_heap(j, o, &args) ? run_in_heap : run_in_world)(j, o, &args);
 	if (debuginfod_is_missing() && !o->quiet && !o->no_warnings)
 		say_warning(
 			host_is_static()

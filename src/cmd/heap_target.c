@@ -45,7 +45,7 @@ static bool need_process(s32 pid, struct err *e)
 {
 	if (pid)
 		return true;
-	err_set(e, "memtap heap needs a process: -p PID, or -c COMMAND");
+	err_set(e, "to sample a heap needs a process: -p PID, or -c COMMAND");
 	return err_hint(e, "it puts code into the process: some nanoseconds for each malloc and "
 	                   "free, some microseconds for each sample, 1 to 2 MB of memory, and all "
 	                   "threads stop for some milliseconds, twice");

@@ -200,6 +200,32 @@ def test_heap_of_a_command(context):
     return "\n".join(wrong) or None
 
 
+def test_heap_for_memleak(context):
+    """memleak --in-process has the same figures, and takes its code out again."""
+    need()
+    p = Heaps(context)
+    try:
+        before = mappings(p.pid)
+        run = Run([context.memtap, "memleak", "--in-process", "-p", str(p.pid), "-f", "json", "-E",
+                   "4096", "-o", "0"])
+        attached = run.wait_for("attached_probes", 60 * context.factor, "out")
+        there = mappings(p.pid) != before
+        said = p.go()
+        run.process.send_signal(signal.SIGINT)
+        out, err, status = run.finish(60 * context.factor)
+        after = mappings(p.pid)
+        result = p.end()
+    finally:
+        p.process.kill()
+    sums = {name: re.findall(r'"bytes": (\d+), "error": (\d+)', line)
+            for line in out.splitlines() for name in ("keeps", "drops", "grows") if name in line}
+    ok = attached and there and said == "done\n" and status == 0 and result == 0 and \
+        after == before and sums.keys() == {"keeps", "grows"} and \
+        all(abs(int(sums[n][-1][0]) - want) <= 5 * int(sums[n][-1][1])
+            for n, want in (("keeps", KEPT), ("grows", GROWN)))
+    return None if ok else shown(f"{sums}, status {status}, {result}", out, err)
+
+
 SQL = "with recursive c(x) as (select 1 union all select x + 1 from c where x < 50000) " \
     "select sum(length(s)) from (select group_concat(x) as s from c group by x % 100);"
 REAL = (
@@ -315,7 +341,7 @@ def test_heap_refuses(context):
     p = Heaps(context)
     try:
         before = mappings(p.pid)
-        for options, why in (((), "memtap heap needs a process"),
+        for options, why in (((), "to sample a heap needs a process"),
                              (("-p", str(p.pid), "-E", "0"), "--every 0: it must be"),
                              (("-p", str(os.getpid()), "--remove"), "there is nothing of memtap"),
                              (("-p", "99999999"), "99999999")):

@@ -3,6 +3,7 @@
  * Instructions at another place: by hand, and the entries of all functions of this machine's
  * libraries, whose text has to be the same when Zydis prints it. Then hooks in a process: calls are
  * counted, and what the functions do is as before.
+ * Only on x86_64: its code.
  */
 #include <setjmp.h>
 #include <stdarg.h>

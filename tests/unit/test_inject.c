@@ -2,6 +2,7 @@
 /*
  * Going into processes: a child with many threads that are never idle, whose own counts have to be
  * right however often it is stopped, and mappings that have to be the same afterwards.
+ * Only on x86_64: its code.
  */
 #include <setjmp.h>
 #include <stdarg.h>

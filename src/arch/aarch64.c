@@ -10,6 +10,7 @@
 
 #include <elf.h>
 #include <linux/hw_breakpoint.h>
+#include <linux/version.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
@@ -96,6 +97,7 @@ const struct arch arch = {
 	.rel_relative = R_AARCH64_RELATIVE,
 	.rel_function = R_AARCH64_JUMP_SLOT,
 	.rel_data = R_AARCH64_GLOB_DAT,
+	.trampolines = KERNEL_VERSION(6, 4, 0),
 	.watches = 1u << HW_BREAKPOINT_R | 1u << HW_BREAKPOINT_W | 1u << HW_BREAKPOINT_RW |
 	           1u << HW_BREAKPOINT_X,
 	.libraries = { .dirs = library_dirs,

@@ -70,8 +70,9 @@ struct arch {
 	struct arch_frames frames;
 	/* Types of dynamic relocations: an address in the file itself, of a function, of data. */
 	u32 rel_relative, rel_function, rel_data;
-	u32 sys_uprobe; /* number of the system call uprobe(), 0: there is none */
-	u32 watches;    /* bits 1 << HW_BREAKPOINT_*: what watchpoints of the processor can see */
+	u32 sys_uprobe;  /* number of the system call uprobe(), 0: there is none */
+	u32 watches;     /* bits 1 << HW_BREAKPOINT_*: what watchpoints of the processor can see */
+	u32 trampolines; /* the KERNEL_VERSION() from which on functions have them */
 	struct arch_libraries libraries;
 };
 

@@ -11,6 +11,7 @@
 #include <dwarf.h>
 #include <elf.h>
 #include <linux/hw_breakpoint.h>
+#include <linux/version.h>
 #include <string.h>
 
 static const char *const c_ints[] = { "di", "si", "dx", "cx", "r8", "r9" };
@@ -90,6 +91,7 @@ const struct arch arch = {
 	.rel_function = R_X86_64_JUMP_SLOT,
 	.rel_data = R_X86_64_GLOB_DAT,
 	.sys_uprobe = 336, /* Linux 6.18 */
+	.trampolines = KERNEL_VERSION(5, 5, 0),
 	.watches = 1u << HW_BREAKPOINT_W | 1u << HW_BREAKPOINT_RW | 1u << HW_BREAKPOINT_X,
 	.libraries = { .dirs = library_dirs,
 	               .levels = levels,

@@ -96,6 +96,7 @@ static bool features_btf(void)
  * A tracing program on BTF type 1, which is no function: a kernel that lets us load tracing
  * programs says EINVAL, one whose policy does not says EPERM before it looks. To a user without the
  * right it says so too: then it is taken to be there, and the loader will name what is missing.
+ * Before the machine's functions have trampolines programs are loaded, but not attached.
  */
 static bool features_fentry(void)
 {
@@ -106,7 +107,7 @@ static bool features_fentry(void)
 		              .n = ARRAY_SIZE(nothing) };
 	int prog;
 
-	if (!features_btf())
+	if (!features_btf() || !features_sure(arch.trampolines))
 		return false;
 	prog = sys_prog_load(&p);
 	if (prog >= 0)

@@ -100,6 +100,8 @@ def has_data_symbols():
 
 
 def has_fentry():
+    if os.uname().machine == "aarch64" and not kernel_at_least(6, 4):
+        return False # programs are loaded, but functions have no trampolines
     # Where a kernel's policy refuses fentry programs it also hides what could be traced.
     try:
         with open(TRACEFS + "/available_filter_functions") as f:
@@ -145,8 +147,8 @@ RULES = {
     "root": (lambda: os.geteuid() == 0, "needs root"),
     "kprobe": (has_kprobe, "this kernel has no kprobes"),
     "no-kprobe": (lambda: not has_kprobe(), "this kernel has kprobes"),
-    "fentry": (has_fentry, "this kernel refuses fentry programs"),
-    "no-fentry": (lambda: not has_fentry(), "this kernel loads fentry programs"),
+    "fentry": (has_fentry, "this kernel has no fentry, or refuses it"),
+    "no-fentry": (lambda: not has_fentry(), "this kernel has fentry"),
     "no-override": (lambda: not os.path.exists("/sys/kernel/debug/error_injection/list"),
                     "this kernel lets functions be overridden"),
     "hardware": (has_hardware, "this machine has no hardware counters"),
@@ -182,6 +184,8 @@ def missing(requirement):
         return None if loaded else f"no module {what} with types is loaded"
     if kind == "file":
         return None if os.path.exists(what) else f"no {what}"
+    if kind == "machine":
+        return None if os.uname().machine == what else f"its code or registers are {what}'s"
     if kind == "kernel":
         major, minor = what.split(".")
         return None if kernel_at_least(int(major), int(minor)) else f"needs Linux {what}"

@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <linux/version.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -188,4 +189,18 @@ u32 live_insns(const struct live *l, u32 prog)
 	if (sys_info(kern_prog_fd(l, prog, 0), &info, sizeof(info)) < 0)
 		return 0;
 	return info.verified_insns;
+}
+
+u64 live_missed(const struct live *l, u32 prog)
+{
+	struct bpf_prog_info info = { 0 };
+
+	if (sys_info(kern_prog_fd(l, prog, 0), &info, sizeof(info)) < 0)
+		return 0;
+	return info.recursion_misses;
+}
+
+bool live_interruptible(void)
+{
+	return features_sure(KERNEL_VERSION(7, 0, 0));
 }

@@ -162,4 +162,12 @@ bool live_map_remove(struct live *l, u32 map, const void *key);
  * before Linux 5.16, which does not say. */
 u32 live_insns(const struct live *l, u32 prog);
 
+/* Events for which the kernel did not run program i, because one ran on that processor already or a
+ * map was being changed there. 0 before Linux 5.12, and of some kinds before 6.7, which do not say;
+ * of a program for each site those of the first. */
+u64 live_missed(const struct live *l, u32 prog);
+/* A task may have to wait in the middle of a program, and another one's events on that processor
+ * are missed meanwhile. */
+bool live_interruptible(void);
+
 #endif

@@ -860,6 +860,30 @@ static void report_maps(struct session *s)
 		OUT(&s->events.out, maps, &s->output.text, &o);
 }
 
+/* Where programs are not interrupted it is of no matter to most: events of what programs call. */
+static void report_missed(struct session *s)
+{
+	bool is_loss = live_interruptible();
+	struct buf b = { 0 };
+
+	for (u32 i = 0; (is_loss || s->options->verbose) && i < s->unit->progs.n; i++) {
+		u64 n = live_missed(s->live, i);
+
+		if (!n)
+			continue;
+		buf_reset(&b);
+		buf_printf(&b,
+		           "%s: %" PRIu64 " event%s missed: another program was at work on that "
+		           "processor, or a map was being changed there",
+		           s->unit->progs.v[i].name, n, n == 1 ? " was" : "s were");
+		if (is_loss)
+			event_summary(&s->events, n, buf_text(&b));
+		else
+			note(s, buf_text(&b));
+	}
+	buf_free(&b);
+}
+
 static bool write_graph(struct session *s, struct err *e)
 {
 	const struct flame *f = &s->graph.flame;
@@ -923,6 +947,7 @@ static bool finish(struct session *s, struct err *e)
 	report_stacks(s);
 	report_maps(s);
 	report_lacks(s);
+	report_missed(s);
 	output_flush(&s->output);
 	return write_graph(s, e) && write_page(s, e);
 }

@@ -23,7 +23,8 @@
 #include "view/cache_view.h"
 
 #define TAKEN_STEP  (1u << 20)
-#define JUDGE_AFTER 2000000000ull  /* ns without TLS after which that is said */
+#define JUDGE_EVERY 2000000000ull  /* ns between two looks at what the server speaks */
+#define JUDGE_WROTE 32u            /* writes, of which one would have answered a command */
 #define OPEN_LEAST  256u           /* connections before it is asked which are open */
 #define OPEN_SILENT 10000000000ull /* ns; of one that is closed no event waits any more */
 #define LOOK_EVERY  50000000ull    /* ns between two looks for a server that is gone */
@@ -62,6 +63,7 @@ static void on_command(void *ctx, const struct command *c, const struct client *
 	struct cache_feed *f = ctx;
 
 	f->unknown += c->unknown;
+	f->answered += c->answered;
 	f->command(f->ctx, c, from);
 }
 
@@ -109,14 +111,19 @@ static bool may_be_cache(const struct server *s, struct err *e)
 /* False when no probe in OpenSSL's library can hit. */
 static bool expect_tls(struct cache_feed *f, const struct view_of *v, struct err *e)
 {
-	if (!cache_view_has_probe(v->unit, "SSL_read"))
+	f->tls = cache_view_has_probe(v->unit, "SSL_read");
+	if (f->tls || !item_of(f->server.name))
+		f->judge = clock_ns(CLOCK_MONOTONIC) + JUDGE_EVERY;
+	if (!f->tls)
 		return true;
-	f->judge = clock_ns(CLOCK_MONOTONIC) + JUDGE_AFTER;
+	received_read(&f->arena, f->server.pid, f->fd, &f->before);
 	if (probe_files_mapped(&f->probed, f->server.pid))
 		return true;
-	err_set(e, "%s %u does not use OpenSSL's library", f->server.name, f->server.pid);
-	return err_hint(e, "it speaks no TLS, or has OpenSSL in its own program, where memtap can "
-	                   "not look");
+	err_set(e, "%s %u does not use OpenSSL's library, and its program has no symbol SSL_read",
+	        f->server.name, f->server.pid);
+	return err_hint(
+		e, "it speaks no TLS; or OpenSSL is in its own program and that is stripped, so "
+		   "that nothing says where");
 }
 
 static void say_what_is_not_known(const struct cache_feed *f)
@@ -257,6 +264,7 @@ static void take_bytes(struct cache_feed *f, const struct feed_record *k, const 
 
 	f->heard++;
 	e.asked = word(k, ASKED, bytes);
+	f->wrote += !e.asked;
 	e.pieces = word(k, PIECES, bytes);
 	e.conn = word(k, CONN, bytes);
 	e.at = (u32)word(k, AT, bytes);
@@ -438,19 +446,64 @@ void cache_feed_ended(struct cache_feed *f, const struct view_of *v)
 	wire_clear(f->wire);
 }
 
-/* A server may well listen for both, and nobody ask the one that speaks TLS. */
-static void judge(struct cache_feed *f)
+static bool was_asked(struct cache_feed *f)
+{
+	struct arena a = { 0 };
+	received_list now = { 0 };
+	bool more;
+
+	received_read(&a, f->server.pid, f->fd, &now);
+	more = received_more(&f->before, &now);
+	arena_free(&a);
+	return more;
+}
+
+/* What is asked without it is none of its calls. One that listens on several ports may well do so
+ * for both, and nobody ask the one that speaks TLS. True when all is said. */
+static bool judge_tls(struct cache_feed *f)
+{
+	bool asked = !f->heard && was_asked(f), refused = asked && f->server.n_ports == 1;
+	char text[200];
+
+	if (f->heard)
+		return true;
+	if (!asked && f->warned)
+		return false;
+	snprintf(text, sizeof(text),
+	         asked ? "%s %u is asked without TLS%s; without --via ssl that is seen"
+	               : "nobody has spoken TLS with %s %u for 2 seconds%s; without --via ssl what "
+	                 "is not\n"
+	                 "      encrypted is seen",
+	         f->server.name, f->server.pid, refused ? ", and by nobody with it" : "");
+	view_say(&f->of, text);
+	f->warned = true;
+	if (refused)
+		view_exit(&f->of, 1);
+	return asked;
+}
+
+/* The same of one whose name says nothing: what it writes would have answered something. A line of
+ * HTTP looks like one of Redis. */
+static bool judge_protocol(struct cache_feed *f)
 {
 	char text[160];
 
-	f->judge = UINT64_MAX;
-	if (f->heard)
-		return;
+	if (f->answered || f->wrote < JUDGE_WROTE)
+		return f->answered;
 	snprintf(text, sizeof(text),
-	         "nobody has spoken TLS with %s %u for 2 seconds; without --via ssl what is not\n"
-	         "      encrypted is seen",
+	         "%s %u is no cache server: what it is asked is neither memcached's protocol nor "
+	         "Redis'",
 	         f->server.name, f->server.pid);
 	view_say(&f->of, text);
+	view_exit(&f->of, 1);
+	return true;
+}
+
+static void judge(struct cache_feed *f, u64 now)
+{
+	bool done = f->tls ? judge_tls(f) : judge_protocol(f);
+
+	f->judge = done ? UINT64_MAX : now + JUDGE_EVERY;
 }
 
 u64 cache_feed_when(const struct cache_feed *f)
@@ -488,7 +541,7 @@ void cache_feed_tick(struct cache_feed *f, const struct view_of *v, u64 now)
 
 	f->of = *v;
 	if (f->fd >= 0 && now >= f->judge)
-		judge(f);
+		judge(f, now);
 	if (f->fd >= 0 || now < f->look)
 		return;
 	servers_find(&a, &list, NULL);

@@ -16,6 +16,7 @@
 #include "cache/missed.h"
 #include "cache/wire.h"
 #include "view/probe_files.h"
+#include "view/received.h"
 #include "view/servers.h"
 #include "run/view.h"
 
@@ -39,14 +40,18 @@ struct cache_feed {
 	struct probe_files probed; /* the files that probes are in, when it is not system calls */
 	u64 taken;                 /* bytes sent so far, as the probes know them to be taken */
 	bool whole;                /* the probes know that all bytes of answers are wanted */
-	int fd;        /* readable when the server has ended; -1: it has, and is looked for */
-	u64 lost;      /* events lost, by the last count */
-	u64 unknown;   /* commands that may have keys, or not */
-	u64 look;      /* CLOCK_MONOTONIC nanoseconds at which to look for it again */
-	u64 judge;     /* ... and at which to say that nobody has spoken TLS */
-	u64 heard;     /* records with bytes so far */
-	u64 look_open; /* so many connections: to look which of them are open still */
-	u32 starts;    /* times the server was found again */
+	int fd;              /* readable when the server has ended; -1: it has, and is looked for */
+	u64 lost;            /* events lost, by the last count */
+	u64 unknown;         /* commands that may have keys, or not */
+	u64 look;            /* CLOCK_MONOTONIC nanoseconds at which to look for it again */
+	u64 judge;           /* ... and at which to judge what it speaks */
+	bool tls;            /* it is to speak TLS */
+	bool warned;         /* that nobody did so was said */
+	u64 heard;           /* records with bytes so far, and with connections that speak TLS */
+	u64 wrote, answered; /* of these, what the server wrote; commands with an answer */
+	received_list before; /* tls: what had come in when it was opened */
+	u64 look_open;        /* so many connections: to look which of them are open still */
+	u32 starts;           /* times the server was found again */
 	struct feed_record records[64]; /* those that were seen, by address */
 };
 

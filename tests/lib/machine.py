@@ -121,6 +121,11 @@ def memcached_usdt():
     return path if os.path.exists(path) else None
 
 
+def memcached_tls():
+    path = cache() + "/memcached-usdt/tls/memcached"
+    return path if os.path.exists(path) else None
+
+
 def installed(what, found):
     """None. What set-up installs is no reason to skip: where it is missing, set-up is wrong."""
     if not found:
@@ -163,6 +168,7 @@ RULES = {
     "dwp": (reads_packages, "libdw reads no .dwp before 0.191"),
     "no-dwp": (lambda: not reads_packages(), "this libdw reads .dwp"),
     "memcached-usdt": (memcached_usdt, "no memcached with USDT probes could be built"),
+    "memcached-tls": (memcached_tls, "no memcached with OpenSSL inside could be built"),
 }
 
 

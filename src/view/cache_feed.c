@@ -139,12 +139,19 @@ static void say_what_is_not_known(const struct cache_feed *f)
 	view_say(&f->of, text);
 }
 
+static void keep_descriptor(struct cache_feed *f)
+{
+	if (f->view)
+		f->view->fd = f->fd;
+}
+
 bool cache_feed_open(struct cache_feed *f, const struct view_of *v, u32 pid,
                      cache_command_cb *command, void *ctx, struct err *e)
 {
 	struct wire_options o = { .command = on_command, .heads_only = on_heads_only, .ctx = f };
 
-	*f = (struct cache_feed){ .of = *v,
+	*f = (struct cache_feed){ .view = f->view,
+		                  .of = *v,
 		                  .command = command,
 		                  .ctx = ctx,
 		                  .fd = -1,
@@ -162,6 +169,7 @@ bool cache_feed_open(struct cache_feed *f, const struct view_of *v, u32 pid,
 	o.protocol = protocol_of(&f->server);
 	f->wire = wire_new(&o);
 	want_whole(f);
+	keep_descriptor(f);
 	return true;
 }
 
@@ -441,6 +449,7 @@ void cache_feed_ended(struct cache_feed *f, const struct view_of *v)
 	view_say(v, text);
 	close(f->fd);
 	f->fd = -1;
+	keep_descriptor(f);
 	f->look = 0;
 	watch(v, NOBODY);
 	wire_clear(f->wire);
@@ -522,6 +531,7 @@ static void follow(struct cache_feed *f, const struct view_of *v, const struct s
 	if (fd < 0)
 		return;
 	f->fd = fd;
+	keep_descriptor(f);
 	f->server = *s;
 	f->starts++;
 	watch(v, s->pid);
@@ -557,4 +567,30 @@ void cache_feed_tick(struct cache_feed *f, const struct view_of *v, u64 now)
 	}
 	arena_free(&a);
 	f->look = now + LOOK_EVERY;
+}
+
+/* ---- for a view that does no more with it --------------------------------------------------- */
+
+static u64 view_when(void *ctx)
+{
+	return cache_feed_when(ctx);
+}
+
+static void view_tick(void *ctx, const struct view_of *v)
+{
+	cache_feed_tick(ctx, v, clock_ns(CLOCK_MONOTONIC));
+}
+
+static void view_input(void *ctx, const struct view_of *v)
+{
+	cache_feed_ended(ctx, v);
+}
+
+void cache_feed_callbacks(struct cache_feed *f, struct view *view)
+{
+	f->view = view;
+	view->when = view_when;
+	view->tick = view_tick;
+	view->input = view_input;
+	keep_descriptor(f);
 }

@@ -31,6 +31,7 @@ struct feed_record {
 typedef void cache_command_cb(void *ctx, const struct command *c, const struct client *from);
 
 struct cache_feed {
+	struct view *view; /* whose descriptor is the feed's, by cache_feed_callbacks(); or NULL */
 	struct view_of of; /* the session, as of the last call that had it */
 	struct wire *wire;
 	cache_command_cb *command;
@@ -68,6 +69,9 @@ void cache_feed_ended(struct cache_feed *f, const struct view_of *v);
 /* To be called when it is time, and cheap otherwise. */
 u64 cache_feed_when(const struct cache_feed *f);
 void cache_feed_tick(struct cache_feed *f, const struct view_of *v, u64 now);
+/* Makes a view look after the server, by the three callbacks that are for that and its descriptor.
+ * Its ctx begins with the feed. */
+void cache_feed_callbacks(struct cache_feed *f, struct view *view);
 /* All was sent: what waits for an answer is reported without. */
 void cache_feed_end(struct cache_feed *f, const struct view_of *v);
 /* What was not seen so far; connections that can not see a loss by themselves are informed. */

@@ -26,11 +26,11 @@ struct options {
 };
 
 struct hot_feed {
+	struct cache_feed feed; /* first: cache_feed_callbacks() */
 	struct view view;
 	struct metrics_source source;
 	struct arena arena;
 	struct options o;
-	struct cache_feed feed;
 	struct hot *hot;
 	struct hot_row *rows;
 	u64 ticked; /* when an interval ended */
@@ -92,7 +92,6 @@ static bool start(void *ctx, const struct view_of *of, struct err *e)
 	f->uses.kind = item_of(f->feed.server.name);
 	f->sizing.has_lookups = f->sizing.has_hits = true;
 	f->sizing.o.how = f->uses.kind ? f->uses.kind->how : NULL;
-	f->view.fd = f->feed.fd;
 	return true;
 }
 
@@ -105,30 +104,6 @@ static bool record(void *ctx, const struct view_of *of, const struct urecord *r,
 	if (view_field(r, "rows"))
 		read_options(f, r, bytes);
 	return view_field(r, "rows");
-}
-
-static u64 when(void *ctx)
-{
-	struct hot_feed *f = ctx;
-
-	return cache_feed_when(&f->feed);
-}
-
-static void tick(void *ctx, const struct view_of *of)
-{
-	struct hot_feed *f = ctx;
-
-	cache_feed_tick(&f->feed, of, clock_ns(CLOCK_MONOTONIC));
-	f->view.fd = f->feed.fd;
-}
-
-/* The server has ended. */
-static void input(void *ctx, const struct view_of *of)
-{
-	struct hot_feed *f = ctx;
-
-	cache_feed_ended(&f->feed, of);
-	f->view.fd = -1;
 }
 
 /* `text` is what the names are of. */
@@ -204,13 +179,8 @@ struct hot_feed *hot_feed_new(void)
 		base_no_memory();
 	f->feed.fd = -1;
 	f->feed.look = UINT64_MAX;
-	f->view = (struct view){ .start = start,
-		                 .record = record,
-		                 .when = when,
-		                 .tick = tick,
-		                 .fd = -1,
-		                 .input = input,
-		                 .ctx = f };
+	f->view = (struct view){ .start = start, .record = record, .ctx = f };
+	cache_feed_callbacks(&f->feed, &f->view);
 	f->source = (struct metrics_source){ .view = &f->view, .add = add, .tables = tables };
 	return f;
 }

@@ -19,9 +19,9 @@
 #include "view/cache_feed.h"
 
 struct commands_view {
+	struct cache_feed feed; /* first: cache_feed_callbacks() */
 	struct view view;
 	struct arena arena;
-	struct cache_feed feed;
 	regex_t regex;
 	bool has_regex;
 	u64 pid, count, printed, min_latency; /* ns */
@@ -221,35 +221,11 @@ static bool start(void *ctx, const struct view_of *of, struct err *e)
 	if (!cache_view_via(v->via, of, e) || !prepare_key(v, e) ||
 	    !cache_feed_open(&v->feed, of, (u32)v->pid, on_command, v, e))
 		return false;
-	v->view.fd = v->feed.fd;
 	v->offset = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
 	if (!v->tree)
 		buf_printf(of->out, "%-15s %-21s %-8s %-5s %8s %9s %s\n", "TIME", "CLIENT",
 		           "COMMAND", "FOUND", "SIZE", "US", "KEY");
 	return true;
-}
-
-static u64 when(void *ctx)
-{
-	struct commands_view *v = ctx;
-
-	return cache_feed_when(&v->feed);
-}
-
-static void tick(void *ctx, const struct view_of *of)
-{
-	struct commands_view *v = ctx;
-
-	cache_feed_tick(&v->feed, of, clock_ns(CLOCK_MONOTONIC));
-	v->view.fd = v->feed.fd;
-}
-
-static void input(void *ctx, const struct view_of *of)
-{
-	struct commands_view *v = ctx;
-
-	cache_feed_ended(&v->feed, of);
-	v->view.fd = -1;
 }
 
 static void say_missing(const struct view_of *of, u64 n, const char *one, const char *more)
@@ -300,14 +276,8 @@ static struct view *open_view(const struct out_ops *format)
 	v->via = v->key = v->command = v->client = "";
 	v->feed.fd = -1;
 	v->feed.look = UINT64_MAX;
-	v->view = (struct view){ .start = start,
-		                 .record = record,
-		                 .when = when,
-		                 .tick = tick,
-		                 .fd = -1,
-		                 .input = input,
-		                 .end = end,
-		                 .ctx = v };
+	v->view = (struct view){ .start = start, .record = record, .end = end, .ctx = v };
+	cache_feed_callbacks(&v->feed, &v->view);
 	return &v->view;
 }
 

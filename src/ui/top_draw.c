@@ -58,19 +58,17 @@ static u32 width_of(const char *text)
 	return taken;
 }
 
-/* Draws what of the text is inside: escaped, and '?' for what the locale can not show. */
+/* Draws what of the text, which is escaped, is inside; '?' for what the locale can not show. */
 static void put(struct canvas *c, u32 row, u32 column, enum term_style style, const char *text,
                 u32 n)
 {
-	struct buf escaped = { 0 }, line = { 0 };
-	struct str s;
+	struct str s = { text, n };
+	struct buf line = { 0 };
 	u32 taken;
 	int w;
 
 	if (row >= c->rows || column >= c->columns)
 		return;
-	escape_add(&escaped, (struct str){ text, n }, ESCAPE_ALL);
-	s = (struct str){ buf_text(&escaped), (u32)escaped.n };
 	s.n = bytes_in(s, c->columns - column, &taken);
 	for (u32 i = 0, bytes; i < s.n; i += bytes) {
 		bytes = glyph(s, i, &w);
@@ -78,13 +76,22 @@ static void put(struct canvas *c, u32 row, u32 column, enum term_style style, co
 	}
 	if (line.n)
 		c->t->term.ops->put(c->t->term.ctx, row, column, style, line.p, (u32)line.n);
-	buf_free(&escaped);
 	buf_free(&line);
+}
+
+static void put_foreign(struct canvas *c, u32 row, u32 column, enum term_style style,
+                        struct str text)
+{
+	struct buf b = { 0 };
+
+	escape_add(&b, text, ESCAPE_ALL);
+	put(c, row, column, style, buf_text(&b), (u32)b.n);
+	buf_free(&b);
 }
 
 static void put_text(struct canvas *c, u32 row, u32 column, enum term_style style, const char *text)
 {
-	put(c, row, column, style, text, (u32)strlen(text));
+	put_foreign(c, row, column, style, str_of(text));
 }
 
 static void fill(struct canvas *c, u32 row, enum term_style style)
@@ -107,7 +114,7 @@ static u32 put_lines(struct canvas *c, u32 row, u32 end, const char *text, u32 f
 		struct str line = str_cut(rest, '\n', &rest);
 
 		if (n >= from && row + n - from < end)
-			put(c, row + n - from, 0, style, line.p, line.n);
+			put_foreign(c, row + n - from, 0, style, line);
 		n++;
 	}
 	return n;

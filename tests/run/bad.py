@@ -158,8 +158,6 @@ def argv_of(wrong, context, mark):
 
 def judge(wrong, status, out, err, released):
     """None or what is wrong with memtap's answer."""
-    if status is None:
-        return "did not end"
     problems = []
     if status != 1:
         problems.append(f"exit status {status}, not 1")
@@ -194,14 +192,28 @@ def run_one(wrong, context, tmp, number):
     argv = [os.fsencode(a) if not isinstance(a, bytes) else a
             for a in argv_of(wrong, context, mark)]
     stdin = os.fsencode(wrong.script) if argv[-1] == b"-" or b"-" in argv else None
-    try:
-        p = subprocess.run(argv, input=stdin or b"", capture_output=True, check=False,
-                           timeout=10 * context.factor)
-        status, out, err = p.returncode, p.stdout.decode(errors="replace"), \
-            p.stderr.decode(errors="replace")
-    except subprocess.TimeoutExpired as e:
-        status, out, err = None, "", (e.stderr or b"").decode(errors="replace")
-    return judge(wrong, status, out, err, os.path.exists(mark))
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as p:
+        try:
+            out, err = p.communicate(stdin or b"", timeout=10 * context.factor)
+        except subprocess.TimeoutExpired:
+            where = whereabouts(p.pid)
+            p.kill()
+            return "did not end" + where
+    return judge(wrong, p.returncode, out.decode(errors="replace"), err.decode(errors="replace"),
+                 os.path.exists(mark))
+
+
+def whereabouts(pid):
+    """What a process that does not end does: a machine that is too busy for it is not its fault."""
+    said = f"; load {os.getloadavg()[0]}"
+    for name in ("stat", "wchan", "syscall", "stack"):
+        try:
+            with open(f"/proc/{pid}/{name}", encoding="utf-8") as f:
+                said += f"\n    {name}: " + f.read().strip().replace("\n", "; ")
+        except OSError as e:
+            said += f"\n    {name}: {e.strerror}"
+    return said
 
 
 def run_all(report, context, pattern=None):

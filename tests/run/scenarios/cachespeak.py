@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""What a server speaks: TLS by an OpenSSL that is inside of its program, no TLS where it was asked for,
-nothing that a cache speaks. And what becomes of mctop then."""
+"""What a server speaks: TLS by an OpenSSL that is inside of its program, no TLS where it was asked
+for, nothing that a cache speaks. And what becomes of mctop then."""
 import json
 import shutil
 import ssl
@@ -61,8 +61,8 @@ def test_mctop_ssl_of_a_server_without(context):
     """It is refused when it was asked without TLS for two seconds, and said what is wrong."""
     out, err, status, took, pid = plain(context, "memcached")
     if status != 1 or not 1.5 < took < 4 * context.factor or \
-            f"memcached {pid} is asked without TLS, and by nobody with it; without --via ssl that " \
-            "is seen" not in err:
+            f"memcached {pid} is asked without TLS, and by nobody with it; without --via ssl " \
+            "that is seen" not in err:
         return shown(f"status {status} after {took} s", out, err)
     return None
 
@@ -73,17 +73,18 @@ def test_mctop_ssl_of_a_server_with_both(context):
     with tempfile.TemporaryDirectory() as d:
         Server.certify(d)
         out, err, status, took, pid = plain(
-            context, "redis-server", "--tls-port", str(free_port()), "--tls-cert-file", d + "/cert",
-            "--tls-key-file", d + "/key", "--tls-ca-cert-file", d + "/cert")
-    if status or f"redis-server {pid} is asked without TLS; without --via ssl that is seen" not in err:
+            context, "redis-server", "--tls-port", str(free_port()), "--tls-cert-file",
+            d + "/cert", "--tls-key-file", d + "/key", "--tls-ca-cert-file", d + "/cert")
+    if status or \
+            f"redis-server {pid} is asked without TLS; without --via ssl that is seen" not in err:
         return shown(f"status {status} after {took} s", out, err)
     return None
 
 
 @on_host
 def test_mctop_ssl_of_a_silent_server(context):
-    """Nobody asks it anything: that is said, and it goes on; a client that connects, and asks later,
-    is seen to speak TLS."""
+    """Nobody asks it anything: that is said, and it goes on; a client that connects, and asks
+    later, is seen to speak TLS."""
     trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE
     with tempfile.TemporaryDirectory() as d, Server(context, "memcached", tls=d) as s, \

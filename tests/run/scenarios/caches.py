@@ -176,8 +176,8 @@ def test_mctop_redis(context):
 
 
 def test_mctop_large_values(context):
-    """Of these the heads are captured only, once that has been seen. All together are less than what
-    memtap may be behind by before answers are left out: it may get no processor for long."""
+    """Of these the heads are captured only, once that has been seen. All together are less than
+    what memtap may be behind by before answers are left out: it may get no processor for long."""
     with Server(context, "memcached") as s, \
             tool(context, "mctop", "-p", str(s.pid), "--json", "3600") as run:
         expected = load(context, s, "-n", "250", "-k", "5", "-v", "30000", "-w", "50", "-c", "2")

@@ -143,6 +143,25 @@ def test_mctop_screen_without_colours(context):
 
 
 @on_host
+def test_mctop_screen_of_a_server_that_ends(context):
+    """It says so, until the server is there again."""
+    require("root", "cmd:tmux")
+    if context.in_vm:
+        raise Skip("drawing is the same on each kernel: on the host")
+    with Server(context, "memcached") as first, \
+            Terminal(context, f"{context.memtap} mctop -p {first.pid}") as t:
+        problem = t.shows("nothing yet")
+        if problem:
+            return problem
+        first.end()
+        problem = t.matches(rf"memcached {first.pid}  has ended, waiting for it  ")
+        if problem:
+            return problem
+        with Server(context, "memcached", first.port) as second:
+            return t.matches(rf"memcached {second.pid}  0 calls/s  ")
+
+
+@on_host
 def test_mctop_screen_by_rate(context):
     """Of two keys that are asked for at different rates; another was before, more often."""
     require("root", "cmd:tmux")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Unpacking the page. A report is index.html with its style and scripts put where it names them, and
- * the figures in an element of their own, which page.js finds there instead of asking for them.
+ * Unpacking the page. A report is index.html with its style and scripts put where it names them,
+ * and the figures in an element of their own, which page.js finds there instead of asking for them.
  */
 #include "out/page.h"
 

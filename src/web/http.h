@@ -2,7 +2,7 @@
 /*
  * What listens for HTTP and answers GET and HEAD: a thin layer over libmicrohttpd, loaded when it
  * is asked for. Requests are read without threads, from http_run(), whenever http_fd() is readable
- * or http_wait() has passed. At most 64 connections, 8 of an address; one that is silent for ten
+ * or http_wait() has passed. At most 64 connections, 24 of an address; one that is silent for ten
  * seconds is closed, and one whose request and answer take more than fifteen; a request's line and
  * headers have 32 KiB, a body none.
  */

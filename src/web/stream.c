@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A stream that has nothing to say is suspended, so that the library does not ask it again and again;
- * it is resumed when there is something.
+ * A stream that has nothing to say is suspended, so that the library does not ask it again and
+ * again; it is resumed when there is something.
  */
 #include "web/stream.h"
 

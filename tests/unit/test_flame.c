@@ -53,7 +53,7 @@ static void folded_is(const char *expected)
 
 static const char *picture(void)
 {
-	static const struct flame_svg o = { "a <title> & more", "bytes", false };
+	static const struct flame_svg o = { "a <title> & more", "bytes", false, NULL };
 
 	flame_sort(&flame);
 	flame_svg(fixture_start(), &flame, &o);
@@ -197,6 +197,31 @@ static void test_compare(void **state)
 	flame_free(&old);
 }
 
+/* With kinds and files, and back. */
+static void test_fold_whole(void **state)
+{
+	struct frame_name one = frame("read", FRAME_LIBRARY);
+	struct flame back = { 0 };
+	struct buf text = { 0 };
+
+	(void)state;
+	one.module = "libc.so.6";
+	add("main", 1, FRAME_PROGRAM);
+	flame_begin(&flame, 5);
+	flame_frame(&flame, &one);
+	flame_end(&flame);
+	flame_sort(&flame);
+	flame_fold_whole(&text, &flame);
+	assert_null(unfold(&back, buf_text(&text)));
+	flame_sort(&back);
+	assert_int_equal(kid_of(&back.root, "main")->kind, FRAME_PROGRAM);
+	assert_string_equal(kid_of(&back.root, "read")->module, "libc.so.6");
+	assert_int_equal(kid_of(&back.root, "read")->kind, FRAME_LIBRARY);
+	assert_int_equal(kid_of(&back.root, "read")->self, 5);
+	flame_free(&back);
+	buf_free(&text);
+}
+
 /* Folded stacks do not say in which file a function is: each has its share of what was. */
 static void test_compare_namesakes(void **state)
 {
@@ -218,7 +243,7 @@ static void test_compare_namesakes(void **state)
 /* Each class of change, and what the picture says of it. */
 static void test_picture_of_changes(void **state)
 {
-	static const struct flame_svg o = { "t", "bytes", true };
+	static const struct flame_svg o = { "t", "bytes", true, NULL };
 	static const struct {
 		const char *name, *class;
 	} frames[] = { { "fell", "d0" }, { "less", "d1" }, { "like", "d2" },
@@ -514,6 +539,7 @@ int main(void)
 		cmocka_unit_test_setup(test_names, start),
 		cmocka_unit_test_setup(test_unfold, start),
 		cmocka_unit_test_setup(test_unfold_refuses, start),
+		cmocka_unit_test_setup(test_fold_whole, start),
 		cmocka_unit_test_setup(test_compare, start),
 		cmocka_unit_test_setup(test_compare_namesakes, start),
 		cmocka_unit_test_setup(test_picture_of_changes, start),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What the page shows: the tables of all collectors and of the machine, as --json prints them, every
- * two seconds to those who listen; and the last ten minutes of memory.
+ * What the page shows: the tables of all collectors and of the machine, as --json prints them,
+ * every two seconds to those who listen; and the last ten minutes of memory.
  */
 #ifndef CMD_SERVE_LOOK_H
 #define CMD_SERVE_LOOK_H

@@ -59,7 +59,7 @@ function patchKids(was, now) {
 	now.forEach((n, i) => old[i] ? patch(old[i], n) : was.append(n));
 }
 const fill = (e, ...kids) => patchKids(e, [...el('div', {}, ...kids).childNodes]);
-const ORDER = ['down', 'advice', 'memory', 'who', 'caches', 'flames', 'rows', 'tables'];
+const ORDER = ['down', 'advice', 'memory', 'who', 'caches', 'rows', 'tables', 'flames'];
 /* In this order, whichever comes first; `short` is what the part is called above. */
 function section(name, title, short) {
 	const main = id('main'), later = ORDER.slice(ORDER.indexOf(name) + 1).map(id).find((e) => e);

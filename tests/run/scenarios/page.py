@@ -142,9 +142,9 @@ def flame(page):
 def test_page_shows_what_the_tables_say(context):
     require("root", "cmd:chromium", "cmd:memcached")
     name = f"rd{os.getpid()}"
-    with Server(context, "memcached") as server, script(TEXT % name) as path, tempfile.NamedTemporaryFile(
-            "w", suffix=".yml") as config:
-        config.write(f"defaults: true\nlook: 1\ncollectors: [{path}]\n")
+    with Server(context, "memcached") as server, script(TEXT % name) as path, \
+            tempfile.NamedTemporaryFile("w", suffix=".yml") as config:
+        config.write(f"defaults: true\ncollectors: [{path}]\n")
         config.flush()
         with serving(context, "--config", config.name) as s:
             s.server = f"memcached:{server.port}"

@@ -123,6 +123,28 @@ bool caps_file(struct err *e, const char *path)
 	return err_hint(e, "%s: %s", caps_text(text, sizeof(text), missing), how_to_get());
 }
 
+/* Those that stand for others where these are not there are used as they. */
+static u64 widened(u64 some)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(known); i++)
+		if (some & ~effective() & CAPS(known[i].cap))
+			some |= CAPS(known[i].wider);
+	return some;
+}
+
+void caps_use(u64 used)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+	used = widened(used);
+	if (syscall(SYS_capget, &head, data) < 0)
+		return;
+	for (u32 i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
+		data[i].effective &= (u32)(used >> (32 * i));
+	syscall(SYS_capset, &head, data);
+}
+
 void caps_keep(u64 kept)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -130,10 +152,7 @@ void caps_keep(u64 kept)
 
 	if (kept == CAPS_ALL)
 		return;
-	/* A wider one stays where it stands for one that is not there. */
-	for (u32 i = 0; i < ARRAY_SIZE(known); i++)
-		if (kept & ~effective() & CAPS(known[i].cap))
-			kept |= CAPS(known[i].wider);
+	kept = widened(kept);
 	/* Refused where there is nothing to be gained: without CAP_SETPCAP. */
 	for (unsigned long cap = 0; cap < CAP_BITS; cap++)
 		if (!(kept & CAPS(cap)))

@@ -32,5 +32,8 @@ bool caps_file(struct err *e, const char *path);
 /* The calling thread, and those it starts, have no others from here on, nor get them by running
  * programs (no_new_privs). Nothing for CAPS_ALL. */
 void caps_keep(u64 kept);
+/* The calling thread acts with no others from here on. It could take them back; what it runs as
+ * root has them. */
+void caps_use(u64 used);
 
 #endif

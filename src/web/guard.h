@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Who may ask: users with a password and bearers of a token, each known by a hash of crypt(3), whose
- * library is loaded when it is asked for; and what TLS needs. A hash takes a twentieth of a second
- * or more, so a header that was right is kept and not hashed again, and of those that are wrong two
- * are looked at, and one each second then.
+ * Who may ask: users with a password and bearers of a token, each known by a hash of crypt(3),
+ * whose library is loaded when it is asked for; and what TLS needs. A hash takes a twentieth of a
+ * second or more, so a header that was right is kept and not hashed again, and of those that are
+ * wrong two are looked at, and one each second then.
  */
 #ifndef WEB_GUARD_H
 #define WEB_GUARD_H

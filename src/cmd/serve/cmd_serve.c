@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/opt.h"
 #include "cmd/say.h"
+#include "cmd/serve/confine.h"
 #include "cmd/serve/serve.h"
 
 #define LISTEN     "127.0.0.1:9464"
@@ -300,6 +301,8 @@ static bool run(struct serve *s, const struct options *o, struct err *e)
 	if (!s->http)
 		return false;
 	note_read(s);
+	if (!confine(e))
+		say_warning(e->text);
 	snprintf(line, sizeof(line), "Listening on http%s://%s/metrics",
 	         s->plan.guard->cert ? "s" : "", http_address(s->http));
 	say_note(line);

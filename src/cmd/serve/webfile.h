@@ -9,7 +9,8 @@
 #include "cmd/serve/yamlkeys.h"
 #include "web/guard.h"
 
-/* All of it is in the arena, but for what guard_close() forgets. False: there are mistakes, or *e. */
+/* All of it is in the arena, but for what guard_close() forgets. False: there are mistakes, or
+ * *e. */
 bool webfile_read(struct guard *g, struct arena *a, const char *path, err_list *mistakes,
                   struct err *e);
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""Who may ask memtap serve: TLS, passwords, tokens, certificates of clients, and clients that are
-slow."""
+"""Who may ask memtap serve: TLS, passwords, tokens, certificates of clients, clients that are slow,
+and what it gives up itself."""
 import base64
 import contextlib
 import http.client
@@ -10,7 +10,7 @@ import ssl
 import subprocess
 import time
 
-from run.scenarios import on_host, require, shown, until
+from run.scenarios import children_of, on_host, require, shown, until
 from run.scenarios.serve import files, serving
 
 EMPTY = "interval:s:1 { @ticks = count(); }"
@@ -143,3 +143,45 @@ def test_serve_ends_slow_clients(context):
             return "it is never ended"
         took = time.monotonic() - start
         return None if took > 12 else f"it was ended after {took:.1f} seconds"
+
+
+# What is not allowed says so in the file; a collector's programs are under the same rules.
+CONFINED = 'BEGIN { system("(unshare -m true; mount -t tmpfs none /mnt) 2>&1 | grep -c ' \
+           '\'not implemented\' >%s"); @x = count(); } interval:s:1 { @ticks = count(); }'
+RIGHTS = ("bpf", "perfmon", "sys_admin", "sys_ptrace", "dac_read_search", "sys_resource", "syslog",
+          "checkpoint_restore")
+
+
+def status(pid):
+    with open(f"/proc/{pid}/status") as f:
+        return dict(line.rstrip("\n").split(":\t", 1) for line in f if ":\t" in line)
+
+
+def rights(*names):
+    numbers = {"dac_read_search": 2, "sys_ptrace": 19, "sys_admin": 21, "sys_resource": 24,
+               "syslog": 34, "perfmon": 38, "bpf": 39, "checkpoint_restore": 40}
+    return sum(1 << numbers[name] for name in names)
+
+
+@on_host
+def test_serve_gives_up_rights(context):
+    """Those that nothing needs that it starts, and system calls; collectors the same and more."""
+    require("root")
+    with files(a_bt="") as d:
+        write(d + "/a.bt", CONFINED % (d + "/said"))
+        with serving(context, d + "/a.bt --unsafe", "lib/machine.bt") as s:
+            if not until(lambda: s.value('memtap_collector_up{collector="machine"}') == 1 and
+                         s.value('memtap_collector_up{collector="a"}') == 1, 30 * context.factor):
+                return "the collectors do not answer"
+            own, *others = [status(p) for p in (s.process.pid, *children_of(s.process.pid))]
+            for one in (own, *others):
+                if one["NoNewPrivs"] != "1" or one["Seccomp"] != "2" or \
+                        int(one["CapBnd"], 16) & ~rights(*RIGHTS):
+                    return shown("a process has more than it needs", str(one), "")
+            if int(own["CapEff"], 16) & ~rights("dac_read_search", "sys_ptrace"):
+                return f"it acts with {own['CapEff']}"
+            if not any(int(one["CapPrm"], 16) & ~rights("sys_resource") ==
+                       int(one["CapPrm"], 16) for one in others):
+                return "no collector gives up more"
+            return None if until(lambda: open(d + "/said").read() == "2\n", 20 * context.factor) \
+                else "what is not allowed is done: " + open(d + "/said").read()

@@ -491,7 +491,7 @@ void metrics_map(struct buf *b, struct metrics *m, const struct table *t, struct
 	struct page p = { .b = b, .series = { .t = t, .m = m } };
 	bool several = type->kind == TYPE_AGGS;
 
-	metrics_series_find(&p.series, labels_of);
+	metrics_series_find(&p.series, s, labels_of);
 	metrics_series_settle(&p.series, s);
 	for (u32 i = 0; i < (several ? type->n_fields : 1); i++) {
 		struct family f = family_of(&p.series.arena, t->map,

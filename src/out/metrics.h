@@ -22,6 +22,7 @@
 #define OUT_METRICS_H
 
 #include "out/cgroup_names.h"
+#include "out/metrics_names.h"
 #include "out/out.h"
 
 /* METRICS_NATIVE is what metrics_proto() reads: METRICS_TEXT, and after each histogram that has one
@@ -32,6 +33,7 @@ struct metrics_known;
 
 /* The series of a map from one page to the next (out/metrics_series.c). All zero: none yet. */
 struct metrics_shown {
+	struct metrics_names names;
 	struct arena arena;
 	struct metrics_known *known;
 	u32 n_known;

@@ -25,6 +25,8 @@ struct sample {
 /* The text with its escapes done. */
 static struct str plain(struct buf *room, struct str s)
 {
+	if (!s.n || !memchr(s.p, '\\', s.n))
+		return s;
 	buf_reset(room);
 	for (u32 i = 0; i < s.n; i++) {
 		bool escape = s.p[i] == '\\' && i + 1 < s.n;
@@ -66,26 +68,24 @@ static bool next_label(struct str *s, struct str *key, struct str *value)
 	return true;
 }
 
-static void read_labels(struct sample *s, struct str all)
+/* Takes the labels off the front, which begins behind '{'. */
+static void read_labels(struct sample *s, struct str *rest)
 {
-	struct str rest = all, key, value;
-	const char *from = rest.p;
+	const char *from = rest->p;
+	struct str key, value;
 
-	s->labels = all;
-	while (next_label(&rest, &key, &value)) {
-		if (str_is(key, "le") || str_is(key, "quantile")) {
+	s->labels.p = from;
+	while (next_label(rest, &key, &value)) {
+		if (str_is_row(key, "le") || str_is_row(key, "quantile"))
 			s->last = value;
-			s->labels.n = (u32)(from - all.p);
-		}
-		from = rest.p;
+		else
+			s->labels.n = (u32)(value.p + value.n + 1 - from);
 	}
-	if (s->labels.n && s->labels.n < all.n && s->labels.p[s->labels.n - 1] == ',')
-		s->labels.n--;
 }
 
 static bool read_sample(struct str line, struct sample *s)
 {
-	struct str rest = line, key, value;
+	struct str rest;
 	u32 n = 0;
 
 	*s = (struct sample){ 0 };
@@ -95,9 +95,7 @@ static bool read_sample(struct str line, struct sample *s)
 	rest = (struct str){ line.p + n, line.n - n };
 	if (n < line.n && line.p[n] == '{') {
 		rest = (struct str){ rest.p + 1, rest.n - 1 };
-		while (next_label(&rest, &key, &value))
-			;
-		read_labels(s, (struct str){ line.p + n + 1, (u32)(rest.p - line.p) - n - 1 });
+		read_labels(s, &rest);
 		if (!rest.n || rest.p[0] != '}')
 			return false;
 		rest = (struct str){ rest.p + 1, rest.n - 1 };
@@ -110,7 +108,14 @@ static bool read_sample(struct str line, struct sample *s)
 static double real_of(struct str s)
 {
 	char text[40];
+	u64 whole = 0;
+	u32 n = 0;
 
+	/* So are most, and exact. */
+	for (; n < s.n && n < 15 && s.p[n] >= '0' && s.p[n] <= '9'; n++)
+		whole = whole * 10 + (u64)(s.p[n] - '0');
+	if (n && n == s.n)
+		return (double)whole;
 	if (s.n >= sizeof(text))
 		return NAN;
 	memcpy(text, s.p, s.n);

@@ -132,47 +132,72 @@ static u64 hash_of(struct str labels)
 	return hash_quick(&secret, labels.p, labels.n);
 }
 
-/* The series of those labels, made when there is none. */
-static struct series *reach(struct serieses *s, struct str labels)
+/* The series of those labels, made when there is none. They are kept from page to page, or
+ * copied. */
+static struct series *reach(struct serieses *s, const char *labels, u64 hash, bool kept)
 {
-	u64 hash = hash_of(labels);
 	u32 at = (u32)hash & s->mask;
 	struct series *one;
 
 	for (; s->places[at]; at = (at + 1) & s->mask) {
 		one = &s->all[s->places[at] - 1];
-		if (one->hash == hash && str_is(labels, one->labels))
+		if (one->hash == hash && strcmp(labels, one->labels) == 0)
 			return one;
 	}
 	one = &s->all[s->n++];
-	one->labels = arena_strndup(&s->arena, labels.p, labels.n);
+	one->labels = kept ? labels : arena_strdup(&s->arena, labels);
 	one->hash = hash;
 	one->changed = s->m->now;
 	s->places[at] = s->n;
 	return one;
 }
 
-void metrics_series_find(struct serieses *s,
+static const char *write_labels(struct serieses *s, const struct row *r,
+                                void (*labels)(struct serieses *s, const struct row *r))
+{
+	buf_reset(&s->labels);
+	labels(s, r);
+	return buf_text(&s->labels);
+}
+
+/* The same from page to page. */
+static struct series *reach_kept(struct serieses *s, struct metrics_names *names,
+                                 const struct row *r,
+                                 void (*labels)(struct serieses *s, const struct row *r))
+{
+	struct metrics_name *one = metrics_names_find(names, r->key, s->t->map->key_size);
+
+	if (!one->labels) {
+		one->labels = arena_strdup(&names->arena, write_labels(s, r, labels));
+		one->hash = hash_of(str_of(one->labels));
+	}
+	return reach(s, one->labels, one->hash, true);
+}
+
+void metrics_series_find(struct serieses *s, struct metrics_shown *shown,
                          void (*labels)(struct serieses *s, const struct row *r))
 {
 	u32 n = s->t->rows.n;
+	bool keeps = s->t->map->key && metrics_names_fit(s->t->map->key);
 
+	if (keeps)
+		metrics_names_begin(&shown->names, n);
 	for (s->mask = 1; s->mask < 2 * n; s->mask = 2 * s->mask + 1)
 		;
 	s->places = arena_array(&s->arena, u32, s->mask + 1);
 	s->next = arena_array(&s->arena, u32, n);
 	s->all = arena_array(&s->arena, struct series, n);
 	for (u32 i = 0; i < n; i++) {
-		struct series *one;
+		const struct row *r = &s->t->rows.v[i];
+		const char *text = keeps ? NULL : write_labels(s, r, labels);
+		struct series *one = keeps ? reach_kept(s, &shown->names, r, labels)
+		                           : reach(s, text, hash_of(str_of(text)), false);
 
-		buf_reset(&s->labels);
-		labels(s, &s->t->rows.v[i]);
-		one = reach(s, (struct str){ buf_text(&s->labels), (u32)s->labels.n });
 		s->next[i] = one->first;
 		one->first = i + 1;
 		one->n++;
 		one->rank = i;
-		one->counted += counted(s->t->map->value, &s->t->rows.v[i].value);
+		one->counted += counted(s->t->map->value, &r->value);
 	}
 }
 
@@ -275,12 +300,13 @@ static void remember(struct serieses *s, struct metrics_shown *shown, u32 n_coun
 	for (u32 i = 0; i < shown->n_known; i++)
 		if (shown->known[i].shown && !shown->known[i].there)
 			add_ended(&now, shown->known[i].hash, most);
-	metrics_shown_free(shown);
+	arena_free(&shown->arena);
 	*shown = now;
 }
 
 void metrics_shown_free(struct metrics_shown *s)
 {
+	metrics_names_free(&s->names);
 	arena_free(&s->arena);
 	*s = (struct metrics_shown){ 0 };
 }

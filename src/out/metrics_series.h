@@ -44,7 +44,7 @@ struct serieses {
 
 /* Rows with equal labels (two addresses of one symbol, say) are one series, their sum. `labels`
  * adds a row's to s->labels. */
-void metrics_series_find(struct serieses *s,
+void metrics_series_find(struct serieses *s, struct metrics_shown *shown,
                          void (*labels)(struct serieses *s, const struct row *r));
 /* Takes those away that have ended, gives places, adds up. */
 void metrics_series_settle(struct serieses *s, struct metrics_shown *shown);

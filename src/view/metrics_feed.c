@@ -85,7 +85,8 @@ static void add_map(struct feed *f, const struct view_of *v, struct metrics *m, 
 	struct table t;
 
 	view_map_read(v, u->name, &a, &t, &ignored);
-	table_sort(&t);
+	if (t.rows.n > m->max_series) /* else all have a place */
+		table_sort(&t);
 	metrics_map(b, m, &t, &f->shown[map]);
 	arena_free(&a);
 }

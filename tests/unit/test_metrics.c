@@ -96,6 +96,34 @@ static void test_labels(void **state)
 }
 
 /* What the path of a control group says goes with it, but for a label that is there. */
+/* Labels are kept from page to page; each key has its own, however many have come and gone. */
+static void test_kept_labels(void **state)
+{
+	struct buf want = { 0 };
+	u64 n = 1;
+
+	(void)state;
+	start_map("@n", &type_u64, type_plain(&fixture_arena, TYPE_COUNT));
+	metrics.max_series = 10000;
+	for (u32 page = 0; page < 60; page++) {
+		u32 first = page / 2 * 70, rows = page % 7 ? 100 : 900;
+
+		again();
+		buf_reset(&want);
+		buf_puts(&want, "# TYPE n counter\n# HELP n The map @n of a script.\n");
+		shown.n_known = shown.n_ended = 0; /* so that each shows what it has */
+		shown.rest = false;
+		for (u32 i = 0; i < rows; i++) {
+			add(first + rows - 1 - i, n);
+			buf_printf(&want, "n_total{key=\"%u\"} 1\n", first + i);
+		}
+		metrics_map(fixture_start(), &metrics, &table, &shown);
+		fixture_is(buf_text(&want));
+		assert_true(shown.names.n <= 3 * 900 + 256);
+	}
+	buf_free(&want);
+}
+
 static void test_cgroup(void **state)
 {
 	const struct type *parts[] = { type_str(&fixture_arena, 128, true), &type_u64 };
@@ -569,6 +597,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_counter),
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_kept_labels),
 		cmocka_unit_test(test_cgroup),
 		cmocka_unit_test(test_labels),
 		cmocka_unit_test(test_equal_labels),

@@ -7,130 +7,10 @@
 #include "out/metrics_proto.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "out/metrics_lines.h"
 #include "out/protobuf.h"
-
-/* ---- lines ---------------------------------------------------------------------------------- */
-
-struct sample {
-	struct str name;
-	struct str
-		labels;   /* key="value",... but for the last one when that is `le` or `quantile` */
-	struct str last;  /* ... its value */
-	struct str value; /* the rest of the line */
-};
-
-/* The text with its escapes done. */
-static struct str plain(struct buf *room, struct str s)
-{
-	if (!s.n || !memchr(s.p, '\\', s.n))
-		return s;
-	buf_reset(room);
-	for (u32 i = 0; i < s.n; i++) {
-		bool escape = s.p[i] == '\\' && i + 1 < s.n;
-
-		i += escape;
-		buf_putc(room, escape && s.p[i] == 'n' ? '\n' : s.p[i]);
-	}
-	return (struct str){ buf_text(room), (u32)room->n };
-}
-
-/* Where the quoted text that begins at `i` ends: behind its last quote. 0: nowhere. */
-static u32 quoted_end(struct str s, u32 i)
-{
-	for (i++; i < s.n; i++) {
-		if (s.p[i] == '\\')
-			i++;
-		else if (s.p[i] == '"')
-			return i + 1;
-	}
-	return 0;
-}
-
-/* Takes a label off the front. False: there is none, or no more. */
-static bool next_label(struct str *s, struct str *key, struct str *value)
-{
-	const char *equals = s->n ? memchr(s->p, '=', s->n) : NULL;
-	u32 at = equals ? (u32)(equals + 1 - s->p) : 0, end;
-
-	if (!at || at >= s->n || s->p[at] != '"')
-		return false;
-	end = quoted_end(*s, at);
-	if (!end)
-		return false;
-	*key = (struct str){ s->p, at - 1 };
-	*value = (struct str){ s->p + at + 1, end - at - 2 };
-	end += end < s->n && s->p[end] == ',';
-	s->p += end;
-	s->n -= end;
-	return true;
-}
-
-/* Takes the labels off the front, which begins behind '{'. */
-static void read_labels(struct sample *s, struct str *rest)
-{
-	const char *from = rest->p;
-	struct str key, value;
-
-	s->labels.p = from;
-	while (next_label(rest, &key, &value)) {
-		if (str_is_row(key, "le") || str_is_row(key, "quantile"))
-			s->last = value;
-		else
-			s->labels.n = (u32)(value.p + value.n + 1 - from);
-	}
-}
-
-static bool read_sample(struct str line, struct sample *s)
-{
-	struct str rest;
-	u32 n = 0;
-
-	*s = (struct sample){ 0 };
-	while (n < line.n && line.p[n] != '{' && line.p[n] != ' ')
-		n++;
-	s->name = (struct str){ line.p, n };
-	rest = (struct str){ line.p + n, line.n - n };
-	if (n < line.n && line.p[n] == '{') {
-		rest = (struct str){ rest.p + 1, rest.n - 1 };
-		read_labels(s, &rest);
-		if (!rest.n || rest.p[0] != '}')
-			return false;
-		rest = (struct str){ rest.p + 1, rest.n - 1 };
-	}
-	s->value = str_trim(rest, " ");
-	return s->name.n && s->value.n;
-}
-
-/* Ends at what is no number. */
-static double real_of(struct str s)
-{
-	char text[40];
-	u64 whole = 0;
-	u32 n = 0;
-
-	/* So are most, and exact. */
-	for (; n < s.n && n < 15 && s.p[n] >= '0' && s.p[n] <= '9'; n++)
-		whole = whole * 10 + (u64)(s.p[n] - '0');
-	if (n && n == s.n)
-		return (double)whole;
-	if (s.n >= sizeof(text))
-		return NAN;
-	memcpy(text, s.p, s.n);
-	text[s.n] = 0;
-	return strtod(text, NULL);
-}
-
-static u64 number_of(struct str s)
-{
-	u64 n = 0;
-
-	for (u32 i = 0; i < s.n && s.p[i] >= '0' && s.p[i] <= '9'; i++)
-		n = n * 10 + (u64)(s.p[i] - '0');
-	return n;
-}
 
 /* ---- families ------------------------------------------------------------------------------- */
 
@@ -150,9 +30,9 @@ static void add_labels(struct writer *w, struct str labels)
 {
 	struct str key, value;
 
-	while (next_label(&labels, &key, &value)) {
+	while (metrics_next_label(&labels, &key, &value)) {
 		protobuf_text(&w->part, 1, key);
-		protobuf_text(&w->part, 2, plain(&w->room, value));
+		protobuf_text(&w->part, 2, metrics_plain(&w->room, value));
 		protobuf_message(&w->metric, 1, &w->part);
 	}
 }
@@ -182,7 +62,7 @@ static void close_family(struct writer *w)
 }
 
 /* A counter or gauge. */
-static void add_plain(struct writer *w, const struct sample *s)
+static void add_plain(struct writer *w, const struct metrics_sample *s)
 {
 	add_labels(w, s->labels);
 	if (s->last.n) {
@@ -190,28 +70,16 @@ static void add_plain(struct writer *w, const struct sample *s)
 		protobuf_text(&w->part, 2, s->last);
 		protobuf_message(&w->metric, 1, &w->part);
 	}
-	protobuf_double(&w->part, 1, real_of(s->value));
+	protobuf_double(&w->part, 1, metrics_real(s->value));
 	protobuf_message(&w->metric, w->kind == COUNTER ? 3 : 2, &w->part);
 	protobuf_message(&w->family, 4, &w->metric);
 }
 
-static void add_bucket(struct writer *w, const struct sample *s)
+static void add_bucket(struct writer *w, const struct metrics_sample *s)
 {
-	protobuf_number(&w->part, 1, number_of(s->value));
-	protobuf_double(&w->part, 2, str_is(s->last, "+Inf") ? INFINITY : real_of(s->last));
+	protobuf_number(&w->part, 1, metrics_number(s->value));
+	protobuf_double(&w->part, 2, str_is(s->last, "+Inf") ? INFINITY : metrics_real(s->last));
 	protobuf_message(&w->value, 3, &w->part);
-}
-
-/* "-5:3" */
-static s64 bucket_of(struct str one, u64 *n)
-{
-	struct str count, index = str_cut(one, ':', &count);
-	bool below = index.n && index.p[0] == '-';
-
-	*n = number_of(count);
-	index.p += below;
-	index.n -= below;
-	return below ? -(s64)number_of(index) : (s64)number_of(index);
 }
 
 /* A run of buckets side by side is a span; counts are differences to the one before. */
@@ -223,7 +91,7 @@ static void add_buckets(struct writer *w, struct str all)
 	u32 run = 0;
 
 	while (all.n) {
-		s64 i = bucket_of(str_cut(all, ' ', &all), &n);
+		s64 i = metrics_bucket(str_cut(all, ' ', &all), &n);
 
 		if (run && i != at) {
 			protobuf_number(&w->part, 2, run);
@@ -250,14 +118,14 @@ static void add_native(struct writer *w, struct str all)
 {
 	u64 zero;
 
-	protobuf_signed(&w->value, 5, (s64)number_of(str_cut(all, ' ', &all)));
+	protobuf_signed(&w->value, 5, (s64)metrics_number(str_cut(all, ' ', &all)));
 	protobuf_double(&w->value, 6, 0x1p-128);
-	zero = number_of(str_cut(all, ' ', &all));
+	zero = metrics_number(str_cut(all, ' ', &all));
 	protobuf_number(&w->value, 7, zero);
 	add_buckets(w, all);
 }
 
-static void add_part(struct writer *w, const struct sample *s)
+static void add_part(struct writer *w, const struct metrics_sample *s)
 {
 	struct str suffix = { s->name.p + w->name.n, s->name.n - w->name.n };
 
@@ -271,9 +139,9 @@ static void add_part(struct writer *w, const struct sample *s)
 	if (str_is(suffix, "_bucket")) {
 		add_bucket(w, s);
 	} else if (str_is(suffix, "_count")) {
-		protobuf_number(&w->value, 1, number_of(s->value));
+		protobuf_number(&w->value, 1, metrics_number(s->value));
 	} else if (str_is(suffix, "_sum")) {
-		protobuf_double(&w->value, 2, real_of(s->value));
+		protobuf_double(&w->value, 2, metrics_real(s->value));
 		w->has_sum = true;
 	} else if (str_is(suffix, "_native")) {
 		add_native(w, s->value);
@@ -298,9 +166,9 @@ static void begin_family(struct writer *w, struct str line)
  * with a label. */
 static void add_line(struct writer *w, struct str line, bool first)
 {
-	struct sample s;
+	struct metrics_sample s;
 
-	if (!read_sample(line, &s) || s.name.n < w->name.n)
+	if (!metrics_read_sample(line, &s) || s.name.n < w->name.n)
 		return;
 	if (first && w->kind == SUMMARY && s.name.n == w->name.n)
 		w->kind = GAUGE;
@@ -325,7 +193,7 @@ void metrics_proto(struct buf *to, struct str page)
 			first = true;
 		} else if (str_starts(line, "# HELP ") && w.name.n) {
 			str_cut((struct str){ line.p + 7, line.n - 7 }, ' ', &rest);
-			protobuf_text(&w.family, 2, plain(&w.room, rest));
+			protobuf_text(&w.family, 2, metrics_plain(&w.room, rest));
 		} else if (line.n && line.p[0] != '#' && w.name.n) {
 			add_line(&w, line, first);
 			first = false;

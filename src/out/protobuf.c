@@ -36,14 +36,30 @@ void protobuf_signed(struct buf *b, u32 field, s64 value)
 	protobuf_number(b, field, (u64)value << 1 ^ (value < 0 ? UINT64_MAX : 0));
 }
 
-void protobuf_double(struct buf *b, u32 field, double value)
+void protobuf_eight(struct buf *b, u64 bits)
+{
+	for (u32 i = 0; i < 64; i += 8)
+		buf_putc(b, (char)(bits >> i));
+}
+
+void protobuf_real(struct buf *b, double value)
 {
 	u64 bits;
 
 	memcpy(&bits, &value, sizeof(bits));
+	protobuf_eight(b, bits);
+}
+
+void protobuf_double(struct buf *b, u32 field, double value)
+{
 	add_key(b, field, WIRE_DOUBLE);
-	for (u32 i = 0; i < 64; i += 8)
-		buf_putc(b, (char)(bits >> i));
+	protobuf_real(b, value);
+}
+
+void protobuf_fixed(struct buf *b, u32 field, u64 value)
+{
+	add_key(b, field, WIRE_DOUBLE);
+	protobuf_eight(b, value);
 }
 
 void protobuf_text(struct buf *b, u32 field, struct str text)

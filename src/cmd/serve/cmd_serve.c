@@ -26,11 +26,13 @@
 #define IDLE       600 /* seconds */
 #define RESTART    5
 #define LOOK       10
+#define OTLP_EVERY 15
+#define OTLP_FD    3
 
 struct options {
-	const char *listen, *web, *config, *check;
-	u32 max_series, idle, restart, look;
-	bool help;
+	const char *listen, *web, *otlp, *config, *check;
+	u32 max_series, idle, restart, look, otlp_every;
+	bool help, otlp_feed;
 	struct opt_rest named; /* collectors */
 };
 
@@ -39,6 +41,10 @@ struct options {
 static const struct opt rows[] = {
 	{ 0, "listen", "[ADDRESS:]PORT", OPT_TEXT, TO(listen), "where to answer (127.0.0.1:9464)" },
 	{ 0, "web", "FILE", OPT_TEXT, TO(web), "who may ask, and TLS (docs/serve.md)" },
+	{ 0, "otlp", "URL", OPT_TEXT, TO(otlp),
+	  "send metrics to that OpenTelemetry endpoint, too (OTLP over HTTP)" },
+	{ 0, "otlp-every", "SECONDS", OPT_NUMBER, TO(otlp_every), "between two of them (15)" },
+	{ 0, "otlp-feed", NULL, OPT_FLAG, TO(otlp_feed), NULL },
 	{ 0, "config", "FILE", OPT_TEXT, TO(config), "what to collect (docs/serve.md)" },
 	{ 0, "check", "FILE", OPT_TEXT, TO(check),
 	  "only say what is wrong with such a file and its scripts, and where" },
@@ -244,6 +250,7 @@ static void on_signals(struct serve *s, const struct options *o)
 		else
 			s->ending |= info.ssi_signo != SIGCHLD;
 	}
+	otlp_reap(&s->otlp);
 	for (u32 i = 0; i < s->n; i++)
 		collector_reap(s->all[i]);
 	if (again && !s->ending)
@@ -271,6 +278,7 @@ static int begin(struct serve *s)
 		ms = sooner(ms, collector_wait(s->all[i]));
 	}
 	ms = sooner(ms, look_work(s));
+	ms = sooner(ms, otlp_work(&s->otlp, s));
 	/* What was told has to be sent. */
 	return sooner(ms, http_wait(s->http));
 }
@@ -310,6 +318,7 @@ static bool run(struct serve *s, const struct options *o, struct err *e)
 	service_tell(&s->service, "READY=1");
 	ok = loop(s, o, e);
 	service_tell(&s->service, "STOPPING=1");
+	otlp_stop(&s->otlp);
 	collectors_stop(s->all, s->n);
 	founds_free(&s->founds);
 	free(s->all);
@@ -322,7 +331,9 @@ static bool run(struct serve *s, const struct options *o, struct err *e)
 
 static bool start(const struct options *o)
 {
-	struct serve s = { .path = o->config };
+	struct serve s = { .path = o->config,
+		           .otlp = { .url = o->otlp,
+		                     .every = o->otlp_every ? o->otlp_every : OTLP_EVERY } };
 	struct err e = { 0 };
 	bool ok = configure(&s.plan, o, o->config);
 
@@ -344,6 +355,10 @@ int cmd_serve(int argc, char **argv)
 	if (ok && o.help) {
 		arena_free(&a);
 		return say_usage(usage_head, rows, ARRAY_SIZE(rows), usage_examples);
+	}
+	if (ok && o.otlp && o.otlp_feed) {
+		arena_free(&a);
+		return otlp_send(OTLP_FD, o.otlp);
 	}
 	if (ok && (o.config || o.check) && o.named.n)
 		ok = err_set(&e,

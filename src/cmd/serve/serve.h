@@ -5,6 +5,7 @@
 
 #include "cmd/serve/found.h"
 #include "cmd/serve/look.h"
+#include "cmd/serve/otlp.h"
 #include "cmd/serve/plan.h"
 #include "cmd/serve/service.h"
 #include "web/http.h"
@@ -19,12 +20,15 @@ struct serve {
 	u64 read_at;      /* CLOCK_REALTIME, in seconds, when it was last read and right */
 	struct http *http;
 	struct service service;
+	struct otlp otlp;
 	int signals;
 	bool ending;
 	struct look look; /* for the page */
 	u64 conflicts;    /* families left out of the last page */
 };
 
+/* Adds the metrics of all, in a form of text. */
+void serve_page(struct serve *s, enum metrics_form form, struct buf *b);
 /* http_fn, ctx being a struct serve. */
 void serve_answer(void *ctx, const struct http_ask *ask, struct http_reply *r);
 

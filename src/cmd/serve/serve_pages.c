@@ -79,7 +79,23 @@ static void add_config(const struct serve *s, struct buf *b, enum metrics_form f
 	           s->read_at);
 }
 
-static void add_own(const struct serve *s, struct buf *b, enum metrics_form form)
+static void add_otlp(struct serve *s, struct buf *b, enum metrics_form form)
+{
+	struct otlp_told told;
+
+	if (!s->otlp.url)
+		return;
+	told = otlp_told(&s->otlp);
+	metrics_family(b, form, "memtap_otlp_sent", "counter", "Pages that the endpoint took.");
+	buf_printf(b, "memtap_otlp_sent_total %" PRIu64 "\n", told.sent);
+	metrics_family(b, form, "memtap_otlp_dropped", "counter",
+	               "Pages that it refused, or that waited too long.");
+	buf_printf(b, "memtap_otlp_dropped_total %" PRIu64 "\n", told.dropped);
+	metrics_family(b, form, "memtap_otlp_queued", "gauge", "Pages that wait to be sent.");
+	buf_printf(b, "memtap_otlp_queued %" PRIu64 "\n", told.queued);
+}
+
+static void add_own(struct serve *s, struct buf *b, enum metrics_form form)
 {
 	metrics_family(b, form, "memtap_build", "info", "The version of memtap.");
 	buf_puts(b, "memtap_build_info{version=\"" MEMTAP_VERSION "\"} 1\n");
@@ -101,6 +117,7 @@ static void add_own(const struct serve *s, struct buf *b, enum metrics_form form
 		buf_printf(b, "memtap_servers_left_out %u\n", s->founds.beyond);
 	}
 	add_config(s, b, form);
+	add_otlp(s, b, form);
 }
 
 static void add_machine(struct buf *b, enum metrics_form form)
@@ -149,27 +166,8 @@ static enum metrics_form form_of(const char *accept)
 	return best;
 }
 
-static void print_page(const struct families *f, enum metrics_form form, struct http_reply *r)
+void serve_page(struct serve *s, enum metrics_form form, struct buf *b)
 {
-	static const char *const types[] = { [METRICS_OPENMETRICS] = TYPE_OPEN,
-		                             [METRICS_TEXT] = TYPE_TEXT,
-		                             [METRICS_NATIVE] = TYPE_PROTO };
-	struct buf text = { 0 };
-
-	r->type = types[form];
-	if (form != METRICS_NATIVE) {
-		families_print(f, &r->body);
-		buf_puts(&r->body, form == METRICS_OPENMETRICS ? "# EOF\n" : "");
-		return;
-	}
-	families_print(f, &text);
-	metrics_proto(&r->body, (struct str){ buf_text(&text), (u32)text.n });
-	buf_free(&text);
-}
-
-static void answer_metrics(struct serve *s, const struct http_ask *ask, struct http_reply *r)
-{
-	enum metrics_form form = form_of(ask->accept);
 	struct families f = { 0 };
 	struct buf own = { 0 };
 
@@ -181,9 +179,27 @@ static void answer_metrics(struct serve *s, const struct http_ask *ask, struct h
 		add_machine(&own, form);
 	add_own(s, &own, form);
 	families_add(&f, (struct str){ own.p, (u32)own.n });
-	print_page(&f, form, r);
+	families_print(&f, b);
 	buf_free(&own);
 	families_free(&f);
+}
+
+static void print_page(struct serve *s, enum metrics_form form, struct http_reply *r)
+{
+	static const char *const types[] = { [METRICS_OPENMETRICS] = TYPE_OPEN,
+		                             [METRICS_TEXT] = TYPE_TEXT,
+		                             [METRICS_NATIVE] = TYPE_PROTO };
+	struct buf text = { 0 };
+
+	r->type = types[form];
+	if (form != METRICS_NATIVE) {
+		serve_page(s, form, &r->body);
+		buf_puts(&r->body, form == METRICS_OPENMETRICS ? "# EOF\n" : "");
+		return;
+	}
+	serve_page(s, form, &text);
+	metrics_proto(&r->body, (struct str){ buf_text(&text), (u32)text.n });
+	buf_free(&text);
 }
 
 /* ---- the other pages ------------------------------------------------------------------------ */
@@ -204,7 +220,7 @@ void serve_answer(void *ctx, const struct http_ask *ask, struct http_reply *r)
 	struct serve *s = ctx;
 
 	if (strcmp(ask->path, "/metrics") == 0) {
-		answer_metrics(s, ask, r);
+		print_page(s, form_of(ask->accept), r);
 	} else if (strcmp(ask->path, "/healthz") == 0) {
 		answer_health(s, r);
 	} else if (!look_answer(s, ask, r)) {

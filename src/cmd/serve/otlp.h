@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Pages sent to an OpenTelemetry endpoint: OTLP over HTTP, protobuf. A process of its own sends
+ * them, so that an endpoint that does not answer holds up nobody; it waits longer after each
+ * failure, and keeps what was not sent, up to a limit: then the oldest page is dropped.
+ */
+#ifndef CMD_SERVE_OTLP_H
+#define CMD_SERVE_OTLP_H
+
+#include <sys/types.h>
+
+#include "base/buf.h"
+
+/* What the process says of itself, each time that something changes. */
+struct otlp_told {
+	u64 sent, dropped, queued;
+};
+
+struct otlp {
+	const char *url; /* NULL: nothing is sent */
+	u32 every;       /* seconds */
+	/* What follows is its own. */
+	pid_t pid;
+	int fd;
+	u64 next;                       /* ms of CLOCK_MONOTONIC */
+	struct buf page;                /* what is handed over, after its size */
+	size_t at;                      /* so much of it is */
+	struct otlp_told told, earlier; /* of this process, of those before */
+};
+
+struct serve;
+
+/* What is to be done when it is time. Returns the milliseconds until it is again, -1 never. */
+int otlp_work(struct otlp *o, struct serve *s);
+/* To be called when a child may have ended. */
+void otlp_reap(struct otlp *o);
+void otlp_stop(struct otlp *o);
+/* So far, all processes together. */
+struct otlp_told otlp_told(struct otlp *o);
+
+/* The process: sends to `url` what comes over a socket, until that ends. */
+int otlp_send(int fd, const char *url);
+
+#endif

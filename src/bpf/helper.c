@@ -30,6 +30,7 @@ static const struct {
 	[BPF_FUNC_ktime_get_ns] = { { 0 }, true },
 	[BPF_FUNC_ktime_get_boot_ns] = { { 0 }, true },
 	[BPF_FUNC_ktime_get_tai_ns] = { { 0 }, true },
+	[BPF_FUNC_skb_load_bytes] = { { 4 }, true },
 	[BPF_FUNC_jiffies64] = { { 0 }, true },
 	[BPF_FUNC_get_prandom_u32] = { { 0 }, true },
 	[BPF_FUNC_get_smp_processor_id] = { { 0 }, true },

@@ -450,7 +450,7 @@ static void result_load(struct gen *g)
 
 	if (verdict)
 		code_load(&g->c, 8, R1, R10, g->result);
-	code_const(&g->c, R0, 0);
+	code_const(&g->c, R0, attach_kind_has(g->v->kind, KIND_PACKET)); /* 1: it may pass */
 	if (verdict) {
 		code_if_imm(&g->c, BPF_JEQ, R1, 0, passed);
 		code_const(&g->c, R0, 1);

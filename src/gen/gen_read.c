@@ -64,6 +64,25 @@ static void load_size(struct gen *g, const struct temp *size, u32 max)
 	code_bind(&g->c, ok);
 }
 
+/* Bytes of the packet from offset r3 on; of none the kernel will not hear. */
+static void read_packet(struct gen *g, u32 max, const struct temp *size, struct mem dst,
+                        struct loc loc)
+{
+	u32 ok = code_label(&g->c);
+
+	load_size(g, size, max);
+	if (size)
+		code_if_imm(&g->c, BPF_JLT, R2, 1, ok);
+	code_mov(&g->c, R4, R2);
+	code_mov(&g->c, R2, R3);
+	mem_addr(g, dst, R3);
+	code_mov(&g->c, R1, CTX);
+	code_call(&g->c, BPF_FUNC_skb_load_bytes);
+	code_if_imm(&g->c, BPF_JSGE, R0, 0, ok);
+	gen_count_error(g, UERROR_READ, loc, "skb_load_bytes");
+	code_bind(&g->c, ok);
+}
+
 void gen_probe_read_part(struct gen *g, enum space space, u32 max, const struct temp *size,
                          struct mem dst, struct loc loc)
 {
@@ -72,6 +91,11 @@ void gen_probe_read_part(struct gen *g, enum space space, u32 max, const struct 
 	bool sleeps = can_sleep(g, space);
 	struct temp address = { 0 };
 
+	if (space == SPACE_PACKET) {
+		code_bind(&g->c, ok);
+		read_packet(g, max, size, dst, loc);
+		return;
+	}
 	if (sleeps)
 		address = temp_save(g, R3);
 	mem_addr(g, dst, R1);
@@ -149,6 +173,8 @@ void gen_probe_read_str(struct gen *g, enum space space, struct mem dst, u32 max
 	bool sleeps = can_sleep(g, space);
 	struct temp address = { 0 };
 
+	if (space == SPACE_PACKET)
+		gen_error(g, loc, "bytes of a packet are taken by buf()");
 	if (sleeps)
 		address = temp_save(g, R3);
 	mem_addr(g, dst, R1);

@@ -194,7 +194,8 @@ bool attach_halving(struct attach *a, const u32 *sites, u32 n, attach_many_fn *f
 void attach_keep(struct attach *a, int link, int event);
 
 attach_fn attach_uprobe, attach_kprobe, attach_tracepoint, attach_counter, attach_interval,
-	attach_profile, attach_raw, attach_trampoline, attach_watchpoint, attach_iter, attach_self;
+	attach_profile, attach_raw, attach_trampoline, attach_watchpoint, attach_iter,
+	attach_cgroup, attach_self;
 
 /* ---- attach_perf.c ---- */
 int attach_perf_open(struct perf_event_attr *attr, s32 pid, s32 cpu);

@@ -278,6 +278,16 @@ int sys_link_iter(int prog, s32 pid)
 	return call(BPF_LINK_CREATE, &attr, sizeof(attr));
 }
 
+int sys_link_to(int prog, int target, u32 attach_type)
+{
+	NO_ATTR(attr);
+
+	attr.link_create.prog_fd = (u32)prog;
+	attr.link_create.target_fd = (u32)target;
+	attr.link_create.attach_type = attach_type;
+	return call(BPF_LINK_CREATE, &attr, sizeof(attr));
+}
+
 int sys_raw_tracepoint(int prog, const char *name, u64 cookie)
 {
 	struct attr_raw_tracepoint attr = {

@@ -80,6 +80,8 @@ int sys_link_perf_event(int prog, int event, u64 cookie);
 int sys_link_tracing(int prog, u32 attach_type, u64 cookie);
 /* pid 0: of all processes. */
 int sys_link_iter(int prog, s32 pid);
+/* To what `target` is open on: a control group. */
+int sys_link_to(int prog, int target, u32 attach_type);
 /* name NULL for what the program was loaded for; cookie 0 for none. */
 int sys_raw_tracepoint(int prog, const char *name, u64 cookie);
 /* A file of the iterator: reading it runs the program. */

@@ -69,6 +69,11 @@
 	/* run for each object of a kind, whoever reads its iterator */                           \
 	K(ITER, "iter", "iter", of_kernel, TRACING, BPF_TRACE_ITER, attach_iter,                  \
 	  FEATURE_BTF, 0, NONE, KIND_PER_SITE | KIND_ANY_PID | KIND_READ)                         \
+	/* a packet for, or from, a socket of a control group's processes */                      \
+	K(INGRESS, "ingress", "cgroup_skb/ingress", NULL, CGROUP_SKB, BPF_CGROUP_INET_INGRESS,    \
+	  attach_cgroup, 0, 0, RECORD, KIND_PACKET | KIND_CALM | KIND_ANY_PID)                    \
+	K(EGRESS, "egress", "cgroup_skb/egress", NULL, CGROUP_SKB, BPF_CGROUP_INET_EGRESS,        \
+	  attach_cgroup, 0, 0, RECORD, KIND_PACKET | KIND_CALM | KIND_ANY_PID)                    \
 	/* run when memtap itself gets a signal */                                                \
 	K(SELF, "self", "raw_tracepoint", NULL, RAW_TRACEPOINT, 0, attach_self, 0, 0,             \
 	  NONE, KIND_OWN | KIND_CALM | KIND_ANY_PID)                                              \
@@ -89,7 +94,7 @@ enum kind_args {
 	KIND_ARGS_ENTRY,  /* in registers, by the calling convention */
 	KIND_ARGS_RESULT, /* only the result is left, in its register */
 	KIND_ARGS_NOTE,   /* where the USDT note of the site says */
-	KIND_ARGS_RECORD, /* fields of a tracepoint's record */
+	KIND_ARGS_RECORD, /* fields of a tracepoint's record, or of what stands for a packet */
 	KIND_ARGS_RAW,    /* an array, the context itself */
 	KIND_ARGS_TRACED, /* the kernel's trampoline has kept them: helpers get them */
 };
@@ -110,6 +115,7 @@ enum kind_trait {
 	KIND_READ = 1 << 12,    /* run by whoever reads it, and over at its end: no event runs it */
 	KIND_LAST_FIRST = 1 << 13, /* of those on one place the one attached last runs first */
 	KIND_TIMER = 1 << 14,      /* a clock on one CPU, for reports; interrupts are off */
+	KIND_PACKET = 1 << 15, /* the context is a packet, which goes on: the program returns 1 */
 };
 
 #endif

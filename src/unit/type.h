@@ -27,6 +27,7 @@ enum space {
 	SPACE_USER,
 	SPACE_KERNEL,
 	SPACE_OWN, /* a variable of the program itself: kernel memory, gone when the program ends */
+	SPACE_PACKET, /* an offset in the packet that the program looks at */
 };
 
 enum stack_mode { STACK_BPFTRACE, STACK_PERF, STACK_RAW, STACK_BUILD_ID };

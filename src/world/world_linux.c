@@ -12,13 +12,11 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
-#include <sys/vfs.h>
 
 #include "base/caps.h"
 #include "base/file.h"
@@ -26,6 +24,7 @@
 #include "base/hmap.h"
 #include "kern/live.h"
 #include "world/bpf_list.h"
+#include "world/cgroup.h"
 #include "world/program_libs.h"
 #include "world/process.h"
 #include "world/resolve.h"
@@ -549,19 +548,13 @@ static bool world_bpf_functions(struct world *w,
 /* On 64-bit kernels the inode number of a cgroup's directory is its id (kernfs). */
 static bool world_cgroupid(struct world *w, const char *path, u64 *id, struct err *e)
 {
-	struct statfs fs;
-	struct stat st;
-
 	(void)w;
-	if (statfs(path, &fs) < 0 || stat(path, &st) < 0)
-		return err_sys(e, errno, "can not open the cgroup %s", path);
-	if (fs.f_type != CGROUP2_SUPER_MAGIC) {
-		err_set(e, "%s is not a directory of the unified cgroup hierarchy", path);
-		return err_hint(e, "it is usually mounted at /sys/fs/cgroup or "
-		                   "/sys/fs/cgroup/unified");
-	}
-	*id = st.st_ino;
-	return true;
+	return cgroup_id(path, id, e);
+}
+
+static const char *world_cgroup(struct world *w, const char *path, struct err *e)
+{
+	return cgroup_dir(&linux_of(w)->arena, path, e);
 }
 
 static const struct features *world_features(struct world *w, u32 wanted)
@@ -598,6 +591,7 @@ static const struct world_ops ops = {
 	.named = world_named,
 	.kaddr = world_kaddr,
 	.cgroupid = world_cgroupid,
+	.cgroup = world_cgroup,
 	.features = world_features,
 };
 

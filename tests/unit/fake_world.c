@@ -15,6 +15,7 @@
  */
 #include "fake_world.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -502,6 +503,16 @@ static bool fake_cgroupid(struct world *w, const char *path, u64 *id, struct err
 	return strcmp(path, "/sys/fs/cgroup/a") == 0 || err_set(e, "no cgroup '%s'", path);
 }
 
+static const char *fake_cgroup(struct world *w, const char *path, struct err *e)
+{
+	(void)w;
+	if (strcmp(path, "/sys/fs/cgroup/a") == 0)
+		return path;
+	err_set(e, "no cgroup '%s'", path);
+	e->code = ENOENT;
+	return NULL;
+}
+
 static const struct features *fake_features(struct world *w, u32 wanted)
 {
 	(void)wanted;
@@ -527,6 +538,7 @@ static const struct world_ops fake_ops = {
 	.named = fake_named,
 	.kaddr = fake_kaddr,
 	.cgroupid = fake_cgroupid,
+	.cgroup = fake_cgroup,
 	.features = fake_features,
 };
 

@@ -72,6 +72,8 @@ static const char *const scripts[ARRAY_SIZE(rows)] = {
 	[ATTACH_PROFILE] = "profile:hz:99 {}",
 	[ATTACH_WATCHPOINT] = "watchpoint:0xffff888000000000:8:w {}",
 	[ATTACH_ITER] = "iter:task {}",
+	[ATTACH_INGRESS] = "ingress:/sys/fs/cgroup/a {}",
+	[ATTACH_EGRESS] = "egress:/sys/fs/cgroup/a {}",
 	[ATTACH_SELF] = "self:signal:SIGUSR1 {}",
 	[ATTACH_TEST] = "test:one {}",
 };
@@ -190,8 +192,11 @@ static void contexts_fit_programs(void **state)
 		        "its context has no registers");
 		implies(r, kprobe, regs, "its context is registers");
 		implies(r, in_regs, kprobe, "arguments in registers, in another context");
-		BOTH_WAYS(r, r->args == KIND_ARGS_RECORD, r->program == BPF_PROG_TYPE_TRACEPOINT,
-		          "the context is a tracepoint's record");
+		BOTH_WAYS(r, r->traits & KIND_PACKET, r->program == BPF_PROG_TYPE_CGROUP_SKB,
+		          "the context is a packet");
+		BOTH_WAYS(r, r->args == KIND_ARGS_RECORD,
+		          r->program == BPF_PROG_TYPE_TRACEPOINT || r->traits & KIND_PACKET,
+		          "the context is a record, or a packet that is described as one");
 		implies(r, r->args == KIND_ARGS_RAW, r->program == BPF_PROG_TYPE_RAW_TRACEPOINT,
 		        "the context is an array");
 		implies(r, r->args == KIND_ARGS_TRACED, r->program == BPF_PROG_TYPE_TRACING,

@@ -170,7 +170,7 @@ static void walk_variant(struct infer *in, struct variant *v, struct variant_var
 	in->implicit.v = vars->v;
 	in->implicit.n = vars->n;
 	in->implicit.cap = vars->cap;
-	if (v->pred)
+	if (v->pred && !v->ruled_out) /* what was switched off has no arguments */
 		infer_condition(in, v->pred, "a predicate");
 	v->ruled_out |= v->pred && v->pred->kind == NODE_INT && v->pred->integer.is_answer &&
 	                !v->pred->integer.value;

@@ -328,6 +328,14 @@ const struct type *infer_call_uptr(struct infer *in, struct node *n)
 	return mark_space(in, n, SPACE_USER);
 }
 
+const struct type *infer_call_packet(struct infer *in, struct node *n)
+{
+	if (!attach_kind_has(in->variant->kind, KIND_PACKET))
+		return infer_error(in, n->loc, "packet() is not available in %s probes",
+		                   attach_kind_name(in->variant->kind));
+	return mark_space(in, n, SPACE_PACKET);
+}
+
 /* Numbers that are shown by name. */
 const struct type *infer_call_signal_name(struct infer *in, struct node *n)
 {

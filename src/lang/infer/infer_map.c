@@ -140,6 +140,12 @@ static bool key_mismatch(struct infer *in, const struct map_info *m, const struc
 static bool outlives(struct infer *in, const struct map_info *m, const struct type *t,
                      struct loc loc)
 {
+	if (t->kind == TYPE_PTR && t->space == SPACE_PACKET) {
+		infer_error(in, loc, "%s would outlive the packet that this is a place in",
+		            m->sym->name);
+		infer_hint(in, "keep the bytes: buf(packet(offset), n)");
+		return true;
+	}
 	if (t->kind == TYPE_PTR && t->space == SPACE_OWN) {
 		infer_error(in, loc, "%s would outlive the variable whose address this is",
 		            m->sym->name);

@@ -40,17 +40,23 @@ static const struct type *rule_username(struct infer *in, struct node *n)
 	return type_plain(in->arena, TYPE_USERNAME);
 }
 
-static const struct type *rule_curtask(struct infer *in, struct node *n)
+/* A pointer to it. */
+static const struct type *kernel_struct(struct infer *in, const char *name)
 {
 	struct err e = { 0 };
 	struct btf *b = in->world->ops->btf(in->world, &e);
-	u32 id = b ? btf_find(b, BTF_KIND_STRUCT, "task_struct") : 0;
+	u32 id = b ? btf_find(b, BTF_KIND_STRUCT, name) : 0;
 
-	(void)n;
 	return type_ptr(in->arena,
 	                id ? btf_type(in->script, b, id, SPACE_KERNEL)
-	                   : infer_opaque(in, "struct task_struct"),
+	                   : infer_opaque(in, arena_printf(in->arena, "struct %s", name)),
 	                SPACE_KERNEL);
+}
+
+static const struct type *rule_curtask(struct infer *in, struct node *n)
+{
+	(void)n;
+	return kernel_struct(in, "task_struct");
 }
 
 /* struct bpf_iter__NAME, in memory of the kernel. */
@@ -71,6 +77,8 @@ static const struct type *rule_ctx(struct infer *in, struct node *n)
 {
 	if (in->variant->kind == ATTACH_ITER)
 		return iter_context(in);
+	if (attach_kind_has(in->variant->kind, KIND_PACKET))
+		return kernel_struct(in, "sk_buff");
 	if (attach_kind_args(in->variant->kind) == KIND_ARGS_RECORD)
 		return wrong_probe(in, n, "use args.field");
 	return type_ptr(in->arena, &type_none, SPACE_KERNEL);

@@ -116,6 +116,8 @@
 	  "integer", "the bytes in the other order")                                              \
 	F(KPTR, "kptr", 1, 1, VALUE, infer_call_kptr, AS_VALUE(call_first),                       \
 	  "address", "as an address of the kernel")                                               \
+	F(PACKET, "packet", 1, 1, VALUE, infer_call_packet, AS_VALUE(call_first),                 \
+	  "offset", "as a place in the packet of ingress and egress, from its IP header on")      \
 	F(UPTR, "uptr", 1, 1, VALUE, infer_call_uptr, AS_VALUE(call_first),                       \
 	  "address", "as an address of the program")                                              \
 	/* symbols, registers, the machine */                                                     \

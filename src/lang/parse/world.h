@@ -79,6 +79,9 @@ struct world_ops {
 	void (*named)(struct world *w, const char *symbol, kallsyms_place_cb *cb, void *ctx);
 	u64 (*kaddr)(struct world *w, const char *symbol); /* the first of them; 0: unknown */
 	bool (*cgroupid)(struct world *w, const char *path, u64 *id, struct err *e);
+	/* The directory of a control group of the unified hierarchy: a path, or, as
+	 * "/proc/PID/cgroup", that of a process. NULL and *e. */
+	const char *(*cgroup)(struct world *w, const char *path, struct err *e);
 	/* With at least the `wanted` FEATURE_* asked for. */
 	const struct features *(*features)(struct world *w, u32 wanted);
 };

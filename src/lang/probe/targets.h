@@ -102,6 +102,7 @@ void targets_standin(struct targets *t);    /* kprobe, kretprobe where the kerne
 void targets_by_fentry(struct targets *t);  /* the same where it has fentry */
 void targets_watchpoint(struct targets *t); /* watchpoint, asyncwatchpoint */
 void targets_iter(struct targets *t);       /* iter */
+void targets_packets(struct targets *t);    /* ingress, egress */
 void targets_self(struct targets *t);       /* self */
 void targets_test(struct targets *t);       /* test */
 void targets_event(struct targets *t);      /* event */

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "cache/order.h"
 
 #define MEASURE_BYTES  65536u /* captured on a connection before it is judged */
 #define VALUES_PER_KEY 600u   /* bytes of values for each key from which on they are most of it */
@@ -35,9 +36,12 @@ struct link {
 		events; /* since it was judged last; values: bytes that may be cut */
 	bool heads_only, needs_all;
 	bool is_ours, to_master; /* the server itself connected; a replica to its master */
-	u32 chunk;       /* of a list that comes in several events: the next one, 0 for none */
-	bool list_asked; /* ... whether it is of requests */
-	u64 left;        /* ... and bytes of it that have not come */
+	u32 chunk;          /* of a list that comes in several events: the next one, 0 for none */
+	bool list_asked;    /* ... whether it is of requests */
+	u64 left;           /* ... and bytes of it that have not come */
+	struct order early; /* packets with requests: what is before them has not come */
+	bool begun;         /* packets: `start` is where the requests began */
+	u32 start;
 };
 
 #define TABLE (1u << 14)
@@ -120,6 +124,7 @@ static void drop(struct wire *w, struct link *l)
 		if (w->doers[i].read == l)
 			w->doers[i].tid = 0;
 	w->stats.open--;
+	order_free(&l->early);
 	proto_free(l->proto);
 	free(l);
 }
@@ -334,6 +339,25 @@ static struct link *link_of(struct wire *w, const struct wire_event *e, struct l
 	return l;
 }
 
+/* Of a packet: the first one may come twice, and not as the first. */
+static struct link *link_of_packet(struct wire *w, const struct wire_event *e, struct link *l)
+{
+	bool known = e->placed && e->asked && e->start != e->at;
+
+	if (l && known && l->placed[1] && !(l->begun && l->start == e->start)) {
+		drop(w, l);
+		l = NULL;
+	}
+	if (!l)
+		l = add(w, e);
+	if (known && !l->begun && !l->placed[0]) {
+		proto_begin(l->proto);
+		l->begun = l->placed[1] = true;
+		l->start = l->at[1] = e->start;
+	}
+	return l;
+}
+
 /* A replica says this to its master: as it connects, and then once a second. */
 static bool greets_master(const struct wire_event *e)
 {
@@ -360,22 +384,8 @@ static bool is_ours(struct wire *w, struct link *l, const struct wire_event *e)
 	return l->is_ours;
 }
 
-void wire_event(struct wire *w, const struct wire_event *e)
+static void take_placed(struct wire *w, struct link *l, const struct wire_event *e)
 {
-	struct link *l = find(w, e);
-
-	w->stats.events++;
-	w->stats.bytes += e->n;
-	if (!e->total) {
-		if (l && e->asked)
-			drop(w, l);
-		return;
-	}
-	l = link_of(w, e, l);
-	l->last = e->time;
-	spend(w, l, e);
-	if (is_ours(w, l, e))
-		return;
 	l->events++;
 	if (!e->chunk)
 		check_place(w, l, e);
@@ -384,6 +394,62 @@ void wire_event(struct wire *w, const struct wire_event *e)
 	if (proto_protocol(l->proto) != PROTOCOL_AUTO)
 		w->protocol = proto_protocol(l->proto);
 	judge(w, l, take_losses(w, l));
+}
+
+/* What came early and can be taken now; all of it when what is before it will not come any more. */
+static void take_early(struct wire *w, struct link *l, bool all)
+{
+	const struct wire_event *next;
+
+	while ((next = order_take(&l->early, l->at[1], all))) {
+		struct wire_event e = *next;
+
+		if (order_cut(&e, l->at[1]))
+			take_placed(w, l, &e);
+	}
+}
+
+/* What an answer says was received, and did not come here before it, is lost here. */
+static void take_packet(struct wire *w, struct link *l, const struct wire_event *given)
+{
+	struct wire_event e = *given;
+
+	if (!e.asked && l->early.n && (s32)(e.acked - l->at[1]) > 0)
+		take_early(w, l, true);
+	if (e.placed && l->placed[e.asked]) {
+		if (!order_cut(&e, l->at[e.asked]))
+			return;
+		if (e.asked && e.at - (u32)e.total != l->at[1]) {
+			if (!order_keep(&l->early, &e))
+				take_early(w, l, true);
+			return;
+		}
+	}
+	take_placed(w, l, &e);
+	if (l->early.n)
+		take_early(w, l, false);
+}
+
+void wire_event(struct wire *w, const struct wire_event *e)
+{
+	struct link *l = find(w, e);
+
+	w->stats.events++;
+	w->stats.bytes += e->n;
+	if (!e->total) {
+		if (l && (e->asked || e->ends))
+			drop(w, l);
+		return;
+	}
+	l = e->packet ? link_of_packet(w, e, l) : link_of(w, e, l);
+	l->last = e->time;
+	spend(w, l, e);
+	if (e->packet)
+		take_packet(w, l, e);
+	else if (!is_ours(w, l, e))
+		take_placed(w, l, e);
+	if (e->ends)
+		drop(w, l);
 }
 
 void wire_lose(struct wire *w)

@@ -29,7 +29,11 @@ struct wire_event {
 	bool placed; /* `at` is known */
 	u32 at;      /* place in the stream after the last byte, modulo 2^32 */
 	u32 start;   /* placed, read by the server: where its stream began; `at`: long ago */
-	u64 time;    /* nanoseconds */
+	/* It is a packet's: pieces may come out of order, or twice. */
+	bool packet;
+	u32 acked; /* ... of an answer: place in the requests' stream, before which all is there */
+	bool ends; /* ... and the last of its connection */
+	u64 time;  /* nanoseconds */
 	/* The thread that made the call: what it is not on the processor for adds up in `off`, from
 	 * any number on, and of each processor by a clock of its own. tid 0: not known. */
 	u32 tid, cpu;

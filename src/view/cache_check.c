@@ -142,8 +142,8 @@ static bool read_counters(const struct cache_check *c, const struct server *s, u
 	return told;
 }
 
-/* memcached: whether it may be asked by datagrams as well. */
-static bool takes_datagrams(const struct server *s)
+/* memcached: the port at which it may be asked by datagrams as well, 0 none. */
+static u64 takes_datagrams(const struct server *s)
 {
 	struct buf b = { 0 };
 	struct err e = { 0 };
@@ -152,14 +152,14 @@ static bool takes_datagrams(const struct server *s)
 	if (cache_ask(s, "stats settings\r\n", false, &b, &e))
 		port = number_of(&b, "udpport", false);
 	buf_free(&b);
-	return port && port != ABSENT;
+	return port == ABSENT ? 0 : port;
 }
 
 bool cache_check_begin(struct cache_check *c, const struct server *s, struct err *e)
 {
 	c->redis = strcmp(s->name, "memcached") != 0;
 	c->pid = s->pid;
-	c->datagrams = !c->redis && takes_datagrams(s);
+	c->datagrams = c->redis ? 0 : takes_datagrams(s);
 	return read_counters(c, s, c->before, e);
 }
 

@@ -12,7 +12,8 @@
 #define CACHE_CHECKS 20u
 
 struct cache_check {
-	bool redis, datagrams;
+	bool redis;
+	u64 datagrams; /* the port of those that are not seen, 0 none */
 	u64 before[CACHE_CHECKS];
 	u32 pid;
 };

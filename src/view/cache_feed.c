@@ -21,6 +21,7 @@
 #include "base/hash.h"
 #include "cache/item.h"
 #include "view/cache_view.h"
+#include "world/cgroup.h"
 
 #define TAKEN_STEP  (1u << 20)
 #define JUDGE_EVERY 2000000000ull  /* ns between two looks at what the server speaks */
@@ -50,13 +51,16 @@ enum {
 	START,
 	THREAD,
 	OFF,
+	PACKET,
+	ACKED,
+	ENDS,
 };
 
-static const char *const field_names[FEED_FIELDS] = { "asked", "pieces", "conn",    "at",
-	                                              "time",  "total",  "family",  "port",
-	                                              "from",  "bytes",  "command", "item",
-	                                              "key",   "found",  "chunk",   "more",
-	                                              "sent",  "start",  "thread",  "off" };
+static const char *const field_names[FEED_FIELDS] = {
+	"asked", "pieces", "conn",    "at",   "time",   "total", "family", "port",
+	"from",  "bytes",  "command", "item", "key",    "found", "chunk",  "more",
+	"sent",  "start",  "thread",  "off",  "packet", "acked", "ends"
+};
 
 static void on_command(void *ctx, const struct command *c, const struct client *from)
 {
@@ -106,6 +110,47 @@ static bool may_be_cache(const struct server *s, struct err *e)
 	err_set(e, "%s %u is no cache server: it listens on no port and on no unix socket", s->name,
 	        s->pid);
 	return err_hint(e, "without -p the memcached, Redis or Valkey that runs here is taken");
+}
+
+static bool has_packets(const struct unit *u)
+{
+	for (u32 i = 0; i < u->progs.n; i++)
+		if (attach_kind_has(u->progs.v[i].kind, KIND_PACKET))
+			return true;
+	return false;
+}
+
+/* That whose sockets the process's are. */
+static bool find_group(u32 pid, u64 *group, struct err *e)
+{
+	struct arena a = { 0 };
+	const char *dir = cgroup_dir(&a, arena_printf(&a, "/proc/%u/cgroup", pid), e);
+	bool ok = dir && cgroup_id(dir, group, e);
+
+	arena_free(&a);
+	return ok;
+}
+
+/* Packets are told apart by their port. Of several the probes look each up. */
+static bool tell_ports(struct cache_feed *f, struct err *e)
+{
+	const struct server *s = &f->server;
+	u64 one = s->n_ports == 1 ? s->ports[0] : 0, yes = 1;
+
+	if (!s->n_ports) {
+		err_set(e, "%s %u listens on no port, so no packets tell what it is asked", s->name,
+		        s->pid);
+		return err_hint(e, "--via syscalls sees unix sockets as well");
+	}
+	for (u32 i = 0; i < s->n_ports; i++) {
+		u64 port = s->ports[i];
+
+		view_map_set(&f->of, "@ports", &port, &yes);
+	}
+	view_map_set(&f->of, "@port", NULL, &one);
+	if (s->socket)
+		view_say(&f->of, "it listens on a unix socket as well, of which no packets come");
+	return true;
 }
 
 /* False when no probe in OpenSSL's library can hit. */
@@ -163,6 +208,8 @@ bool cache_feed_open(struct cache_feed *f, const struct view_of *v, u32 pid,
 	if (f->fd < 0)
 		return err_sys(e, errno, "can not watch process %u", pid);
 	probe_files_read(&f->arena, v->unit, &f->probed);
+	if (has_packets(v->unit) && (!find_group(pid, &f->group, e) || !tell_ports(f, e)))
+		return false;
 	if (!expect_tls(f, v, e))
 		return false;
 	say_what_is_not_known(f);
@@ -257,7 +304,7 @@ static void forget_closed(struct cache_feed *f)
 	struct wire_stats s;
 
 	wire_stats(f->wire, &s);
-	if (s.open < MAX(f->look_open, OPEN_LEAST) || f->probed.n)
+	if (s.open < MAX(f->look_open, OPEN_LEAST) || f->probed.n || f->group)
 		return;
 	if (server_sockets(&a, f->server.pid, &open))
 		wire_forget(f->wire, OPEN_SILENT, is_open, &open);
@@ -284,7 +331,11 @@ static void take_bytes(struct cache_feed *f, const struct feed_record *k, const 
 	e.chunk = (u32)word(k, CHUNK, bytes);
 	e.more = word(k, MORE, bytes);
 	read_client(k, bytes, &e.from);
-	e.placed = k->fields[AT] && (e.at || e.from.family == AF_INET || e.from.family == AF_INET6);
+	e.packet = k->fields[PACKET];
+	e.acked = (u32)word(k, ACKED, bytes);
+	e.ends = word(k, ENDS, bytes);
+	e.placed = k->fields[AT] &&
+	           (e.at || (!e.packet && (e.from.family == AF_INET || e.from.family == AF_INET6)));
 	/* What a socket does not count itself is counted on beyond 32 bits. */
 	e.start = word(k, AT, bytes) >> 32 ? e.at : (u32)word(k, START, bytes);
 	e.bytes = bytes + k->fields[BYTES]->off + 8;
@@ -525,20 +576,26 @@ u64 cache_feed_when(const struct cache_feed *f)
 static void follow(struct cache_feed *f, const struct view_of *v, const struct server *s)
 {
 	bool probed = probe_files_mapped(&f->probed, s->pid);
-	char text[160];
+	struct err ignored = { 0 };
+	u64 group = 0;
+	char text[200];
 	int fd = (int)syscall(SYS_pidfd_open, s->pid, 0);
 
 	if (fd < 0)
 		return;
+	if (f->group)
+		probed = find_group(s->pid, &group, &ignored) && group == f->group;
 	f->fd = fd;
 	keep_descriptor(f);
 	f->server = *s;
 	f->starts++;
 	watch(v, s->pid);
 	snprintf(text, sizeof(text), "%s was started again as %u; %s", s->name, s->pid,
-	         probed ? "what it was asked before now was not seen"
-	                : "it runs another file than the one\n"
-	                  "      that was probed, so nothing is seen of it: start this anew");
+	         probed     ? "what it was asked before now was not seen"
+	         : f->group ? "it is in another control group, of\n"
+	                      "      which no packets are looked at: start this anew"
+	                    : "it runs another file than the one\n"
+	                      "      that was probed, so nothing is seen of it: start this anew");
 	view_say(v, text);
 	if (!probed)
 		view_exit(v, 1);

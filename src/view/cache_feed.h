@@ -6,6 +6,7 @@
  * A script's records are known by the names of their fields (see tools/lib/capture.bt):
  *   sent, asked, pieces, conn, at, start, time, total, chunk, more, family, port, from, bytes
  *                                                                     what one call moved
+ *   the same, packet, acked, ends                                     what a packet brought
  *   command, item, time, family, port, from, key                      a command, by a static probe:
  *                                                                     `command` is the probe
  *   found, time, key                                                  the server looked for a key
@@ -20,7 +21,7 @@
 #include "view/servers.h"
 #include "run/view.h"
 
-#define FEED_FIELDS 20u
+#define FEED_FIELDS 23u
 
 /* Where the fields of one kind of record are. */
 struct feed_record {
@@ -40,6 +41,7 @@ struct cache_feed {
 	struct server server;
 	struct probe_files probed; /* the files that probes are in, when it is not system calls */
 	u64 taken;                 /* bytes sent so far, as the probes know them to be taken */
+	u64 group;                 /* the control group whose packets are looked at, 0 none */
 	bool whole;                /* the probes know that all bytes of answers are wanted */
 	int fd;              /* readable when the server has ended; -1: it has, and is looked for */
 	u64 lost;            /* events lost, by the last count */

@@ -114,6 +114,7 @@ static const struct {
 } ways[] = {
 	{ "syscalls", NULL },
 	{ "ssl", NULL },
+	{ "socket", NULL },
 	{ "usdt",
 	  "by USDT probes latencies are not known; increments, decrements and deletes are seen\n"
 	  "      where the key was found, mg where it was not, touch hardly: mctop --help" },
@@ -152,5 +153,5 @@ bool cache_view_via(const char *via, const struct view_of *of, struct err *e)
 		return true;
 	}
 	err_set(e, "commands can not be taken by '%s'", via);
-	return err_hint(e, "syscalls, usdt, ssl or uprobe");
+	return err_hint(e, "socket, syscalls, usdt, ssl or uprobe");
 }

@@ -24,7 +24,9 @@ struct cachesize_server {
 
 void cachesize_server_script(struct buf *b, const struct cachesize_options *o)
 {
-	buf_printf(b, "import \"lib/capture.bt\"\n\nBEGIN\n{\n\t@server = (uint64)%u;\n}\n",
+	buf_printf(b,
+	           "import \"lib/capture.bt\"\n\nBEGIN\n{\n"
+	           "\t@server = (uint64)getopt(\"pid\", %u, \"the server\");\n}\n",
 	           o->pid);
 	if (o->duration)
 		buf_printf(b, "\ninterval:s:%u {\n\texit();\n}\n", o->duration);

@@ -167,6 +167,9 @@ static bool begin_check(struct hot_view *v, const struct view_of *of, struct err
 
 	view_wait(of);
 	ok = cache_check_begin(&v->check, &v->feed.server, e);
+	for (u32 i = 0; v->feed.group && i < v->feed.server.n_ports; i++)
+		if (v->check.datagrams == v->feed.server.ports[i])
+			v->check.datagrams = 0; /* packets tell of both */
 	view_waited(of);
 	return ok;
 }

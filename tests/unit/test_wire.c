@@ -703,6 +703,84 @@ static void lists_are_wanted_whole(void **state)
 	buf_free(&s.text);
 }
 
+/* A packet of connection 1, whose requests begin at `start` when that is known; else 0. */
+static void packet(struct wire *w, bool asked, u32 at, const char *text, u32 start, u32 acked)
+{
+	struct wire_event e = { .conn = 1,
+		                .asked = asked,
+		                .packet = true,
+		                .total = strlen(text),
+		                .bytes = (const u8 *)text,
+		                .n = (u32)strlen(text),
+		                .placed = true,
+		                .at = at + (u32)strlen(text),
+		                .acked = acked,
+		                .from = { .port = 1 } };
+
+	e.start = start ? start : e.at;
+	wire_event(w, &e);
+}
+
+/* What comes twice counts once, and what comes early waits. */
+static void packets_in_any_order(void **state)
+{
+	struct seen s;
+	struct wire *w = make(&s);
+	struct wire_stats stats;
+
+	(void)state;
+	packet(w, true, 2, "a\r\nget b\r\n", 0xfffffffe, 0); /* modulo 2^32 */
+	packet(w, true, 0xfffffffe, "ge", 0xfffffffe, 0);
+	packet(w, true, 0xfffffffe, "get ", 0xfffffffe, 0); /* sent anew, more of it */
+	packet(w, true, 2, "a\r\n", 0, 0);
+	packet(w, false, 100, "END\r\nVALUE b 0 1\r\n", 0, 12);
+	packet(w, false, 100, "END\r\nVALUE b 0 1\r\nx\r\nEND\r\n", 0, 12);
+	wire_stats(w, &stats);
+	assert_int_equal(stats.gaps, 0);
+	assert_int_equal(stats.lost + stats.unseen + stats.unconfirmed, 0);
+	assert_told(&s, w, "1:get a- 1:get b+ ");
+}
+
+/* An answer says what was received: what did not come here by then is lost. */
+static void packets_that_are_lost(void **state)
+{
+	struct seen s;
+	struct wire *w = make(&s);
+	struct wire_stats stats;
+
+	(void)state;
+	packet(w, true, 1, "get a\r\n", 1, 0);
+	packet(w, false, 100, "END\r\n", 0, 8);
+	packet(w, true, 15, "get c\r\n", 0, 0); /* "get b\r\n" is missing */
+	packet(w, false, 105, "END\r\n", 0, 22);
+	packet(w, true, 22, "get d\r\n", 0, 0);
+	packet(w, false, 110, "END\r\n", 0, 29);
+	wire_stats(w, &stats);
+	assert_int_equal(stats.gaps, 1);
+	assert_int_equal(stats.gap_bytes, 7);
+	wire_event(w, &(struct wire_event){ .conn = 1, .packet = true, .ends = true });
+	wire_stats(w, &stats);
+	assert_int_equal(stats.open, 0);
+	assert_told(&s, w, "1:get a- 1:get c- 1:get d- ");
+}
+
+/* No answer comes, and early packets do not wait for ever. */
+static void early_packets_are_bounded(void **state)
+{
+	struct seen s;
+	struct wire *w = make(&s);
+	struct wire_stats stats;
+
+	(void)state;
+	packet(w, true, 1, "get a\r\n", 1, 0);
+	for (u32 i = 0; i < 66; i++) /* of 64 there is room */
+		packet(w, true, 8 + 7 * (66 - i), "get b\r\n", 0, 0);
+	wire_stats(w, &stats);
+	assert_int_equal(stats.gaps, 1);
+	wire_free(w);
+	buf_free(&s.text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -727,6 +805,9 @@ int main(void)
 		cmocka_unit_test(freed_it_calls_nobody),
 		cmocka_unit_test(small_keys_are_wanted_whole),
 		cmocka_unit_test(lists_are_wanted_whole),
+		cmocka_unit_test(packets_in_any_order),
+		cmocka_unit_test(packets_that_are_lost),
+		cmocka_unit_test(early_packets_are_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

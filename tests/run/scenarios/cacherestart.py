@@ -3,10 +3,11 @@
 are in a file, so the same file goes on being seen, and of another one nothing would be."""
 import contextlib
 import json
+import os
 import shutil
 import tempfile
 
-from run.scenarios import Skip, require, shown
+from run.scenarios import Skip, answers, require, shown
 from run.scenarios.caches import Server, ended, load, tool, with_probes
 
 
@@ -51,6 +52,47 @@ def ends(context, kind, via, first, second):
 
 def test_mctop_usdt_after_a_restart(context):
     return goes_on(context, "memcached", "usdt", with_probes())
+
+
+def test_mctop_socket_after_a_restart(context):
+    return goes_on(context, "memcached", "socket", None)
+
+
+class Group:
+    """A control group of its own."""
+
+    def __init__(self):
+        with open("/proc/mounts", encoding="utf-8") as f:
+            mounts = [line.split()[1] for line in f if line.split()[2] == "cgroup2"]
+        if not mounts:
+            raise Skip("there is no cgroup2")
+        self.path = tempfile.mkdtemp(prefix="memtap-", dir=mounts[0])
+        self.enter = ["sh", "-c", f'echo $$ > {self.path}/cgroup.procs && exec "$@"', "sh"]
+
+    @staticmethod
+    def answers(server):
+        return answers(server.where())
+
+
+def test_mctop_socket_in_another_group(context):
+    """As systemd starts a service anew: packets of another group are not looked at."""
+    if context.in_vm:
+        raise Skip("a server's new start is seen in /proc, alike everywhere: on the host")
+    group = Group()
+    try:
+        with Server(context, "memcached") as a, \
+                tool(context, "mctop", "-p", str(a.pid), "--via", "socket", "--json",
+                     "3600") as run:
+            load(context, a, "-n", "100", "-k", "5")
+            a.end()
+            with Server(context, "memcached", a.port, apart=group):
+                out, err, status = run.finish(60 * context.factor)
+    finally:
+        os.rmdir(group.path)
+    if status != 1 or "it is in another control group" not in err or \
+            json.loads(out)["total"]["calls"] != 100:
+        return shown(f"status {status}", out, err)
+    return None
 
 
 def test_mctop_uprobe_after_a_restart(context):

@@ -139,7 +139,7 @@ def counts(context, kind, protocol, *options, program=None, via="syscalls"):
     if status or len(lines) != 2:
         return shown(f"status {status}, {len(lines)} objects", out, err)
     last, check = lines
-    problems = compare(last["keys"], expected, via == "syscalls")
+    problems = compare(last["keys"], expected, via in ("syscalls", "socket"))
     total = last["total"]
     if total["lost_events"] or total["lost_commands"]:
         problems.append("something was lost")
@@ -495,6 +495,75 @@ def test_mcsnoop_every_system_call(context):
 
 
 # ---- other ways than system calls ------------------------------------------------------------
+
+
+def test_mctop_socket_text(context):
+    """By the packets of its control group; values that come in several, and of more than 28 KiB."""
+    return counts(context, "memcached", "text", "-m", "5", "-D", "4", "-x", "97", via="socket")
+
+
+def test_mctop_socket_meta(context):
+    return counts(context, "memcached", "meta", "-D", "3", via="socket")
+
+
+def test_mctop_socket_binary(context):
+    return counts(context, "memcached", "binary", "-c", "2", via="socket")
+
+
+def test_mctop_socket_redis(context):
+    return counts(context, "redis-server", "resp", "-m", "3", "-D", "2", "-x", "50", via="socket")
+
+
+def test_mctop_socket_large_values(context):
+    """Segments of up to 64 KiB, and a listener with two addresses' families."""
+    with Server(context, "memcached", options=("-I", "2m"), host="::1") as s, s.connect() as c, \
+            tool(context, "mctop", "-p", str(s.pid), "--check", "--json", "-r", "50", "--via",
+                 "socket", "3600") as run:
+        for size in (1, 28671, 28672, 28673, 65536, 200000, 1000000):
+            value = b"x" * size
+            talk(c, (b"set k%d 0 0 %d\r\n%s\r\n" % (size, size, value), b"STORED\r\n"),
+                 (b"get k%d\r\n" % size, b"VALUE k%d 0 %d\r\n%s\r\nEND\r\n" % (size, size, value)))
+        out, err, status = ended(context, run)
+    last, check = (json.loads(line) for line in out.splitlines())
+    told = {k["key"]: (k["calls"], k["hits"], k["size"]) for k in last["keys"]}
+    wanted = {f"k{n}": (2, 2, n) for n in (1, 28671, 28672, 28673, 65536, 200000, 1000000)}
+    if status or told != wanted or not check["equal"] or last["total"]["lost_commands"]:
+        return shown(f"status {status}, {told}, {check}", out, err)
+    return None
+
+
+def test_mctop_socket_udp(context):
+    """A datagram is asked, several answer."""
+    port = free_port()
+    with Server(context, "memcached", port=port, options=("-U", str(port))) as s, \
+            s.connect() as c, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as u, \
+            tool(context, "mctop", "-p", str(s.pid), "--check", "--json", "-r", "50", "--via",
+                 "socket", "3600") as run:
+        talk(c, (b"set big 0 0 5000\r\n" + b"x" * 5000 + b"\r\n", b"STORED\r\n"))
+        u.settimeout(20 * context.factor)
+        for request in range(50):
+            for key, parts in ((b"big", 4), (b"none", 1)):
+                u.sendto(request.to_bytes(2, "big") + b"\0\0\0\1\0\0get " + key + b"\r\n",
+                         s.where())
+                for _ in range(parts):
+                    u.recv(65536)
+        out, err, status = ended(context, run)
+    last, check = (json.loads(line) for line in out.splitlines())
+    told = {k["key"]: (k["calls"], k["hits"], k["misses"]) for k in last["keys"]}
+    if status or told != {"big": (51, 51, 0), "none": (50, 0, 50)} or not check["equal"] or \
+            not all(k["p99_us"] for k in last["keys"]):
+        return shown(f"status {status}, {told}, {check}", out, err)
+    return None
+
+
+def test_mctop_socket_of_a_unix_socket(context):
+    """There are no packets."""
+    with tempfile.TemporaryDirectory() as d, Server(context, "memcached", path=d + "/s") as s:
+        p = subprocess.run([context.memtap, "mctop", "-p", str(s.pid), "--via", "socket"],
+                           capture_output=True, text=True, timeout=60 * context.factor, check=False)
+    if p.returncode != 1 or "listens on no port" not in p.stderr:
+        return shown(f"status {p.returncode}", p.stdout, p.stderr)
+    return None
 
 
 def with_probes():

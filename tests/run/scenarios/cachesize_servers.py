@@ -233,6 +233,14 @@ def test_cachesize_after_flushall(context):
     return emptied(context, "redis")
 
 
+def test_cachesize_socket_memcached(context):
+    return emptied(context, "memcached", "--via", "socket")
+
+
+def test_cachesize_socket_redis(context):
+    return emptied(context, "redis", "--via", "socket")
+
+
 def test_cachesize_ssl_memcached(context):
     with tempfile.TemporaryDirectory() as d:
         return emptied(context, "memcached", "--via", "ssl", tls=d)

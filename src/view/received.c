@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The sockets of another process, whichever network they are in: each is taken over for a moment to be
- * asked for its counts. Nothing is read from it.
+ * The sockets of another process, whichever network they are in: each is taken over for a moment to
+ * be asked for its counts. Nothing is read from it.
  */
 #include "view/received.h"
 
@@ -15,6 +15,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "base/file.h"
 
 #define TCP_LISTENS 10
 
@@ -35,9 +37,11 @@ void received_read(struct arena *a, u32 pid, int pidfd, received_list *list)
 	char path[64];
 	struct dirent *d;
 	DIR *dir;
+	int at;
 
 	snprintf(path, sizeof(path), "/proc/%u/fd", pid);
-	dir = opendir(path);
+	at = file_open_dir(path);
+	dir = at < 0 ? NULL : fdopendir(at);
 	while (dir && list->n < RECEIVED_MOST && (d = readdir(dir))) {
 		int fd = *d->d_name == '.'
 		                 ? -1
@@ -50,6 +54,8 @@ void received_read(struct arena *a, u32 pid, int pidfd, received_list *list)
 	}
 	if (dir)
 		closedir(dir);
+	else if (at >= 0)
+		close(at);
 }
 
 bool received_more(const received_list *before, const received_list *now)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* libcurl sends, loaded for it. https://opentelemetry.io/docs/specs/otlp/ says what is tried again. */
+/* libcurl sends, loaded for it. What is tried again: https://opentelemetry.io/docs/specs/otlp/ */
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
 #include <errno.h>

@@ -169,6 +169,12 @@ function mapGrid(name, table, most) {
 /* ---- charts ---- */
 
 const charts = new Map();
+/* The first ones are drawn before the others take their part of the width. */
+const widths = new ResizeObserver(() => charts.forEach((c) => {
+	if (c.box.clientWidth && c.u.width !== c.box.clientWidth)
+		c.u.setSize({ width: c.box.clientWidth, height: HEIGHT });
+}));
+const HEIGHT = 210;
 const colour = (n) => getComputedStyle(root).getPropertyValue(n).trim();
 /*
  * lines: [label, colour, how a value is shown]. Stacked ones lie on each other, and their tops are
@@ -179,7 +185,7 @@ function chart(name, figure, o, data) {
 	box.setAttribute('aria-label', o.about);
 	if (!window.uPlot)
 		return fill(box, el('p', { class: 'note' }, 'This memtap was built without uPlot: it has no charts. ' + o.about));
-	const look = root.dataset.theme + box.clientWidth + o.lines.length;
+	const look = root.dataset.theme + o.lines.length;
 	let c = charts.get(name);
 	if (c && c.look !== look) {
 		c.u.destroy();
@@ -191,10 +197,11 @@ function chart(name, figure, o, data) {
 		c.u.setData(shown);
 		return;
 	}
-	c = { look: look, own: data };
-	charts.set(name, c);
+	c = { look: look, own: data, box: box };
 	box.replaceChildren();
 	c.u = new uPlot(options(o, box, c), shown, box);
+	charts.set(name, c);
+	widths.observe(box);
 	box.onkeydown = (e) => walk(e, c.u);
 }
 function stack(data) {
@@ -212,7 +219,7 @@ function options(o, box, c) {
 		value: (u, v, s, at) => at === null || at === undefined ? show(c.own[i + 1].at(-1) ?? 0) : show(c.own[i + 1][at] ?? 0),
 	}));
 	return {
-		width: box.clientWidth, height: 210, padding: [8, 28, 0, 0], cursor: { y: false, drag: { x: false, y: false } },
+		width: box.clientWidth, height: HEIGHT, padding: [8, 28, 0, 0], cursor: { y: false, drag: { x: false, y: false } },
 		legend: { live: true, markers: { width: 0, fill: (u, i) => u.series[i].stroke() } },
 		scales: { x: o.x || { time: true, range: (u, low, high) => [high - MINUTES * 60, high] }, y: { range: (u, low, high) => [0, o.top || Math.max(high * 1.08, o.least || 1)] } },
 		series: [{ label: o.xLabel || 'Time', value: o.xValue || ((u, v) => v === null ? 'now' : clock(v)) }, ...series],
@@ -580,11 +587,6 @@ function start() {
 	id('theme').onclick = turn;
 	id('pause').onclick = pause;
 	addEventListener('keydown', keys);
-	let wait;
-	addEventListener('resize', function () {
-		clearTimeout(wait);
-		wait = setTimeout(() => look && draw(), 150);
-	});
 }
 
 /* ---- a report: lines of --json, and perhaps a flame graph ---- */

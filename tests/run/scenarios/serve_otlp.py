@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""memtap serve --otlp: what an endpoint is sent, read by OpenTelemetry's own decoder; endpoints that
-refuse, that are gone, and that come back."""
+"""memtap serve --otlp: what an endpoint is sent, read by OpenTelemetry's own decoder; endpoints
+that refuse, that are gone, and that come back."""
 import http.server
 import json
 import os

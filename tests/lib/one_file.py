@@ -104,7 +104,7 @@ def pod_problem(root):
             subprocess.Popen(["unshare", "--mount", "sh", "-c", POD, "sh", root, caps,
                               " ".join(mounts), *argv], stderr=subprocess.PIPE, text=True) as p:
         try:
-            address = re.search(r"http://\S+", p.stderr.readline())[0]
+            address = listens_at(p)
             page = until_up(address, ("machine", "memcached:" + port))
             if page:
                 return page
@@ -113,6 +113,14 @@ def pod_problem(root):
         finally:
             p.kill()
             server.kill()
+
+
+def listens_at(p):
+    """Says first that system calls are not filtered: there is no libseccomp in it."""
+    first = p.stderr.readline()
+    if "libseccomp" not in first:
+        raise AssertionError("no word of libseccomp: " + first)
+    return re.search(r"http://\S+", p.stderr.readline())[0]
 
 
 def read(address):
@@ -140,7 +148,7 @@ def serve_problem(root):
     argv = ["/memtap", "serve", "--listen", "127.0.0.1:0", "--restart", "1", "vmscan"]
     with enter(root, argv, stderr=subprocess.PIPE, text=True) as p:
         try:
-            address = re.search(r"http://\S+", p.stderr.readline())[0]
+            address = listens_at(p)
             said = p.stderr.readline()
             if said != "ERROR: vmscan can not be started: /dev/null: No such file or directory\n":
                 return said

@@ -118,6 +118,9 @@ bool confine(struct err *e)
 	caps_use(TO_SERVE);
 #define FIND(name) ok = ok && (lib.name = (__typeof__(name) *)host_symbol(so, #name));
 	FUNCTIONS(FIND)
+	if (host_is_static())
+		return err_set(e, "system calls are not limited: this memtap, one file, has no "
+		                  "libseccomp in it");
 	if (!ok) {
 		err_set(e,
 		        "system calls are not limited: there is no libseccomp (libseccomp.so.2)");

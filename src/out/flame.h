@@ -94,7 +94,7 @@ void flame_compare(struct flame *f, struct flame *old);
 
 struct flame_svg {
 	const char *title;
-	const char *unit;  /* what is counted: "bytes" */
+	const char *unit; /* what is counted: "bytes" */
 	/* Colours for what changed since flame_compare()'s `old`. */
 	bool diff;
 	const char *nonce; /* of its script, for a Content-Security-Policy; NULL none */

@@ -15,7 +15,7 @@
 #include "view/cache_view.h"
 
 #define CGROUP_BYTES 65536
-#define HALF_LIFE    300u  /* seconds: keys that were hot between two scrapes are shown */
+#define HALF_LIFE    300u /* seconds: keys that were hot between two scrapes are shown */
 #define INTERVAL_NS  1000000000u
 #define SAMPLES      4096u /* keys of the curve: half a MiB, sizes off by 1.6 % */
 

@@ -293,8 +293,7 @@ static enum enter_end go_in(struct hold *h, void *ctx, struct err *e)
 	struct visit *v = ctx;
 
 	v->maps_before = inject_maps(h->pid);
-	return room_find(&v->room, h, e) && room_enter(&v->room, h, e) ? ENTER_DONE
-	                                                                    : ENTER_REFUSED;
+	return room_find(&v->room, h, e) && room_enter(&v->room, h, e) ? ENTER_DONE : ENTER_REFUSED;
 }
 
 static enum enter_end go_out(struct hold *h, void *ctx, struct err *e)

@@ -23,8 +23,8 @@ struct bpf_function {
 	u32 prog_id;
 	const char *prog; /* the program's name in the kernel, at most 15 bytes */
 	const char *name;
-	bool is_main;     /* where the program starts */
-	struct btf *btf;  /* the program's types, NULL: it has none */
+	bool is_main;    /* where the program starts */
+	struct btf *btf; /* the program's types, NULL: it has none */
 	u32 btf_id;
 };
 
@@ -37,11 +37,11 @@ struct world_ops {
 	void (*modules)(struct world *w, bool (*cb)(void *ctx, const char *name), void *ctx);
 	/* Format of one tracepoint; NULL and *e. */
 	const struct tpformat *(*tracepoint)(struct world *w, const char *group, const char *name,
-					     struct err *e);
+	                                     struct err *e);
 	/* All "group", "name" pairs whose parts match the globs, in sorted order. */
 	bool (*tracepoints)(struct world *w, struct str group, struct str name,
-			    bool (*cb)(void *ctx, const char *group, const char *name), void *ctx,
-			    struct err *e);
+	                    bool (*cb)(void *ctx, const char *group, const char *name), void *ctx,
+	                    struct err *e);
 	/* Opens (or finds again) an ELF file. */
 	struct elf *(*elf)(struct world *w, const char *path, struct err *e);
 	/* Debug information of the program or library at that path; NULL and *e. */
@@ -55,26 +55,26 @@ struct world_ops {
 	/* Executable files mapped by a process, or by any process (pid 0), each once, as paths that
 	 * can be opened from here (/proc/PID/root/...). */
 	bool (*process_files)(struct world *w, s32 pid, bool (*cb)(void *ctx, const char *path),
-			      void *ctx, struct err *e);
+	                      void *ctx, struct err *e);
 	/* A program, and the libraries it will map when it starts. */
 	bool (*command_files)(struct world *w, const char *program,
-			      bool (*cb)(void *ctx, const char *path), void *ctx, struct err *e);
+	                      bool (*cb)(void *ctx, const char *path), void *ctx, struct err *e);
 	/* Regular files whose path matches a pattern of the shell, in sorted order. */
-	bool (*files)(struct world *w, const char *pattern,
-		      bool (*cb)(void *ctx, const char *path), void *ctx, struct err *e);
+	bool (*files)(struct world *w, const char *pattern, bool (*cb)(void *ctx, const char *path),
+	              void *ctx, struct err *e);
 	/* Kernel functions that can be probed, by glob. */
 	bool (*functions)(struct world *w, struct str glob,
-			  bool (*cb)(void *ctx, const char *name, const char *module), void *ctx,
-			  struct err *e);
+	                  bool (*cb)(void *ctx, const char *name, const char *module), void *ctx,
+	                  struct err *e);
 	/* Functions of the BPF programs that are loaded, until cb returns false; a program without
 	 * types by its name alone. */
 	bool (*bpf_functions)(struct world *w, bool (*cb)(void *ctx, const struct bpf_function *f),
-			      void *ctx, struct err *e);
+	                      void *ctx, struct err *e);
 	/* Text symbols of the kernel and its modules by glob, with their addresses; none when they
 	 * are hidden from this user. The names live as long as the world. */
 	void (*symbols)(struct world *w, struct str glob,
-			bool (*cb)(void *ctx, const char *name, const char *module, u64 addr),
-			void *ctx);
+	                bool (*cb)(void *ctx, const char *name, const char *module, u64 addr),
+	                void *ctx);
 	/* Every symbol of that name, data too. */
 	void (*named)(struct world *w, const char *symbol, kallsyms_place_cb *cb, void *ctx);
 	u64 (*kaddr)(struct world *w, const char *symbol); /* the first of them; 0: unknown */
@@ -88,7 +88,7 @@ struct world_ops {
 
 struct world {
 	const struct world_ops *ops;
-	u32 n_cpus;   /* possible CPUs */
+	u32 n_cpus;         /* possible CPUs */
 	u32 kernel_version; /* as LINUX_VERSION_CODE: 6.1.20 is 0x060114 */
 	/* Our pid namespace when it is not the initial one (then ids must be translated). */
 	bool nested_pid_ns;

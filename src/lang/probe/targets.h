@@ -24,16 +24,16 @@ struct targets {
 	u32 n_parts;
 	const char *shown; /* the path of the file at work as the script has it; NULL: as found */
 	/* What the probe's predicate and body use; decides which sites share a program. */
-	bool uses_args;  /* `args` */
-	bool uses_result; /* what `retval` points to */
-	u32 n_args_used; /* 1 + the highest argN, 0 none */
-	u32 n_sites;     /* of the whole script, counted beyond the limit too */
-	u32 n_added;     /* of this attach point */
+	bool uses_args;                  /* `args` */
+	bool uses_result;                /* what `retval` points to */
+	u32 n_args_used;                 /* 1 + the highest argN, 0 none */
+	u32 n_sites;                     /* of the whole script, counted beyond the limit too */
+	u32 n_added;                     /* of this attach point */
 	const struct event_given *event; /* the attach point was given by the user, or NULL */
 	u32 first_variant; /* those before it are not shared: they are of another event */
 	bool uses_kstack;
 	bool uses_probe;
-	bool is_trial; /* one of several to choose from: a miss is an error of `diags` */
+	bool is_trial;   /* one of several to choose from: a miss is an error of `diags` */
 	u32 n_unchecked; /* attach points that may not be looked up */
 };
 

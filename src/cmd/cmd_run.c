@@ -29,6 +29,7 @@
 #include "view/metrics_feed.h"
 #include "view/views.h"
 #include "kern/live.h"
+#include "world/stop.h"
 #include "world/world_linux.h"
 #include "sym/debugfile.h"
 #include "sym/debuginfod.h"
@@ -448,28 +449,42 @@ static void say_without_effect(const struct run_options *o)
 	buf_free(&b);
 }
 
+/* Signals that come while the code is put in or taken out wait, so that it is not left there. */
+static int run_with_heap(struct job *j, const struct run_options *o, const struct script_args *args,
+                         struct child *child)
+{
+	struct heap_target t;
+	struct err e = { 0 };
+	sigset_t before;
+	int code = 0;
+
+	stop_hold(&before);
+	if (!heap_target_begin(&t, o, child ? child_pid(child) : (s32)o->pid, args, &e)) {
+		code = fail(&e);
+		child_free(child);
+	} else {
+		j->graft = t.graft;
+		j->at_entry = child;
+		if (!t.done)
+			code = run_with_child(j, o, args, child);
+		child_free(child);
+		if (!heap_target_end(&t, o, &e))
+			code = fail(&e);
+	}
+	stop_release(&before);
+	return code;
+}
+
 /* In a process that samples its heap meanwhile; the command of -c is held at its entry. */
 static int run_in_heap(struct job *j, const struct run_options *o, const struct script_args *args)
 {
-	struct heap_target t;
 	struct child *child = NULL;
 	struct err e = { 0 };
-	int code = 0;
 
-	if ((o->command &&
-	     (!(child = child_start(o->command, &e)) || !child_to_entry(child, &e))) ||
-	    !heap_target_begin(&t, o, child ? child_pid(child) : (s32)o->pid, args, &e)) {
-		child_free(child);
-		return fail(&e);
-	}
-	j->graft = t.graft;
-	j->at_entry = child;
-	if (!t.done)
-		code = run_with_child(j, o, args, child);
+	if (!o->command || ((child = child_start(o->command, &e)) && child_to_entry(child, &e)))
+		return run_with_heap(j, o, args, child);
 	child_free(child);
-	if (!heap_target_end(&t, o, &e))
-		code = fail(&e);
-	return code;
+	return fail(&e);
 }
 
 /* False: the script is only looked at. */

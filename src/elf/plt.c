@@ -99,16 +99,43 @@ static bool each_slot(struct elf *f, const struct insn_plt *plt, const struct ta
 	return true;
 }
 
+static bool read_names(struct elf *f, struct names *n)
+{
+	u64 vaddr;
+
+	return elf_section(f, ".dynsym", &n->symbols, &n->symbols_n, &vaddr) &&
+	       elf_section(f, ".dynstr", &n->strings, &n->strings_n, &vaddr);
+}
+
+u64 plt_word(struct elf *f, const char *name)
+{
+	struct targets t = { 0 };
+	struct names n;
+	u64 word = 0;
+
+	if (!read_names(f, &n))
+		return 0;
+	read_relocations(f, ".rela.plt", &t);
+	read_relocations(f, ".rela.dyn", &t);
+	for (u32 i = 0; i < t.list.n && !word; i++) {
+		size_t length = 0;
+		const char *is = symbol_name(&n, t.list.v[i].symbol, &length);
+
+		if (is && length == strlen(name) && memcmp(is, name, length) == 0)
+			word = t.list.v[i].word;
+	}
+	arena_free(&t.arena);
+	return word;
+}
+
 void plt_each(struct elf *f,
               bool (*cb)(void *ctx, u64 vaddr, u64 size, const char *name, size_t length),
               void *ctx)
 {
 	struct targets t = { 0 };
 	struct names n;
-	u64 vaddr;
 
-	if (!elf_section(f, ".dynsym", &n.symbols, &n.symbols_n, &vaddr) ||
-	    !elf_section(f, ".dynstr", &n.strings, &n.strings_n, &vaddr))
+	if (!read_names(f, &n))
 		return;
 	read_relocations(f, ".rela.plt", &t);
 	read_relocations(f, ".rela.dyn", &t);

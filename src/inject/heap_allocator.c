@@ -14,8 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 
 #include "arch/stub.h"
+#include "elf/plt.h"
 #include "elf/site.h"
 #include "elf/usdt.h"
 #include "read/procmaps.h"
@@ -104,31 +106,75 @@ static bool each_file(struct arena *a, pid_t pid, file_fn *fn, void *ctx, struct
 	return true;
 }
 
-/* A library made to take malloc's place comes before the C library; so does the program. */
-static u32 rank(struct elf *f)
+/*
+ * Several files may have a malloc: the C library and one that takes its place, or one that the
+ * program loads for a purpose of its own. The one that is called by name everywhere is where the
+ * dynamic linker has let the C library's own calls lead. Without such a word, as in a static
+ * program: a library made to take malloc's place comes before the C library; so does the program.
+ */
+enum { NO_MALLOC, OF_LIBC, OF_A_LIBRARY, OF_THE_PROGRAM, CALLED_BY_NAME };
+
+static bool is_libc(struct elf *f)
 {
 	struct elf_sym s;
 
-	if (!elf_find(f, "malloc", &s) || !s.is_func || !elf_find(f, "free", &s) || !s.is_func)
-		return 0;
-	if (elf_find(f, "__libc_start_main", &s) && !elf_is_program(f))
-		return 1;
-	return elf_is_program(f) ? 3 : 2;
+	return !elf_is_program(f) && elf_find(f, "__libc_start_main", &s);
 }
 
 struct choice {
 	struct heap_allocator *a;
+	pid_t pid;
+	u64 called; /* address of malloc as it is called by name; 0: not known */
 	u32 rank, many;
 };
+
+static bool find_called(void *ctx, struct elf *f, const struct procmap *m)
+{
+	struct choice *c = ctx;
+	u64 word = is_libc(f) ? plt_word(f, "malloc") : 0, vaddr;
+	struct iovec to = { &c->called, sizeof(c->called) }, from = { 0 };
+
+	if (word && elf_vaddr(f, m->offset, &vaddr)) {
+		from = (struct iovec){ (void *)(uintptr_t)(m->start - vaddr + word),
+			               sizeof(c->called) };
+		if (process_vm_readv(c->pid, &to, 1, &from, 1, 0) != sizeof(c->called))
+			c->called = 0;
+	}
+	elf_close(f);
+	return !word;
+}
+
+static u32 rank(const struct choice *c, struct elf *f, const struct procmap *m)
+{
+	struct elf_sym s;
+
+	if (!elf_find(f, "malloc", &s) || !s.is_func || !elf_find(f, "free", &s) || !s.is_func)
+		return NO_MALLOC;
+	if (c->called >= m->start && c->called < m->end)
+		return CALLED_BY_NAME;
+	if (is_libc(f))
+		return OF_LIBC;
+	return elf_is_program(f) ? OF_THE_PROGRAM : OF_A_LIBRARY;
+}
+
+/* A library's that is not the chosen one. */
+static void say_another(struct heap_allocator *a, const char *path)
+{
+	if (!a->left)
+		a->left = arena_printf(&a->arena,
+		                       "malloc of %s is not counted, calls lead to another", path);
+}
 
 static bool choose(void *ctx, struct elf *f, const struct procmap *m)
 {
 	struct choice *c = ctx;
-	u32 r = rank(f);
+	u32 r = rank(c, f, m);
+	const char *other = r == OF_A_LIBRARY ? m->path : NULL;
 	u64 vaddr;
 
-	c->many += r == 2 && c->rank == 2;
+	c->many += r == OF_A_LIBRARY && c->rank == OF_A_LIBRARY;
 	if (r > c->rank && elf_vaddr(f, m->offset, &vaddr)) {
+		other = c->rank == OF_A_LIBRARY ? c->a->path : NULL;
 		elf_close(c->a->f);
 		c->rank = r;
 		c->a->f = f;
@@ -137,6 +183,8 @@ static bool choose(void *ctx, struct elf *f, const struct procmap *m)
 	} else {
 		elf_close(f);
 	}
+	if (other)
+		say_another(c->a, other);
 	return true;
 }
 
@@ -331,14 +379,15 @@ static bool check_hooks(struct heap_allocator *a, struct err *e)
 bool heap_allocator_find(struct heap_allocator *a, const struct insn_decoder *d, pid_t pid,
                          struct err *e)
 {
-	struct choice c = { .a = a };
+	struct choice c = { .a = a, .pid = pid };
 
 	*a = (struct heap_allocator){ 0 };
-	if (!each_file(&a->arena, pid, choose, &c, e))
+	if (!each_file(&a->arena, pid, find_called, &c, e) ||
+	    !each_file(&a->arena, pid, choose, &c, e))
 		return false;
 	if (!a->f)
 		return err_set(e, "process %d has no function malloc with a name", pid);
-	if (c.many)
+	if (c.many && c.rank != CALLED_BY_NAME)
 		return err_set(e, "process %d has more than one library with a malloc of its own",
 		               pid);
 	collect(a);

@@ -275,6 +275,18 @@ static void free_it(struct stop *s)
 	free(s);
 }
 
+void stop_hold(sigset_t *before)
+{
+	sigset_t set = wishes();
+
+	pthread_sigmask(SIG_BLOCK, &set, before);
+}
+
+void stop_release(const sigset_t *before)
+{
+	pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
 struct stop *stop_open(int target, struct err *e)
 {
 	const struct sigaction poke = { .sa_handler = do_nothing }; /* no SA_RESTART: EINTR */

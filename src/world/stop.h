@@ -13,6 +13,8 @@
 #ifndef WORLD_STOP_H
 #define WORLD_STOP_H
 
+#include <signal.h>
+
 #include "base/err.h"
 
 #define STOP_ECHO_MS 250
@@ -24,6 +26,11 @@ struct stop;
 struct stop *stop_open(int target, struct err *e);
 /* From here on signals act as before stop_open(). */
 void stop_close(struct stop *s);
+
+/* For what must not be left half done before there is a session, or after it: these signals wait,
+ * for stop_open() or stop_release(). */
+void stop_hold(sigset_t *before);
+void stop_release(const sigset_t *before);
 
 /* As if the first signal had come. */
 void stop_ask(struct stop *s);

@@ -181,6 +181,48 @@ def test_heap_of_other_allocators(context):
     return next((w for w in wrong if w), None)
 
 
+def ended_at_once(context, pid):
+    """By a signal that comes as soon as the code is in; what was said."""
+    with subprocess.Popen([context.memtap, "heap", "-v", "-p", str(pid), "-E", "4096"],
+                          stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as t:
+        said = t.stderr.readline()
+        while said and "put in" not in said:
+            said = t.stderr.readline()
+        t.send_signal(signal.SIGINT)
+        t.communicate()
+    return said
+
+
+def test_heap_of_several_allocators(context):
+    """Of two that take malloc's place the first is called; one that is loaded later, for itself, is
+    not, and that is said."""
+    need()
+    where = "/usr/lib/x86_64-linux-gnu/"
+    two = [where + n for n in ("libjemalloc.so.2", "libtcmalloc_minimal.so.4",
+                               "libmimalloc.so.2", "libmimalloc.so.3")
+           if os.path.exists(where + n)][:2]
+    if len(two) < 2:
+        raise Skip("no two other allocators are installed")
+    tls = {"GLIBC_TUNABLES": "glibc.rtld.optional_static_tls=20000"}
+    for env, left in (({"LD_PRELOAD": " ".join(two)}, two[1]), ({"HEAPS_LOADS": two[1]}, two[1]),
+                      ({"LD_PRELOAD": two[0], "HEAPS_LOADS": two[1]}, two[1])):
+        p = Heaps(context, {**env, **tls})
+        before = mappings(p.pid)
+        try:
+            said = ended_at_once(context, p.pid)
+            if mappings(p.pid) != before:
+                return "a signal that comes when the code is in leaves it there"
+            by, wrong = sample(context, p)
+            result = p.end()
+        finally:
+            p.process.kill()
+        if wrong or result:
+            return f"{env}: {wrong or result}"
+        if f"malloc of {os.path.realpath(left)} is not counted" not in said or not is_right(by):
+            return f"{env}: {said}{by}"
+    return None
+
+
 def test_heap_of_a_command(context):
     """From its first call on; its status and what it prints are its own."""
     need()

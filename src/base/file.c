@@ -296,8 +296,8 @@ static bool map_fd(int fd, const char *path, struct file_map *m, struct err *e)
 	p = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED)
 		return err_sys(e, errno, "can not map %s", path);
-	/* Shared: into private mappings of a file the kernel puts the breakpoints of its user probes,
-	 * also into those that are only read. */
+	/* Shared: into private mappings of a file the kernel puts the breakpoints of its user
+	 * probes, also into those that are only read. */
 	if (mmap(p, m->n, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) != p) {
 		int code = errno;
 

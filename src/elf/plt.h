@@ -13,8 +13,8 @@ struct elf;
 void plt_each(struct elf *f,
               bool (*cb)(void *ctx, u64 vaddr, u64 size, const char *name, size_t length),
               void *ctx);
-/* The word that the dynamic linker fills with the address of a function that the file calls by name;
- * 0: there is none. */
+/* The word that the dynamic linker fills with the address of a function that the file calls by
+ * name; 0: there is none. */
 u64 plt_word(struct elf *f, const char *name);
 
 #endif

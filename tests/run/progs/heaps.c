@@ -4,7 +4,8 @@
  * whether all that it kept is as it was: its exit status.
  *
  * keeps() keeps KEPT blocks of 500 bytes, drops() frees as many, grows() keeps 2000 that were made
- * larger, of 5000 bytes, and frees half of them. The library HEAPS_LOADS is loaded first, for itself.
+ * larger, of 5000 bytes, and frees half of them. The library HEAPS_LOADS is loaded first, for
+ * itself.
  */
 #include <dlfcn.h>
 #include <stdio.h>

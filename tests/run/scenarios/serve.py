@@ -416,7 +416,8 @@ def page_problem(page):
         "".join(re.findall('"expr": .*', open(DEPLOY + "grafana.json").read()))
     rules = re.sub(r"#.*|\w+:cache\w*:\w+|(?:summary|run):.*", "", text)
     wanted = set(re.findall(r"\b(?:cache|memory|memtap)_\w+", rules))
-    lacking = [name for name in wanted if not re.search(rf"^{name}[{{ ]", page, re.M)]
+    # A native histogram is in this form its buckets.
+    lacking = [name for name in wanted if not re.search(rf"^{name}(_bucket)?[{{ ]", page, re.M)]
     if lacking or len(wanted) < 5:
         return shown(f"the rules want {sorted(wanted)}, which are not there: {lacking}", page, "")
     if not shutil.which("promtool"):

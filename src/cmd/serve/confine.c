@@ -64,10 +64,9 @@ static const char *const calls[] = {
 	"setpgid", "setpriority", "setrlimit", "setsid", "sigaltstack", "sysinfo", "tgkill",
 	"times", "tkill", "uname", "vfork", "wait4", "waitid", "seccomp",
 	/* what it is for */
-	"bpf", "perf_event_open", "process_vm_readv", "syslog",
-#ifdef __SANITIZE_ADDRESS__
-	"ptrace", /* its checker of leaks */
-#endif
+	"bpf", "perf_event_open", "process_vm_readv", "syslog", "pidfd_getfd",
+	/* ... of `memtap heap` */
+	"kcmp", "process_vm_writev", "ptrace", "pwritev",
 };
 /* clang-format on */
 

@@ -10,7 +10,8 @@ import tempfile
 
 from lib.report import Skip
 from run.cases import Run
-from run.scenarios import require, shown
+from run.scenarios import require, shown, until
+from run.scenarios.serve import serving, up
 
 KEPT, GROWN = 20000 * 500, 1000 * 5000  # progs/heaps.c
 
@@ -326,6 +327,26 @@ def test_heap_of_a_producer(context):
         by.keys() >= {"keeps", "drops"} and near(by["keeps"], "in_use", KEPT) and \
         by["drops"]["in_use"] == 0 and near(by["drops"], "allocated", KEPT)
     return None if ok else shown(f"same {same}, status {status}, {result}", out, err)
+
+
+def test_heap_by_a_service(context):
+    """The system calls that memtap serve leaves to its collectors are enough; nothing stays."""
+    need()
+    p = Heaps(context)
+    before = mappings(p.pid)
+    try:
+        with serving(context, f"heap -p {p.pid}") as s:
+            if not up(s, "heap", 30 * context.factor):
+                return shown("the collector does not answer", s.ask()[2], "")
+            s.process.terminate()
+            s.process.wait(30 * context.factor)
+        if not until(lambda: mappings(p.pid) == before, 30 * context.factor):
+            return "".join(mappings(p.pid))
+        p.go()
+        result = p.end()
+    finally:
+        p.process.kill()
+    return f"the program's own status is {result}" if result else None
 
 
 def test_heap_after_a_memtap_that_was_killed(context):

@@ -167,7 +167,7 @@ static bool next_stacks(struct str *page, struct str *name, struct str *unit, st
 	*name = str_cut(str_cut(*page, '\n', page), '\t', unit);
 	*name = (struct str){ name->p + 1, name->n - 1 };
 	*folded = (struct str){ page->p, 0 };
-	while (page->n && *page->p != '*') {
+	while (page->p && page->n && *page->p != '*') {
 		str_cut(*page, '\n', page);
 		folded->n = (u32)(page->p ? page->p - folded->p : 0);
 	}
@@ -270,15 +270,15 @@ static void draw(struct serve *s, const struct collector *c, const char *name, s
                  const struct http_ask *ask, struct drawn *d)
 {
 	u64 ms = MIN(strtoull(http_argument(ask, "last"), NULL, 10), 10) * 60000;
-	const struct shot *first, *before;
+	const struct shot *first = NULL, *before = NULL;
 	struct buf all = { 0 };
 
-	if (ms && add_minutes(s, c, name, folded, ms, NULL, &d->now, &first)) {
+	if (ms && add_minutes(s, c, name, folded, ms, NULL, &d->now, &first) && first) {
 		d->title = arena_printf(&d->arena, "%s: the last %.0f seconds", name,
 		                        (double)(clock_ms() - first->at) / 1000);
 		if (*http_argument(ask, "compare"))
 			d->diff = add_minutes(s, c, name, folded, ms, first, &d->before, &before);
-		if (d->diff)
+		if (d->diff && before)
 			d->title = arena_printf(&d->arena, "%s, beside the %.0f before", d->title,
 			                        (double)(first->at - before->at) / 1000);
 		return;

@@ -401,7 +401,7 @@ def ends_the_command(context, number):
     run.process.send_signal(number)
     out, err, _ = run.finish(10 * context.factor)
     left = [c for c in children if not until(lambda c=c: not os.path.exists(f"/proc/{c}/exe"),
-                                             5 * context.factor)]
+                                             20 * context.factor)]
     for c in left:
         os.kill(c, signal.SIGKILL)
     if not children:

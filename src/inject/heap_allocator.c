@@ -146,11 +146,13 @@ static bool find_called(void *ctx, struct elf *f, const struct procmap *m)
 
 static u32 rank(const struct choice *c, struct elf *f, const struct procmap *m)
 {
-	struct elf_sym s;
+	struct elf_sym s, other;
+	u64 vaddr;
 
-	if (!elf_find(f, "malloc", &s) || !s.is_func || !elf_find(f, "free", &s) || !s.is_func)
+	if (!elf_find(f, "malloc", &s) || !s.is_func || !elf_find(f, "free", &other) ||
+	    !other.is_func)
 		return NO_MALLOC;
-	if (c->called >= m->start && c->called < m->end)
+	if (elf_vaddr(f, m->offset, &vaddr) && c->called == m->start - vaddr + s.value)
 		return CALLED_BY_NAME;
 	if (is_libc(f))
 		return OF_LIBC;

@@ -15,6 +15,7 @@
 #define CAPS_FILES     CAPS(CAP_DAC_READ_SEARCH) /* that others may not read */
 #define CAPS_PROCESSES CAPS(CAP_SYS_PTRACE)      /* of other users */
 #define CAPS_ADMIN     CAPS(CAP_SYS_ADMIN)
+#define CAPS_PACKETS   CAPS(CAP_NET_ADMIN)    /* of control groups */
 #define CAPS_LIMITS    CAPS(CAP_SYS_RESOURCE) /* to go beyond */
 #define CAPS_ALL       (~0ull)
 

@@ -6,15 +6,23 @@
 #include "kern/kern.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <unistd.h>
 
+#include "base/caps.h"
 #include "base/file.h"
 
 static bool cgroup_error(const struct usite *s, int code, struct err *e)
 {
+	char what[512];
+
 	switch (code) {
 	case EPERM:
 	case EACCES:
+		if (caps_missing(CAPS_PACKETS)) {
+			snprintf(what, sizeof(what), "packets of %s", s->path);
+			return caps_refused(e, code, CAPS_PACKETS, what);
+		}
 		err_set(e, "the kernel does not let this user look at the packets of %s", s->path);
 		return err_hint(e, "or a program there, or above it, takes no other beside it");
 	case EINVAL:

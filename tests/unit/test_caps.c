@@ -24,6 +24,7 @@ static void test_text(void **state)
 		{ CAPS_TRACING, "CAP_BPF and CAP_PERFMON are missing" },
 		{ CAPS_TRACING | CAPS_FILES,
 		  "CAP_BPF, CAP_PERFMON and CAP_DAC_READ_SEARCH are missing" },
+		{ CAPS_PACKETS, "CAP_NET_ADMIN is missing" },
 		{ CAPS_PROCESSES | CAPS_ADMIN, "CAP_SYS_PTRACE and CAP_SYS_ADMIN are missing" },
 	};
 	char text[160];

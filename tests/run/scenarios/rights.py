@@ -28,6 +28,7 @@ NEEDS = (
     (TRACING, (), ["-e", "rawtracepoint:sys_enter { @ = count(); } " + TICK]),
     (TRACING, ("btf",), ["-e", "btftracepoint:sched_switch { @ = args.prev.pid; } " + TICK]),
     (TRACING, ("btf",), ["-e", "iter:task { @ = count(); }"]),
+    ((*TRACING, "net_admin"), (), ["-e", "ingress:/proc/self/cgroup { } BEGIN { exit(); }"]),
     (TRACING, ("kprobe",), ["-e", "kprobe:vfs_read { @ = count(); } " + TICK]),
     (TRACING, ("kprobe",), ["-e", "kretprobe:vfs_read { @ = retval; } " + TICK]),
     (TRACING, ("fentry", "btf"), ["-e", "fentry:vfs_read { @ = args.count; } " + TICK]),

@@ -99,24 +99,27 @@ static bool each_slot(struct elf *f, const struct insn_plt *plt, const struct ta
 	return true;
 }
 
-static bool read_names(struct elf *f, struct names *n)
+/* False: there are none. The arena of *t is to be freed either way. */
+static bool read_tables(struct elf *f, struct targets *t, struct names *n)
 {
 	u64 vaddr;
 
-	return elf_section(f, ".dynsym", &n->symbols, &n->symbols_n, &vaddr) &&
-	       elf_section(f, ".dynstr", &n->strings, &n->strings_n, &vaddr);
+	*t = (struct targets){ 0 };
+	if (!elf_section(f, ".dynsym", &n->symbols, &n->symbols_n, &vaddr) ||
+	    !elf_section(f, ".dynstr", &n->strings, &n->strings_n, &vaddr))
+		return false;
+	read_relocations(f, ".rela.plt", t);
+	read_relocations(f, ".rela.dyn", t);
+	return t->list.n != 0;
 }
 
 u64 plt_word(struct elf *f, const char *name)
 {
-	struct targets t = { 0 };
+	struct targets t;
 	struct names n;
 	u64 word = 0;
 
-	if (!read_names(f, &n))
-		return 0;
-	read_relocations(f, ".rela.plt", &t);
-	read_relocations(f, ".rela.dyn", &t);
+	read_tables(f, &t, &n);
 	for (u32 i = 0; i < t.list.n && !word; i++) {
 		size_t length = 0;
 		const char *is = symbol_name(&n, t.list.v[i].symbol, &length);
@@ -132,14 +135,10 @@ void plt_each(struct elf *f,
               bool (*cb)(void *ctx, u64 vaddr, u64 size, const char *name, size_t length),
               void *ctx)
 {
-	struct targets t = { 0 };
+	struct targets t;
 	struct names n;
 
-	if (!read_names(f, &n))
-		return;
-	read_relocations(f, ".rela.plt", &t);
-	read_relocations(f, ".rela.dyn", &t);
-	if (t.list.n) {
+	if (read_tables(f, &t, &n)) {
 		qsort(t.list.v, t.list.n, sizeof(*t.list.v), by_word);
 		for (const struct insn_plt *plt = insn_plts; plt->section; plt++)
 			if (!each_slot(f, plt, &t, &n, cb, ctx))

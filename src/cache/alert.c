@@ -11,7 +11,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "agg/keys.h"
 #include "cache/report.h"
@@ -135,13 +134,8 @@ static void figures(const struct alert_key *k, u64 time, struct buf *key, struct
 
 void alert_text(struct buf *b, const struct alert_key *k, u64 time)
 {
-	time_t seconds = (time_t)(time / 1000000000);
-	char clock[16] = "";
-	struct tm tm;
-
-	if (localtime_r(&seconds, &tm))
-		strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
-	buf_printf(b, "%s.%03u key ", clock, (u32)(time % 1000000000 / 1000000));
+	report_clock(b, time);
+	buf_printf(b, ".%03u key ", (u32)(time % 1000000000 / 1000000));
 	report_key(b, k->key);
 	buf_printf(b, " is hot: %.0f calls within a second, %.1f %% of all\n", k->calls,
 	           k->calls * 100 / k->all);

@@ -99,18 +99,25 @@ static void put_us(struct buf *b, u32 width, u64 ns)
 		buf_printf(b, " %*.0f", (int)width, (double)ns / 1000);
 }
 
+void report_clock(struct buf *b, u64 time)
+{
+	time_t seconds = (time_t)(time / 1000000000);
+	char text[16] = "";
+	struct tm tm;
+
+	if (localtime_r(&seconds, &tm))
+		strftime(text, sizeof(text), "%H:%M:%S", &tm);
+	buf_puts(b, text);
+}
+
 static void text_total(struct buf *b, const struct report_of *r)
 {
 	const struct hot_totals *t = hot_totals(r->hot);
-	time_t seconds = (time_t)(r->time / 1000000000);
 	struct keys_stats s;
-	char clock[16] = "";
-	struct tm tm;
 
 	hot_stats(r->hot, &s);
-	if (localtime_r(&seconds, &tm))
-		strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
-	buf_printf(b, "%s %s %u%s: %.0f calls/s, ", clock, r->server, r->pid,
+	report_clock(b, r->time);
+	buf_printf(b, " %s %u%s: %.0f calls/s, ", r->server, r->pid,
 	           r->gone ? " has ended, waiting for it" : "", total_rate(t));
 	put_share(b, 0, hot_hit_rate(t->found, t->absent));
 	buf_puts(b, " % hits, p50");

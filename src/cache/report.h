@@ -30,6 +30,8 @@ void report_tree(struct tree *t, const struct report_of *r);
 void report_csv_head(struct buf *b);
 void report_csv(struct buf *b, const struct report_of *r);
 /* A key as it is shown: bytes that are not printable ASCII, and backslashes, as \xNN and \\. */
+/* "11:12:51", of ns since the epoch. */
+void report_clock(struct buf *b, u64 time);
 void report_key(struct buf *b, struct str key);
 /* "812", "81.2k", "8.1M": four places at most. */
 void report_number(struct buf *b, double n);

@@ -8,7 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define US_COLUMN 7u
 
@@ -264,15 +263,11 @@ static void head(void *ctx, struct buf *b)
 {
 	const struct hot_screen *s = ctx;
 	const struct hot_totals *t = hot_totals(s->hot);
-	time_t seconds = (time_t)(s->now.time / 1000000000);
 	struct keys_stats stats;
-	char clock[16] = "";
-	struct tm tm;
 
 	hot_stats(s->hot, &stats);
-	if (localtime_r(&seconds, &tm))
-		strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
-	buf_printf(b, "%s  %s %u%s  ", clock, s->now.server, s->now.pid,
+	report_clock(b, s->now.time);
+	buf_printf(b, "  %s %u%s  ", s->now.server, s->now.pid,
 	           s->now.gone ? "  has ended, waiting for it" : "");
 	report_number(b, t->seconds > 0 ? (double)t->interval_calls / t->seconds : 0);
 	buf_puts(b, " calls/s");

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cache/report.h"
 #include "base/clock.h"
@@ -102,13 +101,8 @@ static const char *const outcomes[] = { "-", "hit", "miss", "error" };
 
 static void print_time(struct buf *b, u64 time)
 {
-	time_t seconds = (time_t)(time / 1000000000);
-	char text[16] = "";
-	struct tm tm;
-
-	if (localtime_r(&seconds, &tm))
-		strftime(text, sizeof(text), "%H:%M:%S", &tm);
-	buf_printf(b, "%s.%06u", text, (unsigned)(time % 1000000000 / 1000));
+	report_clock(b, time);
+	buf_printf(b, ".%06u", (unsigned)(time % 1000000000 / 1000));
 }
 
 static void print_line(struct commands_view *v, const struct command *c, const struct client *from)

@@ -93,18 +93,12 @@ static bool read_options(struct options *o, struct arena *a, int argc, char **ar
 static bool print_view(const struct options *o, struct memstat *now, const struct memstat *before,
                        const char *clear, bool first)
 {
-	struct memstat_view v = {
-		.now = now,
-		.before = before,
-		.seconds = (double)(now->ns - before->ns) / 1e9,
-		.root = "",
-		.boot_to_real = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME),
-		.pss = o->pss,
-	};
+	struct memstat_view v = memstat_between(now, before);
 	struct buf b = { 0 };
 	struct tree t = { .b = &b, .ops = o->out->tree };
 	bool ok;
 
+	v.pss = o->pss;
 	memstat_top(&v, now, o->top);
 	if (o->out->tree) {
 		memstat_tree(&t, &v);

@@ -470,6 +470,17 @@ static void read_more(struct memstat_process *p, const char *root, bool pss)
 	buf_free(&b);
 }
 
+struct memstat_view memstat_between(const struct memstat *now, const struct memstat *before)
+{
+	return (struct memstat_view){
+		.now = now,
+		.before = before,
+		.seconds = (double)(now->ns - before->ns) / 1e9,
+		.root = "",
+		.boot_to_real = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME),
+	};
+}
+
 void memstat_top(struct memstat_view *v, struct memstat *now, u32 n)
 {
 	u32 all = now->processes.n;

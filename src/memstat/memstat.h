@@ -159,6 +159,8 @@ struct memstat_view {
 	bool pss;
 };
 
+/* What is shown of two looks. */
+struct memstat_view memstat_between(const struct memstat *now, const struct memstat *before);
 /* Fills `top` with at most n processes, from the arena of `now`. */
 void memstat_top(struct memstat_view *v, struct memstat *now, u32 n);
 /* Events a second between the two looks. */

@@ -46,14 +46,8 @@ static void read_machine(struct look *l)
 /* Without the line's end. */
 static void add_machine(struct look *l, struct buf *b)
 {
-	struct memstat *now = &l->looks[l->now], *before = &l->looks[l->now ^ 1];
-	struct memstat_view v = {
-		.now = now,
-		.before = before,
-		.seconds = (double)(now->ns - before->ns) / 1e9,
-		.root = "",
-		.boot_to_real = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME),
-	};
+	struct memstat *now = &l->looks[l->now];
+	struct memstat_view v = memstat_between(now, &l->looks[l->now ^ 1]);
 
 	memstat_top(&v, now, PROCESSES);
 	memstat_tree(&(struct tree){ .b = b, .ops = &tree_json }, &v);

@@ -19,6 +19,7 @@
 #include "base/opt.h"
 #include "cmd/say.h"
 #include "cmd/serve/confine.h"
+#include "cmd/serve/own.h"
 #include "cmd/serve/serve.h"
 
 #define LISTEN     "127.0.0.1:9464"
@@ -27,7 +28,6 @@
 #define RESTART    5
 #define LOOK       10
 #define OTLP_EVERY 15
-#define OTLP_FD    3
 
 struct options {
 	const char *listen, *web, *otlp, *config, *check;
@@ -358,7 +358,7 @@ int cmd_serve(int argc, char **argv)
 	}
 	if (ok && o.otlp && o.otlp_feed) {
 		arena_free(&a);
-		return otlp_send(OTLP_FD, o.otlp);
+		return otlp_send(OWN_FD, o.otlp);
 	}
 	if (ok && (o.config || o.check) && o.named.n)
 		ok = err_set(&e,

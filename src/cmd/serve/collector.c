@@ -2,13 +2,11 @@
 #include "cmd/serve/collector.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -16,10 +14,10 @@
 
 #include "base/clock.h"
 #include "base/words.h"
+#include "cmd/serve/own.h"
 #include "cmd/tools.h"
 #include "view/metrics_feed.h"
 
-#define FEED_FD      3
 #define PAUSE_MOST   300   /* seconds */
 #define PAUSE_RESETS 60000 /* ms: one that ran so long begins with the first pause again */
 #define STOP_MS      900
@@ -94,65 +92,33 @@ void collector_take(struct collector *to, struct collector *from)
 
 /* ---- the process ---- */
 
-static _Noreturn void not_started(const struct collector *c, const char *what)
-{
-	dprintf(STDERR_FILENO, "ERROR: %s can not be started: %s: %s\n", c->name, what,
-	        strerror(errno));
-	_exit(1);
-}
-
 /* Its output has no reader; what it says to the user goes where ours goes. */
-static void become(const struct collector *c, int fd, pid_t parent)
+static pid_t run(struct collector *c)
 {
 	char **argv = calloc(c->n_words + 5, sizeof(*argv));
 	char self[] = "memtap", option[] = "--feed", quiet[] = "-q";
-	int null = open("/dev/null", O_RDWR);
-	sigset_t none;
+	pid_t pid;
 
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (getppid() != parent)
-		_exit(1);
-	if (null < 0)
-		not_started(c, "/dev/null");
-	if (!argv || dup2(fd, FEED_FD) < 0)
-		not_started(c, "no memory or descriptor");
-	fcntl(FEED_FD, F_SETFD, 0);
-	dup2(null, STDIN_FILENO);
-	dup2(null, STDOUT_FILENO);
+	if (!argv || asprintf(&argv[2], "%d,%u,%u,%s", OWN_FD, c->max_series, c->idle, c->name) < 0)
+		base_no_memory();
 	argv[0] = self;
 	argv[1] = option;
-	if (asprintf(&argv[2], "%d,%u,%u,%s", FEED_FD, c->max_series, c->idle, c->name) < 0)
-		not_started(c, "no memory");
 	argv[3] = quiet;
 	memcpy(argv + 4, c->words, c->n_words * sizeof(*argv));
-	execv("/proc/self/exe", argv);
-	not_started(c, "/proc/self/exe");
+	pid = own_start(c->name, argv, &c->fd);
+	free(argv[2]);
+	free(argv);
+	return pid;
 }
 
 void collector_start(struct collector *c)
 {
-	pid_t self = getpid();
-	int pair[2];
-
 	if (c->pid || c->paused || clock_ms() < c->next_start)
 		return;
 	c->began = clock_ms();
 	c->next_start = c->began + c->restart * 1000ull;
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-		return;
-	c->pid = fork();
-	if (c->pid == 0)
-		become(c, pair[1], self);
-	close(pair[1]);
-	if (c->pid < 0) {
-		c->pid = 0;
-		close(pair[0]);
-		return;
-	}
-	c->fd = pair[0];
-	c->starts++;
+	c->pid = run(c);
+	c->starts += c->pid != 0;
 }
 
 int collector_wait(const struct collector *c)

@@ -1,56 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "cmd/serve/otlp.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cmd/serve/own.h"
 #include "cmd/serve/serve.h"
 
-#define FEED_FD  3
 #define AGAIN_MS 20 /* until the process has read some of a page */
-
-static void become(const struct otlp *o, int fd, pid_t parent)
-{
-	char self[] = "memtap", serve[] = "serve", to[] = "--otlp", feed[] = "--otlp-feed";
-	char *argv[] = { self, serve, to, base_plain(o->url), feed, NULL };
-	sigset_t none;
-
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (getppid() != parent || dup2(fd, FEED_FD) < 0)
-		_exit(1);
-	fcntl(FEED_FD, F_SETFD, 0);
-	execv("/proc/self/exe", argv);
-	_exit(1);
-}
 
 static void begin(struct otlp *o)
 {
-	pid_t self = getpid();
-	int pair[2];
+	char self[] = "memtap", serve[] = "serve", to[] = "--otlp", feed[] = "--otlp-feed";
+	char *argv[] = { self, serve, to, base_plain(o->url), feed, NULL };
 
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-		return;
-	o->pid = fork();
-	if (o->pid == 0)
-		become(o, pair[1], self);
-	close(pair[1]);
-	o->fd = pair[0];
+	o->pid = own_start("--otlp", argv, &o->fd);
 	buf_reset(&o->page);
 	o->at = 0;
-	if (o->pid < 0) {
-		o->pid = 0;
-		close(o->fd);
-	}
 }
 
 /* What the process has not read of the last page goes before a new one. */

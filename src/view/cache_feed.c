@@ -28,7 +28,9 @@
 #define JUDGE_WROTE 32u            /* writes, of which one would have answered a command */
 #define OPEN_LEAST  256u           /* connections before it is asked which are open */
 #define OPEN_SILENT 10000000000ull /* ns; of one that is closed no event waits any more */
-#define LOOK_EVERY  50000000ull    /* ns between two looks for a server that is gone */
+#define LOOK_FIRST  50000000ull    /* ns between two looks for a server that is just gone */
+#define LOOK_LAST   2000000000ull  /* ... and for one that has long been: each reads all of /proc */
+#define LOOK_SHARE  8u             /* of the time for which it is gone, in between */
 
 enum {
 	ASKED,
@@ -502,6 +504,7 @@ void cache_feed_ended(struct cache_feed *f, const struct view_of *v)
 	f->fd = -1;
 	keep_descriptor(f);
 	f->look = 0;
+	f->ended = clock_ns(CLOCK_MONOTONIC);
 	watch(v, NOBODY);
 	wire_clear(f->wire);
 }
@@ -623,7 +626,7 @@ void cache_feed_tick(struct cache_feed *f, const struct view_of *v, u64 now)
 		follow(f, v, &s);
 	}
 	arena_free(&a);
-	f->look = now + LOOK_EVERY;
+	f->look = now + MIN(MAX((now - f->ended) / LOOK_SHARE, LOOK_FIRST), LOOK_LAST);
 }
 
 /* ---- for a view that does no more with it --------------------------------------------------- */

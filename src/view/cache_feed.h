@@ -46,7 +46,8 @@ struct cache_feed {
 	int fd;              /* readable when the server has ended; -1: it has, and is looked for */
 	u64 lost;            /* events lost, by the last count */
 	u64 unknown;         /* commands that may have keys, or not */
-	u64 look;            /* CLOCK_MONOTONIC nanoseconds at which to look for it again */
+	u64 ended;           /* CLOCK_MONOTONIC nanoseconds at which it had */
+	u64 look;            /* ... at which to look for it again */
 	u64 judge;           /* ... and at which to judge what it speaks */
 	bool tls;            /* it is to speak TLS */
 	bool warned;         /* that nobody did so was said */

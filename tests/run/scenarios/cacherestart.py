@@ -5,7 +5,9 @@ import contextlib
 import json
 import os
 import shutil
+import subprocess
 import tempfile
+import time
 
 from run.scenarios import Skip, answers, require, shown
 from run.scenarios.caches import Server, ended, load, tool, with_probes
@@ -56,6 +58,28 @@ def test_mctop_usdt_after_a_restart(context):
 
 def test_mctop_socket_after_a_restart(context):
     return goes_on(context, "memcached", "socket", None)
+
+
+def test_mctop_waits_without_haste(context):
+    """Each look for a server that is gone reads all of /proc: soon they are seldom. Of 50 ms between
+    two of them there would be 60."""
+    if context.in_vm:
+        raise Skip("a server's new start is seen in /proc, alike everywhere: on the host")
+    with Server(context, "memcached") as server, \
+            tool(context, "mctop", "-p", str(server.pid), "--json", "3600") as run:
+        server.end()
+        if not run.wait_for("has ended; waiting", 20 * context.factor):
+            raise RuntimeError("the end was not told")
+        time.sleep(4)
+        text = f"""tracepoint:syscalls:sys_enter_openat /pid == {run.process.pid} &&
+            str(args.filename) == "/proc/{run.process.pid}/comm"/ {{ @ = count(); }}
+            interval:s:3 {{ exit(); }}"""
+        looks = subprocess.run([context.memtap, "-q", "--json", "-e", text], capture_output=True,
+                               text=True, timeout=60 * context.factor, check=False)
+        ended(context, run)
+    n = [row["data"]["@"] for row in map(json.loads, looks.stdout.splitlines())
+         if row["type"] == "map"]
+    return None if n and 2 <= n[0] <= 12 else shown(f"{n} looks", looks.stdout, looks.stderr)
 
 
 class Group:

@@ -840,6 +840,7 @@ def test_moved_probes_on_500_functions(context):
 NOT_HERE = (r"this kernel has no kprobes"
             r"|No matches for (kprobe|uprobe|tracepoint) "
             r"|Failed to resolve kernel symbol: 'avenrun'"          # no data symbols
+            r"|'kfree_skb' has no field named 'reason'"            # before Linux 5.17
             r"|'struct cfs_rq' has no field named 'nr_running'"     # since Linux 6.16
             r"|there is no arg3: the BTF tracepoint cap_capable, which stands in")
 
@@ -994,8 +995,16 @@ def is_run(test, context):
     return not context.sanitized or test.__module__ not in UNSANITIZED
 
 
+def required(test):
+    """The test, behind what all of its file's require (REQUIRES)."""
+    def with_all(context):
+        require(*getattr(sys.modules[test.__module__], "REQUIRES", ()))
+        return test(context)
+    return with_all
+
+
 def run_all(report, context, pattern=None):
     tests = [("scenario: " + name[5:].replace("_", " "), test) for name, test in all_tests()
              if is_run(test, context)]
     for title, test in report.chosen([t for t in tests if not pattern or re.search(pattern, t[0])]):
-        report.run(title, test, context)
+        report.run(title, required(test), context)

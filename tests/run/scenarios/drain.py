@@ -166,6 +166,7 @@ def test_stacks_of_compilers_are_counted_once(context):
 
 def test_large_tables_are_written_while_they_are_made(context):
     """80 MB of text, of a table that takes a fraction of that."""
+    require("kernel:5.17")
     script = ("BEGIN { for ($i : 0..4000) { @x[(k=$i)] = count(); } print(@x, 0, \"" +
               "0123456789" * 2050 + "{k}\\n\"); clear(@x); }")
     # Half of it is read; what the process has needed until then is its own, not its parent's.

@@ -35,6 +35,16 @@ def numbers(path):
     return {k: int(v) for k, v in (line.split() for line in get(path).split("\n") if line)}
 
 
+def kill_all(path):
+    """Before Linux 5.14 a group is not killed as a whole."""
+    if os.path.exists(path + "/cgroup.kill"):
+        put(path + "/cgroup.kill", 1)
+        return
+    for pid in get(path + "/cgroup.procs").split():
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(pid), signal.SIGKILL)
+
+
 @contextlib.contextmanager
 def group(context, **limits):
     """A memory control group, as its path below the root; whoever is still in it is killed."""
@@ -47,7 +57,7 @@ def group(context, **limits):
             put(f"{path}/memory.{name.replace('_', '.')}", value)
         yield path
     finally:
-        put(path + "/cgroup.kill", 1)
+        kill_all(path)
         until(lambda: not get(path + "/cgroup.procs"), 20 * context.factor)
         os.rmdir(path)
 

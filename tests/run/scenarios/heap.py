@@ -13,6 +13,8 @@ from run.cases import Run
 from run.scenarios import require, shown, until
 from run.scenarios.serve import serving, up
 
+REQUIRES = ("kernel:5.13",)  # reports go through maps
+
 KEPT, GROWN = 20000 * 500, 1000 * 5000  # progs/heaps.c
 
 

@@ -14,6 +14,8 @@ from lib import machine
 from run.cases import Run, settles
 from run.scenarios import TOOLS, Skip, require, shown
 
+REQUIRES = ("kernel:5.13",)  # reports go through maps
+
 TOOL = TOOLS + "/memleak.bt"
 
 # Function: (bytes, blocks) that leaks.c loses there.

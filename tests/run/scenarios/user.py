@@ -276,6 +276,7 @@ def test_brkstack_sizes(context):
 
 def test_growth_less_what_was_given_back(context):
     """Pieces unmapped from both ends, memory made larger, a heap that shrinks."""
+    require("kernel:5.13")
     require("btf", "tracefs")
     got, out, err, status = tool(context, "growth", "-c", context.progs + "/grows")
     by = {}
@@ -294,6 +295,7 @@ def test_growth_less_what_was_given_back(context):
 
 def test_growth_with_files_is_what_maps_has(context):
     """All address space that a program has mapped since it is looked at."""
+    require("kernel:5.13")
     require("btf", "tracefs")
     itself = context.progs + "/mapped"
     with Waiting(itself, itself) as p:

@@ -61,8 +61,8 @@ def test_mctop_socket_after_a_restart(context):
 
 
 def test_mctop_waits_without_haste(context):
-    """Each look for a server that is gone reads all of /proc: soon they are seldom. Of 50 ms between
-    two of them there would be 60."""
+    """Each look for a server that is gone reads all of /proc: soon they are seldom. With 50 ms
+    between two of them there would be 60."""
     if context.in_vm:
         raise Skip("a server's new start is seen in /proc, alike everywhere: on the host")
     with Server(context, "memcached") as server, \

@@ -46,7 +46,7 @@ def without_rows(text):
 
 
 def test_titles_fit_into_80_columns(context):
-    require("btf", "tracefs")
+    require("btf", "tracefs", "kernel:5.13")
     listed = subprocess.run([context.memtap, "tools"], capture_output=True, text=True,
                             check=True).stdout
     runs = []

@@ -239,7 +239,7 @@ SMALL, BIG, BACK = 5 * 8 * KIB, 2 * 1024 * KIB, 64 * KIB  # progs/grows.c
 
 def test_brkstack_bytes_and_calls(context):
     """Bytes by stack; questions, failures and what was given back are apart."""
-    require("btf", "tracefs")
+    require("btf", "tracefs", "kernel:5.17")
     got, out, err, status = tool(context, "brkstack", "-c", context.progs + "/grows")
     stacks, end = [r for r in got if "stack" in r], got[-1] if got else {}
     by = {}
@@ -255,7 +255,7 @@ def test_brkstack_bytes_and_calls(context):
 
 
 def test_brkstack_by_process_and_top(context):
-    require("btf", "tracefs")
+    require("btf", "tracefs", "kernel:5.17")
     got, out, err, status = tool(context, "brkstack", "-P", "-c", context.progs + "/grows")
     one, out1, _, _ = tool(context, "brkstack", "-T", "1", "-c", context.progs + "/grows")
     ok = status == 0 and [(r["bytes"], r["calls"], r["comm"]) for r in got[:-1]] == \
@@ -276,8 +276,7 @@ def test_brkstack_sizes(context):
 
 def test_growth_less_what_was_given_back(context):
     """Pieces unmapped from both ends, memory made larger, a heap that shrinks."""
-    require("kernel:5.13")
-    require("btf", "tracefs")
+    require("btf", "tracefs", "kernel:5.13")
     got, out, err, status = tool(context, "growth", "-c", context.progs + "/grows")
     by = {}
     for row in got:
@@ -295,8 +294,7 @@ def test_growth_less_what_was_given_back(context):
 
 def test_growth_with_files_is_what_maps_has(context):
     """All address space that a program has mapped since it is looked at."""
-    require("kernel:5.13")
-    require("btf", "tracefs")
+    require("btf", "tracefs", "kernel:5.13")
     itself = context.progs + "/mapped"
     with Waiting(itself, itself) as p:
         before = {m[:2] for m in maps(p.pid)}

@@ -52,23 +52,15 @@ static void add_clean(struct buf *b, const char *text)
 
 /* ---- the tree ---- */
 
-static bool has_part(const struct flame *f)
-{
-	for (u32 i = 0; i < f->n_parts; i++)
-		if (f->parts[i])
-			return true;
-	return false;
-}
-
 void flame_begin(struct flame *f, s64 value)
 {
 	f->at = NULL;
-	if (value < 1 && !has_part(f)) {
+	if (value < 1) {
 		f->refused++;
 		return;
 	}
 	f->at = &f->root;
-	f->adding = value < 1 ? 0 : (u64)value;
+	f->adding = (u64)value;
 	f->root.value += f->adding;
 }
 
@@ -118,22 +110,12 @@ void flame_frame(struct flame *f, const struct frame_name *frame)
 	f->at->value += f->adding;
 }
 
-static void add_parts(struct flame *f)
-{
-	if (!f->at->parts)
-		f->at->parts = arena_array(&f->arena, s64, f->n_parts);
-	for (u32 i = 0; i < f->n_parts; i++)
-		f->at->parts[i] += f->parts[i];
-}
-
 void flame_end(struct flame *f)
 {
 	if (!f->at)
 		return;
-	f->stacks += !f->at->self && !f->at->parts;
+	f->stacks += !f->at->self;
 	f->at->self += f->adding;
-	if (f->n_parts)
-		add_parts(f);
 	f->at = NULL;
 }
 
@@ -238,7 +220,7 @@ static bool has_stack(const struct type *t)
 	return false;
 }
 
-static bool is_number(const struct type *t)
+bool flame_is_number(const struct type *t)
 {
 	return t->kind == TYPE_INT || t->kind == TYPE_BOOL ||
 	       (type_is_agg(t) && t->kind != TYPE_TSERIES && t->kind != TYPE_AGGS);
@@ -255,11 +237,11 @@ bool flame_part(const struct umap *m, const char *part, u32 *index)
 
 	*index = 0;
 	if (!has_parts(t))
-		return !part && is_number(t);
+		return !part && flame_is_number(t);
 	for (; *index < t->n_fields; ++*index) {
 		const struct field *f = &t->fields[*index];
 
-		if (is_number(f->type) && (!part || (f->name && strcmp(f->name, part) == 0)))
+		if (flame_is_number(f->type) && (!part || (f->name && strcmp(f->name, part) == 0)))
 			return true;
 	}
 	return false;
@@ -282,7 +264,7 @@ const char *flame_unit(const struct umap *m, const char *part)
 	return m->name[1] ? m->name + 1 : "events";
 }
 
-static s64 cell_value(const struct type *t, const struct cell *c, u32 part)
+s64 flame_value(const struct type *t, const struct cell *c, u32 part)
 {
 	struct value v;
 	s64 sum = 0;
@@ -293,7 +275,7 @@ static s64 cell_value(const struct type *t, const struct cell *c, u32 part)
 		return sum;
 	}
 	if (t->kind == TYPE_AGGS)
-		return cell_value(t->fields[part].type, &c->parts[part], 0);
+		return flame_value(t->fields[part].type, &c->parts[part], 0);
 	if (t->kind == TYPE_AVG || t->kind == TYPE_STATS)
 		return c->total;
 	if (type_is_agg(t))
@@ -302,40 +284,6 @@ static s64 cell_value(const struct type *t, const struct cell *c, u32 part)
 	if (t->kind == TYPE_TUPLE)
 		v = value_part(&v, part);
 	return (s64)value_word(&v);
-}
-
-static const char *part_name(struct flame *f, const struct type *t, u32 i)
-{
-	return t->fields[i].name ? t->fields[i].name : arena_printf(&f->arena, "%u", i);
-}
-
-u32 flame_keep_parts(struct flame *f, const struct umap *m, const char *part, const char *unnamed,
-                     const char *names[FLAME_PARTS])
-{
-	const struct type *t = m->value;
-	u32 index, chosen = 0;
-
-	flame_part(m, part, &index);
-	f->n_parts = 0;
-	if (!has_parts(t))
-		names[f->n_parts++] = unnamed;
-	for (u32 i = 0; has_parts(t) && i < t->n_fields && f->n_parts < FLAME_PARTS; i++) {
-		if (!is_number(t->fields[i].type))
-			continue;
-		if (i == index)
-			chosen = f->n_parts;
-		names[f->n_parts++] = part_name(f, t, i);
-	}
-	return chosen;
-}
-
-static void take_parts(struct flame *f, const struct type *t, const struct cell *c)
-{
-	u32 n = 0;
-
-	for (u32 i = 0; n < f->n_parts; i++)
-		if (!has_parts(t) || is_number(t->fields[i].type))
-			f->parts[n++] = cell_value(t, c, i);
 }
 
 static void add_frame(void *ctx, const struct frame_name *frame)
@@ -358,7 +306,7 @@ static void add_label(struct buf *b, const struct out *o, const struct value *v)
 	}
 }
 
-static void add_stacks(struct flame *f, const struct out *o, const struct value *v)
+static void add_stacks(const struct out *o, const struct value *v, frame_fn *fn, void *ctx)
 {
 	const u64 *at = (const u64 *)(const void *)v->p;
 
@@ -366,27 +314,41 @@ static void add_stacks(struct flame *f, const struct out *o, const struct value 
 		for (u32 i = 0; i < value_parts(v); i++) {
 			struct value part = value_part(v, i);
 
-			add_stacks(f, o, &part);
+			add_stacks(o, &part, fn, ctx);
 		}
 	} else if (type_is_stack(v->type)) {
-		o->namer->frames(o->namer->ctx, v->type, at, add_frame, f);
+		o->namer->frames(o->namer->ctx, v->type, at, fn, ctx);
 	}
 }
 
-/* Where no stack could be taken, the graph says so. */
-static void add_key(struct flame *f, const struct out *o, const struct value *key)
+/* Hands frames on and counts them. */
+struct frames {
+	frame_fn *fn;
+	void *ctx;
+	u32 n;
+};
+
+static void count_frame(void *ctx, const struct frame_name *frame)
 {
-	static const struct frame_name none = { "[no stack]", "", FRAME_OTHER };
-	const struct flame_node *before;
+	struct frames *f = ctx;
+
+	f->n++;
+	f->fn(f->ctx, frame);
+}
+
+/* Where no stack could be taken, that is said. */
+void flame_key(const struct out *o, const struct value *key, frame_fn *fn, void *ctx)
+{
+	static const struct frame_name none = { .name = "[no stack]", .module = "" };
+	struct frames frames = { fn, ctx, 0 };
 	struct buf label = { 0 };
 
 	add_label(&label, o, key);
 	if (label.n)
-		flame_frame(f, &(struct frame_name){ buf_text(&label), "", FRAME_OTHER });
-	before = f->at;
-	add_stacks(f, o, key);
-	if (f->at == before)
-		flame_frame(f, &none);
+		fn(ctx, &(struct frame_name){ .name = buf_text(&label), .module = "" });
+	add_stacks(o, key, count_frame, &frames);
+	if (!frames.n)
+		fn(ctx, &none);
 	buf_free(&label);
 }
 
@@ -395,9 +357,8 @@ static void add_row(struct flame *f, const struct out *o, const struct table *t,
 {
 	struct value key = value_at_rest(t->map->key, r->key);
 
-	take_parts(f, t->map->value, &r->value);
-	flame_begin(f, cell_value(t->map->value, &r->value, index));
-	add_key(f, o, &key);
+	flame_begin(f, flame_value(t->map->value, &r->value, index));
+	flame_key(o, &key, add_frame, f);
 	flame_end(f);
 }
 
@@ -413,7 +374,7 @@ void flame_add_table(struct flame *f, const struct out *o, const struct table *t
 
 void flame_add_heaviest(struct flame *f, const struct out *o, struct table *t, u32 most)
 {
-	static const struct frame_name others = { "[others]", "", FRAME_OTHER };
+	static const struct frame_name others = { .name = "[others]", .module = "" };
 	u32 index = 0, first = t->rows.n > most ? t->rows.n - most : 0;
 	s64 sum = 0;
 
@@ -421,7 +382,7 @@ void flame_add_heaviest(struct flame *f, const struct out *o, struct table *t, u
 		return;
 	table_sort_by_value(t);
 	for (u32 i = 0; i < first; i++)
-		sum += MAX(cell_value(t->map->value, &t->rows.v[i].value, index), 0);
+		sum += MAX(flame_value(t->map->value, &t->rows.v[i].value, index), 0);
 	for (u32 i = first; i < t->rows.n; i++)
 		add_row(f, o, t, &t->rows.v[i], index);
 	if (!sum)

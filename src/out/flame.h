@@ -9,12 +9,12 @@
 #include "base/err.h"
 #include "base/hmap.h"
 #include "out/out.h"
+#include "out/value.h"
 
 #define FLAME_NODES 1048576u /* at most; what does not fit is counted where its stack ends then */
 #define FLAME_NAME  1024u    /* bytes of a name, longer ones are cut */
 #define FLAME_DEPTH 2048u    /* frames of a folded stack */
 #define FLAME_LINE  1048576u /* bytes of a folded stack */
-#define FLAME_PARTS 16u      /* numbers that a stack may have beside its value */
 
 /* A function at one place of the tree. */
 struct flame_node {
@@ -25,7 +25,6 @@ struct flame_node {
 	u64 value;               /* of all stacks through here */
 	u64 self;                /* of those that end here */
 	u64 before, before_self; /* the same in an earlier recording: flame_compare() */
-	s64 *parts;              /* sums of stacks that end here, f->n_parts of them; NULL: none */
 	struct flame_node *next; /* of the same parent */
 	struct flame_node *kids; /* by name, once flame_sort() was called */
 };
@@ -37,18 +36,15 @@ struct flame {
 	struct hmap nodes;      /* parent, kind, name and module to node */
 	u64 stacks;             /* different ones */
 	u64 cut;                /* added with frames left out: there were too many nodes */
-	u64 refused;            /* not added: their value was below 1, and no part was another */
+	u64 refused;            /* not added: their value was below 1 */
 	u64 gone;               /* value of earlier stacks that have no frame here any more */
 	/* The stack being added. */
 	struct flame_node *at;
 	u64 adding;
-	s64 parts[FLAME_PARTS];
-	u32 n_parts; /* of them are kept; 0: none */
 	struct buf scratch;
 };
 
-/* One stack: begin, once f->parts are set where there are any, then its frames from the outermost
- * on. */
+/* One stack: begin, then its frames from the outermost on. */
 void flame_begin(struct flame *f, s64 value);
 void flame_frame(struct flame *f, const struct frame_name *frame);
 /* flame_begin() and what follows it is done; nothing is added without. */
@@ -67,13 +63,12 @@ void flame_add_table(struct flame *f, const struct out *o, const struct table *t
 void flame_add_heaviest(struct flame *f, const struct out *o, struct table *t, u32 most);
 /* Which part of a map's value that is. False when it has no such number. */
 bool flame_part(const struct umap *m, const char *part, u32 *index);
-/*
- * From now on all numbers of the map's values are kept, FLAME_PARTS at most. Sets their names,
- * which live as long as the graph and the map: of a value that is one number `unnamed`. Returns
- * which of them `part` is, as in flame_add_table().
- */
-u32 flame_keep_parts(struct flame *f, const struct umap *m, const char *part, const char *unnamed,
-                     const char *names[FLAME_PARTS]);
+/* Can a graph be drawn of a part of that type? And its number, or that of a whole value. */
+bool flame_is_number(const struct type *t);
+s64 flame_value(const struct type *t, const struct cell *c, u32 part);
+/* What a key says one by one, the outermost first: what is in it beside stacks as one frame, then
+ * theirs. */
+void flame_key(const struct out *o, const struct value *key, frame_fn *fn, void *ctx);
 
 /* What is counted, by the names of the part or map: "faults", "bytes". */
 const char *flame_unit(const struct umap *m, const char *part);

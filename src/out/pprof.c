@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A node of the tree where stacks end is a sample. A function is one location however often it
- * stands in the tree: of its address and its line nothing is known here any more.
+ * The tables of a profile are those of this format; what is in none is left out. A place in a file
+ * has the address that the file's own headers give it, and its mapping is the segment, as if it lay
+ * where it was linked for: so one file is one mapping in however many processes, and who has the
+ * file, or knows its build id, can look the address up.
  */
 #include "out/pprof.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -14,165 +17,147 @@
 /* Numbers of fields in profile.proto. */
 enum { PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE, PROFILE_MAPPING, PROFILE_LOCATION };
 enum { PROFILE_FUNCTION = 5, PROFILE_STRING, PROFILE_TIME = 9, PROFILE_DURATION };
-enum { PROFILE_COMMENT = 13, PROFILE_DEFAULT_TYPE };
+enum { PROFILE_PERIOD_TYPE = 11, PROFILE_PERIOD, PROFILE_COMMENT, PROFILE_DEFAULT_TYPE };
 enum { TYPE_NAME = 1, TYPE_UNIT };
 enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE };
-enum { MAPPING_ID = 1, MAPPING_FILE = 5, MAPPING_HAS_FUNCTIONS = 7 };
-enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_LINE = 4 };
+enum { MAPPING_ID = 1, MAPPING_START, MAPPING_LIMIT, MAPPING_OFFSET, MAPPING_FILE };
+enum { MAPPING_BUILD_ID = 6, MAPPING_HAS_FUNCTIONS };
+enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
 enum { LINE_FUNCTION = 1 };
 enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE };
 
-struct profile {
+struct writer {
 	struct buf *to;
-	const struct flame *flame;
-	struct hmap texts, mappings, locations; /* what is named once, to its number from 1 on */
-	struct arena arena;                     /* of their keys */
-	struct buf part, line, scratch;
-	struct buf path; /* u64 of each location from the root to the node that is looked at */
+	const struct profile *p;
+	struct buf part, line, numbers;
+	u32 texts; /* the profile's own, and those that came to it */
 };
 
-/* Its number; *is_new where it had none. `key` must live as long as the profile. */
-static u64 number_of(struct hmap *numbers, const void *key, size_t size, bool *is_new)
+static u64 add_text(struct writer *w, const char *z)
 {
-	void **found = hmap_find(numbers, key, size);
-
-	*is_new = !found;
-	if (found)
-		return (uintptr_t)*found;
-	hmap_put(numbers, key, size, (void *)(uintptr_t)(numbers->n + 1));
-	return numbers->n;
+	protobuf_text(w->to, PROFILE_STRING, str_of(z));
+	return w->texts++;
 }
 
-/* Its place in the table of strings, whose first is the empty one. */
-static u64 text(struct profile *p, const char *z)
+static void add_type(struct writer *w, u32 field, const char *name, const char *unit)
 {
-	bool is_new;
-	u64 n;
-
-	if (!z[0])
-		return 0;
-	n = number_of(&p->texts, z, strlen(z), &is_new);
-	if (is_new)
-		protobuf_text(p->to, PROFILE_STRING, str_of(z));
-	return n;
+	protobuf_int(&w->part, TYPE_NAME, add_text(w, name));
+	protobuf_int(&w->part, TYPE_UNIT, add_text(w, unit));
+	protobuf_message(w->to, field, &w->part);
 }
 
-static const char *file_of(const struct flame_node *n)
+static void add_mappings(struct writer *w)
 {
-	return n->module[0] || n->kind != FRAME_KERNEL ? n->module : "[kernel.kallsyms]";
-}
+	for (u32 i = 1; i < w->p->mappings.n; i++) {
+		const struct profile_mapping *m = &w->p->mappings.v[i];
 
-static u64 mapping(struct profile *p, const char *file)
-{
-	bool is_new;
-	u64 id;
-
-	if (!file[0])
-		return 0;
-	id = number_of(&p->mappings, file, strlen(file), &is_new);
-	if (!is_new)
-		return id;
-	protobuf_int(&p->part, MAPPING_ID, id);
-	protobuf_int(&p->part, MAPPING_FILE, text(p, file));
-	protobuf_int(&p->part, MAPPING_HAS_FUNCTIONS, 1);
-	protobuf_message(p->to, PROFILE_MAPPING, &p->part);
-	return id;
-}
-
-static void add_function(struct profile *p, u64 id, const struct flame_node *n)
-{
-	u64 name = text(p, n->name);
-
-	protobuf_int(&p->part, FUNCTION_ID, id);
-	protobuf_int(&p->part, FUNCTION_NAME, name);
-	protobuf_int(&p->part, FUNCTION_SYSTEM_NAME, name);
-	protobuf_int(&p->part, FUNCTION_FILE, text(p, file_of(n)));
-	protobuf_message(p->to, PROFILE_FUNCTION, &p->part);
-}
-
-/* Name and file make a location, which is its function's number too. */
-static u64 location(struct profile *p, const struct flame_node *n)
-{
-	const char *file = file_of(n), *key;
-	u64 id, in_file;
-	bool is_new;
-
-	buf_reset(&p->scratch);
-	buf_add(&p->scratch, n->name, strlen(n->name) + 1);
-	buf_puts(&p->scratch, file);
-	key = buf_text(&p->scratch);
-	if (!hmap_find(&p->locations, key, p->scratch.n))
-		key = arena_strndup(&p->arena, key, p->scratch.n);
-	id = number_of(&p->locations, key, p->scratch.n, &is_new);
-	if (!is_new)
-		return id;
-	in_file = mapping(p, file);
-	add_function(p, id, n);
-	protobuf_int(&p->part, LOCATION_ID, id);
-	protobuf_int(&p->part, LOCATION_MAPPING, in_file);
-	protobuf_int(&p->line, LINE_FUNCTION, id);
-	protobuf_message(&p->part, LOCATION_LINE, &p->line);
-	protobuf_message(p->to, PROFILE_LOCATION, &p->part);
-	return id;
-}
-
-/* Locations go from the innermost out. */
-static void add_sample(struct profile *p, const struct flame_node *n)
-{
-	const u64 *path = (const u64 *)(const void *)p->path.p;
-	u32 depth = (u32)(p->path.n / sizeof(u64));
-	u64 values[FLAME_PARTS];
-
-	buf_reset(&p->scratch);
-	for (u32 i = depth; i-- > 0;)
-		buf_add(&p->scratch, &path[i], sizeof(u64));
-	for (u32 i = 0; i < p->flame->n_parts; i++)
-		values[i] = (u64)n->parts[i];
-	protobuf_packed(&p->part, SAMPLE_LOCATION, (const u64 *)(const void *)p->scratch.p, depth);
-	protobuf_packed(&p->part, SAMPLE_VALUE, values, p->flame->n_parts);
-	protobuf_message(p->to, PROFILE_SAMPLE, &p->part);
-}
-
-static void add_node(struct profile *p, const struct flame_node *n)
-{
-	size_t above = p->path.n;
-	u64 id = location(p, n);
-
-	buf_add(&p->path, &id, sizeof(id));
-	if (n->parts)
-		add_sample(p, n);
-	for (const struct flame_node *kid = n->kids; kid; kid = kid->next)
-		add_node(p, kid);
-	p->path.n = above;
-}
-
-/* What a part of that name is counted in. */
-static const char *unit_of(const char *name)
-{
-	static const struct {
-		const char *ending, *unit;
-	} units[] = {
-		{ "bytes", "bytes" },     { "space", "bytes" },
-		{ "ns", "nanoseconds" },  { "nsecs", "nanoseconds" },
-		{ "us", "microseconds" }, { "usecs", "microseconds" },
-		{ "ms", "milliseconds" }, { "msecs", "milliseconds" },
-	};
-	const char *word = strrchr(name, '_');
-
-	word = word ? word + 1 : name;
-	for (u32 i = 0; i < ARRAY_SIZE(units); i++)
-		if (strcmp(word, units[i].ending) == 0)
-			return units[i].unit;
-	return "count";
-}
-
-static void add_types(struct profile *p, const struct pprof *o)
-{
-	for (u32 i = 0; i < p->flame->n_parts; i++) {
-		protobuf_int(&p->part, TYPE_NAME, text(p, o->names[i]));
-		protobuf_int(&p->part, TYPE_UNIT, text(p, unit_of(o->names[i])));
-		protobuf_message(p->to, PROFILE_SAMPLE_TYPE, &p->part);
+		protobuf_int(&w->part, MAPPING_ID, i);
+		protobuf_int(&w->part, MAPPING_START, m->start);
+		protobuf_int(&w->part, MAPPING_LIMIT, m->limit);
+		protobuf_int(&w->part, MAPPING_OFFSET, m->offset);
+		protobuf_int(&w->part, MAPPING_FILE, m->file);
+		protobuf_int(&w->part, MAPPING_BUILD_ID, m->build_id);
+		protobuf_int(&w->part, MAPPING_HAS_FUNCTIONS, !m->unnamed);
+		protobuf_message(w->to, PROFILE_MAPPING, &w->part);
 	}
+}
+
+static void add_functions(struct writer *w)
+{
+	for (u32 i = 1; i < w->p->functions.n; i++) {
+		const struct profile_function *f = &w->p->functions.v[i];
+
+		protobuf_int(&w->part, FUNCTION_ID, i);
+		protobuf_int(&w->part, FUNCTION_NAME, f->name);
+		protobuf_int(&w->part, FUNCTION_SYSTEM_NAME, f->name);
+		protobuf_int(&w->part, FUNCTION_FILE, f->file);
+		protobuf_message(w->to, PROFILE_FUNCTION, &w->part);
+	}
+}
+
+static void add_locations(struct writer *w)
+{
+	for (u32 i = 1; i < w->p->locations.n; i++) {
+		const struct profile_location *l = &w->p->locations.v[i];
+
+		protobuf_int(&w->part, LOCATION_ID, i);
+		protobuf_int(&w->part, LOCATION_MAPPING, l->mapping);
+		protobuf_int(&w->part, LOCATION_ADDRESS, l->address);
+		for (u32 k = 0; k < l->n; k++) {
+			protobuf_int(&w->line, LINE_FUNCTION, l->functions[k]);
+			protobuf_message(&w->part, LOCATION_LINE, &w->line);
+		}
+		protobuf_message(w->to, PROFILE_LOCATION, &w->part);
+	}
+}
+
+static void add_samples(struct writer *w)
+{
+	u64 values[PROFILE_VALUES];
+
+	for (u32 i = 1; i < w->p->samples.n; i++) {
+		const struct profile_sample *s = &w->p->samples.v[i];
+
+		buf_reset(&w->numbers);
+		for (u32 k = 0; k < s->n; k++) {
+			u64 n = s->locations[k];
+
+			buf_add(&w->numbers, &n, sizeof(n));
+		}
+		for (u32 k = 0; k < w->p->n_values; k++)
+			values[k] = (u64)s->values[k];
+		protobuf_packed(&w->part, SAMPLE_LOCATION, (const u64 *)(const void *)w->numbers.p,
+		                s->n);
+		protobuf_packed(&w->part, SAMPLE_VALUE, values, w->p->n_values);
+		protobuf_message(w->to, PROFILE_SAMPLE, &w->part);
+	}
+}
+
+/* For people: the title, how it was sampled, what is not in it stack by stack. */
+static void add_comments(struct writer *w)
+{
+	const struct profile *p = w->p;
+	struct buf line = { 0 };
+	u64 texts[3];
+	u32 n = 0;
+
+	if (p->title[0])
+		texts[n++] = add_text(w, p->title);
+	if (p->period > 1) {
+		buf_printf(&line, "sampled: one of %" PRIu64 " %s", p->period, p->event);
+		texts[n++] = add_text(w, buf_text(&line));
+	}
+	buf_reset(&line);
+	if (p->others) {
+		buf_printf(&line, "%" PRIu64 " more stacks are [others]", p->others);
+		texts[n++] = add_text(w, buf_text(&line));
+	}
+	protobuf_packed(w->to, PROFILE_COMMENT, texts, n);
+	buf_free(&line);
+}
+
+static void add_all(struct writer *w)
+{
+	const struct profile *p = w->p;
+	const struct profile_value *chosen = &p->values[p->chosen];
+
+	for (u32 i = 0; i < p->texts.n; i++)
+		protobuf_text(w->to, PROFILE_STRING, str_of(p->texts.v[i]));
+	w->texts = p->texts.n;
+	for (u32 i = 0; i < p->n_values; i++)
+		add_type(w, PROFILE_SAMPLE_TYPE, p->values[i].name, p->values[i].unit);
+	add_mappings(w);
+	add_functions(w);
+	add_locations(w);
+	add_samples(w);
+	protobuf_int(w->to, PROFILE_TIME, p->start_ns);
+	protobuf_int(w->to, PROFILE_DURATION, p->length_ns);
+	if (p->event)
+		add_type(w, PROFILE_PERIOD_TYPE, p->event, "count");
+	protobuf_int(w->to, PROFILE_PERIOD, p->period);
+	add_comments(w);
+	if (p->n_values)
+		protobuf_int(w->to, PROFILE_DEFAULT_TYPE, add_text(w, chosen->name));
 }
 
 /* As gzip does it: windowBits above 15 ask for its header (zlib.h). */
@@ -200,29 +185,15 @@ static void compress_into(struct buf *b, const struct buf *from)
 	deflateEnd(&z);
 }
 
-void pprof_write(struct buf *b, const struct flame *f, const struct pprof *o)
+void pprof_write(struct buf *b, const struct profile *p)
 {
 	struct buf whole = { 0 };
-	struct profile p = { .to = &whole, .flame = f };
-	u64 comment;
+	struct writer w = { .to = &whole, .p = p };
 
-	protobuf_text(&whole, PROFILE_STRING, STR(""));
-	add_types(&p, o);
-	for (const struct flame_node *kid = f->root.kids; kid; kid = kid->next)
-		add_node(&p, kid);
-	protobuf_int(&whole, PROFILE_TIME, o->start_ns);
-	protobuf_int(&whole, PROFILE_DURATION, o->duration_ns);
-	comment = text(&p, o->title);
-	protobuf_packed(&whole, PROFILE_COMMENT, &comment, 1);
-	protobuf_int(&whole, PROFILE_DEFAULT_TYPE, text(&p, o->names[o->chosen]));
+	add_all(&w);
 	compress_into(b, &whole);
-	hmap_free(&p.texts);
-	hmap_free(&p.mappings);
-	hmap_free(&p.locations);
-	arena_free(&p.arena);
-	buf_free(&p.part);
-	buf_free(&p.line);
-	buf_free(&p.scratch);
-	buf_free(&p.path);
+	buf_free(&w.part);
+	buf_free(&w.line);
+	buf_free(&w.numbers);
 	buf_free(&whole);
 }

@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/file.h"
+#include "out/pprof.h"
 #include "run/output.h"
 
 #define PROFILE_MAP "@profile"
@@ -172,16 +172,13 @@ static const char *unit_name(const struct graph *g)
 
 static void begin_profile(struct graph *g)
 {
-	const struct umap *m = &g->unit->maps.v[g->map];
-	struct pprof *p = &g->profile;
-
-	p->title = title(g);
-	p->start_ns = clock_ns(CLOCK_REALTIME);
-	g->began_ns = clock_ns(CLOCK_MONOTONIC);
-	p->chosen = flame_keep_parts(&g->flame, m, g->part, unit_name(g), p->names);
+	profile_init(&g->profile, g->unit, &g->unit->maps.v[g->map], g->part, false);
+	g->profile.title = title(g);
+	profile_past_begin(&g->began);
 }
 
-bool graph_open(struct graph *g, const struct unit *u, const struct graph_options *o, struct err *e)
+bool graph_open(struct graph *g, const struct unit *u, const struct graph_options *o, bool picture,
+                struct err *e)
 {
 	*g = (struct graph){ .unit = u, .options = o, .fds = { -1, -1, -1 } };
 	if (!(o->map ? choose_named(g, o->map, e) : choose_first(g, e)) || !read_before(g, e))
@@ -191,12 +188,16 @@ bool graph_open(struct graph *g, const struct unit *u, const struct graph_option
 			return false;
 	if (o->paths[GRAPH_PPROF])
 		begin_profile(g);
+	g->drawn = picture || o->paths[GRAPH_FOLDED] || o->paths[GRAPH_SVG];
 	return true;
 }
 
 void graph_take(struct graph *g, const struct out *o, const struct table *t)
 {
-	flame_add_table(&g->flame, o, t, g->part);
+	if (g->drawn)
+		flame_add_table(&g->flame, o, t, g->part);
+	if (g->options->paths[GRAPH_PPROF])
+		profile_add_table(&g->profile, o, t, 0, NULL);
 }
 
 static void write_svg(struct graph *g, struct buf *b)
@@ -223,8 +224,8 @@ static void write_folded(struct graph *g, struct buf *b)
 
 static void write_profile(struct graph *g, struct buf *b)
 {
-	g->profile.duration_ns = clock_ns(CLOCK_MONOTONIC) - g->began_ns;
-	pprof_write(b, &g->flame, &g->profile);
+	profile_set_times(&g->profile, &g->began);
+	pprof_write(b, &g->profile);
 }
 
 bool graph_write(struct graph *g, struct stop *stop, struct err *e)
@@ -254,6 +255,11 @@ const char *graph_what(const struct graph *g)
 	return drawn ? "Flame graph" : "Profile";
 }
 
+u64 graph_stacks(const struct graph *g)
+{
+	return g->drawn ? g->flame.stacks : g->profile.samples.n - 1;
+}
+
 void graph_close(struct graph *g)
 {
 	if (!g->options)
@@ -263,5 +269,6 @@ void graph_close(struct graph *g)
 			close(g->fds[i]);
 	flame_free(&g->flame);
 	flame_free(&g->before);
+	profile_free(&g->profile);
 	arena_free(&g->arena);
 }

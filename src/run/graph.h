@@ -6,7 +6,8 @@
 #define RUN_GRAPH_H
 
 #include "base/err.h"
-#include "out/pprof.h"
+#include "out/flame.h"
+#include "out/profile.h"
 #include "world/stop.h"
 
 /* What is written: folded stacks, a picture, a profile. */
@@ -26,11 +27,12 @@ struct graph {
 	struct arena arena;
 	struct flame flame, before;
 	u32 map;
-	const char *part;     /* of the map's values, or NULL */
-	const char *also;     /* names of other maps that would do, or NULL */
-	int fds[GRAPH_FILES]; /* -1 none */
-	struct pprof profile;
-	u64 began_ns; /* CLOCK_MONOTONIC, which nobody sets */
+	const char *part;          /* of the map's values, or NULL */
+	const char *also;          /* names of other maps that would do, or NULL */
+	int fds[GRAPH_FILES];      /* -1 none */
+	struct profile profile;    /* where one is written */
+	struct profile_past began; /* when */
+	bool drawn;                /* flame is wanted, too */
 };
 
 /* True when there is something to be done. NULL: not. */
@@ -38,8 +40,8 @@ bool graph_wanted(const struct graph_options *o);
 /* Has the unit a map of which a graph can be drawn? */
 bool graph_fits(const struct unit *u);
 /* Finds the map and opens the files, which are emptied when they are written. Symbolic links are
- * not followed. False and *e. */
-bool graph_open(struct graph *g, const struct unit *u, const struct graph_options *o,
+ * not followed. With `picture` graph_picture() can be called. False and *e. */
+bool graph_open(struct graph *g, const struct unit *u, const struct graph_options *o, bool picture,
                 struct err *e);
 /* Adds the rows that the map has now. */
 void graph_take(struct graph *g, const struct out *o, const struct table *t);
@@ -47,8 +49,9 @@ void graph_take(struct graph *g, const struct out *o, const struct table *t);
 bool graph_write(struct graph *g, struct stop *stop, struct err *e);
 /* The picture alone; the graph has been sorted then. */
 void graph_picture(struct graph *g, struct buf *b);
-/* "Flame graph" or "Profile", by what is written. */
+/* "Flame graph" or "Profile", by what is written, and how many stacks are in it. */
 const char *graph_what(const struct graph *g);
+u64 graph_stacks(const struct graph *g);
 /* A graph that is all zero is fine. */
 void graph_close(struct graph *g);
 

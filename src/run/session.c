@@ -886,7 +886,6 @@ static void report_missed(struct session *s)
 
 static bool write_graph(struct session *s, struct err *e)
 {
-	const struct flame *f = &s->graph.flame;
 	struct buf b = { 0 };
 
 	if (!s->events.graph || s->options->dry_run)
@@ -897,7 +896,7 @@ static bool write_graph(struct session *s, struct err *e)
 	if (!graph_write(&s->graph, s->stop, e))
 		return false;
 	buf_printf(&b, "%s of %s: %" PRIu64 " stacks", graph_what(&s->graph),
-	           s->unit->maps.v[s->graph.map].name, f->stacks);
+	           s->unit->maps.v[s->graph.map].name, graph_stacks(&s->graph));
 	if (s->graph.also)
 		buf_printf(&b, " (--flame-map takes %s too)", s->graph.also);
 	note(s, buf_text(&b));
@@ -997,8 +996,8 @@ static bool open_all(struct session *s, struct err *e)
 	const struct session_options *o = s->options;
 
 	if (!take_signals(s, e) || !watch_target(s, e) ||
-	    (draws(s) && !graph_open(&s->graph, s->unit, o->graph, e)) || !open_page(s, e) ||
-	    !output_open(&s->output, o->output, o->output_fd, e) || !load(s, e))
+	    (draws(s) && !graph_open(&s->graph, s->unit, o->graph, o->page != NULL, e)) ||
+	    !open_page(s, e) || !output_open(&s->output, o->output, o->output_fd, e) || !load(s, e))
 		return false;
 	failures_init(&s->failures, s->unit);
 	init_events(s);

@@ -322,6 +322,13 @@ const char *files_why(const struct files *s)
 	return s->why.text;
 }
 
+const char *files_table_id(const struct files *s, struct file_id id)
+{
+	s32 table = files_holds(s, id) ? s->slots[id.slot].table : -1;
+
+	return table < 0 ? "" : s->tables[table].build_id;
+}
+
 const char *files_build_id(struct files *s, struct file_id id)
 {
 	struct slot *f = &s->slots[id.slot];

@@ -39,6 +39,8 @@ struct symfile *files_names(struct files *s, struct file_id id,
 const char *files_why(const struct files *s);
 /* Its build-id in hexadecimal, "" when it has none or is not held any more. */
 const char *files_build_id(struct files *s, struct file_id id);
+/* The same as files_names() found it, without reading the file again. */
+const char *files_table_id(const struct files *s, struct file_id id);
 /* A path by which it can be opened, "" when it is not held any more. */
 struct files_path {
 	char text[32];

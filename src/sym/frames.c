@@ -175,6 +175,7 @@ static void each_inlined(const struct line_frame *lines, u32 n, struct frame_nam
 {
 	while (n-- > 0) {
 		frame->name = lines[n].function;
+		frame->inlined = true;
 		fn(ctx, frame);
 	}
 }
@@ -184,6 +185,7 @@ static void each_function(struct sym *s, struct buf *b, const struct frame *f, f
 {
 	struct frame_name frame = { .module = "" };
 	struct line_frame lines[INLINED_MAX];
+	struct sym_place place = { 0 };
 	u32 n = 0;
 
 	buf_reset(b);
@@ -191,7 +193,8 @@ static void each_function(struct sym *s, struct buf *b, const struct frame *f, f
 		sym_kernel_function(s, b, f->kind, f->ip, &frame.module);
 		frame.kind = FRAME_KERNEL;
 	} else {
-		sym_user_function(s, b, f->kind, (u32)f->pid, f->ip, &frame.module);
+		sym_user_function(s, b, f->kind, (u32)f->pid, f->ip, &frame.module, &place);
+		frame.place = place.is_known ? &place : NULL;
 		frame.kind = kind_of_path(frame.module);
 	}
 	frame.name = buf_text(b);
@@ -205,7 +208,7 @@ static void each_function(struct sym *s, struct buf *b, const struct frame *f, f
 
 void frames_each(struct sym *s, s64 pid, const struct stack_frames *from, frame_fn *fn, void *ctx)
 {
-	struct frame_name end = { from->end, "", FRAME_OTHER };
+	struct frame_name end = { .name = from->end, .module = "" };
 	struct buf b = { 0 };
 	u32 found = 0, grafted = count_grafted(s, pid, from);
 

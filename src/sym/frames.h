@@ -32,6 +32,8 @@ struct frame_name {
 	const char *name;
 	const char *module; /* path of the file, name of the kernel module, or "" */
 	enum frame_kind kind;
+	bool inlined;                  /* into the one before it, whose place it has */
+	const struct sym_place *place; /* NULL: in no file that is known */
 };
 typedef void frame_fn(void *ctx, const struct frame_name *frame);
 

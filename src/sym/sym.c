@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "elf/elf.h"
 #include "sym/usym.h"
 
 #define DELETED " (deleted)"
@@ -147,12 +148,28 @@ void sym_kernel_function(struct sym *s, struct buf *b, enum sym_kind kind, u64 a
 	*module = place.name ? place.module : "";
 }
 
+static struct sym_place place_of(const struct usym_place *place)
+{
+	const struct elf_segment *s = place->segment;
+
+	if (!s)
+		return (struct sym_place){ .build_id = "" };
+	return (struct sym_place){ .address = place->module_off,
+		                   .start = s->vaddr,
+		                   .limit = s->vaddr + s->size,
+		                   .offset = s->offset,
+		                   .build_id = place->build_id,
+		                   .is_known = true,
+		                   .has_name = place->name != NULL };
+}
+
 void sym_user_function(struct sym *s, struct buf *b, enum sym_kind kind, u32 pid, u64 addr,
-                       const char **module)
+                       const char **module, struct sym_place *at)
 {
 	struct usym_place place = usym_find(s->user, pid, addr - back(kind, addr));
 	struct str base = module_name(place.module);
 
+	*at = place_of(&place);
 	if (place.name)
 		buf_puts(b, place.name);
 	else if (!base.n)

@@ -60,12 +60,21 @@ void sym_user(struct sym *s, struct buf *b, enum sym_kind kind, u32 pid, u64 add
 /* The name alone, without "+off": what ksym() and usym() print. */
 void sym_kernel_name(struct sym *s, struct buf *b, u64 addr);
 void sym_user_name(struct sym *s, struct buf *b, u32 pid, u64 addr);
+/* Where an address is in a file, as that file's headers count: of the instruction that is named,
+ * and the segment it is in. */
+struct sym_place {
+	u64 address;
+	u64 start, limit, offset; /* of the segment: from there to there, and where in the file */
+	const char *build_id;     /* in hexadecimal, "" none; valid until the next call */
+	bool is_known;            /* else all of it is nothing */
+	bool has_name;            /* the function has */
+};
 /* The function an address is in, without the place: "malloc"; without a name "[libc.so.6]", not
  * mapped "[unknown]". *module as above. */
 void sym_kernel_function(struct sym *s, struct buf *b, enum sym_kind kind, u64 addr,
                          const char **module);
 void sym_user_function(struct sym *s, struct buf *b, enum sym_kind kind, u32 pid, u64 addr,
-                       const char **module);
+                       const char **module, struct sym_place *place);
 /* The source lines of an address as lines_find() gives them, 0 unless at least `least` is asked
  * for. */
 struct line_frame;

@@ -176,15 +176,22 @@ const char *symfile_name(struct symfile *f, u64 offset, bool demangled, u64 *off
 	return symtab_name(f->table, offset, demangled, off);
 }
 
-u64 symfile_vaddr(const struct symfile *f, u64 offset)
+const struct elf_segment *symfile_segment(const struct symfile *f, u64 offset)
 {
 	for (u32 i = 0; i < f->n_segments; i++) {
 		const struct elf_segment *s = &f->segments[i];
 
 		if (offset >= s->offset && offset - s->offset < s->size)
-			return offset - s->offset + s->vaddr;
+			return s;
 	}
-	return offset;
+	return NULL;
+}
+
+u64 symfile_vaddr(const struct symfile *f, u64 offset)
+{
+	const struct elf_segment *s = symfile_segment(f, offset);
+
+	return s ? offset - s->offset + s->vaddr : offset;
 }
 
 size_t symfile_bytes(const struct symfile *f)

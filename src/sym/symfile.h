@@ -5,6 +5,7 @@
 #ifndef SYM_SYMFILE_H
 #define SYM_SYMFILE_H
 
+#include "elf/elf.h"
 #include "sym/debugfile.h"
 #include "sym/lines.h"
 
@@ -23,6 +24,8 @@ void symfile_free(struct symfile *f);
 const char *symfile_name(struct symfile *f, u64 offset, bool demangled, u64 *off);
 /* Virtual address, as the file's own headers count, of what is at a file offset. */
 u64 symfile_vaddr(const struct symfile *f, u64 offset);
+/* The segment that is at a file offset; NULL: none. */
+const struct elf_segment *symfile_segment(const struct symfile *f, u64 offset);
 /* Source lines of an address, see lines_find(). `path` is the file again. */
 u32 symfile_lines(struct symfile *f, const char *path, const struct debugfile_place *where,
                   u64 vaddr, bool demangled, struct line_frame *out, u32 max);

@@ -425,6 +425,16 @@ static struct symfile *numbered_names(struct usym *u, const struct numbered *n)
 	return files_names(u->files, n->file, &where);
 }
 
+/* What the tables of its file say of an offset. */
+static void place_in(struct usym *u, struct usym_place *place, struct symfile *names,
+                     struct file_id file, u64 offset)
+{
+	place->module_off = symfile_vaddr(names, offset);
+	place->name = symfile_name(names, offset, u->demangled, &place->off);
+	place->segment = symfile_segment(names, offset);
+	place->build_id = names == u->vdso ? "" : files_table_id(u->files, file);
+}
+
 static bool is_numbered(const struct usym *u, u64 addr)
 {
 	return u->find_file && addr & UNWIND_FRAME;
@@ -439,7 +449,7 @@ static struct numbered *numbered_of(struct usym *u, u64 addr, u64 *offset)
 
 static struct usym_place find_numbered(struct usym *u, u64 addr)
 {
-	struct usym_place place = { .module = "" };
+	struct usym_place place = { .module = "", .build_id = "" };
 	struct symfile *names;
 	struct numbered *n;
 	u64 offset;
@@ -450,10 +460,8 @@ static struct usym_place find_numbered(struct usym *u, u64 addr)
 	names = numbered_names(u, n);
 	place.module = n->path;
 	place.module_off = offset;
-	if (names) {
-		place.module_off = symfile_vaddr(names, offset);
-		place.name = symfile_name(names, offset, u->demangled, &place.off);
-	}
+	if (names)
+		place_in(u, &place, names, n->file, offset);
 	return place;
 }
 
@@ -515,7 +523,7 @@ bool usym_is_in(struct usym *u, u32 pid, u64 addr, dev_t dev, u64 inode)
 
 static struct usym_place find_address(struct usym *u, u32 pid, u64 addr)
 {
-	struct usym_place place = { .module = "" };
+	struct usym_place place = { .module = "", .build_id = "" };
 	struct proc *p = pid ? proc_get(u, pid) : NULL;
 	const struct procmap *m = p ? proc_map(u, p, addr) : NULL;
 	struct symfile *names;
@@ -527,10 +535,8 @@ static struct usym_place find_address(struct usym *u, u32 pid, u64 addr)
 	offset = addr - m->start + m->offset;
 	place.module = m->path[0] ? m->path : "[anon]";
 	place.module_off = m->inode ? offset : addr - m->start;
-	if (names) {
-		place.module_off = symfile_vaddr(names, offset);
-		place.name = symfile_name(names, offset, u->demangled, &place.off);
-	}
+	if (names)
+		place_in(u, &place, names, p->files[m - p->maps.v], offset);
 	if (!place.name && m->exec)
 		find_in_jit(u, p, addr, &place);
 	if (!place.name && !names && m->exec && m->inode && m->path[0] == '/')

@@ -9,6 +9,7 @@
 
 #include "sym/lines.h"
 
+struct elf_segment;
 struct usym;
 
 /* What is known of an address. Strings live until the next call. */
@@ -17,6 +18,8 @@ struct usym_place {
 	u64 off;            /* from its start */
 	const char *module; /* path of the mapped file or kind of mapping, "" when not mapped */
 	u64 module_off;     /* address as the file's headers count, else from the mapping's start */
+	const struct elf_segment *segment; /* of that file; NULL: it is not known */
+	const char *build_id;              /* in hexadecimal, "" none */
 };
 
 /* Where the file is whose number a frame has (base/unwind.h); false: there is none. */

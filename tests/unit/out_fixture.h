@@ -25,13 +25,15 @@ static void fixture_stack(void *ctx, struct buf *b, const struct type *t, const 
 static void fixture_frames(void *ctx, const struct type *t, const u64 *words, frame_fn *fn,
                            void *fn_ctx)
 {
-	struct frame_name frames[] = { { "main", "", FRAME_PROGRAM },
-		                       { "kernel", "", FRAME_KERNEL } };
+	struct frame_name frames[] = { { .name = "main", .module = "", .kind = FRAME_PROGRAM },
+		                       { .name = "kernel", .module = "", .kind = FRAME_KERNEL } };
 
 	(void)ctx;
 	(void)words;
 	if (t->kind == TYPE_USTACK)
-		frames[1] = (struct frame_name){ "user", "/lib/x.so", FRAME_LIBRARY };
+		frames[1] = (struct frame_name){ .name = "user",
+			                         .module = "/lib/x.so",
+			                         .kind = FRAME_LIBRARY };
 	fn(fn_ctx, &frames[0]);
 	fn(fn_ctx, &frames[1]);
 }

@@ -11,7 +11,7 @@ static struct flame flame;
 
 static struct frame_name frame(const char *name, enum frame_kind kind)
 {
-	return (struct frame_name){ name, "", kind };
+	return (struct frame_name){ .name = name, .module = "", .kind = kind };
 }
 
 /* "a;b;c", all of the same kind. */
@@ -97,8 +97,8 @@ static void test_merge(void **state)
 /* The same name in two files, or in the kernel and a program, is not the same function. */
 static void test_kinds_apart(void **state)
 {
-	struct frame_name one = { "read", "/a.so", FRAME_LIBRARY },
-			  two = { "read", "/b.so", FRAME_LIBRARY };
+	struct frame_name one = { .name = "read", .module = "/a.so", .kind = FRAME_LIBRARY },
+			  two = { .name = "read", .module = "/b.so", .kind = FRAME_LIBRARY };
 
 	(void)state;
 	add("read", 1, FRAME_PROGRAM);
@@ -118,9 +118,12 @@ static void test_names(void **state)
 	(void)state;
 	add("Lcom/X", 1, FRAME_JIT);
 	flame_begin(&flame, 1);
-	flame_frame(&flame, &(struct frame_name){ "f(I;J)\n\x01\x7f", "", FRAME_JIT });
-	flame_frame(&flame, &(struct frame_name){ "", "", FRAME_JIT });
-	flame_frame(&flame, &(struct frame_name){ "\xff\xc3\xa9\xef\xbf\xbf", "", FRAME_JIT });
+	flame_frame(&flame, &(struct frame_name){
+				    .name = "f(I;J)\n\x01\x7f", .module = "", .kind = FRAME_JIT });
+	flame_frame(&flame, &(struct frame_name){ .name = "", .module = "", .kind = FRAME_JIT });
+	flame_frame(&flame, &(struct frame_name){ .name = "\xff\xc3\xa9\xef\xbf\xbf",
+	                                          .module = "",
+	                                          .kind = FRAME_JIT });
 	flame_end(&flame);
 	folded_is("Lcom/X 1\nf(I:J)\\n\\x01\\x7f;(no name);\\xff\xc3\xa9\xef\xbf\xbd 1\n");
 }
@@ -293,7 +296,8 @@ static void test_too_many(void **state)
 	for (u32 i = 0; i < FLAME_NODES; i++) {
 		snprintf(name, sizeof(name), "%u", i);
 		flame_begin(&flame, 1);
-		flame_frame(&flame, &(struct frame_name){ name, "", FRAME_OTHER });
+		flame_frame(&flame, &(struct frame_name){
+					    .name = name, .module = "", .kind = FRAME_OTHER });
 		flame_end(&flame);
 	}
 	assert_int_equal(flame.cut, 0);

@@ -4,8 +4,9 @@
  * its standard input ends, and puts the code that samples its heap in and takes it out again, so
  * many times. After each round its mappings of code are what they were, and now and then all their
  * bytes. The command's status, that of a program that checks itself, is ours. In half of the rounds
- * nearly every call is sampled; of the others, with the usual distance, it is printed for how long
- * the command stood still.
+ * nearly every call is sampled, and in some of these the command is paused (SIGSTOP) while the code
+ * goes in or out, or paused and continued all the time; of the others, with the usual distance, it
+ * is printed for how long the command stood still.
  */
 #include <errno.h>
 #include <poll.h>
@@ -21,8 +22,8 @@
 #include "inject/heap.h"
 #include "read/procmaps.h"
 
-#define MS         60000u /* to put in, and to take out */
-#define BYTES_EACH 64u    /* rounds between two looks at all bytes of code */
+#define MS         300000u /* to put in, and to take out */
+#define BYTES_EACH 64u     /* rounds between two looks at all bytes of code */
 #define PART       65536u
 
 static u64 add(u64 h, const void *p, size_t n)
@@ -118,20 +119,74 @@ static void print_times(const char *what, u64 *v, u32 n, u32 stops)
 	       (double)stops / n);
 }
 
-static int round_of(pid_t pid, u64 every, struct heap_result *in, struct heap_result *out)
+enum pauses {
+	PAUSES_IN = 1,
+	PAUSES_OUT = 2,
+	PAUSES_OFTEN = 4,
+};
+
+static int in_and_out(pid_t pid, u64 every, u32 pauses, struct heap_result *in,
+                      struct heap_result *out)
 {
 	struct err e = { 0 };
 	char left[256];
+	bool ok = false;
 
-	if (!heap_in(pid, every, MS, in, left, &e)) {
+	if (pauses & PAUSES_IN)
+		kill(pid, SIGSTOP);
+	for (u32 i = 0; i < MS / 100; i++) {
+		ok = heap_in(pid, every, MS, in, left, &e);
+		/* Somebody else's, for all processes: it goes away. */
+		if (ok || !strstr(e.text, "a uprobe is in it"))
+			break;
+		poll(NULL, 0, 100);
+	}
+	if (pauses & PAUSES_IN)
+		kill(pid, SIGCONT);
+	if (!ok) {
 		printf("in: %s\n", e.text);
 		return 1;
 	}
 	poll(NULL, 0, (int)(every % 4));
-	if (heap_out(pid, MS, out, &e))
+	if (pauses & PAUSES_OUT)
+		kill(pid, SIGSTOP);
+	ok = heap_out(pid, MS, out, &e);
+	if (pauses & PAUSES_OUT)
+		kill(pid, SIGCONT);
+	if (ok)
 		return 0;
 	printf("out: %s\n", e.text);
 	return 1;
+}
+
+static pid_t pause_often(pid_t pid)
+{
+	pid_t other = fork();
+
+	if (other)
+		return other;
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	for (;;) {
+		kill(pid, SIGSTOP);
+		usleep((useconds_t)(random() % 3000));
+		kill(pid, SIGCONT);
+		usleep((useconds_t)(random() % 3000));
+	}
+}
+
+static int round_of(u32 i, pid_t pid, struct heap_result *in, struct heap_result *out)
+{
+	static const u32 pauses[] = { 0, 0, 0, PAUSES_OUT, 0, PAUSES_IN, 0, PAUSES_OFTEN };
+	u32 p = pauses[i % ARRAY_SIZE(pauses)];
+	pid_t other = p & PAUSES_OFTEN ? pause_often(pid) : 0;
+	int wrong = in_and_out(pid, i % 2 ? 1 + i % 4000 : HEAP_EVERY + i % 4, p, in, out);
+
+	if (other > 0) {
+		kill(other, SIGKILL);
+		waitpid(other, NULL, 0);
+		kill(pid, SIGCONT);
+	}
+	return wrong;
 }
 
 /* What the command says at its end. */
@@ -163,7 +218,7 @@ int main(int argc, char **argv)
 	for (u32 i = 0; i < rounds && !wrong; i++) {
 		struct heap_result r = { 0 }, s = { 0 };
 
-		wrong = round_of(pid, i % 2 ? 1 + i % 4000 : HEAP_EVERY + i % 4, &r, &s);
+		wrong = round_of(i, pid, &r, &s);
 		done++;
 		if (i % 2 == 0) {
 			in[timed] = r.stopped_ns;

@@ -45,8 +45,17 @@ void thread_restart(struct thread_regs *r);
 /* Makes it carry out a call next: `ip` is where the instruction is. */
 void thread_set_call(struct thread_regs *r, u64 ip, u64 number, const u64 args[6]);
 
-/* True when n words may be from a signal's frame, from its flags on: where the signal came, and the
- * stack there. May say so of other words, seldom. */
-bool thread_was_signaled(const u64 *words, size_t n, u64 *ip, u64 *sp);
+#define THREAD_SIGNALED 64u /* words of a signal's frame that are looked at, at most */
+
+/* Where a signal came: where it goes on after it, which is kept `ip_offset` bytes into the frame,
+ * and its stack. The thread's stack for handlers, 0 bytes when it has none. */
+struct thread_signaled {
+	u64 ip, ip_offset, sp;
+	u64 stack, stack_size;
+};
+
+/* True when n words may be from a signal's frame, from its flags on. May say so of other words,
+ * seldom. */
+bool thread_was_signaled(const u64 *words, size_t n, struct thread_signaled *s);
 
 #endif

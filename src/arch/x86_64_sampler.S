@@ -7,12 +7,17 @@
  * and everything else as at the function's entry. A frame of 88 bytes holds the arguments, where the function goes on, and its
  * result; the unwinder finds through it.
  *
- * What calls leave below the stack pointer is overwritten: an address in here that is found on a
- * stack keeps all of it from being taken out (inject/there.h).
+ * Threads that are in here, or come back here, are counted: while there is one, nothing of it can be
+ * taken out (inject/graft.c). Before and after that stand instructions that are over at once.
  */
+#define DATA   sampler_params(%rip)
+#define INSIDE 16
+
 	.text
 
 .macro frame
+	mov DATA, %r10
+	lock incq INSIDE(%r10)
 	sub $88, %rsp
 	.cfi_adjust_cfa_offset 88
 	mov %rdi, (%rsp)
@@ -23,13 +28,11 @@
 .endm
 
 .macro arguments
-	movq $0, -8(%rsp)
 	mov (%rsp), %rdi
 	mov 8(%rsp), %rsi
 	mov 16(%rsp), %rdx
 	mov 24(%rsp), %rcx
 	mov 32(%rsp), %r11
-	movq $0, 32(%rsp)
 .endm
 
 .macro function name
@@ -61,10 +64,11 @@ sampler_slow_\name:
 	mov %rax, %rsi
 	mov $\kind, %edx
 	call sampler_end
-	movq $0, -8(%rsp)
+	mov DATA, %r11
 	mov 40(%rsp), %rax
 	add $88, %rsp
 	.cfi_adjust_cfa_offset -88
+	lock decq INSIDE(%r11)
 	ret
 	.cfi_adjust_cfa_offset 88
 .endm
@@ -73,6 +77,8 @@ sampler_slow_\name:
 1:	arguments
 	add $88, %rsp
 	.cfi_adjust_cfa_offset -88
+	mov DATA, %rax
+	lock decq INSIDE(%rax)
 	xor %eax, %eax
 	jmp *%r11
 .endm
@@ -99,7 +105,6 @@ sampler_slow_\name:
 	call *sampler_params+16+8*\which(%rip)
 	test %rax, %rax
 	jz 1f
-	movq $0, 32(%rsp)
 	finish \kind
 	go_on
 	end \name

@@ -112,16 +112,19 @@ void thread_set_call(struct thread_regs *r, u64 ip, u64 number, const u64 args[6
 	set(r, &u);
 }
 
-bool thread_was_signaled(const u64 *words, size_t n, u64 *ip, u64 *sp)
+bool thread_was_signaled(const u64 *words, size_t n, struct thread_signaled *s)
 {
 	/* uc_flags, uc_link (0 from the kernel), uc_stack (3 words), then the registers. */
-	const size_t regs = 5;
+	const size_t stack = 2, regs = 5;
 
 	if (n <= regs + REG_CSGSFS || words[0] > UC_FLAGS_ALL || words[1] ||
 	    (words[regs + REG_CSGSFS] & 0xffff) != CODE_64)
 		return false;
-	*ip = words[regs + REG_RIP];
-	*sp = words[regs + REG_RSP];
+	*s = (struct thread_signaled){ .ip = words[regs + REG_RIP],
+		                       .ip_offset = (regs + REG_RIP) * 8,
+		                       .sp = words[regs + REG_RSP],
+		                       .stack = words[stack],
+		                       .stack_size = words[stack + 2] };
 	return true;
 }
 

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The order is what makes it safe: first everything is made here, then it is looked whether a
- * thread stands on the bytes that change, and only then the process is touched, whose room refuses
- * or takes all of it.
+ * The order is what makes it safe: first everything is made here, then it is looked where threads
+ * stand on the bytes that change, and only then the process is touched, whose room refuses or takes
+ * all of it.
+ *
+ * Nobody has to be waited for but in the head. An instruction that was moved is the same one at
+ * both places, and from a function's code that comes before them, which has changed no argument and
+ * nothing on the stack, its entry is as good. Where a slot came from is written at its end, for who
+ * did not make it. Stale frames of signals lie on stacks for good: to change them changes nothing.
  */
 #include "inject/graft.h"
 
@@ -19,6 +24,15 @@
 #include "read/procstat.h"
 
 #define GRAFT_MOST ((u64)1 << 30) /* bytes of code, or of data */
+#define MOMENTS    50u
+#define MOMENT_MS  1u
+
+/* The last bytes of a slot. */
+struct note {
+	u64 entry; /* in the process */
+	u32 moved; /* bytes of the slot before the moved instructions */
+	struct hook_steps steps;
+};
 
 /* Bytes from the start of the code to a function's. */
 static u64 slot(const struct graft *g, u32 i)
@@ -94,9 +108,12 @@ static bool make_slot(struct graft *g, u32 i, struct err *e)
 	u8 *out = g->code + slot(g, i);
 	u64 at = g->room.at + slot(g, i);
 	const char *why = "there is no room for its code";
-	u32 n = g->emit(g->ctx, i, at, graft_data(g), out, GRAFT_SLOT - HOOK_MOVED);
+	u32 n = g->emit(g->ctx, i, at, graft_data(g), out,
+	                GRAFT_SLOT - HOOK_MOVED - sizeof(struct note));
+	struct note note = { g->bias + g->hooks[i].entry, n, { 0 } };
 
-	if (n && hook_move(g->f, g->d, &g->hooks[i], g->bias, at + n, out + n, &why)) {
+	if (n && hook_move(g->f, g->d, &g->hooks[i], g->bias, at + n, out + n, &note.steps, &why)) {
+		memcpy(out + GRAFT_SLOT - sizeof(note), &note, sizeof(note));
 		why = "it is too far away";
 		for (u32 k = 0; k < g->room.n_pages; k++)
 			if (!hook_jump(&g->hooks[i], g->bias, at, g->room.pages[k].at,
@@ -109,11 +126,68 @@ static bool make_slot(struct graft *g, u32 i, struct err *e)
 	               (unsigned long long)g->hooks[i].entry, why);
 }
 
+static struct note note_of(const struct graft *g, u32 i)
+{
+	struct note n;
+
+	memcpy(&n, g->code + slot(g, i) + GRAFT_SLOT - sizeof(n), sizeof(n));
+	n.steps.n = MIN(n.steps.n, HOOK_STEPS);
+	return n;
+}
+
+/* Where in the slots who stands on an instruction that moves goes on; 0: there is no such place. */
+static u64 moved_in(const struct graft *g, u64 ip)
+{
+	for (u32 i = 0; i < g->n; i++) {
+		struct note n = note_of(g, i);
+
+		for (u32 k = 0; k < n.steps.n; k++)
+			if (n.entry + n.steps.from[k] == ip)
+				return g->room.at + slot(g, i) + n.moved + n.steps.to[k];
+	}
+	return 0;
+}
+
+static u64 moved_out(const struct graft *g, u64 ip)
+{
+	u64 at = ip - g->room.at - slot(g, 0);
+	struct note n;
+
+	if (ip < g->room.at + slot(g, 0) || at / GRAFT_SLOT >= g->n)
+		return 0;
+	n = note_of(g, (u32)(at / GRAFT_SLOT));
+	at %= GRAFT_SLOT;
+	if (at < n.moved)
+		return n.entry;
+	for (u32 k = 0; k < n.steps.n; k++)
+		if (at - n.moved == n.steps.to[k])
+			return n.entry + n.steps.from[k];
+	return 0;
+}
+
+typedef u64 moved_fn(const struct graft *g, u64 ip);
+
+/* Who does not stand at an instruction that is at both places has to be waited for. */
+static enum enter_end all_move(const struct graft *g, const struct hold *h, struct there *t,
+                               moved_fn *moved, struct err *e)
+{
+	for (u32 i = 0; i < t->n; i++) {
+		t->v[i].ip = moved(g, t->v[i].ip);
+		if (t->v[i].ip)
+			continue;
+		err_set(e, "thread %d of process %d stays in code that changes",
+		        h->v[t->v[i].thread].tid, h->pid);
+		return ENTER_LATER;
+	}
+	return ENTER_DONE;
+}
+
 /* Who stands on an instruction that moves, the first one aside, which is a jump then. */
-static pid_t who_is_on(const struct graft *g, struct hold *h, struct err *e)
+static enum enter_end who_is_on(const struct graft *g, struct hold *h, struct there *t,
+                                struct err *e)
 {
 	struct there_code *v = calloc(g->n + 1, sizeof(*v));
-	pid_t who;
+	bool ok;
 
 	if (!v)
 		base_no_memory();
@@ -121,17 +195,9 @@ static pid_t who_is_on(const struct graft *g, struct hold *h, struct err *e)
 		v[i].start = g->bias + g->hooks[i].entry + 1;
 		v[i].end = g->bias + g->hooks[i].entry + g->hooks[i].length;
 	}
-	who = there_who(h, v, g->n, e);
+	ok = there_find(h, v, g->n, t, e);
 	free(v);
-	return who;
-}
-
-static enum enter_end waits(pid_t who, const struct hold *h, struct err *e)
-{
-	if (who < 0)
-		return ENTER_REFUSED;
-	err_set(e, "thread %d of process %d stays in code that changes", who, h->pid);
-	return ENTER_LATER;
+	return ok ? all_move(g, h, t, moved_in, e) : ENTER_REFUSED;
 }
 
 static void place_head(struct graft *g)
@@ -142,6 +208,9 @@ static void place_head(struct graft *g)
 		.code_size = g->room.code_size,
 		.data_size = g->room.data_size,
 		.n_pages = g->room.n_pages,
+		.head_size = g->head_size,
+		.n = g->n,
+		.inside = g->inside,
 		.owner = (u64)getppid(), /* this is a process of its own (enter.c) */
 	};
 
@@ -178,12 +247,13 @@ void graft_rehearse(struct graft *g, pid_t pid)
 
 enum enter_end graft_in(struct graft *g, struct hold *h, struct err *e)
 {
-	bool ok = make_all(g, h, e);
-	pid_t who = ok ? who_is_on(g, h, e) : 0;
+	struct there t = { 0 };
+	enum enter_end end = make_all(g, h, e) ? who_is_on(g, h, &t, e) : ENTER_REFUSED;
 
-	if (who)
-		return waits(who, h, e);
-	return ok && room_enter(&g->room, h, e) ? ENTER_DONE : ENTER_REFUSED;
+	if (end == ENTER_DONE && !(room_enter(&g->room, h, e) && there_set(h, &t, e)))
+		end = ENTER_REFUSED;
+	there_free(&t);
+	return end;
 }
 
 /* ---- out ------------------------------------------------------------------------------------ */
@@ -194,7 +264,10 @@ static bool is_mark(const struct graft_mark *m, const struct procmap *p)
 	u64 page = arch_page();
 	bool ok = m->magic == GRAFT_MAGIC && m->at == p->start && m->code_size % page == 0 &&
 	          m->code_size && m->data_size % page == 0 && m->n_pages <= ROOM_PAGES &&
-	          m->code_size < GRAFT_MOST && m->data_size < GRAFT_MOST;
+	          m->code_size < GRAFT_MOST && m->data_size < GRAFT_MOST &&
+	          m->n < GRAFT_MOST / GRAFT_SLOT && m->head_size < m->code_size &&
+	          ROUND_UP(m->head_size, 64) + m->n * GRAFT_SLOT <= m->code_size &&
+	          m->inside < m->data_size;
 
 	for (u64 i = 0; ok && i < m->n_pages; i++)
 		ok = m->pages[i] % page == 0;
@@ -224,6 +297,9 @@ bool graft_find(struct graft *g, struct graft_mark *m, pid_t pid)
 	if (!found)
 		return false;
 	g->data_size = m->data_size;
+	g->head_size = m->head_size;
+	g->n = (u32)m->n;
+	g->inside = m->inside;
 	g->room = (struct room){ .at = m->at,
 		                 .code_size = m->code_size,
 		                 .data_size = m->data_size,
@@ -233,12 +309,75 @@ bool graft_find(struct graft *g, struct graft_mark *m, pid_t pid)
 	return true;
 }
 
-enum enter_end graft_out(const struct graft *g, struct hold *h, struct err *e)
+/* How many are in the head or come back there. */
+static s64 count_inside(const struct graft *g, pid_t pid)
+{
+	s64 n = 0;
+	struct iovec here = { &n, sizeof(n) };
+	struct iovec there = { (void *)(uintptr_t)(graft_data(g) + g->inside), sizeof(n) };
+
+	if (!g->inside || process_vm_readv(pid, &here, 1, &there, 1, 0) != (ssize_t)sizeof(n))
+		return 0;
+	return n;
+}
+
+bool graft_is_busy(const struct graft *g, pid_t pid)
+{
+	return count_inside(g, pid) > 0;
+}
+
+/* The slots' notes are in what the process has. */
+static bool read_code(struct graft *g, pid_t pid)
+{
+	struct iovec here, there = { (void *)(uintptr_t)g->room.at, g->room.code_size };
+
+	g->code = malloc(g->room.code_size);
+	if (!g->code)
+		base_no_memory();
+	here = (struct iovec){ g->code, g->room.code_size };
+	return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)g->room.code_size;
+}
+
+static enum enter_end nobody_is_in(const struct graft *g, struct hold *h, struct there *t,
+                                   struct err *e)
 {
 	const struct there_code code = { g->room.at, g->room.at + room_size(&g->room) };
-	pid_t who = there_who(h, &code, 1, e);
 
-	if (who)
-		return waits(who, h, e);
-	return room_leave(&g->room, h, e) ? ENTER_DONE : ENTER_REFUSED;
+	if (count_inside(g, h->pid) > 0) {
+		err_set(e, "process %d: a call that is sampled does not come back", h->pid);
+		return ENTER_LATER;
+	}
+	if (!there_find(h, &code, 1, t, e))
+		return ENTER_REFUSED;
+	return all_move(g, h, t, moved_out, e);
+}
+
+static enum enter_end leave(const struct graft *g, struct hold *h, struct there *t, struct err *e)
+{
+	enum enter_end end = nobody_is_in(g, h, t, e);
+
+	/* Threads that a signal has stopped come to nothing by themselves, however long they are
+	 * waited for; they, and whoever they wait for, are let run for a moment. */
+	for (u32 i = 0; i < MOMENTS && end == ENTER_LATER && hold_is_paused(h); i++) {
+		there_free(t);
+		end = hold_run_on(h, MOMENT_MS, e) ? nobody_is_in(g, h, t, e) : ENTER_REFUSED;
+	}
+	return end == ENTER_DONE && !(room_leave(&g->room, h, e) && there_set(h, t, e))
+	               ? ENTER_REFUSED
+	               : end;
+}
+
+enum enter_end graft_out(const struct graft *g, struct hold *h, struct err *e)
+{
+	struct graft found = *g;
+	struct there t = { 0 };
+	enum enter_end end = ENTER_REFUSED;
+
+	if (read_code(&found, h->pid))
+		end = leave(&found, h, &t, e);
+	else
+		err_sys(e, errno, "process %d: the code in it can not be read", h->pid);
+	there_free(&t);
+	free(found.code);
+	return end;
 }

@@ -14,12 +14,17 @@
 #include <sys/random.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
+#include <time.h>
 
 #include "arch/arch.h"
 #include "arch/stub.h"
 #include "inject/sampler_draw.h"
 #include "read/procmaps.h"
 #include "read/procstat.h"
+
+/* Calls that are sampled are waited for before the process is stopped. */
+#define INSIDE_TRIES 200u
+#define INSIDE_NS    100000
 
 struct heap {
 	struct heap_allocator a;
@@ -164,6 +169,7 @@ static bool make(struct heap *hp, const struct insn_decoder *d, pid_t pid, struc
 		.place = place_head,
 		.ctx = hp,
 		.data_size = ROUND_UP((u64)sizeof(struct sampler_data), (u64)arch_page()),
+		.inside = offsetof(struct sampler_data, inside),
 	};
 	graft_init(&hp->g);
 	return true;
@@ -256,6 +262,13 @@ static void switch_off(const struct heap *hp, pid_t pid)
 	write_data(pid, graft_data(&hp->g), &off, sizeof(off));
 }
 
+/* While all run: to stop them meanwhile would only make it longer. */
+static void wait_inside(const struct graft *g, pid_t pid)
+{
+	for (u32 i = 0; i < INSIDE_TRIES && graft_is_busy(g, pid); i++)
+		nanosleep(&(struct timespec){ .tv_nsec = INSIDE_NS }, NULL);
+}
+
 bool heap_out(pid_t pid, u32 ms, struct heap_result *r, struct err *e)
 {
 	struct heap *hp = calloc(1, sizeof(*hp));
@@ -267,6 +280,7 @@ bool heap_out(pid_t pid, u32 ms, struct heap_result *r, struct err *e)
 	*r = (struct heap_result){ 0 };
 	if (graft_find(&hp->g, &m, pid)) {
 		switch_off(hp, pid);
+		wait_inside(&hp->g, pid);
 		ok = enter(hp, pid, go_out, ms, r, e);
 		r->full = hp->full;
 	}

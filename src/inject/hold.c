@@ -17,6 +17,7 @@
 #include <dirent.h>
 #include <elf.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
@@ -32,6 +33,7 @@
 
 #define GIVE_UP_NS 5000000000u
 #define DEEP_NS    20000000u
+#define RUN_ON_MS  2000u
 #define LISTS      3u     /* of threads, before the first is stopped */
 #define LOOK_NS    50000u /* between two looks whether a thread has stopped */
 
@@ -178,6 +180,7 @@ static void reported(struct hold *h, struct hold_thread *t, int status)
 		drop(h, t);
 	} else if (status >> 16 == PTRACE_EVENT_STOP) {
 		t->stands = true;
+		t->paused |= WSTOPSIG(status) != SIGTRAP;
 	} else {
 		/* A stop for a signal may have taken the place of the one that was asked for. */
 		ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
@@ -249,6 +252,12 @@ static bool all_regs(struct hold *h, struct err *e)
 
 /* ---- going on ------------------------------------------------------------------------------- */
 
+void hold_go_on_at(struct hold *h, u32 i, u64 ip)
+{
+	thread_set_ip(&h->v[i].regs, ip);
+	h->v[i].moves = true;
+}
+
 /* Ends with EINTR after a stop, and has done nothing by then. */
 static bool starts_again(u64 number)
 {
@@ -275,17 +284,26 @@ static bool starts_again(u64 number)
 	return false;
 }
 
-static void let_go(struct hold_thread *t)
+static void set_regs(struct hold_thread *t)
 {
 	struct iovec io = { t->regs.v, 0 };
+	bool moves = t->moves;
 	u64 number;
 
 	if ((t->regs.n || get_regs(t)) && thread_in_call(&t->regs, &number) &&
 	    starts_again(number) && thread_result(&t->regs) == -EINTR) {
 		thread_restart(&t->regs);
-		io.iov_len = t->regs.n;
-		ptrace(PTRACE_SETREGSET, t->tid, NT_PRSTATUS, &io);
+		moves = true;
 	}
+	io.iov_len = t->regs.n;
+	if (moves)
+		ptrace(PTRACE_SETREGSET, t->tid, NT_PRSTATUS, &io);
+	t->moves = false;
+}
+
+static void let_go(struct hold_thread *t)
+{
+	set_regs(t);
 	ptrace(PTRACE_DETACH, t->tid, 0, 0);
 }
 
@@ -332,10 +350,22 @@ static bool seize_all(struct hold *h, struct err *e)
 	return true;
 }
 
+static bool stop_all(struct hold *h, u32 ms, struct err *e)
+{
+	u64 until = clock_ns(CLOCK_MONOTONIC) + (u64)ms * 1000000;
+	u32 from = 0;
+	bool ok = true;
+
+	do {
+		ok = ok && interrupt(h, from, e) && wait_stops(h, until, e);
+		from = h->n;
+		ok = ok && each_task(h, seize_new, e);
+	} while (ok && h->n > from);
+	return ok && all_regs(h, e);
+}
+
 bool hold_all(struct hold *h, pid_t pid, u32 ms, struct err *e)
 {
-	u64 until;
-	u32 from = 0;
 	bool ok;
 
 	*h = (struct hold){ .pid = pid, .caller = HOLD_NOBODY };
@@ -343,19 +373,35 @@ bool hold_all(struct hold *h, pid_t pid, u32 ms, struct err *e)
 		return false;
 	ok = seize_all(h, e);
 	h->since = clock_ns(CLOCK_MONOTONIC);
-	until = h->since + (u64)ms * 1000000;
-	do {
-		ok = ok && interrupt(h, from, e) && wait_stops(h, until, e);
-		from = h->n;
-		ok = ok && each_task(h, seize_new, e);
-	} while (ok && h->n > from);
-	if (ok && all_regs(h, e))
+	if (ok && stop_all(h, ms, e))
 		return true;
 	interrupt(h, 0, &(struct err){ 0 });
 	give_up(h);
 	free(h->v);
 	h->v = NULL;
 	return false;
+}
+
+bool hold_is_paused(const struct hold *h)
+{
+	for (u32 i = 0; i < h->n; i++)
+		if (h->v[i].paused)
+			return true;
+	return false;
+}
+
+bool hold_run_on(struct hold *h, u32 ms, struct err *e)
+{
+	for (u32 i = 0; i < h->n; i++) {
+		set_regs(&h->v[i]);
+		h->v[i].stands = false;
+		ptrace(PTRACE_CONT, h->v[i].tid, 0, 0);
+		h->v[i].regs.n = 0;
+	}
+	arena_free(&h->arena);
+	h->has_maps = false;
+	rest((u64)ms * 1000000);
+	return stop_all(h, RUN_ON_MS, e);
 }
 
 const struct procmaps *hold_maps(struct hold *h, struct err *e)

@@ -17,7 +17,9 @@
 struct hold_thread {
 	pid_t tid;
 	bool stands;
-	struct thread_regs regs; /* as it was found; it goes on with them */
+	bool paused; /* by a signal (SIGSTOP and its kin): it does not go on when it is let go */
+	bool moves;  /* its registers are not what they were */
+	struct thread_regs regs; /* it goes on with them; as it was found, but for `moves` */
 };
 
 struct hold {
@@ -52,6 +54,13 @@ bool hold_all(struct hold *h, pid_t pid, u32 ms, struct err *e);
 bool hold_call(struct hold *h, u64 number, const u64 args[6], s64 *result, struct err *e);
 /* Whether filters of system calls (seccomp) would let it make that one: asked, not tried. */
 bool hold_may_call(struct hold *h, u64 number, const u64 args[6], struct err *e);
+/* Thread v[i] goes on there, with all else as it is. */
+void hold_go_on_at(struct hold *h, u32 i, u64 ip);
+/* Whether a signal has stopped the process, so that it stands still after hold_let_go(), too. */
+bool hold_is_paused(const struct hold *h);
+/* All run for `ms`, in spite of that, and stand still again. Before any call is made. False and *e:
+ * as of hold_all(), but that hold_let_go() is to be called. */
+bool hold_run_on(struct hold *h, u32 ms, struct err *e);
 /* All go on where they stood, and system calls that were interrupted are started again. Frees what
  * h has. False and *e when the process has ended. */
 bool hold_let_go(struct hold *h, struct err *e);

@@ -71,27 +71,36 @@ void hook_look(struct elf *f, const struct insn_decoder *d, struct hook *v, u32 
 	free(all.v);
 }
 
+static void add_step(struct hook_steps *s, u32 from, u32 to)
+{
+	s->from[s->n] = (u8)from;
+	s->to[s->n++] = (u8)to;
+}
+
 u32 hook_move(struct elf *f, const struct insn_decoder *d, const struct hook *h, u64 bias, u64 at,
-              u8 out[HOOK_MOVED], const char **why)
+              u8 out[HOOK_MOVED], struct hook_steps *steps, const char **why)
 {
 	struct site_code c;
 	struct move m = { 0 };
 	u32 done = 0;
 
+	steps->n = 0;
 	*why = "its code is not in the file";
 	if (!h->length || !site_code_at(f, h->entry, &c))
 		return 0;
 	for (u32 from = 0; from < h->length; from += m.taken) {
 		u64 off = h->entry - c.vaddr + from;
 
-		if (done + MOVE_LONGEST + MOVE_JUMP > HOOK_MOVED)
+		if (done + MOVE_LONGEST + MOVE_JUMP > HOOK_MOVED || steps->n == HOOK_STEPS - 1)
 			return 0;
+		add_step(steps, from, done);
 		*why = move_insn(d, c.p + off, c.n - off, bias + h->entry + from, at + done,
 		                 out + done, &m);
 		if (*why)
 			return 0;
 		done += m.length;
 	}
+	add_step(steps, h->length, done);
 	if (m.ends)
 		return done;
 	*why = "it is too far away";

@@ -19,6 +19,7 @@
 
 /* Bytes of moved instructions and the jump after them, at most. */
 #define HOOK_MOVED 160u
+#define HOOK_STEPS 8u /* one more than instructions that a jump lies on */
 
 /* A function; addresses are virtual addresses of its file, `bias` is where the process has it. */
 struct hook {
@@ -32,10 +33,17 @@ struct hook {
 /* Whether and how functions of a file can be hooked: nothing in the file may lead into the bytes
  * but to the first one. */
 void hook_look(struct elf *f, const struct insn_decoder *d, struct hook *v, u32 n);
+/* Which instruction went where: bytes from the entry, and bytes written before it. Where the moved
+ * ones go on in the function counts as one of them. */
+struct hook_steps {
+	u8 n;
+	u8 from[HOOK_STEPS], to[HOOK_STEPS];
+};
+
 /* Writes what runs at `at`, in the process: the function from its entry on. Bytes written; 0, and
  * *why, when an instruction can not be moved. */
 u32 hook_move(struct elf *f, const struct insn_decoder *d, const struct hook *h, u64 bias, u64 at,
-              u8 out[HOOK_MOVED], const char **why);
+              u8 out[HOOK_MOVED], struct hook_steps *steps, const char **why);
 /* Whether `bytes`, what the process has in the page at `at`, is what the file has. False and
  * *why when others have changed it (a breakpoint, a uprobe), or when it is not all in the file. */
 bool hook_page_is_intact(struct elf *f, u64 bias, u64 at, const u8 *bytes, const char **why);

@@ -25,6 +25,8 @@
 __attribute__((used, section(".params")))
 const volatile struct sampler_params sampler_params = { 0 };
 
+_Static_assert(offsetof(struct sampler_data, inside) == 16, "the thunks know");
+
 /* As the thunks lay it out. */
 struct frame {
 	u64 args[4];

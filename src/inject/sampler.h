@@ -75,8 +75,9 @@ struct sampler_entry {
 /* Zeros in a child of the process: the code does nothing then. */
 struct sampler_data {
 	u64 on;
-	u64 full; /* samples for which there was no room */
-	u64 unused[6];
+	u64 full;   /* samples for which there was no room */
+	u64 inside; /* threads between a thunk's first instruction and its last */
+	u64 unused[5];
 	struct sampler_cpu cpus[SAMPLER_CPUS];
 	u8 filter[SAMPLER_FILTER]; /* how many sampled blocks begin there */
 	struct sampler_entry table[SAMPLER_TABLE];

@@ -354,6 +354,36 @@ static void test_in_and_out(void **state)
 	end_child(&c);
 }
 
+/* A process that a signal has stopped, wherever that was, is not waited for, and stays stopped. */
+static void test_paused(void **state)
+{
+	struct inject_child c;
+	u64 code;
+
+	(void)state;
+	if (SANITIZED || geteuid())
+		skip();
+	c = start_child();
+	wait_rounds(10);
+	code = hash_code(c.pid);
+	for (u32 i = 0; i < 20; i++) {
+		if (i % 2)
+			kill(c.pid, SIGSTOP);
+		put_in(c.pid, 1);
+		kill(c.pid, SIGCONT);
+		wait_rounds(20);
+		kill(c.pid, SIGSTOP);
+		take_out(c.pid);
+		assert_true(hash_code(c.pid) == code);
+		for (u32 k = 0; k < 1000 && hold_state(c.pid, c.pid) != 'T'; k++)
+			poll(NULL, 0, 1);
+		assert_int_equal(hold_state(c.pid, c.pid), 'T');
+		kill(c.pid, SIGCONT);
+		wait_rounds(10);
+	}
+	end_child(&c);
+}
+
 static void wait_here(void)
 {
 	for (;;)
@@ -387,9 +417,9 @@ static void test_mappings(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_gaps),     cmocka_unit_test(test_weights),
-		cmocka_unit_test(test_stubs),    cmocka_unit_test(test_in_and_out),
-		cmocka_unit_test(test_mappings),
+		cmocka_unit_test(test_gaps),   cmocka_unit_test(test_weights),
+		cmocka_unit_test(test_stubs),  cmocka_unit_test(test_in_and_out),
+		cmocka_unit_test(test_paused), cmocka_unit_test(test_mappings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,7 +35,6 @@
 #include "base/file.h"
 #include "inject/filter.h"
 #include "inject/room.h"
-#include "inject/there.h"
 #include "unit/inject_aid.h"
 
 #define ROUNDS  200
@@ -69,19 +68,12 @@ static struct crowd *crowd;
 /* Alone in its pages: the first one is replaced. */
 extern const u8 answer_page[];
 int answer(void);
-void through(void (*f)(void)); /* calls it, and returns to here */
 __asm__(".pushsection .text.answer, \"ax\", @progbits\n"
         ".balign 4096\n"
         ".globl answer, answer_page\n"
         ".type answer, @function\n"
         "answer_page:\n"
         "answer: mov $1, %eax\n"
-        "ret\n"
-        ".balign 16\n"
-        ".globl through\n"
-        "through: sub $8, %rsp\n"
-        "call *%rdi\n"
-        "add $8, %rsp\n"
         "ret\n"
         ".balign 4096\n"
         ".popsection\n");
@@ -299,11 +291,7 @@ static enum enter_end go_in(struct hold *h, void *ctx, struct err *e)
 static enum enter_end go_out(struct hold *h, void *ctx, struct err *e)
 {
 	struct visit *v = ctx;
-	const struct there_code code = { v->room.at, v->room.at + room_size(&v->room) };
-	pid_t who = there_who(h, &code, 1, e);
 
-	if (who)
-		return who < 0 ? ENTER_REFUSED : ENTER_LATER;
 	return room_leave(&v->room, h, e) ? ENTER_DONE : ENTER_REFUSED;
 }
 
@@ -690,82 +678,6 @@ static void test_refused(void **state)
 	finish(pid);
 }
 
-/* One whose return address is in the code has to be waited for. */
-static void wait_for_ever(void)
-{
-	for (;;)
-		pause();
-}
-
-static void wait_in_callee(void)
-{
-	through(wait_for_ever);
-}
-
-static void on_own_stack(int number)
-{
-	(void)number;
-	wait_for_ever();
-}
-
-static void interrupt(void)
-{
-	raise(SIGUSR1);
-}
-
-static void wait_on_own_stack(void)
-{
-	const stack_t st = { .ss_sp = malloc(65536), .ss_size = 65536 };
-	const struct sigaction act = { .sa_handler = on_own_stack, .sa_flags = SA_ONSTACK };
-
-	sigaltstack(&st, NULL);
-	sigaction(SIGUSR1, &act, NULL);
-	through(interrupt);
-}
-
-struct question {
-	struct there_code code;
-	pid_t answer;
-};
-
-static enum enter_end ask(struct hold *h, void *ctx, struct err *e)
-{
-	struct question *q = ctx;
-
-	q->answer = there_who(h, &q->code, 1, e);
-	return ENTER_DONE;
-}
-
-/* Who is in the 16 bytes from there on. */
-static pid_t who_is_in(pid_t pid, const void *start)
-{
-	struct question q = { .code = { (u64)(uintptr_t)start, (u64)(uintptr_t)start + 16 } };
-	struct enter c = { .pid = pid, .fn = ask, .ctx = &q, .size = sizeof(q), .ms = 60000 };
-	struct err e = { 0 };
-
-	if (!enter_process(&c, &e))
-		fail_msg("%s", e.text);
-	return q.answer;
-}
-
-static void check_who(void (*wait)(void))
-{
-	pid_t pid = start_waiting(wait);
-
-	/* Past the first byte: the child knows that address. */
-	assert_int_equal(who_is_in(pid, (const u8 *)(uintptr_t)through + 1), pid);
-	assert_int_equal(who_is_in(pid, answer_page + 3072), 0);
-	finish(pid);
-}
-
-static void test_who_is_there(void **state)
-{
-	(void)state;
-	check_who(wait_in_callee);
-	/* It is left on the first stack, below the handler on the second one. */
-	check_who(wait_on_own_stack);
-}
-
 /* ---- a thread that waits with another mask -------------------------------------------------- */
 
 static volatile sig_atomic_t handled;
@@ -825,7 +737,6 @@ int main(void)
 		cmocka_unit_test_setup(test_spinning, needs_root),
 		cmocka_unit_test_setup(test_fork, needs_root),
 		cmocka_unit_test_setup(test_suspended, needs_root),
-		cmocka_unit_test_setup(test_who_is_there, needs_root),
 		cmocka_unit_test_setup(test_rounds, needs_root),
 	};
 

@@ -20,11 +20,11 @@ from run.scenarios import (TOOLS, Skip, answers, family_of, free_port, on_host, 
 
 class Server:
     """memcached or redis-server on a loopback port, or a unix socket, of its own; with `apart` in
-    namespaces of its own (cachefind.py)."""
+    namespaces of its own (cachefind.py). Or the test program ringcache."""
 
     def __init__(self, context, kind, port=None, path=None, program=None, tls=None, options=(),
                  apart=None, host="127.0.0.1"):
-        require("cmd:" + kind, "kernel:5.17")
+        require("kernel:5.17", *(() if program else ("cmd:" + kind,)))
         self.kind, self.path, self.host = kind, path, host
         if tls:
             self.certify(tls)
@@ -47,6 +47,7 @@ class Server:
     def command(self, program):
         listen = ["-s", self.path] if self.path else ["-l", self.host, "-p", str(self.port)]
         argv = {"memcached": ["memcached", "-u", "root", "-U", "0", "-t", "2"] + listen,
+                "ringcache": ["ringcache", "-l", self.host, "-p", str(self.port)],
                 "redis-server": ["redis-server", "--port", str(self.port), "--bind", self.host,
                                  "--save", "", "--appendonly", "no"]}[self.kind]
         return [program or argv[0], *argv[1:]]

@@ -182,14 +182,14 @@ def test_mctop_stats_in_a_pipeline(context):
     return None
 
 
-def within(context, kind, head, line, end, answer, ask, its_answer):
+def within(context, kind, head, line, end, answer, ask, its_answer, *options):
     """mctop is started while a value comes in that looks like requests."""
     if context.in_vm:
         raise Skip("what a value looks like is the same on each kernel: on the host")
     with Server(context, kind) as s, s.connect() as c:
         half = line * (200000 // len(line))
         c.sendall(head % (2 * len(half)) + half[:100000])
-        with tool(context, "mctop", "-p", str(s.pid), "--json", "3600") as run:
+        with tool(context, "mctop", "-p", str(s.pid), "--json", *options, "3600") as run:
             c.sendall(half[100000:])
             talk(c, (half + end, answer), *[(ask, its_answer)] * 10)
             found, total, out, err = counted(context, run)
@@ -205,6 +205,18 @@ def test_mctop_within_a_value_memcached(context):
         if why:
             return why
     return None
+
+
+def test_mctop_within_a_value_socket(context):
+    """By packets: the first that is seen begins anywhere."""
+    for line in (b"get fake\r\n", b"set fake 0 0 1 noreply\r\nx\r\n"):
+        why = within(context, "memcached", b"set v 0 0 %d\r\n", line, b"\r\n", b"STORED\r\n",
+                     b"get real\r\n", b"END\r\n", "--via", "socket")
+        if why:
+            return why
+    return within(context, "redis-server", b"*3\r\n$3\r\nSET\r\n$1\r\nv\r\n$%d\r\n",
+                  b"*3\r\n$3\r\nSET\r\n$4\r\nfake\r\n$1\r\nx\r\n", b"\r\n", b"+OK\r\n",
+                  b"*2\r\n$3\r\nGET\r\n$4\r\nreal\r\n", b"$-1\r\n", "--via", "socket")
 
 
 def test_mctop_within_a_value_redis(context):

@@ -48,6 +48,24 @@ static bool cgroup_site(struct attach *a, u32 site, struct err *e)
 	return true;
 }
 
+/* Of the programs of packets, all have one site. */
+bool live_add_group(struct live *l, const char *path, struct err *e)
+{
+	for (u32 i = 0; i < l->unit->progs.n; i++) {
+		struct uprog copy = l->unit->progs.v[i];
+		struct usite site = { .path = path };
+		struct attach a = { .l = l, .prog = &copy, .prog_index = i };
+
+		if (!attach_kind_has(copy.kind, KIND_PACKET) || !copy.n_sites)
+			continue;
+		copy.sites = &site;
+		copy.n_sites = 1;
+		if (!cgroup_site(&a, 0, e))
+			return false;
+	}
+	return true;
+}
+
 bool attach_cgroup(struct attach *a, struct err *e)
 {
 	a->done.how = "control group link";

@@ -70,6 +70,8 @@ bool live_follow(struct live *l, s32 pid, bool *is_new, struct err *e);
  * where the unit's own sites are (follow_at_once). */
 bool live_follow_sites(struct live *l, s32 pid, u32 prog, const struct usite *sites, u32 n,
                        struct err *e);
+/* The packets of one more control group, a directory, go to the programs of packets, too. */
+bool live_add_group(struct live *l, const char *path, struct err *e);
 /* Detaches from those that have ended. */
 void live_unfollow_gone(struct live *l);
 /* Removes the watchpoints on an address. */

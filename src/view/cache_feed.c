@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/caps.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "cache/item.h"
@@ -122,15 +123,11 @@ static bool has_packets(const struct unit *u)
 	return false;
 }
 
-/* That whose sockets the process's are. */
-static bool find_group(u32 pid, u64 *group, struct err *e)
+/* That whose sockets the process's are, and its directory. */
+static bool find_group(u32 pid, struct arena *a, const char **dir, u64 *group, struct err *e)
 {
-	struct arena a = { 0 };
-	const char *dir = cgroup_dir(&a, arena_printf(&a, "/proc/%u/cgroup", pid), e);
-	bool ok = dir && cgroup_id(dir, group, e);
-
-	arena_free(&a);
-	return ok;
+	*dir = cgroup_dir(a, arena_printf(a, "/proc/%u/cgroup", pid), e);
+	return *dir && cgroup_id(*dir, group, e);
 }
 
 /* Packets are told apart by their port. Of several the probes look each up. */
@@ -192,6 +189,11 @@ static void keep_descriptor(struct cache_feed *f)
 		f->view->fd = f->fd;
 }
 
+u64 cache_feed_rights(const struct cache_feed *f)
+{
+	return f->group ? CAPS_PACKETS : 0;
+}
+
 bool cache_feed_open(struct cache_feed *f, const struct view_of *v, u32 pid,
                      cache_command_cb *command, void *ctx, struct err *e)
 {
@@ -210,8 +212,11 @@ bool cache_feed_open(struct cache_feed *f, const struct view_of *v, u32 pid,
 	if (f->fd < 0)
 		return err_sys(e, errno, "can not watch process %u", pid);
 	probe_files_read(&f->arena, v->unit, &f->probed);
-	if (has_packets(v->unit) && (!find_group(pid, &f->group, e) || !tell_ports(f, e)))
+	if (has_packets(v->unit) &&
+	    (!find_group(pid, &f->arena, &f->group_dir, &f->group, e) || !tell_ports(f, e)))
 		return false;
+	if (f->view)
+		f->view->rights |= cache_feed_rights(f);
 	if (!expect_tls(f, v, e))
 		return false;
 	say_what_is_not_known(f);
@@ -574,20 +579,47 @@ u64 cache_feed_when(const struct cache_feed *f)
 	return f->fd < 0 ? f->look : f->judge;
 }
 
+/* Programs of a group see the packets of those below it as well. */
+static bool is_seen(const struct cache_feed *f, const char *dir)
+{
+	size_t n = strlen(f->group_dir);
+	struct err gone = { 0 };
+	u64 group;
+
+	return strncmp(dir, f->group_dir, n) == 0 && (!dir[n] || dir[n] == '/') &&
+	       cgroup_id(f->group_dir, &group, &gone) && group == f->group;
+}
+
+/* systemd makes a new group for each start. */
+static bool join_group(struct cache_feed *f, u32 pid, struct err *e)
+{
+	const char *dir;
+	u64 group;
+
+	if (!find_group(pid, &f->arena, &dir, &group, e))
+		return false;
+	if (is_seen(f, dir))
+		return true;
+	if (!live_add_group(f->of.live, dir, e))
+		return false;
+	f->group_dir = dir;
+	f->group = group;
+	return true;
+}
+
 /* The server is `s` from here on. When probes are in another file than what it runs, nothing would
  * be seen: that ends the session. */
 static void follow(struct cache_feed *f, const struct view_of *v, const struct server *s)
 {
 	bool probed = probe_files_mapped(&f->probed, s->pid);
-	struct err ignored = { 0 };
-	u64 group = 0;
-	char text[200];
+	struct err failed = { 0 };
+	char text[sizeof(failed.text) + 200];
 	int fd = (int)syscall(SYS_pidfd_open, s->pid, 0);
 
 	if (fd < 0)
 		return;
 	if (f->group)
-		probed = find_group(s->pid, &group, &ignored) && group == f->group;
+		probed = join_group(f, s->pid, &failed);
 	f->fd = fd;
 	keep_descriptor(f);
 	f->server = *s;
@@ -595,8 +627,7 @@ static void follow(struct cache_feed *f, const struct view_of *v, const struct s
 	watch(v, s->pid);
 	snprintf(text, sizeof(text), "%s was started again as %u; %s", s->name, s->pid,
 	         probed     ? "what it was asked before now was not seen"
-	         : f->group ? "it is in another control group, of\n"
-	                      "      which no packets are looked at: start this anew"
+	         : f->group ? failed.text
 	                    : "it runs another file than the one\n"
 	                      "      that was probed, so nothing is seen of it: start this anew");
 	view_say(v, text);

@@ -42,7 +42,8 @@ struct cache_feed {
 	struct probe_files probed; /* the files that probes are in, when it is not system calls */
 	u64 taken;                 /* bytes sent so far, as the probes know them to be taken */
 	u64 group;                 /* the control group whose packets are looked at, 0 none */
-	bool whole;                /* the probes know that all bytes of answers are wanted */
+	const char *group_dir;
+	bool whole;          /* the probes know that all bytes of answers are wanted */
 	int fd;              /* readable when the server has ended; -1: it has, and is looked for */
 	u64 lost;            /* events lost, by the last count */
 	u64 unknown;         /* commands that may have keys, or not */
@@ -63,6 +64,9 @@ struct cache_feed {
  * process, or when it can be no cache server. */
 bool cache_feed_open(struct cache_feed *f, const struct view_of *v, u32 pid,
                      cache_command_cb *command, void *ctx, struct err *e);
+/* CAPS() that it needs once probes are attached: a server that is started again may be in another
+ * control group. */
+u64 cache_feed_rights(const struct cache_feed *f);
 void cache_feed_close(struct cache_feed *f);
 /* True when the record was one of the probes'; never before it is open. */
 bool cache_feed_record(struct cache_feed *f, const struct view_of *v, const struct urecord *r,

@@ -184,12 +184,13 @@ static bool start(void *ctx, const struct view_of *of, struct err *e)
 	    !cache_feed_open(&v->feed, of, (u32)v->o.pid, on_command, v, e) || !open_dump(v, e))
 		return false;
 	v->view.fd = v->feed.fd;
+	v->view.rights = cache_feed_rights(&v->feed);
 	v->on_screen = !v->o.csv && !v->tree && !v->o.stream && !v->o.count &&
 	               isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	if (v->o.check && !begin_check(v, of, e))
 		return false;
 	if (v->o.check) /* it is asked again at the end, in its own network or by its socket */
-		v->view.rights = CAPS_ADMIN | CAPS(CAP_DAC_OVERRIDE);
+		v->view.rights |= CAPS_ADMIN | CAPS(CAP_DAC_OVERRIDE);
 	if (v->o.csv)
 		(v->alert ? alert_csv_head : report_csv_head)(of->out);
 	v->next = clock_ns(CLOCK_MONOTONIC) + (v->on_screen ? 0 : v->o.interval * 1000000000);

@@ -39,6 +39,7 @@
 #define BATCH_BYTES  65536u /* of output, then it is written */
 #define BATCH_EVENTS 4096u
 #define CHECK_MS     1000 /* runtime warnings */
+#define IDLE_POLLS   4u   /* times poll_ms, while nothing comes */
 #define NOTE_MS      1    /* first look at a child's maps after exec, then ever later */
 #define NOTE_SHARE   50   /* of the time at most one part in so many goes into reading maps */
 
@@ -77,6 +78,7 @@ struct session {
 	int signal_fd; /* of the script's own signal; -1: it has none */
 	int target_fd; /* pidfd of the child (borrowed) or of -p; -1 none */
 	u32 batch;     /* records since the last write */
+	u32 poll_ms;   /* unit->poll_ms, or more while nothing comes */
 	u64 n_read;    /* bytes of records, in all */
 	u64 least;  /* until then drain() goes on even if detaching took all of the time, in ms */
 	bool ended; /* the target is gone */
@@ -257,6 +259,8 @@ static bool read_batch(struct session *s)
 	s->batch = 0;
 	live_ring_read(s->live, on_record, s);
 	more = s->batch == BATCH_EVENTS || s->output.text.n >= BATCH_BYTES;
+	s->poll_ms = s->batch ? s->unit->poll_ms
+	                      : MIN(s->poll_ms * 2, s->unit->poll_ms * IDLE_POLLS);
 	write_batch(s);
 	return more;
 }
@@ -373,7 +377,7 @@ static int wait_ms(const struct session *s)
 		until = MIN(until, s->next_note);
 	until = MIN(until, view_when(s));
 	if (s->unit->poll_ms)
-		until = MIN(until, now + s->unit->poll_ms);
+		until = MIN(until, now + s->poll_ms);
 	return until > now ? (int)(until - now) : 0;
 }
 
@@ -1053,6 +1057,7 @@ int session_run(const struct unit *u, const struct session_options *o, struct ch
 		             .page = { .fd = -1 },
 		             .signal_fd = -1,
 		             .target_fd = -1,
+		             .poll_ms = u->poll_ms,
 		             .child_code = -1 };
 	bool ok = open_all(&s, e) && run(&s, e);
 	int code = ok ? exit_code(&s) : -1;

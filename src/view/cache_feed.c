@@ -645,7 +645,7 @@ void cache_feed_tick(struct cache_feed *f, const struct view_of *v, u64 now)
 		judge(f, now);
 	if (f->fd >= 0 || now < f->look)
 		return;
-	servers_find(&a, &list, NULL);
+	servers_find(&a, &list, NULL, NULL);
 	for (u32 i = 0; i < list.n && f->fd < 0; i++) {
 		struct server s = list.v[i];
 

@@ -64,7 +64,7 @@ bool cache_view_find(struct arena *a, u32 *pid, struct err *e)
 	struct servers_hidden hidden = { 0 };
 	server_list list = { 0 };
 
-	servers_find(a, &list, &hidden);
+	servers_find(a, &list, &hidden, NULL);
 	return the_only_one(a, &list, &hidden, "memcached, Redis or Valkey", pid, e);
 }
 
@@ -81,7 +81,7 @@ bool cache_view_find_kind(struct arena *a, const struct item_kind *kind, u32 *pi
 	struct servers_hidden hidden = { 0 }, of_kind = { 0 };
 	server_list all = { 0 }, some = { 0 };
 
-	servers_find(a, &all, &hidden);
+	servers_find(a, &all, &hidden, NULL);
 	add_kind(a, &some, &all, kind);
 	add_kind(a, &of_kind.named, &hidden.named, kind);
 	of_kind.others = hidden.others;

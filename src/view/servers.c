@@ -18,6 +18,7 @@
 #include "base/buf.h"
 #include "base/escape.h"
 #include "base/file.h"
+#include "read/procstat.h"
 
 #define TABLE_LIMIT (64u << 20) /* bytes of a socket table */
 
@@ -257,14 +258,32 @@ static bool has_command(u32 pid)
 	return has;
 }
 
-static void look_at(struct arena *a, u32 pid, server_list *list, struct servers_hidden *hidden)
+/* NULL: it was not among them, or another process has its number now. */
+static const struct server *as_before(const server_list *before, const struct server *s)
+{
+	for (u32 i = 0; before && i < before->n; i++)
+		if (before->v[i].pid == s->pid && before->v[i].started == s->started &&
+		    strcmp(before->v[i].name, s->name) == 0)
+			return &before->v[i];
+	return NULL;
+}
+
+static void look_at(struct arena *a, u32 pid, server_list *list, struct servers_hidden *hidden,
+                    const server_list *before)
 {
 	struct server s = { .pid = pid };
+	const struct server *old;
 	bool denied;
 
 	s.name = program_name(a, pid, &denied);
 	if (!is_cache(s.name)) {
 		hidden->others += denied && has_command(pid);
+		return;
+	}
+	s.started = procstat_started(pid);
+	old = as_before(before, &s);
+	if (old) {
+		vec_add(a, list, *old);
 		return;
 	}
 	denied = !fill(a, &s);
@@ -274,7 +293,8 @@ static void look_at(struct arena *a, u32 pid, server_list *list, struct servers_
 		vec_add(a, &hidden->named, s);
 }
 
-void servers_find(struct arena *a, server_list *list, struct servers_hidden *hidden)
+void servers_find(struct arena *a, server_list *list, struct servers_hidden *hidden,
+                  const server_list *before)
 {
 	struct servers_hidden ignored = { 0 };
 	DIR *dir = opendir("/proc");
@@ -282,7 +302,7 @@ void servers_find(struct arena *a, server_list *list, struct servers_hidden *hid
 
 	while (dir && (d = readdir(dir)))
 		if (isdigit((u8)d->d_name[0]))
-			look_at(a, (u32)atoi(d->d_name), list, hidden ? hidden : &ignored);
+			look_at(a, (u32)atoi(d->d_name), list, hidden ? hidden : &ignored, before);
 	if (dir)
 		closedir(dir);
 	if (list->n)

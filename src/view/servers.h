@@ -21,6 +21,7 @@ struct server {
 	struct in6_addr address; /* of the first port; IPv4 as ::ffff:a.b.c.d */
 	const char *socket;      /* a unix socket it listens on, NULL none */
 	bool hidden;             /* this user may not see what it listens on */
+	u64 started;             /* procstat_started() */
 };
 
 typedef VEC(struct server) server_list;
@@ -32,8 +33,11 @@ struct servers_hidden {
 	u32 others;        /* of other names, and whose program is not known */
 };
 
-/* All of them, by pid; what it could not see is in `hidden`, which may be NULL. */
-void servers_find(struct arena *a, server_list *list, struct servers_hidden *hidden);
+/* All of them, by pid; what it could not see is in `hidden`, which may be NULL. Those of `before`
+ * (NULL: none) that run still are taken as they were: the kernel takes milliseconds for a table of
+ * sockets. */
+void servers_find(struct arena *a, server_list *list, struct servers_hidden *hidden,
+                  const server_list *before);
 /* The process with that id, whatever it is. */
 bool server_get(struct arena *a, u32 pid, struct server *s, struct err *e);
 /* Inodes of all sockets that a process holds, sorted. False when we may not look, or it has ended.

@@ -139,12 +139,13 @@ static bool is_listed(const server_list *list, const struct server *s)
 	return false;
 }
 
-static void see(struct found *one, u32 pid, u64 now)
+static void see(struct found *one, const struct server *s, u64 now)
 {
 	one->collector.paused = false;
-	one->server.pid = pid;
+	one->server.pid = s->pid;
+	one->server.started = s->started;
 	one->seen = now;
-	snprintf(one->pid, sizeof(one->pid), "%u", pid);
+	snprintf(one->pid, sizeof(one->pid), "%u", s->pid);
 }
 
 /* What is there still is known before what is new, which may look like one that has gone. */
@@ -158,21 +159,23 @@ static void take(struct founds *f, const server_list *list, const struct plan *p
 		if (!one)
 			one = add(f, &list->v[i], p);
 		if (one)
-			see(one, list->v[i].pid, now);
+			see(one, &list->v[i], now);
 	}
 }
 
 bool founds_look(struct founds *f, const struct plan *p)
 {
 	struct arena a = { 0 };
-	server_list list = { 0 };
+	server_list list = { 0 }, before = { 0 };
 	u64 now = clock_ms();
 
 	if (now < f->next)
 		return false;
 	f->next = now + p->look * 1000ull;
 	f->beyond = 0;
-	servers_find(&a, &list, NULL);
+	for (u32 i = 0; i < f->n; i++)
+		vec_add(&a, &before, f->v[i]->server);
+	servers_find(&a, &list, NULL, &before);
 	take(f, &list, p, now);
 	arena_free(&a);
 	forget(f, now);

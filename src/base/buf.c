@@ -29,6 +29,12 @@ void buf_add(struct buf *b, const void *p, size_t n)
 	b->p[b->n] = 0;
 }
 
+char *buf_need(struct buf *b, size_t n)
+{
+	buf_room(b, n);
+	return b->p + b->n;
+}
+
 void buf_puts(struct buf *b, const char *z)
 {
 	buf_add(b, z, strlen(z));

@@ -14,6 +14,8 @@ struct buf {
 };
 
 void buf_add(struct buf *b, const void *p, size_t n);
+/* Where `n` bytes more can be written, by which b->n is raised then. */
+char *buf_need(struct buf *b, size_t n);
 void buf_puts(struct buf *b, const char *z);
 void buf_putc(struct buf *b, char c);
 void buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);

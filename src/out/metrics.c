@@ -22,6 +22,9 @@
 struct page {
 	struct buf *b;
 	struct serieses series;
+	struct buf head;              /* what all samples of a family and suffix begin with, */
+	const struct family *head_of; /* ... of these; NULL none yet */
+	const char *head_end;
 };
 
 /* Bounds of the buckets of hist(): 2^first to 2^last. */
@@ -167,23 +170,51 @@ static const struct cell *cell_in(const struct family *f, const struct cell *c)
 
 /* ---- samples ---- */
 
+/* NAME_SUFFIX and the labels of the page, which are the same for many samples in a row. */
+static void write_head(struct page *p, const struct family *f, const char *suffix)
+{
+	const char *labels = p->series.m->labels;
+
+	buf_reset(&p->head);
+	buf_puts(&p->head, f->name);
+	buf_puts(&p->head, suffix);
+	if (labels && *labels) {
+		buf_putc(&p->head, '{');
+		buf_puts(&p->head, labels);
+	}
+	p->head_of = f;
+	p->head_end = suffix;
+}
+
+static char *put(char *to, const char *from, size_t n)
+{
+	memcpy(to, from, n);
+	return to + n;
+}
+
 /* NAME_SUFFIX{labels} up to the number. */
 static void sample(struct page *p, const struct family *f, const char *suffix, const char *labels,
                    const char *more)
 {
-	const char *lists[] = { p->series.m->labels ? p->series.m->labels : "", labels, more };
-	const char *gap = "{";
+	const char *page = p->series.m->labels, *lists[] = { labels, more };
+	size_t n[] = { strlen(labels), strlen(more) };
+	char gap = page && *page ? ',' : '{', *at;
 
-	buf_puts(p->b, f->name);
-	buf_puts(p->b, suffix);
+	if (p->head_of != f || p->head_end != suffix)
+		write_head(p, f, suffix);
+	at = buf_need(p->b, p->head.n + n[0] + n[1] + 4);
+	at = put(at, p->head.p, p->head.n);
 	for (u32 i = 0; i < ARRAY_SIZE(lists); i++) {
-		if (!*lists[i])
+		if (!n[i])
 			continue;
-		buf_puts(p->b, gap);
-		buf_puts(p->b, lists[i]);
-		gap = ",";
+		*at++ = gap;
+		at = put(at, lists[i], n[i]);
+		gap = ',';
 	}
-	buf_puts(p->b, *gap == ',' ? "} " : " ");
+	if (gap == ',')
+		*at++ = '}';
+	*at++ = ' ';
+	p->b->n = (size_t)(at - p->b->p);
 	p->series.m->samples++;
 }
 
@@ -499,7 +530,9 @@ void metrics_map(struct buf *b, struct metrics *m, const struct table *t, struct
 
 		f.type = several ? type->fields[i].type : type;
 		f.part = several ? (s32)i : -1;
+		p.head_of = NULL;
 		write_family(&p, &f);
 	}
+	buf_free(&p.head);
 	metrics_series_free(&p.series);
 }

@@ -23,6 +23,10 @@ struct str metrics_plain(struct buf *room, struct str s)
 /* Where the quoted text that begins at `i` ends: behind its last quote. 0: nowhere. */
 static u32 quoted_end(struct str s, u32 i)
 {
+	const char *end = memchr(s.p + i + 1, '"', s.n - i - 1);
+
+	if (end && !memchr(s.p + i, '\\', (size_t)(end - s.p) - i))
+		return (u32)(end - s.p) + 1;
 	for (i++; i < s.n; i++) {
 		if (s.p[i] == '\\')
 			i++;

@@ -30,6 +30,7 @@ void metrics_names_begin(struct metrics_names *s, u32 rows)
 {
 	u32 mask = 2 * SPARE - 1;
 
+	s->last = NULL;
 	if (s->places && s->n <= 2 * rows + SPARE && s->n + rows <= s->mask / 4 * 3)
 		return;
 	metrics_names_free(s);
@@ -40,7 +41,7 @@ void metrics_names_begin(struct metrics_names *s, u32 rows)
 }
 
 /* There is room for all rows of the page. */
-struct metrics_name *metrics_names_find(struct metrics_names *s, const u8 *key, u32 size)
+static struct metrics_name *look_up(struct metrics_names *s, const u8 *key, u32 size)
 {
 	static const struct hash_secret secret = { { 0x243f6a8885a308d3, 0x13198a2e03707344 } };
 	u32 hash = (u32)hash_quick(&secret, key, size), at = hash & s->mask;
@@ -55,6 +56,17 @@ struct metrics_name *metrics_names_find(struct metrics_names *s, const u8 *key, 
 	s->places[at] = one;
 	s->n++;
 	return one;
+}
+
+/* The kernel gives keys in the same order each time, but for those that are new. */
+struct metrics_name *metrics_names_find(struct metrics_names *s, const u8 *key, u32 size)
+{
+	struct metrics_name **next = s->last ? &s->last->next : &s->first;
+
+	if (!*next || memcmp((*next)->key, key, size) != 0)
+		*next = look_up(s, key, size);
+	s->last = *next;
+	return s->last;
 }
 
 void metrics_names_free(struct metrics_names *s)

@@ -14,6 +14,7 @@ struct metrics_name {
 	u64 hash;           /* of the labels */
 	const u8 *key;
 	u32 key_hash;
+	struct metrics_name *next; /* the one that was asked for after it; NULL none yet */
 };
 
 /* All zero: none yet. */
@@ -21,6 +22,7 @@ struct metrics_names {
 	struct arena arena;
 	struct metrics_name **places; /* by the key's hash; NULL free */
 	u32 mask, n;
+	struct metrics_name *first, *last; /* that were asked for, of this page or the last one */
 };
 
 /* Is the text of such a key the same as long as its bytes are? */

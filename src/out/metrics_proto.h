@@ -9,7 +9,8 @@
 #include "base/buf.h"
 #include "base/str.h"
 
-/* `page` is one of METRICS_NATIVE. What is not as it should be there is left out. */
-void metrics_proto(struct buf *to, struct str page);
+/* The pieces, each of whole lines, are a page of METRICS_NATIVE. What is not as it should be there
+ * is left out. */
+void metrics_proto(struct buf *to, const struct str *pieces, u32 n);
 
 #endif

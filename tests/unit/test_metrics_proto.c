@@ -79,7 +79,7 @@ static void check(const char *page, const char *expected)
 	struct buf proto = { 0 }, text = { 0 };
 	const u8 *p, *end;
 
-	metrics_proto(&proto, str_of(page));
+	metrics_proto(&proto, &(struct str){ page, (u32)strlen(page) }, 1);
 	p = (const u8 *)proto.p;
 	end = p + proto.n;
 	while (p < end) {
@@ -131,7 +131,7 @@ static void test_cut(void **state)
 
 		assert_non_null(copy);
 		memcpy(copy, page, n);
-		metrics_proto(&proto, (struct str){ copy, (u32)n });
+		metrics_proto(&proto, &(struct str){ copy, (u32)n }, 1);
 		free(copy);
 	}
 	buf_free(&proto);

@@ -199,15 +199,14 @@ static void ask(struct collector *c, u32 what)
 /* What has come so far. The answer to an older page is of no use any more. */
 static void take(struct collector *c, u32 what)
 {
-	char piece[65536];
-	ssize_t n;
+	size_t left = answer_size(c) - c->answer.n;
+	ssize_t n = recv(c->fd, buf_need(&c->answer, left), left, MSG_DONTWAIT);
 
-	n = recv(c->fd, piece, MIN(sizeof(piece), answer_size(c) - c->answer.n), MSG_DONTWAIT);
 	if (n <= 0) {
 		c->asked = n < 0 && errno == EAGAIN; /* else it is at its end */
 		return;
 	}
-	buf_add(&c->answer, piece, (size_t)n);
+	c->answer.n += (size_t)n;
 	if (c->answer.n < answer_size(c))
 		return;
 	c->asked = false;

@@ -68,6 +68,22 @@ void families_add(struct families *f, struct str page)
 	}
 }
 
+const struct str *families_pieces(struct families *f, u32 *n)
+{
+	VEC(struct str) all = { 0 };
+
+	for (u32 i = 0; i < f->all.n; i++) {
+		const struct family *one = f->all.v[i];
+
+		vec_add(&f->arena, &all, one->type);
+		vec_add(&f->arena, &all, one->head);
+		for (u32 k = 0; k < one->samples.n; k++)
+			vec_add(&f->arena, &all, one->samples.v[k]);
+	}
+	*n = all.n;
+	return all.v;
+}
+
 void families_print(const struct families *f, struct buf *b)
 {
 	for (u32 i = 0; i < f->all.n; i++) {

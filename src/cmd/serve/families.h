@@ -24,6 +24,8 @@ struct families {
  * has to stay until they are printed. */
 void families_add(struct families *f, struct str page);
 /* In the order in which names came. */
+/* The same in pieces of whole lines; borrowed. */
+const struct str *families_pieces(struct families *f, u32 *n);
 void families_print(const struct families *f, struct buf *b);
 void families_free(struct families *f);
 

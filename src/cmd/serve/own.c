@@ -42,10 +42,13 @@ static _Noreturn void become(const char *name, char *const argv[], int fd, pid_t
 pid_t own_start(const char *name, char *const argv[], int *fd)
 {
 	pid_t self = getpid(), pid;
-	int pair[2];
+	int pair[2], room = 1 << 20;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return 0;
+	/* A page at once, where it may be so large: else both sides take turns. */
+	setsockopt(pair[0], SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
+	setsockopt(pair[1], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
 	pid = fork();
 	if (pid == 0)
 		become(name, argv, pair[1], self);

@@ -166,22 +166,42 @@ static enum metrics_form form_of(const char *accept)
 	return best;
 }
 
+/* All there is; `own` is a part of it, to be freed after it. */
+static void gather(struct serve *s, enum metrics_form form, struct families *f, struct buf *own)
+{
+	collectors_ask(s->all, s->n, form, ANSWER_MS);
+	for (u32 i = 0; i < s->n; i++)
+		families_add(f, collector_page(s->all[i]));
+	s->conflicts = f->conflicts;
+	if (s->plan.defaults)
+		add_machine(own, form);
+	add_own(s, own, form);
+	families_add(f, (struct str){ own->p, (u32)own->n });
+}
+
 void serve_page(struct serve *s, enum metrics_form form, struct buf *b)
 {
 	struct families f = { 0 };
 	struct buf own = { 0 };
 
-	collectors_ask(s->all, s->n, form, ANSWER_MS);
-	for (u32 i = 0; i < s->n; i++)
-		families_add(&f, collector_page(s->all[i]));
-	s->conflicts = f.conflicts;
-	if (s->plan.defaults)
-		add_machine(&own, form);
-	add_own(s, &own, form);
-	families_add(&f, (struct str){ own.p, (u32)own.n });
+	gather(s, form, &f, &own);
 	families_print(&f, b);
-	buf_free(&own);
 	families_free(&f);
+	buf_free(&own);
+}
+
+static void print_proto(struct serve *s, struct buf *b)
+{
+	struct families f = { 0 };
+	struct buf own = { 0 };
+	const struct str *pieces;
+	u32 n;
+
+	gather(s, METRICS_NATIVE, &f, &own);
+	pieces = families_pieces(&f, &n);
+	metrics_proto(b, pieces, n);
+	families_free(&f);
+	buf_free(&own);
 }
 
 static void print_page(struct serve *s, enum metrics_form form, struct http_reply *r)
@@ -189,17 +209,13 @@ static void print_page(struct serve *s, enum metrics_form form, struct http_repl
 	static const char *const types[] = { [METRICS_OPENMETRICS] = TYPE_OPEN,
 		                             [METRICS_TEXT] = TYPE_TEXT,
 		                             [METRICS_NATIVE] = TYPE_PROTO };
-	struct buf text = { 0 };
 
 	r->type = types[form];
-	if (form != METRICS_NATIVE) {
+	if (form == METRICS_NATIVE)
+		print_proto(s, &r->body);
+	else
 		serve_page(s, form, &r->body);
-		buf_puts(&r->body, form == METRICS_OPENMETRICS ? "# EOF\n" : "");
-		return;
-	}
-	serve_page(s, form, &text);
-	metrics_proto(&r->body, (struct str){ buf_text(&text), (u32)text.n });
-	buf_free(&text);
+	buf_puts(&r->body, form == METRICS_OPENMETRICS ? "# EOF\n" : "");
 }
 
 /* ---- the other pages ------------------------------------------------------------------------ */

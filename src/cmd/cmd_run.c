@@ -181,8 +181,8 @@ static int run_feed(const struct job *j, const struct run_options *o, struct ses
 }
 
 /* The C view that the script names, if any, lives as long as the session. */
-static int run_with_view(const struct job *j, const struct run_options *o,
-                         struct session_options *so, struct child *child)
+static int run_with_view(struct job *j, const struct run_options *o, struct session_options *so,
+                         struct child *child)
 {
 	const struct view_kind *kind;
 	struct err e = { 0 };
@@ -191,6 +191,7 @@ static int run_with_view(const struct job *j, const struct run_options *o,
 
 	if (!job_view(j, &kind, &e))
 		return fail(&e);
+	job_shed(j);
 	if (o->feed.name)
 		return run_feed(j, o, so, kind);
 	if (!kind || !kind->open)
@@ -202,7 +203,7 @@ static int run_with_view(const struct job *j, const struct run_options *o,
 	return code;
 }
 
-static int run_job(const struct job *j, const struct run_options *o, struct child *child)
+static int run_job(struct job *j, const struct run_options *o, struct child *child)
 {
 	struct reporter r = { j, !o->no_warnings };
 	struct session_options so = {
@@ -272,6 +273,7 @@ static int do_job(struct job *j, const struct run_options *o, struct child *chil
 	bool ok;
 
 	j->script.keeps_trees = o->dumped.tree;
+	j->ring_most = o->feed.name ? METRICS_RING_PAGES : 0;
 	ok = job_compile(j, last_stage(o), o->keep_errors);
 	say_diags(&j->diags, !o->no_warnings);
 	if (!ok)

@@ -18,6 +18,7 @@ void job_init(struct job *j, struct world *w)
 	j->diags.arena = &j->arena;
 	j->diags.source = &j->source;
 	j->script.arena = &j->arena;
+	j->script.trees = &j->trees;
 	j->script.source = &j->source;
 	j->script.library = tools_library;
 }
@@ -25,7 +26,17 @@ void job_init(struct job *j, struct world *w)
 void job_free(struct job *j)
 {
 	unit_free(j->unit);
+	arena_free(&j->trees);
 	arena_free(&j->arena);
+}
+
+void job_shed(struct job *j)
+{
+	arena_free(&j->trees);
+	j->script.probes = NULL;
+	j->script.config = NULL;
+	j->script.map_decls = NULL;
+	j->script.macros = NULL;
 }
 
 void job_headers(struct job *j, const struct opt_rest *dirs, const struct opt_rest *files)
@@ -76,6 +87,8 @@ static bool infer(struct job *j)
 
 static bool emit(struct job *j)
 {
+	if (j->ring_most)
+		j->config.ring_pages = MIN(j->config.ring_pages, j->ring_most);
 	j->unit = unit_new();
 	return gen_script(j->unit, &j->script, &j->config, j->world, &j->diags);
 }

@@ -20,11 +20,12 @@ enum stage {
 };
 
 struct job {
-	struct arena arena;
+	struct arena arena, trees;
 	struct source source; /* set before job_compile */
 	struct diags diags;
 	struct script script;
 	struct config config;
+	u32 ring_most;          /* of config.ring_pages; 0 any */
 	struct world *world;    /* borrowed; not needed before STAGE_SITES */
 	struct unit *unit;      /* after STAGE_UNIT */
 	u64 ns[N_STAGES];       /* what each stage took */
@@ -47,6 +48,9 @@ bool job_compile(struct job *j, enum stage last, bool helper_errors);
 /* The view that the parsed script names. True and *kind NULL: it names none. False and *e: there is
  * no such view. */
 bool job_view(const struct job *j, const struct view_kind **kind, struct err *e);
+
+/* What only the compiler needs goes: nodes of the script, which are most. After job_view(). */
+void job_shed(struct job *j);
 
 const char *job_stage_name(enum stage stage);
 

@@ -94,6 +94,8 @@ void live_ring_read(struct live *l, live_record_fn *cb, void *ctx);
 
 /* One word of the data map (enum udata and the error counters after it). */
 u64 live_data(const struct live *l, u32 word);
+/* What the kernel says this process has of maps: their number, and bytes of all. */
+u32 live_maps_held(u64 *bytes);
 void live_data_set(struct live *l, u32 word, u64 value);
 
 /* How many elements a map has room for. */

@@ -10,9 +10,13 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/trim.h"
 #include "out/flame.h"
 #include "out/metrics.h"
+#include "kern/live.h"
 #include "run/event.h"
+
+#define HELD_MS 30000u /* between two times that the kernel is asked for them */
 
 struct feed {
 	struct view view;
@@ -21,7 +25,10 @@ struct feed {
 	const struct metrics_source *source;
 	int watched; /* of the source's, which view.fd tells of as well; -1 none */
 	u32 max_series;
-	u64 idle, ended;             /* ms; series so far */
+	u64 idle, ended; /* ms; series so far */
+	bool answered;
+	u64 held_at, held; /* ms, when it was asked: bytes of the kernel's maps */
+	u32 n_held;
 	struct metrics_shown *shown; /* by map; NULL until the first page */
 	u32 n_maps;
 };
@@ -98,6 +105,20 @@ static void add_own(struct buf *b, const struct metrics *m, const char *name, co
 	buf_printf(b, "%s%s{%s} %" PRIu64 "\n", name, *kind == 'c' ? "_total" : "", m->labels, n);
 }
 
+/* Maps grow with their keys; to ask each takes a third of a millisecond. */
+static void add_held(struct feed *f, const struct metrics *m, struct buf *b)
+{
+	if (!f->held_at || m->now - f->held_at >= HELD_MS) {
+		f->n_held = live_maps_held(&f->held);
+		f->held_at = m->now;
+	}
+	add_own(b, m, "memtap_collector_maps", "gauge", "Maps that the kernel has for it.",
+	        f->n_held);
+	add_own(b, m, "memtap_collector_map_memory_bytes", "gauge",
+	        "Memory of these maps, not in its resident memory but for buffers it reads.",
+	        f->held);
+}
+
 /* The numbers of the maps that are so, by name, and one that is none. */
 static u32 *order_of(const struct unit *u, bool (*is)(const struct umap *m))
 {
@@ -144,6 +165,7 @@ static void add_page(struct feed *f, const struct view_of *v, enum metrics_form 
 	        "Events for which there was no room or no time.", view_lost(v));
 	add_own(b, &m, "memtap_collector_series_left_out", "gauge",
 	        "Series beyond max_series, added up in those labelled other.", m.left_out);
+	add_held(f, &m, b);
 	f->ended += m.ended;
 	add_own(b, &m, "memtap_collector_series_ended", "counter",
 	        "Series that ended because their key did not come any more.", f->ended);
@@ -254,6 +276,9 @@ static void answer(struct feed *f, const struct view_of *v)
 		view_exit(v, 0);
 	view_waited(v);
 	buf_free(&page);
+	if (!f->answered) /* what attaching took is not needed again */
+		trim_memory();
+	f->answered = true;
 }
 
 /* ---- the script's own output ---- */

@@ -123,17 +123,20 @@ static bool first_time(struct all *all, const struct procmap *m)
 
 static void one_process(struct all *all, s32 pid)
 {
+	struct arena a = { 0 }; /* there may be many, with many mappings */
 	struct procmaps maps;
 	struct err gone;
 	bool ours;
 
-	if (!procmaps_read(all->a, pid, &maps, &gone))
-		return;
-	ours = has_our_root(all->a, pid);
+	if (!procmaps_read(&a, pid, &maps, &gone))
+		maps.n = 0;
+	ours = maps.n && has_our_root(&a, pid);
 	for (u32 i = 0; i < maps.n && !all->stopped; i++)
 		if (is_file_code(&maps.v[i]) && first_time(all, &maps.v[i]))
-			all->stopped = !all->cb(all->ctx,
-			                        mapping_path(all->a, pid, ours, &maps.v[i]));
+			all->stopped = !all->cb(
+				all->ctx,
+				arena_strdup(all->a, mapping_path(&a, pid, ours, &maps.v[i])));
+	arena_free(&a);
 }
 
 bool process_files_all(struct arena *a, process_file_fn *cb, void *ctx, struct err *e)

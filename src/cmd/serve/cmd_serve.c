@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/opt.h"
+#include "base/trim.h"
 #include "cmd/say.h"
 #include "cmd/serve/confine.h"
 #include "cmd/serve/own.h"
@@ -316,6 +317,7 @@ static bool run(struct serve *s, const struct options *o, struct err *e)
 	say_note(line);
 	gather(s);
 	service_tell(&s->service, "READY=1");
+	trim_memory();
 	ok = loop(s, o, e);
 	service_tell(&s->service, "STOPPING=1");
 	otlp_stop(&s->otlp);

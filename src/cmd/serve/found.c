@@ -15,7 +15,7 @@
 #include "view/servers.h"
 
 #define FORGET_MS 600000
-#define KEYS_MIB  "4" /* some 4,000 keys; of more the counts may be too high by a 4,000th of all */
+#define KEYS_MIB  "1" /* some 900 keys; of more the counts may be too high by a 900th of all */
 
 struct found {
 	struct arena arena;

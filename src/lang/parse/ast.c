@@ -65,6 +65,11 @@ struct node *ast_node(struct arena *a, enum node_kind kind, struct loc loc)
 	return n;
 }
 
+struct arena *ast_arena(const struct script *s)
+{
+	return s->trees ? s->trees : s->arena;
+}
+
 void ast_set_builtin(struct node *n, struct str name)
 {
 	n->kind = NODE_BUILTIN;

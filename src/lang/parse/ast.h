@@ -296,6 +296,7 @@ struct script_option {
 
 struct script {
 	struct arena *arena;
+	struct arena *trees; /* of nodes, which may go once it is compiled; NULL: `arena` */
 	struct source *source;
 	struct request request;
 	bool follows;        /* it calls follow(): set by infer */
@@ -327,6 +328,8 @@ struct script {
 /* Names for dumps and messages. */
 const char *ast_kind_name(enum node_kind kind);
 struct node *ast_node(struct arena *a, enum node_kind kind, struct loc loc);
+/* Where nodes of the script are to be. */
+struct arena *ast_arena(const struct script *s);
 /* The node becomes the variable of that name. */
 void ast_set_builtin(struct node *n, struct str name);
 /* Deep copy of a list or tree (types and symbols are shared). */

@@ -189,7 +189,7 @@ static void put(const struct use *u, struct node *n, const struct node *arg)
 	ast_walk(&one, count_node, &u->x->nodes);
 	if (!has_room(u))
 		return;
-	*n = *ast_copy(u->x->script->arena, &one);
+	*n = *ast_copy(ast_arena(u->x->script), &one);
 	n->next = next;
 }
 
@@ -216,7 +216,7 @@ static void substitute_type(const struct use *u, struct node *n)
 	if (!is_of_type(n) || n->size.e || of->pointers || of->array >= 0 ||
 	    !argument(u, NODE_IDENT, of->text))
 		return;
-	n->size.e = ast_node(u->x->script->arena, NODE_IDENT, of->loc);
+	n->size.e = ast_node(ast_arena(u->x->script), NODE_IDENT, of->loc);
 	n->size.e->string = of->text;
 }
 
@@ -294,7 +294,7 @@ static void replace(struct expander *x, struct node *n, struct macro *m, u32 dep
 		return;
 	}
 	expand_below(x, n, depth); /* the arguments, which may use this macro too */
-	body = ast_copy(x->script->arena, m->body);
+	body = ast_copy(ast_arena(x->script), m->body);
 	substitute_below(&u, body);
 	m->at_work = true;
 	x->in_library |= m->library;
@@ -327,7 +327,7 @@ static void take_bare_use(const struct expander *x, struct node *n)
 
 	if (!is_bare_use(x, name))
 		return;
-	call = ast_node(x->script->arena, NODE_CALL, n->loc);
+	call = ast_node(ast_arena(x->script), NODE_CALL, n->loc);
 	call->call.name = name;
 	call->next = n->next;
 	*n = *call;
@@ -436,7 +436,7 @@ bool macro_expand_probe(struct script *s, struct probe *p, struct diags *d)
 bool macro_put(struct script *s, const struct macro *m, struct node *n, struct diags *d)
 {
 	struct expander x = { .script = s, .d = d, .nodes = s->macro_nodes };
-	struct node *body = ast_copy(s->arena, m->body), *next = n->next;
+	struct node *body = ast_copy(ast_arena(s), m->body), *next = n->next;
 	struct use u = { .x = &x, .macro = m, .loc = n->loc, .is_define = true };
 
 	if (n->kind == NODE_CALL)

@@ -130,7 +130,7 @@ struct loc parse_span(struct loc from, struct loc to)
 
 struct node *parse_node(struct parser *p, enum node_kind kind, struct loc loc)
 {
-	return ast_node(p->script->arena, kind, loc);
+	return ast_node(ast_arena(p->script), kind, loc);
 }
 
 void parse_append(struct node ***tail, struct node *n)

@@ -349,7 +349,7 @@ static struct node *parse_size(struct parser *p, enum node_kind kind, enum token
 /* One part of what is known of a type. */
 static struct node *typeinfo_part(struct parser *p, const struct node *whole, struct str part)
 {
-	struct node *n = ast_copy(p->script->arena, whole);
+	struct node *n = ast_copy(ast_arena(p->script), whole);
 
 	n->size.path = part;
 	return n;
@@ -416,7 +416,7 @@ static struct node *parse_container_of(struct parser *p)
 	to = off->size.of;
 	to.pointers++;
 	if (to.e)
-		to.e = ast_copy(p->script->arena, to.e);
+		to.e = ast_copy(ast_arena(p->script), to.e);
 	return cast_node(p, to, n, loc);
 }
 

@@ -673,8 +673,8 @@ static void give_bodies(struct targets *t, const struct probe *p)
 
 		if (v->body)
 			continue;
-		v->pred = taken ? ast_copy(t->arena, p->pred) : p->pred;
-		v->body = taken ? ast_copy(t->arena, p->body) : p->body;
+		v->pred = taken ? ast_copy(ast_arena(t->script), p->pred) : p->pred;
+		v->body = taken ? ast_copy(ast_arena(t->script), p->body) : p->body;
 		taken = true;
 	}
 }

@@ -309,8 +309,8 @@ static void take_body(struct targets *t, struct probe *made)
 	for (u32 i = t->first_variant; made && i < t->probe->variants.n; i++) {
 		struct variant *v = t->probe->variants.v[i];
 
-		v->pred = made->pred ? ast_copy(t->arena, made->pred) : NULL;
-		v->body = ast_copy(t->arena, made->body);
+		v->pred = made->pred ? ast_copy(ast_arena(t->script), made->pred) : NULL;
+		v->body = ast_copy(ast_arena(t->script), made->body);
 	}
 	if (made)
 		targets_note_uses(t, t->probe);

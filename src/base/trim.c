@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A compiler, a loader and constructors of libraries ran, and will not again: their code would count
- * as resident for as long as nobody else wants the memory. A page that was written to, as by
+ * A compiler, a loader and constructors of libraries ran, and will not again: their code would
+ * count as resident for as long as nobody else wants the memory. A page that was written to, as by
  * relocations, is not the file's any more and has to stay: such a mapping has "Anonymous" bytes.
  */
 #include "base/trim.h"

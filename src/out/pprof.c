@@ -10,8 +10,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
+#include "out/gzip.h"
 #include "out/protobuf.h"
 
 /* Numbers of fields in profile.proto. */
@@ -160,38 +160,13 @@ static void add_all(struct writer *w)
 		protobuf_int(w->to, PROFILE_DEFAULT_TYPE, add_text(w, chosen->name));
 }
 
-/* As gzip does it: windowBits above 15 ask for its header (zlib.h). */
-static void compress_into(struct buf *b, const struct buf *from)
-{
-	z_stream z = { .next_in = (Bytef *)from->p };
-	size_t left = from->n;
-	u8 chunk[16384];
-	int status = Z_OK;
-
-	if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY))
-		base_no_memory();
-	do {
-		uInt take = (uInt)MIN(left, (size_t)1 << 30);
-
-		left -= take;
-		z.avail_in = take;
-		do {
-			z.next_out = chunk;
-			z.avail_out = sizeof(chunk);
-			status = deflate(&z, left ? Z_NO_FLUSH : Z_FINISH);
-			buf_add(b, chunk, sizeof(chunk) - z.avail_out);
-		} while (!z.avail_out);
-	} while (status != Z_STREAM_END);
-	deflateEnd(&z);
-}
-
 void pprof_write(struct buf *b, const struct profile *p)
 {
 	struct buf whole = { 0 };
 	struct writer w = { .to = &whole, .p = p };
 
 	add_all(&w);
-	compress_into(b, &whole);
+	gzip_add(b, &whole);
 	buf_free(&w.part);
 	buf_free(&w.line);
 	buf_free(&w.numbers);

@@ -112,6 +112,9 @@ static bool configure(struct plan *p, const struct options *o, const char *path)
 	p->idle = o->idle ? o->idle : p->idle;
 	p->restart = o->restart ? o->restart : p->restart;
 	p->look = o->look ? o->look : p->look;
+	p->otlp.url = o->otlp ? o->otlp : p->otlp.url;
+	if (o->otlp_every || !p->otlp.every)
+		p->otlp.every = o->otlp_every ? o->otlp_every : OTLP_EVERY;
 	ok = ok && plan_complete(p, &e);
 	for (u32 i = 0; i < p->mistakes.n; i++)
 		say_error(&p->mistakes.v[i]);
@@ -220,6 +223,7 @@ static void reload(struct serve *s, const struct options *o)
 	if (!new.defaults)
 		founds_free(&s->founds);
 	gather(s);
+	otlp_set(&s->otlp, &s->plan.otlp, s->plan.otlp.every);
 	note_read(s);
 	service_tell(&s->service, "READY=1");
 }
@@ -316,11 +320,13 @@ static bool run(struct serve *s, const struct options *o, struct err *e)
 	         s->plan.guard->cert ? "s" : "", http_address(s->http));
 	say_note(line);
 	gather(s);
+	otlp_set(&s->otlp, &s->plan.otlp, s->plan.otlp.every);
 	service_tell(&s->service, "READY=1");
 	trim_memory();
 	ok = loop(s, o, e);
 	service_tell(&s->service, "STOPPING=1");
 	otlp_stop(&s->otlp);
+	free(s->otlp.to);
 	collectors_stop(s->all, s->n);
 	founds_free(&s->founds);
 	free(s->all);
@@ -333,9 +339,7 @@ static bool run(struct serve *s, const struct options *o, struct err *e)
 
 static bool start(const struct options *o)
 {
-	struct serve s = { .path = o->config,
-		           .otlp = { .url = o->otlp,
-		                     .every = o->otlp_every ? o->otlp_every : OTLP_EVERY } };
+	struct serve s = { .path = o->config };
 	struct err e = { 0 };
 	bool ok = configure(&s.plan, o, o->config);
 
@@ -358,9 +362,9 @@ int cmd_serve(int argc, char **argv)
 		arena_free(&a);
 		return say_usage(usage_head, rows, ARRAY_SIZE(rows), usage_examples);
 	}
-	if (ok && o.otlp && o.otlp_feed) {
+	if (ok && o.otlp_feed) {
 		arena_free(&a);
-		return otlp_send(OWN_FD, o.otlp);
+		return otlp_send(OWN_FD);
 	}
 	if (ok && (o.config || o.check) && o.named.n)
 		ok = err_set(&e,

@@ -9,18 +9,29 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cmd/serve/otlp_to.h"
 #include "cmd/serve/own.h"
 #include "cmd/serve/serve.h"
 
 #define AGAIN_MS 20 /* until the process has read some of a page */
 
+/* A message is its size and so many bytes. */
+static void add_message(struct buf *b, const char *text)
+{
+	u32 size = (u32)strlen(text);
+
+	buf_add(b, &size, sizeof(size));
+	buf_puts(b, text);
+}
+
 static void begin(struct otlp *o)
 {
-	char self[] = "memtap", serve[] = "serve", to[] = "--otlp", feed[] = "--otlp-feed";
-	char *argv[] = { self, serve, to, base_plain(o->url), feed, NULL };
+	char self[] = "memtap", serve[] = "serve", feed[] = "--otlp-feed";
+	char *argv[] = { self, serve, feed, NULL };
 
 	o->pid = own_start("--otlp", argv, &o->fd);
 	buf_reset(&o->page);
+	add_message(&o->page, o->to);
 	o->at = 0;
 }
 
@@ -41,27 +52,30 @@ static void hand_over(struct otlp *o)
 
 static void take_page(struct otlp *o, struct serve *s)
 {
+	size_t from = o->page.n;
 	u32 size = 0;
 
 	buf_add(&o->page, &size, sizeof(size));
 	serve_page(s, METRICS_NATIVE, &o->page);
-	size = (u32)(o->page.n - sizeof(size));
-	memcpy(o->page.p, &size, sizeof(size));
+	size = (u32)(o->page.n - from - sizeof(size));
+	memcpy(o->page.p + from, &size, sizeof(size));
 }
 
 int otlp_work(struct otlp *o, struct serve *s)
 {
 	u64 now = clock_ms();
+	bool is_new;
 
-	if (!o->url)
+	if (!o->to)
 		return -1;
 	if (!o->next)
 		o->next = now + o->every * 1000ull;
 	if (now >= o->next) {
 		o->next = now + o->every * 1000ull;
-		if (!o->pid)
+		is_new = !o->pid;
+		if (is_new)
 			begin(o);
-		if (o->page.n || !o->pid)
+		if ((o->page.n && !is_new) || !o->pid)
 			o->earlier.dropped++;
 		else
 			take_page(o, s);
@@ -103,6 +117,24 @@ void otlp_reap(struct otlp *o)
 {
 	if (o->pid && waitpid(o->pid, NULL, WNOHANG) == o->pid)
 		forget(o);
+}
+
+void otlp_set(struct otlp *o, const struct otlp_to *to, u32 every)
+{
+	struct arena a = { 0 };
+	const char *text = to->url ? otlp_to_text(to, &a) : NULL;
+	bool same = o->to && text ? strcmp(o->to, text) == 0 : !o->to == !text;
+
+	o->every = every;
+	if (!same) {
+		otlp_stop(o);
+		free(o->to);
+		o->to = text ? strdup(text) : NULL;
+		if (text && !o->to)
+			base_no_memory();
+		o->next = 0;
+	}
+	arena_free(&a);
 }
 
 /* It has nothing to be put in order. */

@@ -17,8 +17,8 @@ struct otlp_told {
 };
 
 struct otlp {
-	const char *url; /* NULL: nothing is sent */
-	u32 every;       /* seconds */
+	char *to;  /* otlp_to_text(); NULL: nothing is sent */
+	u32 every; /* seconds */
 	/* What follows is its own. */
 	pid_t pid;
 	int fd;
@@ -29,7 +29,10 @@ struct otlp {
 };
 
 struct serve;
+struct otlp_to;
 
+/* Where, from now on. When that is another place, what waits for the old one is dropped. */
+void otlp_set(struct otlp *o, const struct otlp_to *to, u32 every);
 /* What is to be done when it is time. Returns the milliseconds until it is again, -1 never. */
 int otlp_work(struct otlp *o, struct serve *s);
 /* To be called when a child may have ended. */
@@ -38,7 +41,7 @@ void otlp_stop(struct otlp *o);
 /* So far, all processes together. */
 struct otlp_told otlp_told(struct otlp *o);
 
-/* The process: sends to `url` what comes over a socket, until that ends. */
-int otlp_send(int fd, const char *url);
+/* The process: sends what comes over a socket, until that ends. First comes where to. */
+int otlp_send(int fd);
 
 #endif

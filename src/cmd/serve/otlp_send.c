@@ -15,6 +15,7 @@
 #include "cmd/cmd.h"
 #include "cmd/say.h"
 #include "cmd/serve/otlp.h"
+#include "out/gzip.h"
 #include "out/metrics_otlp.h"
 
 #define QUEUE_MOST   64u
@@ -46,7 +47,7 @@ struct sender {
 	u32 pause; /* seconds */
 	u64 next;  /* ms: when to try again */
 	struct otlp_told told;
-	bool warned;
+	bool warned, gzip, is_set;
 };
 
 static size_t ignore(char *p, size_t size, size_t n, void *got)
@@ -58,10 +59,9 @@ static size_t ignore(char *p, size_t size, size_t n, void *got)
 	return *bytes > ANSWER_BYTES ? 0 : size * n;
 }
 
-static bool load(struct sender *s, const char *url)
+static bool load(struct sender *s)
 {
 	static const char *const names[] = { "libcurl.so.4", "libcurl-gnutls.so.4" };
-	struct curl_slist *headers;
 	void *so = NULL;
 	bool ok;
 
@@ -74,16 +74,39 @@ static bool load(struct sender *s, const char *url)
 	FUNCTIONS(FIND)
 	if (!ok || !(s->curl = s->lib.curl_easy_init()))
 		return false;
-	headers = s->lib.curl_slist_append(NULL, "Content-Type: application/x-protobuf");
-	headers = s->lib.curl_slist_append(headers, "Expect:");
-	s->lib.curl_easy_setopt(s->curl, CURLOPT_URL, url);
-	s->lib.curl_easy_setopt(s->curl, CURLOPT_HTTPHEADER, headers);
 	s->lib.curl_easy_setopt(s->curl, CURLOPT_TIMEOUT_MS, REQUEST_MS);
 	s->lib.curl_easy_setopt(s->curl, CURLOPT_NOSIGNAL, 1L);
 	s->lib.curl_easy_setopt(s->curl, CURLOPT_PROTOCOLS_STR, "http,https");
 	s->lib.curl_easy_setopt(s->curl, CURLOPT_USERAGENT, "memtap/" MEMTAP_VERSION);
 	s->lib.curl_easy_setopt(s->curl, CURLOPT_WRITEFUNCTION, ignore);
 	return true;
+}
+
+/* What otlp_to_text() says. */
+static void set_up(struct sender *s, struct str text)
+{
+	struct curl_slist *headers;
+	struct buf line = { 0 };
+	struct str url = str_cut(text, '\n', &text);
+
+	s->gzip = str_is(str_cut(text, '\n', &text), "gzip");
+	headers = s->lib.curl_slist_append(NULL, "Content-Type: application/x-protobuf");
+	headers = s->lib.curl_slist_append(headers, "Expect:");
+	if (s->gzip)
+		headers = s->lib.curl_slist_append(headers, "Content-Encoding: gzip");
+	while (text.n) {
+		struct str one = str_cut(text, '\n', &text);
+
+		buf_reset(&line);
+		buf_add(&line, one.p, one.n);
+		headers = s->lib.curl_slist_append(headers, buf_text(&line));
+	}
+	buf_reset(&line);
+	buf_add(&line, url.p, url.n);
+	s->lib.curl_easy_setopt(s->curl, CURLOPT_URL, buf_text(&line));
+	s->lib.curl_easy_setopt(s->curl, CURLOPT_HTTPHEADER, headers);
+	buf_free(&line);
+	s->is_set = true;
 }
 
 static void tell(struct sender *s)
@@ -103,9 +126,14 @@ static void push(struct sender *s, struct str page)
 {
 	struct otlp_about about = { "memtap", MEMTAP_VERSION, s->host, s->began,
 		                    clock_ns(CLOCK_REALTIME) };
-	struct buf request = { 0 };
+	struct buf request = { 0 }, packed = { 0 };
 
 	metrics_otlp(&request, page, &about);
+	if (s->gzip) {
+		gzip_add(&packed, &request);
+		buf_free(&request);
+		request = packed;
+	}
 	while (s->n && (s->n == QUEUE_MOST || s->bytes + request.n > QUEUE_BYTES)) {
 		pop(s);
 		s->told.dropped++;
@@ -163,21 +191,21 @@ static bool receive(struct sender *s)
 		memcpy(&size, s->in.p, sizeof(size));
 		if (s->in.n < sizeof(size) + size)
 			break;
-		push(s, (struct str){ s->in.p + sizeof(size), size });
+		(s->is_set ? push : set_up)(s, (struct str){ s->in.p + sizeof(size), size });
 		s->in.n -= sizeof(size) + size;
 		memmove(s->in.p, s->in.p + sizeof(size) + size, s->in.n);
 	}
 	return true;
 }
 
-int otlp_send(int fd, const char *url)
+int otlp_send(int fd)
 {
 	struct sender s = { .fd = fd, .began = clock_ns(CLOCK_REALTIME) };
 	bool goes_on = true;
 
 	caps_keep(0);
 	gethostname(s.host, sizeof(s.host) - 1);
-	if (!load(&s, url)) {
+	if (!load(&s)) {
 		say_warning("--otlp needs libcurl, which is not installed (libcurl.so.4)");
 		return 1;
 	}

@@ -91,6 +91,8 @@ static bool has_name(const struct plan *p, u32 n, const char *name)
 bool plan_complete(struct plan *p, struct err *e)
 {
 	p->guard = arena_new(&p->arena, struct guard);
+	if (!otlp_to_complete(&p->otlp, &p->arena, e))
+		return false;
 	if (p->web && !webfile_read(p->guard, &p->arena, p->web, &p->mistakes, e))
 		return false;
 	if (p->defaults && !add(p, "lib/machine.bt", e))
@@ -120,7 +122,7 @@ bool plan_named(struct plan *p, const char *const *text, u32 n, struct err *e)
 
 /* ---- the file ---- */
 
-enum { LISTEN, WEB, MAX_SERIES, IDLE, RESTART, LOOK, DEFAULTS, COLLECTORS };
+enum { LISTEN, WEB, MAX_SERIES, IDLE, RESTART, LOOK, OTLP, DEFAULTS, COLLECTORS };
 
 #define TO(member) offsetof(struct plan, member)
 static const struct yamlkey keys[] = {
@@ -130,6 +132,7 @@ static const struct yamlkey keys[] = {
 	[IDLE] = { "idle", yamlkeys_number, TO(idle) },
 	[RESTART] = { "restart", yamlkeys_number, TO(restart) },
 	[LOOK] = { "look", yamlkeys_number, TO(look) },
+	[OTLP] = { "otlp", otlp_to_read, TO(otlp) },
 	[DEFAULTS] = { "defaults", yamlkeys_bool, TO(defaults) },
 	[COLLECTORS] = { "collectors", read_collectors, 0 },
 };

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "cmd/serve/collector.h"
+#include "cmd/serve/otlp_to.h"
 #include "cmd/serve/yamlkeys.h"
 #include "web/guard.h"
 
@@ -21,6 +22,7 @@ struct plan {
 	u32 idle;            /* seconds after which a series ends whose key does not come */
 	u32 restart;         /* seconds until a collector that ended is started again */
 	u32 look;            /* seconds between two looks for cache servers */
+	struct otlp_to otlp;
 	bool defaults;       /* the machine's memory is shown, and the usual collectors run */
 	VEC(struct collector) collectors; /* none has begun */
 	err_list mistakes;                /* of the file */

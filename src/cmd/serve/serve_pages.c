@@ -83,7 +83,7 @@ static void add_otlp(struct serve *s, struct buf *b, enum metrics_form form)
 {
 	struct otlp_told told;
 
-	if (!s->otlp.url)
+	if (!s->otlp.to)
 		return;
 	told = otlp_told(&s->otlp);
 	metrics_family(b, form, "memtap_otlp_sent", "counter", "Pages that the endpoint took.");

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """memtap serve --otlp: what an endpoint is sent, read by OpenTelemetry's own decoder; endpoints
 that refuse, that are gone, and that come back."""
+import gzip
 import http.server
 import json
 import os
+import signal
 import subprocess
 import threading
 import time
 
 from lib.report import Skip
 from run.scenarios import HERE, children_of, free_port, on_host, require, shown, until
-from run.scenarios.serve import files, serving
+from run.scenarios.serve import files, serving, write
 
 SCRIPT = """BEGIN { @lat_us = hist(100); @lat_us = hist(3000); @steps = lhist(5, 0, 10, 5);
 	@bytes[(who="a\\"b")] = sum((uint64)7); @avg = avg(4); @level = 3; }
@@ -50,6 +52,7 @@ class Endpoint:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 code = endpoint.codes.pop(0) if endpoint.codes else 200
                 endpoint.got.append((code, self.path, self.headers["Content-Type"], body))
+                endpoint.headers = dict(self.headers)
                 self.send_response(code)
                 self.send_header("Content-Length", "0")
                 self.end_headers()
@@ -132,3 +135,59 @@ def test_serve_sends_otlp(context):
             if not until(lambda: counts()[0] > sent + 1, 30 * context.factor):
                 return f"its process is not started again: {counts()}"
     return None
+
+
+SECRET = "s3cret value"
+TO = """collectors: [a.bt]
+otlp:
+  url: http://127.0.0.1:%d/v1/metrics
+  every: 1
+  compression: gzip
+  headers: {Authorization: "Bearer %s", X-Scope: one}
+"""
+
+
+def otlp_problem(s, e, wanted, patience):
+    """The endpoint is sent these headers, and what it unpacks is right; none can be read of the
+    processes' command lines."""
+    def came():
+        return e.got and all(e.headers.get(k) == v for k, v in wanted.items())
+    if not until(came, patience):
+        return f"it is sent {e.got and e.headers}, not {wanted}"
+    body = e.got[-1][3]
+    wrong = content_problem(gzip.decompress(body) if "Content-Encoding" in wanted else body)
+    lines = [open(f"/proc/{p}/cmdline").read() for p in children_of(s.process.pid)]
+    return wrong or (f"the secret is in {lines}" if SECRET in "".join(lines) else None)
+
+
+@on_host
+def test_serve_otlp_headers(context):
+    """Of the file, and of the variables of OpenTelemetry's own programs; read again by SIGHUP."""
+    require("root", "cmd:node")
+    port, patience = free_port(), 30 * context.factor
+    with files(a_bt=SCRIPT, s_yml=TO % (port, SECRET)) as d, Endpoint(port, []) as e, \
+            serving(context, "--config", d + "/s.yml") as s:
+        wrong = otlp_problem(s, e, {"Authorization": "Bearer " + SECRET, "X-Scope": "one",
+                                    "Content-Encoding": "gzip"}, patience)
+        if wrong:
+            return wrong
+        write(d + "/s.yml", (TO % (port, "other")).replace("compression: gzip", ""))
+        s.process.send_signal(signal.SIGHUP)
+        if not until(lambda: e.headers.get("Authorization") == "Bearer other" and
+                     "Content-Encoding" not in e.headers, patience):
+            return f"after SIGHUP it is sent {e.headers}"
+        write(d + "/s.yml", TO % (port, "two\\nlines"))
+        p = subprocess.run([context.memtap, "serve", "--check", d + "/s.yml"], text=True,
+                           capture_output=True)
+        if p.returncode != 1 or "6:13: expected a header" not in p.stderr or "two" in p.stderr:
+            return shown("a header of two lines", p.stdout, p.stderr)
+    variables = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{port}/base/",
+                 "OTEL_EXPORTER_OTLP_COMPRESSION": "gzip",
+                 "OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer%20" +
+                                               SECRET.replace(" ", "%20") + ", x-scope = two"}
+    with files(a_bt=SCRIPT) as d, Endpoint(port, []) as e, serving(
+            context, "--otlp-every", "1", d + "/a.bt",
+            enter=["env", *(f"{k}={v}" for k, v in variables.items())]) as s:
+        return otlp_problem(s, e, {"authorization": "Bearer " + SECRET, "x-scope": "two",
+                                   "Content-Encoding": "gzip"}, patience) or \
+            (None if e.got[-1][1] == "/base/v1/metrics" else f"{e.got[-1][1]} is asked")

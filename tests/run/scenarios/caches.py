@@ -697,11 +697,13 @@ def test_mctop_of_what_is_no_cache(context):
 
 
 def test_mctop_via_what_is_not_there(context):
-    """Debian's memcached has no probes."""
+    """Debian's memcached has no probes; and a number that means nothing."""
     with Server(context, "memcached") as s:
-        for via, message in (("usdt", "has no USDT probes"), ("uprobe", "no function lookupKey"),
-                             ("magic", "can not be taken by 'magic'")):
-            p = subprocess.run([context.memtap, "mctop", "-p", str(s.pid), "--via", via],
+        for option, via, message in (("--via", "usdt", "has no USDT probes"),
+                                     ("--via", "uprobe", "no function lookupKey"),
+                                     ("--via", "magic", "can not be taken by 'magic'"),
+                                     ("--half-life", "-1", "not below 0")):
+            p = subprocess.run([context.memtap, "mctop", "-p", str(s.pid), option, via],
                                capture_output=True, text=True, timeout=60 * context.factor,
                                check=False)
             if p.returncode != 1 or message not in p.stderr or p.stderr.count("ERROR") != 1:

@@ -113,27 +113,29 @@ static void add_samples(struct writer *w)
 	}
 }
 
+/* A number with what is before and after it, where there is one. */
+static void add_said(struct writer *w, const char *before, u64 number, const char *after)
+{
+	u64 text;
+
+	if (!number)
+		return;
+	buf_reset(&w->numbers);
+	buf_printf(&w->numbers, "%s%" PRIu64 " %s", before, number, after);
+	text = add_text(w, buf_text(&w->numbers));
+	protobuf_packed(w->to, PROFILE_COMMENT, &text, 1);
+}
+
 /* For people: the title, how it was sampled, what is not in it stack by stack. */
 static void add_comments(struct writer *w)
 {
 	const struct profile *p = w->p;
-	struct buf line = { 0 };
-	u64 texts[3];
-	u32 n = 0;
+	u64 title = add_text(w, p->title);
 
-	if (p->title[0])
-		texts[n++] = add_text(w, p->title);
-	if (p->period > 1) {
-		buf_printf(&line, "sampled: one of %" PRIu64 " %s", p->period, p->event);
-		texts[n++] = add_text(w, buf_text(&line));
-	}
-	buf_reset(&line);
-	if (p->others) {
-		buf_printf(&line, "%" PRIu64 " more stacks are [others]", p->others);
-		texts[n++] = add_text(w, buf_text(&line));
-	}
-	protobuf_packed(w->to, PROFILE_COMMENT, texts, n);
-	buf_free(&line);
+	protobuf_packed(w->to, PROFILE_COMMENT, &title, p->title[0] ? 1 : 0);
+	add_said(w, "sampled: one of ", p->period > 1 ? p->period : 0, p->event);
+	add_said(w, "", p->others, "more stacks are [others]");
+	add_said(w, "", p->lost, "events were lost since the start");
 }
 
 static void add_all(struct writer *w)

@@ -60,6 +60,7 @@ struct profile {
 	const char *event;       /* what the samples are of, NULL: not by the number of one */
 	u64 period;              /* of so many events each is one */
 	u64 others;              /* stacks that are in "[others]" */
+	u64 lost;                /* events that are in none, since the start */
 
 	struct arena arena;
 	VEC(const char *) texts;

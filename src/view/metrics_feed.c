@@ -14,6 +14,7 @@
 #include "out/flame.h"
 #include "out/metrics.h"
 #include "kern/live.h"
+#include "out/pprof.h"
 #include "run/event.h"
 
 #define HELD_MS 30000u /* between two times that the kernel is asked for them */
@@ -31,6 +32,9 @@ struct feed {
 	u32 n_held;
 	struct metrics_shown *shown; /* by map; NULL until the first page */
 	u32 n_maps;
+	const char *name;
+	struct profile_past began, marks[FEED_MARKS];
+	u32 marked[FEED_MARKS]; /* the map that each is of, and 1; 0: none */
 };
 
 /* ---- which maps ---- */
@@ -236,6 +240,90 @@ static void add_stacks(const struct feed *f, const struct view_of *v, struct buf
 	free(order);
 }
 
+/* ---- profiles ---- */
+
+static void add_profile(const struct feed *f, const struct view_of *v, struct buf *b, u32 map,
+                        const struct profile_past *past)
+{
+	const struct umap *m = &v->unit->maps.v[map];
+	struct arena a = { 0 };
+	struct err ignored = { 0 };
+	struct profile p;
+	struct table t;
+
+	view_map_read(v, m->name, &a, &t, &ignored);
+	profile_init(&p, v->unit, m, NULL, past != NULL);
+	p.title = arena_printf(&a, "%s/%s", f->name, bare_name(m));
+	p.lost = view_lost(v);
+	profile_add_table(&p, &v->events->out, &t, f->max_series, past);
+	profile_set_times(&p, past ? past : &f->began);
+	pprof_write(b, &p);
+	profile_free(&p);
+	arena_free(&a);
+}
+
+static void take_mark(struct feed *f, const struct view_of *v, u32 map, u32 mark)
+{
+	const struct umap *m = &v->unit->maps.v[map];
+	struct arena a = { 0 };
+	struct err ignored = { 0 };
+	struct profile p;
+	struct table t;
+
+	profile_init(&p, v->unit, m, NULL, true);
+	profile_past_begin(&f->marks[mark]);
+	view_map_read(v, m->name, &a, &t, &ignored);
+	profile_past_take(&f->marks[mark], &p, &t);
+	f->marked[mark] = map + 1;
+	profile_free(&p);
+	arena_free(&a);
+}
+
+static void forget_mark(struct feed *f, u32 mark)
+{
+	profile_past_free(&f->marks[mark]);
+	f->marked[mark] = 0;
+}
+
+/* The map with stacks of that name; how many maps there are when there is none. */
+static u32 find_stacks(const struct view_of *v, const char *name)
+{
+	u32 i = 0;
+
+	while (i < v->unit->maps.n && (!flame_fits(&v->unit->maps.v[i]) ||
+	                               strcmp(bare_name(&v->unit->maps.v[i]), name) != 0))
+		i++;
+	return i;
+}
+
+/* False: the other side is gone. */
+static bool answer_about(struct feed *f, const struct view_of *v, u32 what, struct buf *page)
+{
+	struct feed_about about;
+	u32 map, mark;
+
+	if (recv(f->fd, &about, sizeof(about), MSG_WAITALL) != sizeof(about))
+		return false;
+	about.map[sizeof(about.map) - 1] = 0;
+	mark = MIN(about.mark, FEED_START);
+	map = find_stacks(v, about.map);
+	if (what == FEED_MARK && mark < FEED_MARKS) {
+		forget_mark(f, mark);
+		if (map < v->unit->maps.n) {
+			take_mark(f, v, map, mark);
+			buf_puts(page, "marked");
+		}
+	} else if (what == FEED_PROFILE && map < v->unit->maps.n && mark == FEED_START) {
+		add_profile(f, v, page, map, NULL);
+	} else if (what == FEED_PROFILE && mark < FEED_MARKS && f->marked[mark] == map + 1) {
+		add_profile(f, v, page, map, &f->marks[mark]);
+		forget_mark(f, mark);
+	}
+	return true;
+}
+
+/* ---- answers ---- */
+
 /* Given up when the user wants an end, which interrupts it (view_wait). */
 static bool send_all(int fd, const void *p, size_t n)
 {
@@ -264,12 +352,16 @@ static void answer(struct feed *f, const struct view_of *v)
 		return;
 	}
 	what = (u8)(ask - METRICS_ASK) % FEED_ASKS;
-	if (what == FEED_STACKS)
+	if (what >= FEED_PROFILE) {
+		if (!answer_about(f, v, what, &page))
+			view_exit(v, 0);
+	} else if (what == FEED_STACKS) {
 		add_stacks(f, v, &page);
-	else if (what >= FEED_TABLES)
+	} else if (what >= FEED_TABLES) {
 		add_tables(f, v, &page, what == FEED_LOOK ? FEED_TOP : f->max_series);
-	else
+	} else {
 		add_page(f, v, (enum metrics_form)what, &page);
+	}
 	head.bytes = (u32)page.n;
 	view_wait(v);
 	if (!send_all(f->fd, &head, sizeof(head)) || !send_all(f->fd, page.p, page.n))
@@ -405,6 +497,8 @@ struct view *metrics_feed_open(const struct metrics_feed_options *o, struct err 
 	buf_puts(&b, "collector=");
 	metrics_label(&b, str_of(o->name));
 	f->labels = b.p;
+	f->name = o->name;
+	profile_past_begin(&f->began);
 	f->max_series = o->max_series;
 	f->idle = o->idle * 1000ull;
 	f->fd = o->fd;
@@ -424,6 +518,8 @@ void metrics_feed_close(struct view *v)
 
 	for (u32 i = 0; i < f->n_maps; i++)
 		metrics_shown_free(&f->shown[i]);
+	for (u32 i = 0; i < FEED_MARKS; i++)
+		forget_mark(f, i);
 	if (f->view.fd >= 0 && f->source)
 		close(f->view.fd);
 	free(f->shown);

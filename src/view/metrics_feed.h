@@ -10,6 +10,11 @@
  * FEED_STACKS: of the latter "*NAME\tUNIT\n" and their max_series heaviest stacks, as
  * flame_fold_whole() has them.
  *
+ * FEED_PROFILE: what a map with stacks has more than at a mark, as a file for pprof. The mark is
+ * gone then; there is one file of it. FEED_MARK: what it has now is the mark, "marked"; by another
+ * name than that of such a map the mark is only taken away. Nothing is the answer when there is no
+ * such map, or no mark of it.
+ *
  * Counters only go up: clear() and zero() of a map that adds up are left undone, as is the taking
  * of what print() shows. Numbers by key that programs read themselves are notes they keep, as
  * @start[tid], and no metrics; neither are maps with a stack in their key. A key that has not been
@@ -30,12 +35,22 @@ enum feed_ask {
 	FEED_TABLES = METRICS_FORMS,
 	FEED_LOOK, /* the same, of each table the FEED_TOP largest rows */
 	FEED_STACKS,
+	FEED_PROFILE, /* these are followed by struct feed_about */
+	FEED_MARK,
 	FEED_ASKS
 };
 #define FEED_TOP 20u
 
 struct metrics_answer {
 	u32 bytes;
+};
+
+/* Which map, by its name without '@', and which mark. */
+#define FEED_MARKS 8u
+#define FEED_START FEED_MARKS /* in place of one: when the collector began */
+struct feed_about {
+	u8 mark;
+	char map[63]; /* NUL-terminated */
 };
 
 /* What a script shows by a view of its own in place of its maps. */

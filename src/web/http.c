@@ -6,6 +6,7 @@
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
 #include <microhttpd.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,9 @@
 struct client {
 	struct MHD_Connection *c; /* NULL: the place is free */
 	u64 since;                /* ms */
+	u64 later;                /* the number of the answer that it waits for; 0 none */
+	bool has_answer;          /* it has come, or the end: `answer`, whose status is 0 */
+	struct http_reply answer;
 };
 
 struct http {
@@ -49,12 +53,15 @@ struct http {
 	http_fn *fn;
 	void *ctx;
 	struct streams streams;
+	u64 number;   /* of the last answer that comes later */
+	bool resumed; /* the library has to be run for it, which it does not say itself */
 };
 
 /* A request while it is answered. */
 struct call {
 	struct http *h;
 	struct MHD_Connection *c;
+	u64 *later;
 };
 
 static bool load(struct http *h, struct err *e)
@@ -157,14 +164,50 @@ static bool is_allowed(struct http *h, struct MHD_Connection *c, struct http_rep
 	return says == GUARD_PASS;
 }
 
-/* Called for the headers first, and when all was read: then it is answered. */
+static struct client *client_of(struct http *h, struct MHD_Connection *c)
+{
+	for (u32 i = 0; i < CONNECTIONS; i++)
+		if (h->clients[i].c == c)
+			return &h->clients[i];
+	return NULL;
+}
+
+/* An answer that came later. */
+static enum MHD_Result reply_late(struct http *h, struct client *one)
+{
+	struct http_reply r = one->answer;
+
+	one->answer = (struct http_reply){ 0 };
+	one->later = 0;
+	one->has_answer = false;
+	one->since = clock_ms();
+	return r.status ? reply(h, one->c, &r) : MHD_NO;
+}
+
+static enum MHD_Result wait_for(struct http *h, struct MHD_Connection *c, struct http_reply *r,
+                                u64 later)
+{
+	struct client *one = client_of(h, c);
+
+	buf_free(&r->body);
+	if (!one)
+		return MHD_NO;
+	one->later = later;
+	h->lib.MHD_suspend_connection(c);
+	return MHD_YES;
+}
+
+/* Called for the headers first, and when all was read: then it is answered; once more when its
+ * answer came later. */
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const char *path,
                                   const char *method, const char *version, const char *body,
                                   size_t *body_bytes, void **seen)
 {
 	struct http *h = ctx;
 	struct http_reply r = { .status = MHD_HTTP_OK, .type = "text/plain; charset=utf-8" };
+	struct client *one = client_of(h, c);
 	const char *accept;
+	u64 later = 0;
 
 	(void)version;
 	(void)body;
@@ -174,6 +217,8 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
 		*seen = h;
 		return MHD_YES;
 	}
+	if (one && one->later)
+		return one->has_answer ? reply_late(h, one) : MHD_YES;
 	if (!is_allowed(h, c, &r))
 		return reply(h, c, &r);
 	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0) {
@@ -182,7 +227,10 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
 		return reply(h, c, &r);
 	}
 	accept = h->lib.MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
-	h->fn(h->ctx, &(struct http_ask){ path, accept ? accept : "", &(struct call){ h, c } }, &r);
+	h->fn(h->ctx,
+	      &(struct http_ask){ path, accept ? accept : "", &(struct call){ h, c, &later } }, &r);
+	if (later)
+		return wait_for(h, c, &r, later);
 	if (r.goes_on && *method == 'H')
 		r.goes_on = false;
 	return reply(h, c, &r);
@@ -209,6 +257,7 @@ bool http_takes_gzip(const struct http_ask *ask)
 void http_tell(struct http *h, struct str text)
 {
 	streams_tell(&h->streams, text);
+	h->resumed = true;
 }
 
 u32 http_listeners(const struct http *h)
@@ -216,15 +265,60 @@ u32 http_listeners(const struct http *h)
 	return h->streams.n;
 }
 
-/* ---- slow clients ---- */
+/* ---- answers that come later ---- */
 
-static struct client *client_of(struct http *h, struct MHD_Connection *c)
+u64 http_later(const struct http_ask *ask)
+{
+	const struct call *call = ask->call;
+
+	*call->later = ++call->h->number;
+	return *call->later;
+}
+
+static struct client *who_waits(const struct http *h, u64 number)
 {
 	for (u32 i = 0; i < CONNECTIONS; i++)
-		if (h->clients[i].c == c)
-			return &h->clients[i];
+		if (h->clients[i].c && h->clients[i].later == number)
+			return base_plain(&h->clients[i]);
 	return NULL;
 }
+
+/* The library does not look at a connection meanwhile. */
+bool http_waits(const struct http *h, u64 number)
+{
+	const struct client *one = who_waits(h, number);
+	const union MHD_ConnectionInfo *info = one ? h->lib.MHD_get_connection_info(
+							     one->c,
+							     MHD_CONNECTION_INFO_CONNECTION_FD)
+	                                           : NULL;
+	struct pollfd p = { info ? info->connect_fd : -1, POLLRDHUP, 0 };
+
+	return info && poll(&p, 1, 0) == 0;
+}
+
+void http_answer(struct http *h, u64 number, const struct http_reply *r)
+{
+	struct client *one = who_waits(h, number);
+	struct buf body = r ? r->body : (struct buf){ 0 };
+
+	if (!one || one->has_answer) {
+		buf_free(&body);
+		return;
+	}
+	one->has_answer = true;
+	one->answer = r ? *r : (struct http_reply){ 0 };
+	h->lib.MHD_resume_connection(one->c);
+	h->resumed = true;
+}
+
+static void end_waiting(struct http *h)
+{
+	for (u32 i = 0; i < CONNECTIONS; i++)
+		if (h->clients[i].c && h->clients[i].later)
+			http_answer(h, h->clients[i].later, NULL);
+}
+
+/* ---- slow clients ---- */
 
 static void on_connection(void *ctx, struct MHD_Connection *c, void **own,
                           enum MHD_ConnectionNotificationCode what)
@@ -233,8 +327,10 @@ static void on_connection(void *ctx, struct MHD_Connection *c, void **own,
 	struct client *place = client_of(ctx, begins ? NULL : c);
 
 	(void)own;
-	if (place)
-		*place = (struct client){ begins ? c : NULL, clock_ms() };
+	if (!place)
+		return;
+	buf_free(&place->answer.body);
+	*place = (struct client){ .c = begins ? c : NULL, .since = clock_ms() };
 }
 
 static void on_answered(void *ctx, struct MHD_Connection *c, void **seen,
@@ -257,7 +353,8 @@ static void drop_slow(struct http *h)
 		struct client *one = &h->clients[i];
 		const union MHD_ConnectionInfo *info;
 
-		if (!one->c || now - one->since < REQUEST_MS || streams_has(&h->streams, one->c))
+		if (!one->c || one->later || now - one->since < REQUEST_MS ||
+		    streams_has(&h->streams, one->c))
 			continue;
 		one->since = now;
 		info = h->lib.MHD_get_connection_info(one->c, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -335,6 +432,7 @@ struct http *http_open(const char *address, int fd, struct guard *guard, http_fn
 	h->guard = guard;
 	h->fn = fn;
 	h->ctx = ctx;
+	h->number = clock_ns(CLOCK_MONOTONIC); /* another one's numbers are not ours */
 	if (guard && guard->cert && host_is_static())
 		err_set(e, "this memtap, one file, has no TLS in it; the one of the package has");
 	else if (load(h, e) && load_verify(h, e) && listen_on(h, address, fd, e) && begin(h, e))
@@ -347,6 +445,7 @@ void http_close(struct http *h)
 {
 	if (h->daemon) {
 		streams_end(&h->streams);
+		end_waiting(h);
 		h->lib.MHD_run(h->daemon);
 		h->lib.MHD_stop_daemon(h->daemon); /* closes the socket */
 	} else if (h->listening >= 0) {
@@ -379,6 +478,8 @@ int http_wait(const struct http *h)
 {
 	MHD_UNSIGNED_LONG_LONG ms;
 
+	if (h->resumed)
+		return 0;
 	if (h->lib.MHD_get_timeout(h->daemon, &ms) != MHD_YES)
 		return -1;
 	return ms < 10000 ? (int)ms : 10000; /* with a connection there is a timeout */
@@ -387,5 +488,6 @@ int http_wait(const struct http *h)
 void http_run(struct http *h)
 {
 	drop_slow(h);
+	h->resumed = false;
 	h->lib.MHD_run(h->daemon);
 }

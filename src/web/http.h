@@ -46,6 +46,14 @@ void http_close(struct http *h);
 void http_guard(struct http *h, struct guard *guard);
 /* A copy of what it listens on, for another one in its place. -1 with errno set. */
 int http_copy(const struct http *h);
+/*
+ * The answer comes later: what is put into `r` now is not sent. Returns its number, with which
+ * http_answer() sends it, the body of *r then being taken over; NULL ends the connection without
+ * one. http_waits(): is its client still there? An answer that is never given keeps a connection.
+ */
+u64 http_later(const struct http_ask *ask);
+bool http_waits(const struct http *h, u64 number);
+void http_answer(struct http *h, u64 number, const struct http_reply *r);
 /* What follows '?' as "name=...", "" when it does not. For as long as the question is answered. */
 const char *http_argument(const struct http_ask *ask, const char *name);
 /* Does the other side take what is packed by gzip? */

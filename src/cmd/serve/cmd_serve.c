@@ -75,6 +75,7 @@ static const char usage_head[] =
 	"  /metrics   OpenMetrics 1.0, protobuf or the older text, as the request asks\n"
 	"  /healthz   200 when all collectors run, else 503 and the names of those that do not\n"
 	"  /api/v1/tables, /api/v1/tables/NAME   tables as JSON, the same as --json\n"
+	"  /debug/pprof/, /debug/pprof/NAME[?seconds=N]   stacks for pprof, Parca and Pyroscope\n"
 	"\n"
 	"count() and sum() are counters, hist() and lhist() histograms, avg() and stats()\n"
 	"summaries, numbers gauges; the fields of a key are labels. A collector that ends is\n"
@@ -283,6 +284,7 @@ static int begin(struct serve *s)
 		ms = sooner(ms, collector_wait(s->all[i]));
 	}
 	ms = sooner(ms, look_work(s));
+	ms = sooner(ms, profiles_work(s));
 	ms = sooner(ms, otlp_work(&s->otlp, s));
 	/* What was told has to be sent. */
 	return sooner(ms, http_wait(s->http));
@@ -332,6 +334,7 @@ static bool run(struct serve *s, const struct options *o, struct err *e)
 	free(s->all);
 	http_close(s->http);
 	look_free(&s->look);
+	profiles_free(&s->profiles);
 	return ok;
 }
 

@@ -185,19 +185,17 @@ static size_t answer_size(const struct collector *c)
 	return sizeof(head) + head.bytes;
 }
 
-static void ask(struct collector *c, u32 what)
+static void ask(struct collector *c, struct str what)
 {
-	u8 byte = (u8)(METRICS_ASK + what);
-
 	if (c->fd < 0 || c->asked)
 		return;
 	buf_reset(&c->answer);
 	c->answered = false;
-	c->asked = send(c->fd, &byte, 1, MSG_NOSIGNAL) == 1;
+	c->asked = send(c->fd, what.p, what.n, MSG_NOSIGNAL) == (ssize_t)what.n;
 }
 
 /* What has come so far. The answer to an older page is of no use any more. */
-static void take(struct collector *c, u32 what)
+static void take(struct collector *c, struct str what)
 {
 	size_t left = answer_size(c) - c->answer.n;
 	ssize_t n = recv(c->fd, buf_need(&c->answer, left), left, MSG_DONTWAIT);
@@ -217,7 +215,7 @@ static void take(struct collector *c, u32 what)
 	ask(c, what);
 }
 
-void collectors_ask(struct collector *const *all, u32 n, u32 what, u32 ms)
+static void ask_all(struct collector *const *all, u32 n, struct str what, u32 ms)
 {
 	struct pollfd *p = calloc(n + 1, sizeof(*p));
 	u64 until = clock_ms() + ms, now = 0;
@@ -243,6 +241,22 @@ void collectors_ask(struct collector *const *all, u32 n, u32 what, u32 ms)
 				take(all[i], what);
 	}
 	free(p);
+}
+
+void collectors_ask(struct collector *const *all, u32 n, u32 what, u32 ms)
+{
+	char byte = (char)(METRICS_ASK + what);
+
+	ask_all(all, n, (struct str){ &byte, 1 }, ms);
+}
+
+void collector_ask_about(struct collector *c, u32 what, const struct feed_about *about, u32 ms)
+{
+	char bytes[1 + sizeof(*about)];
+
+	bytes[0] = (char)(METRICS_ASK + what);
+	memcpy(bytes + 1, about, sizeof(*about));
+	ask_all(&c, 1, (struct str){ bytes, sizeof(bytes) }, ms);
 }
 
 struct str collector_page(const struct collector *c)

@@ -59,6 +59,9 @@ void collector_reap(struct collector *c);
 /* Asks all for their pages of a form, or what else enum feed_ask has, and waits for them, for at
  * most `ms`. */
 void collectors_ask(struct collector *const *all, u32 n, u32 what, u32 ms);
+/* The same of one, about a map with stacks: FEED_PROFILE and FEED_MARK. */
+struct feed_about;
+void collector_ask_about(struct collector *c, u32 what, const struct feed_about *about, u32 ms);
 /* What the last collectors_ask() brought; empty when it came too late or it does not run. */
 struct str collector_page(const struct collector *c);
 /* Ends them. */

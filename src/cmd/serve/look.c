@@ -207,20 +207,6 @@ static void take_shots(struct serve *s)
 	free(asked);
 }
 
-/* The collector of a table "COLLECTOR/NAME"; NULL: there is none. */
-static struct collector *collector_of(const struct serve *s, struct str full, struct str *table)
-{
-	for (u32 i = 0; i < s->n; i++) {
-		u32 n = (u32)strlen(s->all[i]->name);
-
-		if (!str_starts(full, s->all[i]->name) || full.n <= n || full.p[n] != '/')
-			continue;
-		*table = (struct str){ full.p + n + 1, full.n - n - 1 };
-		return s->all[i];
-	}
-	return NULL;
-}
-
 struct drawn {
 	struct flame now, before;
 	const char *title;
@@ -302,7 +288,7 @@ static bool answer_flame(struct serve *s, struct str full, const struct http_ask
                          struct http_reply *r, struct arena *policy)
 {
 	struct str want = { 0 }, page, name, unit, folded;
-	struct collector *c = collector_of(s, full, &want);
+	struct collector *c = serve_collector(s, full, &want);
 	struct drawn d = { 0 };
 	struct flame_svg svg = { .nonce = make_nonce(policy) };
 	bool found = false;
@@ -355,7 +341,7 @@ static void answer_names(struct serve *s, struct http_reply *r)
 static bool answer_table(struct serve *s, struct str full, struct http_reply *r)
 {
 	struct str want = { 0 }, page, name, text;
-	struct collector *c = collector_of(s, full, &want);
+	struct collector *c = serve_collector(s, full, &want);
 
 	if (str_is(full, "memstat")) {
 		read_machine(&s->look);

@@ -7,6 +7,7 @@
 #include "cmd/serve/look.h"
 #include "cmd/serve/otlp.h"
 #include "cmd/serve/plan.h"
+#include "cmd/serve/profiles.h"
 #include "cmd/serve/service.h"
 #include "web/http.h"
 
@@ -24,11 +25,14 @@ struct serve {
 	int signals;
 	bool ending;
 	struct look look; /* for the page */
-	u64 conflicts;    /* families left out of the last page */
+	struct profiles profiles;
+	u64 conflicts; /* families left out of the last page */
 };
 
 /* Adds the metrics of all, in a form of text. */
 void serve_page(struct serve *s, enum metrics_form form, struct buf *b);
+/* The collector of a table "COLLECTOR/NAME"; *table is the end of `full`. NULL: there is none. */
+struct collector *serve_collector(const struct serve *s, struct str full, struct str *table);
 /* http_fn, ctx being a struct serve. */
 void serve_answer(void *ctx, const struct http_ask *ask, struct http_reply *r);
 

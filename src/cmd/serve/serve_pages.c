@@ -231,6 +231,19 @@ static void answer_health(const struct serve *s, struct http_reply *r)
 		buf_puts(&r->body, "ok\n");
 }
 
+struct collector *serve_collector(const struct serve *s, struct str full, struct str *table)
+{
+	for (u32 i = 0; i < s->n; i++) {
+		u32 n = (u32)strlen(s->all[i]->name);
+
+		if (!str_starts(full, s->all[i]->name) || full.n <= n || full.p[n] != '/')
+			continue;
+		*table = (struct str){ full.p + n + 1, full.n - n - 1 };
+		return s->all[i];
+	}
+	return NULL;
+}
+
 void serve_answer(void *ctx, const struct http_ask *ask, struct http_reply *r)
 {
 	struct serve *s = ctx;
@@ -239,9 +252,10 @@ void serve_answer(void *ctx, const struct http_ask *ask, struct http_reply *r)
 		print_page(s, form_of(ask->accept), r);
 	} else if (strcmp(ask->path, "/healthz") == 0) {
 		answer_health(s, r);
-	} else if (!look_answer(s, ask, r)) {
+	} else if (!profiles_answer(s, ask, r) && !look_answer(s, ask, r)) {
 		r->status = 404;
 		r->type = "text/plain; charset=utf-8";
-		buf_puts(&r->body, "there is /, /metrics, /healthz and /api/v1/tables\n");
+		buf_puts(&r->body,
+		         "there is /, /metrics, /healthz, /api/v1/tables and /debug/pprof/\n");
 	}
 }

@@ -162,6 +162,8 @@ SETUP_bench-heap := build test bench
 SETUP_bench-tools := build test vm bench
 SETUP_bench-caches := build test
 SETUP_bench-serve := build test
+SETUP_junk := build test
+SETUP_newer-check := build test
 SETUP_stacks := build test
 SETUP := $(sort $(foreach g,$(MAKECMDGOALS),$(SETUP_$(g))))
 ifeq ($(filter check,$(MAKECMDGOALS))$(SAN),check)
@@ -511,6 +513,17 @@ hostile: all $(PROGS) $(REPLAY) $(UNIT)
 		'hostile|^(test_)?(elf|file|jit|pclntab|usdt|perfmap|debugdata|zip)$$' \
 		unit corpus run
 endif
+
+.PHONY: junk
+## make junk      junk on the port of memtap serve for five minutes (JUNK_SECONDS)
+junk: all
+	$(Q)JUNK_SECONDS=$${JUNK_SECONDS:-300} tests/check --build $(BUILD) --only 'serve junk' run
+
+.PHONY: newer-check
+## make newer-check   memtap serve with Debian 13's prometheus, vmagent and victoria-metrics
+newer-check: all
+	$(Q)scripts/newer-servers $(abspath $(BUILD))/newer
+	$(Q)NEWER=$(abspath $(BUILD))/newer tests/check --build $(BUILD) --only 'serve newer' run
 
 .PHONY: differential
 ## make differential   random scripts in the interpreter, the kernel and bpftrace (MEMTAP_SEED)

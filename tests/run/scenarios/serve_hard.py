@@ -17,7 +17,7 @@ SERIES = """BEGIN { $i = 0; while ($i < 900) { @n[$i] = sum((uint64)$i); $i++; }
 interval:s:1 { @ticks = count(); }"""
 OF_AN_ADDRESS = 24
 # `make junk` gives five minutes.
-JUNK_SECONDS = float(os.environ.get("MEMTAP_JUNK_SECONDS", "4"))
+JUNK_SECONDS = float(os.environ.get("JUNK_SECONDS", "4"))
 
 
 def raw(port, source, request):

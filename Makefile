@@ -163,6 +163,7 @@ SETUP_bench-tools := build test vm bench
 SETUP_bench-caches := build test
 SETUP_bench-serve := build test
 SETUP_junk := build test
+SETUP_page-compare := build test
 SETUP_newer-check := build test
 SETUP_stacks := build test
 SETUP := $(sort $(foreach g,$(MAKECMDGOALS),$(SETUP_$(g))))
@@ -518,6 +519,11 @@ endif
 ## make junk      junk on the port of memtap serve for five minutes (JUNK_SECONDS)
 junk: all
 	$(Q)JUNK_SECONDS=$${JUNK_SECONDS:-300} tests/check --build $(BUILD) --only 'serve junk' run
+
+.PHONY: page-compare
+## make page-compare   two times compared on the live page; three minutes
+page-compare: all
+	$(Q)PAGE_COMPARE=1 tests/check --build $(BUILD) --only 'page compares' run
 
 .PHONY: newer-check
 ## make newer-check   memtap serve with Debian 13's prometheus, vmagent and victoria-metrics

@@ -49,6 +49,8 @@ static const struct opt rows[] = {
 	  "whose rounding (what the process has, else glibc)" },
 	{ 0, "samples", "N", OPT_NUMBER, TO(samples), "keys watched at most (16384)" },
 	{ 0, "svg", "FILE", OPT_TEXT, TO(svg), "draw the hits by size of the cache" },
+	{ 0, "report", "FILE.html", OPT_TEXT, TO(report),
+	  "write what is shown to FILE, a page for a browser" },
 	{ 0, "via", "syscalls|socket|ssl", OPT_CHOICE, TO(via),
 	  "how a server is watched: by packets; ssl, one that speaks TLS (syscalls)" },
 	{ 'd', "duration", "SECONDS", OPT_NUMBER, TO(duration), "end after so long" },
@@ -239,6 +241,14 @@ static bool on_end(void *ctx, const struct view_of *v, struct err *e)
 	return true;
 }
 
+static void on_report(void *ctx, const struct view_of *v, struct buf *b)
+{
+	const struct watch *w = ctx;
+
+	(void)v;
+	sizing_tree(&(struct tree){ .b = b, .ops = &tree_json }, &w->sizing);
+}
+
 /* ---- running ---- */
 
 static void report(void *ctx, enum report kind, const struct loc *loc, const char *text)
@@ -261,13 +271,16 @@ static void report(void *ctx, enum report kind, const struct loc *loc, const cha
 
 static int run_unit(struct job *j, struct watch *w, struct child *child)
 {
-	struct view view = { .record = on_record, .end = on_end, .fd = -1, .ctx = w };
+	struct view view = {
+		.record = on_record, .end = on_end, .report = on_report, .fd = -1, .ctx = w
+	};
 	struct session_options so = {
 		.verbose = w->o->verbose,
 		.quiet = w->o->quiet,
 		.format = w->o->out,
 		.output = w->o->output,
 		.output_fd = STDOUT_FILENO,
+		.page = w->o->report,
 		.pid = (s32)w->o->pid,
 		.features = world_linux_features(j->world),
 		.expand = expand_files,

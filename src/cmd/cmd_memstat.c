@@ -6,19 +6,22 @@
 #include "cmd/cmd.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/opt.h"
 #include "cmd/say.h"
 #include "memstat/memstat.h"
 #include "out/out.h"
+#include "out/page.h"
 #include "ui/term.h"
 
 struct options {
-	const char *format;
+	const char *format, *report;
 	u32 top;
 	bool json, pss, help;
 	/* What is no option: */
@@ -34,6 +37,8 @@ static const struct opt rows[] = {
 	{ 't', "top", "N", OPT_NUMBER, TO(top), "so many processes, by resident memory (8)" },
 	{ 0, "pss", NULL, OPT_FLAG, TO(pss),
 	  "their proportional share too; takes long for large ones" },
+	{ 0, "report", "FILE.html", OPT_TEXT, TO(report),
+	  "write what is shown to FILE as well, a page for a browser" },
 	{ 'h', "help", NULL, OPT_FLAG, TO(help), "print this" },
 };
 
@@ -90,8 +95,57 @@ static bool read_options(struct options *o, struct arena *a, int argc, char **ar
 	return true;
 }
 
-static bool print_view(const struct options *o, struct memstat *now, const struct memstat *before,
-                       const char *clear, bool first)
+/* ---- a report ---- */
+
+#define LOOKS_MOST 600u /* the last ones */
+
+struct page_of {
+	int fd; /* -1: none is wanted */
+	struct buf lines;
+	u32 n;
+};
+
+static bool open_report(struct page_of *r, const char *path, struct err *e)
+{
+	r->fd = path ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666) : -1;
+	return !path || r->fd >= 0 || err_sys(e, errno, "can not write %s", path);
+}
+
+static void drop_first(struct page_of *r)
+{
+	const char *end = strchr(buf_text(&r->lines), '\n');
+	size_t n = end ? (size_t)(end + 1 - r->lines.p) : 0;
+
+	r->lines.n -= n;
+	memmove(r->lines.p, r->lines.p + n, r->lines.n + 1);
+	r->n--;
+}
+
+/* The whole page after each look, which may be the last one: Ctrl-C is not waited for. */
+static bool write_report(struct page_of *r, const struct memstat_view *v)
+{
+	struct page_report page = { .title = "memstat" };
+	struct buf html = { 0 };
+	size_t at = 0;
+	ssize_t n = 0;
+
+	if (r->n == LOOKS_MOST)
+		drop_first(r);
+	memstat_tree(&(struct tree){ .b = &r->lines, .ops = &tree_json }, v);
+	r->n++;
+	page.lines = (struct str){ r->lines.p, (u32)r->lines.n };
+	page_report(&html, &page);
+	for (; at < html.n && n >= 0; at += (size_t)MAX(n, 0))
+		n = pwrite(r->fd, html.p + at, html.n - at, (off_t)at);
+	n = n < 0 || (ftruncate(r->fd, (off_t)html.n) < 0 && errno != EINVAL) ? -1 : 0;
+	buf_free(&html);
+	return n == 0;
+}
+
+/* ---- on the screen ---- */
+
+static bool print_view(const struct options *o, struct page_of *r, struct memstat *now,
+                       const struct memstat *before, const char *clear, bool first)
 {
 	struct memstat_view v = memstat_between(now, before);
 	struct buf b = { 0 };
@@ -109,6 +163,10 @@ static bool print_view(const struct options *o, struct memstat *now, const struc
 	}
 	ok = say_screen(clear, &b);
 	buf_free(&b);
+	if (r->fd >= 0 && !write_report(r, &v)) {
+		say_warning("the report can not be written");
+		ok = false;
+	}
 	return ok;
 }
 
@@ -120,7 +178,7 @@ static void wait_until(u64 ns)
 		;
 }
 
-static void run(const struct options *o)
+static bool run(const struct options *o, struct page_of *r)
 {
 	const char *clear = o->count == 1 || o->out->tree ? NULL : term_clear();
 	struct memstat looks[2];
@@ -136,10 +194,11 @@ static void run(const struct options *o)
 		next += (u64)o->interval * 1000000000;
 		wait_until(next);
 		memstat_read(now, "");
-		ok = print_view(o, now, before, clear ? clear : "", i == 1);
+		ok = print_view(o, r, now, before, clear ? clear : "", i == 1);
 		memstat_free(before);
 	}
 	memstat_free(&looks[~i & 1]);
+	return ok;
 }
 
 int cmd_memstat(int argc, char **argv)
@@ -147,14 +206,19 @@ int cmd_memstat(int argc, char **argv)
 	struct options o = { 0 };
 	struct arena arena = { 0 };
 	struct err e = { 0 };
-	bool ok = read_options(&o, &arena, argc, argv, &e);
+	struct page_of r = { .fd = -1 };
+	bool ok = read_options(&o, &arena, argc, argv, &e) &&
+	          (o.help || open_report(&r, o.report, &e));
 
 	if (!ok)
 		say_error(&e);
 	else if (o.help)
 		say_usage(usage_head, rows, ARRAY_SIZE(rows), usage_examples);
 	else
-		run(&o);
+		ok = run(&o, &r) || r.fd < 0;
+	if (r.fd >= 0)
+		close(r.fd);
+	buf_free(&r.lines);
 	arena_free(&arena);
 	return ok ? 0 : 1;
 }

@@ -13,6 +13,7 @@
 
 struct cachesize_options {
 	const char *size, *key, *get, *get_key, *evict, *limit, *overhead, *alloc, *svg;
+	const char *report;
 	const char *command, *format, *output, *via;
 	const struct out_ops *out; /* what format and json choose */
 	u32 entries, samples, duration, pid;

@@ -594,8 +594,11 @@ function start() {
 function report(data) {
 	const now = { host: data.title, time: Date.now(), collectors: [], tables: {}, stacks: {} }, rows = new Map(), text = [];
 	for (const line of data.lines) {
-		if (line.type === 'memstat')
+		if (line.type === 'memstat') {
+			note({ time: Date.parse(line.time.replace(/(\d\d)$/, ':$1')), tables: { memstat: line } });
 			now.tables.memstat = line;
+			now.time = past.time.at(-1) * 1000;
+		}
 		else if (line.type === 'row')
 			addRow(rows, line.data);
 		else if (line.type === 'cachesize')

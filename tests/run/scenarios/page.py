@@ -8,6 +8,7 @@ import re
 import subprocess
 import tempfile
 import threading
+import time
 
 from lib.browser import Browser
 from lib.report import Skip
@@ -248,3 +249,80 @@ def test_report_is_one_page(context):
             wrong = page.violations()
             page.pictures("report")
             return ("\n".join(map(str, wrong or [])) or None) or ("\n".join(page.said) or None)
+
+
+TILES = """JSON.stringify([...document.querySelectorAll('.tiles dt')].map((e) => e.textContent))"""
+
+
+def opened(report, context, until):
+    """What is wrong with a report in a file, None nothing."""
+    with Browser("file://" + report, 120 * context.factor) as browser:
+        page = Page(browser)
+        browser.until(until)
+        return page.rows(), json.loads(browser.value(TILES)), \
+            "\n".join(map(str, page.violations() or [])) or "\n".join(page.said) or None
+
+
+@on_host
+def test_reports_without_a_script(context):
+    """Of memstat, with the looks it took as charts, and of cachesize with the curve."""
+    require("root", "cmd:chromium", "cmd:memcached")
+    with tempfile.TemporaryDirectory() as folder:
+        report = folder + "/memstat.html"
+        p = subprocess.run([context.memtap, "memstat", "--report", report, "1", "3"],
+                           capture_output=True, text=True, check=False)
+        if p.returncode or "PID" not in p.stdout:
+            return shown(f"status {p.returncode}", p.stdout, p.stderr)
+        rows, tiles, wrong = opened(report, context, "document.querySelector('#chart-memory "
+                                    "canvas') !== null")
+        if wrong or "Available" not in tiles or len(rows.get("Largest processes", [])) != 8:
+            return wrong or f"{tiles}, {rows}"
+        p = subprocess.run([context.memtap, "memstat", "--report", folder + "/no/x", "1", "1"],
+                           capture_output=True, text=True, check=False)
+        if p.returncode != 1 or "can not write" not in p.stderr:
+            return shown("a file that can not be written", p.stdout, p.stderr)
+        report = folder + "/cachesize.html"
+        with Server(context, "memcached") as server:
+            with tool(context, "cachesize", "memcached", "-p", str(server.pid), "--report",
+                      report) as run:
+                load(server)
+                out, err, status = ended(context, run)
+        rows, _, wrong = opened(report, context, "document.querySelector('figure canvas') !== null")
+        return shown(f"status {status}", out, err) if status else wrong
+
+
+@on_host
+def test_page_compares_two_times(context):
+    """The last minute beside the one before it: what was there only then, only now, and in both.
+    Takes three minutes, so PAGE_COMPARE has it run."""
+    require("root", "cmd:chromium")
+    if "PAGE_COMPARE" not in os.environ:
+        raise Skip("make page-compare runs it")
+    a, b = f"ra{os.getpid()}", f"rb{os.getpid()}"
+    text = "tracepoint:syscalls:sys_enter_read /comm == \"%s\" || comm == \"%s\"/ " \
+        "{ @stacks[comm, ustack] = count(); }" % (a, b)
+    with script(text) as path, serving(context, path) as s:
+        if not up(s, "reads", 30 * context.factor):
+            return "the collector does not answer"
+        time.sleep(61)  # a shot is taken each minute
+        read_as(a, 100, 300)
+        time.sleep(61)
+        read_as(b, 100, 200)
+        time.sleep(55)
+        with Browser(f"http://127.0.0.1:{s.port}/", 120 * context.factor) as browser:
+            page = Page(browser)
+            browser.until("document.getElementById('flame-last') !== null")
+            browser.value("document.getElementById('flame-last').value = '1';"
+                          "document.getElementById('flame-compare').checked = true; 0")
+            browser.value("document.getElementById('flame-draw').click(); 0")
+            inside = "document.querySelector('iframe.flame').contentDocument"
+            browser.until(f"{inside}?.getElementById('total') != null")
+            total = browser.value(f"{inside}.getElementById('total').textContent")
+            titles = browser.value(f"[...{inside}.querySelectorAll('title')].map((t) => "
+                                   "t.textContent).join('\\n')")
+            page.pictures("compare")
+            head = browser.value(f"{inside}.documentElement.textContent")
+            if "beside the" not in head or not re.search(rf"{b}.*\b200\b", titles) or \
+                    not re.search(rf"{a}.*300", titles):
+                return shown(total, titles[:2000], head[:300])
+            return "\n".join(page.said) or None

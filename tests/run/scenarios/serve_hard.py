@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""memtap serve under what hurts: many scrapes at once, junk on its port, and what it takes itself."""
+"""memtap serve under what hurts: many scrapes at once, junk on its port; what it takes itself."""
 import concurrent.futures
 import os
 import random
@@ -96,14 +96,14 @@ REQUESTS = (
     b"GET /api/v1/stacks?table=faults/faults&seconds=60 HTTP/1.1\r\nHost: x\r\n\r\n",
     b"GET / HTTP/1.0\r\nAuthorization: Basic YTpi\r\n\r\n",
     b"HEAD /healthz HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer abc\r\n\r\n",
-    b"POST /metrics HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\n\r\n",
+    b"POST /metrics HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\n\r\n",
     b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(200),
     b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(100),
 )
 
 
 def junk(r):
-    """Random bytes, or a request that was cut, repeated, filled or written over here and there."""
+    """Random bytes, or a request that was cut, repeated, filled or written over."""
     if r.random() < 0.2:
         return r.randbytes(r.randrange(1, 40000))
     text = bytearray(r.choice(REQUESTS))

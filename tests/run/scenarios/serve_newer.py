@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """memtap serve and the servers of Debian 13: prometheus scrapes it, vmagent does and writes to
-victoria-metrics, which takes its OTLP, too; that prometheus was built without it. `make newer-check`
-runs this."""
+victoria-metrics, which takes its OTLP, too; that prometheus was built without it.
+`make newer-check` runs this."""
 import contextlib
 import json
 import os

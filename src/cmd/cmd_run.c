@@ -388,12 +388,18 @@ static int run_in_world(struct job *j, const struct run_options *o, const struct
 	return code;
 }
 
-static bool has_option(const struct script_args *args, const char *name)
+/* NULL: it is not given. */
+static const char *option(const struct script_args *args, const char *name)
 {
 	for (u32 i = 0; i < args->n_options; i++)
 		if (strcmp(args->options[i].name, name) == 0)
-			return true;
-	return false;
+			return args->options[i].value;
+	return NULL;
+}
+
+static bool has_option(const struct script_args *args, const char *name)
+{
+	return option(args, name);
 }
 
 static void add_option(struct arena *a, struct script_args *args, const char *name,
@@ -407,6 +413,31 @@ static void add_option(struct arena *a, struct script_args *args, const char *na
 	args->options = o;
 }
 
+/* Only system calls tell what time of the processor is for whom, which serve has as metrics. */
+static bool wants_cpu(const struct run_options *o, const struct script_args *args)
+{
+	const char *sort = option(args, "sort");
+
+	return o->feed.name || has_option(args, "commands") || (sort && strcmp(sort, "cpu") == 0);
+}
+
+/* The tool's own way, where none is named and another takes less. */
+static void find_way(struct job *j, const struct view_kind *kind, const struct run_options *o,
+                     struct script_args *args)
+{
+	const char *pid = option(args, "pid"), *way = NULL;
+
+	if (kind->find_way && pid && !has_option(args, "via") && !wants_cpu(o, args))
+		way = kind->find_way(&j->arena, (u32)strtoul(pid, NULL, 10));
+	if (!way)
+		return;
+	add_option(&j->arena, args, "via", way);
+	say_note(arena_printf(&j->arena,
+	                      "--via %s is taken, the cheapest way here; CPU%% needs "
+	                      "--via syscalls",
+	                      way));
+}
+
 /* A tool may know which process is meant when none is named. A script that is only listed or
  * dumped needs none. */
 static bool find_process(struct job *j, const struct run_options *o, struct script_args *args,
@@ -417,12 +448,14 @@ static bool find_process(struct job *j, const struct run_options *o, struct scri
 
 	if (!job_view(j, &kind, e))
 		return false;
-	if (o->list || o->dump || o->emit_elf || !kind || !kind->find_pid ||
-	    has_option(args, "pid"))
+	if (o->list || o->dump || o->emit_elf || !kind || !kind->find_pid)
 		return true;
-	if (!kind->find_pid(&j->arena, &pid, e))
-		return false;
-	add_option(&j->arena, args, "pid", arena_printf(&j->arena, "%u", pid));
+	if (!has_option(args, "pid")) {
+		if (!kind->find_pid(&j->arena, &pid, e))
+			return false;
+		add_option(&j->arena, args, "pid", arena_printf(&j->arena, "%u", pid));
+	}
+	find_way(j, kind, o, args);
 	return true;
 }
 

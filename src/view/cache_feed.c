@@ -24,14 +24,15 @@
 #include "view/cache_view.h"
 #include "world/cgroup.h"
 
-#define TAKEN_STEP  (1u << 20)
-#define JUDGE_EVERY 2000000000ull  /* ns between two looks at what the server speaks */
-#define JUDGE_WROTE 32u            /* writes, of which one would have answered a command */
-#define OPEN_LEAST  256u           /* connections before it is asked which are open */
-#define OPEN_SILENT 10000000000ull /* ns; of one that is closed no event waits any more */
-#define LOOK_FIRST  50000000ull    /* ns between two looks for a server that is just gone */
-#define LOOK_LAST   2000000000ull  /* ... and for one that has long been: each reads all of /proc */
-#define LOOK_SHARE  8u             /* of the time for which it is gone, in between */
+#define TAKEN_STEP   (1u << 20)
+#define JUDGE_EVERY  2000000000ull  /* ns between two looks at what the server speaks */
+#define UNHEARD_MOST 2u             /* such looks at which more had come in, and no packet of it */
+#define JUDGE_WROTE  32u            /* writes, of which one would have answered a command */
+#define OPEN_LEAST   256u           /* connections before it is asked which are open */
+#define OPEN_SILENT  10000000000ull /* ns; of one that is closed no event waits any more */
+#define LOOK_FIRST   50000000ull    /* ns between two looks for a server that is just gone */
+#define LOOK_LAST    2000000000ull  /* ... and for one that has long been: each reads all of /proc */
+#define LOOK_SHARE   8u             /* of the time for which it is gone, in between */
 
 enum {
 	ASKED,
@@ -156,7 +157,7 @@ static bool tell_ports(struct cache_feed *f, struct err *e)
 static bool expect_tls(struct cache_feed *f, const struct view_of *v, struct err *e)
 {
 	f->tls = cache_view_has_probe(v->unit, "SSL_read");
-	if (f->tls || !item_of(f->server.name))
+	if (f->tls || f->group || !item_of(f->server.name))
 		f->judge = clock_ns(CLOCK_MONOTONIC) + JUDGE_EVERY;
 	if (!f->tls)
 		return true;
@@ -526,6 +527,57 @@ static bool was_asked(struct cache_feed *f)
 	return more;
 }
 
+/* At a port on which it listens: what it asked others is no request. */
+static bool listens(const struct server *s, u16 port)
+{
+	for (u32 i = 0; i < s->n_ports; i++)
+		if (s->ports[i] == port)
+			return true;
+	return false;
+}
+
+/* Has it been asked since the last call? */
+static bool asked_again(struct cache_feed *f)
+{
+	struct arena a = { 0 };
+	received_list all = { 0 }, own = { 0 };
+	bool more;
+
+	received_read(&a, f->server.pid, f->fd, &all);
+	for (u32 i = 0; i < all.n; i++)
+		if (listens(&f->server, all.v[i].port))
+			vec_add(&a, &own, all.v[i]);
+	more = received_more(&f->before, &own);
+	f->before.n = more ? 0 : f->before.n;
+	for (u32 i = 0; more && i < own.n; i++)
+		vec_add(&f->arena, &f->before, own.v[i]);
+	arena_free(&a);
+	return more;
+}
+
+/* A socket belongs to the group of the process that made it, which may be another one: systemd's,
+ * where that listens for a service. Something came in before the probes were there, and again, and
+ * no packet of it. True when all is said. */
+static bool judge_packets(struct cache_feed *f)
+{
+	char text[200];
+
+	if (f->heard)
+		return true;
+	if (f->unheard < UNHEARD_MOST) {
+		f->unheard += asked_again(f);
+		return false;
+	}
+	snprintf(text, sizeof(text),
+	         "%s %u is asked, but not by packets of its control group: its sockets are of "
+	         "another "
+	         "one;\n      --via syscalls sees what it reads and writes",
+	         f->server.name, f->server.pid);
+	view_say(&f->of, text);
+	view_exit(&f->of, 1);
+	return true;
+}
+
 /* What is asked without it is none of its calls. One that listens on several ports may well do so
  * for both, and nobody ask the one that speaks TLS. True when all is said. */
 static bool judge_tls(struct cache_feed *f)
@@ -569,8 +621,10 @@ static bool judge_protocol(struct cache_feed *f)
 
 static void judge(struct cache_feed *f, u64 now)
 {
-	bool done = f->tls ? judge_tls(f) : judge_protocol(f);
+	bool done = f->tls ? judge_tls(f) : !f->group || judge_packets(f);
 
+	if (done && !f->tls && !item_of(f->server.name))
+		done = judge_protocol(f);
 	f->judge = done ? UINT64_MAX : now + JUDGE_EVERY;
 }
 

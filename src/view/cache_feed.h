@@ -54,9 +54,11 @@ struct cache_feed {
 	bool warned;         /* that nobody did so was said */
 	u64 heard;           /* records with bytes so far, and with connections that speak TLS */
 	u64 wrote, answered; /* of these, what the server wrote; commands with an answer */
-	received_list before; /* tls: what had come in when it was opened */
-	u64 look_open;        /* so many connections: to look which of them are open still */
-	u32 starts;           /* times the server was found again */
+	u32 unheard;         /* packets: times that more had come in, and nothing was heard of it */
+	received_list
+		before; /* tls: what had come in when it was opened; packets: at the last look */
+	u64 look_open;  /* so many connections: to look which of them are open still */
+	u32 starts;     /* times the server was found again */
 	struct feed_record records[64]; /* those that were seen, by address */
 };
 

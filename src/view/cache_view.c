@@ -6,8 +6,10 @@
 #include "view/cache_view.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/caps.h"
+#include "world/cgroup.h"
 
 static bool list_them(struct arena *a, const server_list *list, struct err *e)
 {
@@ -86,6 +88,28 @@ bool cache_view_find_kind(struct arena *a, const struct item_kind *kind, u32 *pi
 	add_kind(a, &of_kind.named, &hidden.named, kind);
 	of_kind.others = hidden.others;
 	return the_only_one(a, &some, &of_kind, kind->name, pid, e);
+}
+
+/* Packets of the root group are those of all processes, which would all pay. It has no such
+ * file. */
+static bool has_own_group(struct arena *a, u32 pid)
+{
+	struct err none = { 0 };
+	const char *dir = cgroup_dir(a, arena_printf(a, "/proc/%u/cgroup", pid), &none);
+
+	return dir && access(arena_printf(a, "%s/cgroup.type", dir), F_OK) == 0;
+}
+
+const char *cache_view_way(struct arena *a, u32 pid)
+{
+	struct err none = { 0 };
+	struct server s;
+
+	if (!server_get(a, pid, &s, &none) || !item_of(s.name) || s.socket || s.hidden)
+		return NULL;
+	if (!s.n_ports || s.n_ports == SERVER_PORTS || caps_missing(CAPS_PACKETS))
+		return NULL;
+	return has_own_group(a, pid) ? "socket" : NULL;
 }
 
 u64 cache_view_number(const struct urecord *r, const u8 *bytes, const char *name)

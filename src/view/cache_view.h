@@ -11,6 +11,8 @@
 bool cache_view_find(struct arena *a, u32 *pid, struct err *e);
 /* The same of servers of one kind only. */
 bool cache_view_find_kind(struct arena *a, const struct item_kind *kind, u32 *pid, struct err *e);
+/* The cheapest way that sees all that the server is asked; NULL: system calls. */
+const char *cache_view_way(struct arena *a, u32 pid);
 /* A field of the record in which the script hands on its options; 0 or "" when it is not there.
  * Text is copied to the arena. */
 u64 cache_view_number(const struct urecord *r, const u8 *bytes, const char *name);

@@ -5,6 +5,7 @@
  */
 #include "view/received.h"
 
+#include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
 #include <linux/tcp.h>
@@ -20,6 +21,15 @@
 
 #define TCP_LISTENS 10
 
+static u16 port_of(int fd)
+{
+	struct sockaddr_in6 own = { 0 };
+	socklen_t n = sizeof(own);
+
+	/* That of an IPv4 address is at the same place. */
+	return getsockname(fd, (struct sockaddr *)&own, &n) < 0 ? 0 : ntohs(own.sin6_port);
+}
+
 static void add_socket(struct arena *a, int fd, received_list *list)
 {
 	struct tcp_info info = { 0 };
@@ -29,7 +39,7 @@ static void add_socket(struct arena *a, int fd, received_list *list)
 	if (fstat(fd, &s) < 0 || !S_ISSOCK(s.st_mode) ||
 	    getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &n) < 0 || info.tcpi_state == TCP_LISTENS)
 		return;
-	vec_add(a, list, ((struct received){ s.st_ino, info.tcpi_bytes_received }));
+	vec_add(a, list, ((struct received){ s.st_ino, info.tcpi_bytes_received, port_of(fd) }));
 }
 
 void received_read(struct arena *a, u32 pid, int pidfd, received_list *list)

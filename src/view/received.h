@@ -9,6 +9,7 @@
 
 struct received {
 	u64 inode, bytes;
+	u16 port; /* ours */
 };
 
 typedef VEC(struct received) received_list;

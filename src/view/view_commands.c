@@ -286,4 +286,4 @@ static void close_view(struct view *view)
 	free(v);
 }
 
-const struct view_kind view_commands = { "commands", cache_view_find, open_view, close_view };
+const struct view_kind view_commands = { "commands", cache_view_find, NULL, open_view, close_view };

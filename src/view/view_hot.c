@@ -455,4 +455,4 @@ static void close_view(struct view *view)
 	free(v);
 }
 
-const struct view_kind view_hot = { "hot", cache_view_find, open_view, close_view };
+const struct view_kind view_hot = { "hot", cache_view_find, cache_view_way, open_view, close_view };

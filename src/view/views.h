@@ -15,6 +15,9 @@ struct view_kind {
 	/* The process that a tool is about when the user named none by its option `pid`. False and
 	 * *e: there is none, or more than one. NULL: the option may be left out. */
 	bool (*find_pid)(struct arena *a, u32 *pid, struct err *e);
+	/* The way, as the tool's option `via` names it, that takes least of that process, when the
+	 * user has named none; NULL: the usual one. NULL: there is one way. */
+	const char *(*find_way)(struct arena *a, u32 pid);
 	/* A view for a session that prints in this format. NULL: there is none. */
 	struct view *(*open)(const struct out_ops *format);
 	void (*close)(struct view *v);

@@ -84,7 +84,8 @@ def test_mctop_cpu_of_many_clients(context):
         clients = [open_.enter_context(s.connect()) for _ in range(9)]
         busy = clients[4]
         talk(clients[0], (resp(b"SET", b"light", b"x" * 100), b"+OK\r\n"))
-        with tool(context, "mctop", "-p", str(s.pid), "--json", "3600") as run:
+        with tool(context, "mctop", "-p", str(s.pid), "--json", "--via", "syscalls",
+                  "3600") as run:
             for _ in range(20):
                 # Nobody is answered while this runs, and then all are.
                 talk(clients[0], (resp(b"EVAL", SPIN, b"1", b"first", b"1000"), b":500500\r\n"))

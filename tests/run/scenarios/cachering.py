@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """mctop --via socket over a server that makes no system call for its sockets: ringcache reads and
-writes them by io_uring."""
+writes them by io_uring. When that is the way that is taken, and what is said where it sees none."""
 import json
+import tempfile
 
-from run.scenarios import Skip, shown
+from run.scenarios import Skip, on_host, shown
+from run.scenarios.cacherestart import Group
 from run.scenarios.caches import Server, compare, ended, load, talk, tool
 
 
@@ -49,4 +51,57 @@ def test_mctop_io_uring_by_system_calls(context):
     total = json.loads(out.splitlines()[-1])["total"]
     if status or total["calls"] or total["lost_commands"]:
         return shown(f"status {status}, {total}", out, err)
+    return None
+
+
+# ---- the way that is taken when none is named --------------------------------------------------
+
+
+def told(context, s, *options):
+    """What mctop says of 500 calls."""
+    with tool(context, "mctop", "-p", str(s.pid), "--json", "-r", "50", *options, "3600") as run:
+        expected = load(context, s, "-n", "500", "-k", "10", "-v", "40")
+        out, err, status = ended(context, run)
+    last = json.loads(out.splitlines()[-1])
+    problems = compare(last["keys"], expected)
+    if status or last["total"]["lost_events"]:
+        problems.append(f"status {status}, {last['total']}")
+    return problems, "--via socket is taken" in err, last["total"]["cpu_us"] is not None
+
+
+@on_host
+def test_mctop_way_in(context):
+    """Packets where the server has a group of its own, unless what they do not tell is asked for;
+    system calls in the root group and where it listens on a unix socket as well."""
+    with Group() as group, tempfile.TemporaryDirectory() as d:
+        ways = [(group, "memcached", (), (), True), (group, "redis-server", (), (), True),
+                (group, "memcached", (), ("--via", "syscalls"), False),
+                (group, "memcached", (), ("--sort", "cpu"), False),
+                (group, "memcached", (), ("--commands",), False),
+                (group, "redis-server", ("--unixsocket", d + "/s"), (), False),
+                (None, "memcached", (), (), False)]
+        for apart, kind, server, options, packets in ways:
+            with Server(context, kind, apart=apart, options=server) as s:
+                if kind == "redis-server":
+                    with tool(context, "mctop", "-p", str(s.pid), "--json", "3600") as run:
+                        _, err, _ = ended(context, run)
+                    problems, said, cpu = [], "--via socket is taken" in err, not packets
+                else:
+                    problems, said, cpu = told(context, s, *options)
+            if problems or (said, cpu) != (packets, not packets):
+                return f"{kind} {server} {options}: said {said}, cpu {cpu}\n" + "\n".join(problems)
+    return None
+
+
+@on_host
+def test_mctop_sockets_of_another_group(context):
+    """The server was moved: its packets are those of the group in which it began to listen."""
+    with Group() as first, Group() as other, Server(context, "memcached", apart=first) as s:
+        with open(other.path + "/cgroup.procs", "w", encoding="utf-8") as f:
+            f.write(str(s.pid))
+        with tool(context, "mctop", "-p", str(s.pid), "--via", "socket", "--json", "3600") as run:
+            load(context, s, "-d", "7", "-r", "200", "-k", "10")
+            out, err, status = run.finish(20 * context.factor)
+    if status != 1 or "its sockets are of another one" not in err:
+        return shown(f"status {status}", out, err)
     return None

@@ -55,6 +55,11 @@ def trusting():
     return trust
 
 
+def by(options):
+    """System calls, whatever the server's group, unless another way is among the options."""
+    return options if "--via" in options else ("--via", "syscalls", *options)
+
+
 @contextlib.contextmanager
 def watched(context, kind, *options, unix=False, **more):
     """A server and mctop over it."""
@@ -65,8 +70,8 @@ def watched(context, kind, *options, unix=False, **more):
         if unix and kind == "redis-server":
             more["options"] = ["--unixsocket", path, "--port", "0"]
         with Server(context, kind, path=path, **more) as s, \
-                tool(context, "mctop", "-p", str(s.pid), "--json", "-r", "10000", *options,
-                     "3600") as run:
+                tool(context, "mctop", "-p", str(s.pid), "--json", "-r", "10000",
+                     *by(options), "3600") as run:
             yield s, run
 
 
@@ -138,7 +143,8 @@ def behind(context, kind, before, firsts, ask, answer, **more):
         old = [open_ones.enter_context(s.connect()) for _ in firsts]
         for c in old:
             talk(c, before)
-        with tool(context, "mctop", "-p", str(s.pid), "--json", "-r", "100", "3600") as run:
+        with tool(context, "mctop", "-p", str(s.pid), "--json", "-r", "100", *by(()),
+                  "3600") as run:
             for i, (first, its_answer) in enumerate(firsts):
                 with s.connect() as new:
                     for c, name in ((old[i], b"o%d" % i), (new, b"n%d" % i)):
@@ -189,7 +195,7 @@ def within(context, kind, head, line, end, answer, ask, its_answer, *options):
     with Server(context, kind) as s, s.connect() as c:
         half = line * (200000 // len(line))
         c.sendall(head % (2 * len(half)) + half[:100000])
-        with tool(context, "mctop", "-p", str(s.pid), "--json", *options, "3600") as run:
+        with tool(context, "mctop", "-p", str(s.pid), "--json", *by(options), "3600") as run:
             c.sendall(half[100000:])
             talk(c, (half + end, answer), *[(ask, its_answer)] * 10)
             found, total, out, err = counted(context, run)
@@ -302,7 +308,7 @@ def replicates(context, late):
 
         if late:
             replicate()
-        with tool(context, "mctop", "-p", str(s.pid), "--json", "3600") as run:
+        with tool(context, "mctop", "-p", str(s.pid), "--json", *by(()), "3600") as run:
             if not late:
                 replicate()
             for _ in range(20):

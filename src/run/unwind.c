@@ -425,7 +425,7 @@ static void file_take(struct unwind *w, struct file *f)
 
 	if (f->read || f->failed || is_given_up(w))
 		return;
-	ok = f->vdso ? unwind_table_vdso(&f->table, &e)
+	ok = f->vdso ? unwind_table_vdso(&how, &f->table, &e)
 	             : unwind_table_read(files_path(w->names, f->id).text, &how, &f->table, &e);
 	if (is_given_up(w)) { /* perhaps not whole */
 		unwind_table_free(&f->table);

@@ -79,7 +79,7 @@ bool unwind_table_read(const char *path, const struct unwind_reading *how, struc
 	return true;
 }
 
-bool unwind_table_vdso(struct unwind_table *t, struct err *e)
+bool unwind_table_vdso(const struct unwind_reading *how, struct unwind_table *t, struct err *e)
 {
 	const void *p = (const void *)getauxval(AT_SYSINFO_EHDR); /* NOLINT: an address */
 	struct elf *f;
@@ -97,6 +97,11 @@ bool unwind_table_vdso(struct unwind_table *t, struct err *e)
 	if (!f)
 		return false;
 	read_elf(f, &plain, t);
+	/* arm64's describes nothing, not even where signals return to. */
+	if (t->rows.n == 1 && unwind_kind(t->rows.v[0].rule) == UNWIND_GAP) {
+		ehframe_free(&t->rows);
+		read_elf(f, how, t);
+	}
 	elf_close(f);
 	return true;
 }

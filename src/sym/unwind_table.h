@@ -35,7 +35,7 @@ struct unwind_reading {
 bool unwind_table_read(const char *path, const struct unwind_reading *how, struct unwind_table *t,
                        struct err *e);
 /* The kernel's vdso, which is the same in every process: read from our own memory. */
-bool unwind_table_vdso(struct unwind_table *t, struct err *e);
+bool unwind_table_vdso(const struct unwind_reading *how, struct unwind_table *t, struct err *e);
 void unwind_table_free(struct unwind_table *t);
 /* Only the build id, as unwind_table_read() finds it; cheap. */
 bool unwind_table_build_id(const char *path, char build_id[64]);

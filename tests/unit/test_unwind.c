@@ -222,7 +222,7 @@ static void test_vdso(void **state)
 	struct err e;
 
 	(void)state;
-	if (!unwind_table_vdso(&t, &e))
+	if (!unwind_table_vdso(&(struct unwind_reading){ 0 }, &t, &e))
 		skip();
 	assert_true(t.rows.n > 2);
 	assert_int_equal(unwind_kind(t.rows.v[t.rows.n - 1].rule), UNWIND_GAP);

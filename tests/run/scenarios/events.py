@@ -196,7 +196,7 @@ def read_files(context, where):
     """File pages that nobody has in memory yet, four times what the group may have."""
     put("/proc/sys/vm/drop_caches", 1)
     reader = start(where, "sh", "-c",
-                   "cat /usr/lib/x86_64-linux-gnu/*.so* | head -c 67108864 >/dev/null")
+                   "cat /usr/lib/*-linux-gnu/*.so* | head -c 67108864 >/dev/null")
     reader.wait(120 * context.factor)
 
 

@@ -133,6 +133,7 @@ def test_memleak_glibc(context):
 
 def test_memleak_musl_static(context):
     program = context.progs + "/leaks_musl"
+    require("file:" + program)  # not made for another machine
     out, err = watched(context, [program, "wait"], "leaks_musl")
     # Debian's musl has no call frame information: its functions are walked by their instructions.
     return differs(LEAKS, by_function(out, LEAKS), out, err)

@@ -161,10 +161,10 @@ SETUP_soak-heap := build test
 SETUP_bench-heap := build test bench
 SETUP_bench-tools := build test vm bench
 SETUP_bench-caches := build test
-SETUP_bench-serve := build test
+SETUP_bench-serve := build test exporter
 SETUP_junk := build test
 SETUP_page-compare := build test
-SETUP_newer-check := build test
+SETUP_newer-check := build test fresh
 SETUP_stacks := build test
 SETUP := $(sort $(foreach g,$(MAKECMDGOALS),$(SETUP_$(g))))
 ifeq ($(filter check,$(MAKECMDGOALS))$(SAN),check)

@@ -103,7 +103,7 @@ double metrics_real(struct str s)
 		whole = whole * 10 + (u64)(s.p[n] - '0');
 	if (n && n == s.n)
 		return (double)whole;
-	if (s.n >= sizeof(text))
+	if (!s.n || s.n >= sizeof(text))
 		return NAN;
 	memcpy(text, s.p, s.n);
 	text[s.n] = 0;

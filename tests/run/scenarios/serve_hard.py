@@ -108,14 +108,14 @@ def junk(r):
         return r.randbytes(r.randrange(1, 40000))
     text = bytearray(r.choice(REQUESTS))
     for _ in range(r.randrange(4)):
-        at = r.randrange(len(text))
+        at = r.randrange(len(text) or 1)
         how = r.randrange(5)
         if how == 0:
-            text[at] = r.randrange(256)
+            text[at:at + 1] = r.randbytes(1)
         elif how == 1:
             text[at:at] = r.randbytes(r.randrange(64))
         elif how == 2:
-            text[at:at] = bytes([text[at]]) * r.randrange(1, 40000)
+            text[at:at] = text[at:at + 1] * r.randrange(1, 40000)
         elif how == 3:
             text[at:at + r.randrange(40)] = b""
         else:

@@ -23,7 +23,7 @@ struct plan {
 	u32 restart;         /* seconds until a collector that ended is started again */
 	u32 look;            /* seconds between two looks for cache servers */
 	struct otlp_to otlp;
-	bool defaults;       /* the machine's memory is shown, and the usual collectors run */
+	bool defaults; /* the machine's memory is shown, and the usual collectors run */
 	VEC(struct collector) collectors; /* none has begun */
 	err_list mistakes;                /* of the file */
 };

@@ -17,7 +17,7 @@ SERIES = """BEGIN { $i = 0; while ($i < 900) { @n[$i] = sum((uint64)$i); $i++; }
 interval:s:1 { @ticks = count(); }"""
 OF_AN_ADDRESS = 24
 # `make junk` gives five minutes.
-JUNK_SECONDS = float(os.environ.get("JUNK_SECONDS", "4"))
+JUNK_SECONDS = float(os.environ.get("JUNK_SECONDS", "2"))
 
 
 def raw(port, source, request):
@@ -207,9 +207,9 @@ def test_serve_takes_little(context):
         page = s.ask()[2]
         memtap = children_of(s.process.pid)[0]
         pids = [memtap, *children_of(memtap)]
-        time.sleep(2)
+        time.sleep(1)
         before, start = ran(pids), time.monotonic()
-        time.sleep(4)
+        time.sleep(3)
         share = (ran(pids) - before) / 1e9 / (time.monotonic() - start)
         kib = pages_once(pids)
         maps = [int(n) for n in re.findall(r"^memtap_collector_map_memory_bytes\{.*\} (\d+)$", page,

@@ -563,10 +563,11 @@ bench: all $(EXAMPLES) $(PROGS) $(BUILD)/bench/names $(BUILD)/bench/floor bench-
 	$(Q)bench/caches --build $(BUILD)
 
 .PHONY: soak-heap
-## make soak-heap     memtap heap's code into a busy process and out, 10,000 times (ROUNDS)
+## make soak-heap     memtap heap's code into a busy process and out, 10,000 times (ROUNDS, SOAK_THREADS)
 ROUNDS ?= 10000
+SOAK_THREADS ?= 12
 soak-heap: $(BUILD)/bench/heap_soak $(BUILD)/tests/progs/churn
-	$(Q)$(BUILD)/bench/heap_soak $(ROUNDS) $(BUILD)/tests/progs/churn 12
+	$(Q)$(BUILD)/bench/heap_soak $(ROUNDS) $(BUILD)/tests/progs/churn $(SOAK_THREADS)
 
 .PHONY: bench-heap
 ## make bench-heap     what memtap heap costs a program and how right it is, beside its peers

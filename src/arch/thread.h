@@ -54,8 +54,8 @@ struct thread_signaled {
 	u64 stack, stack_size;
 };
 
-/* True when n words may be from a signal's frame, from its flags on. May say so of other words,
- * seldom. */
-bool thread_was_signaled(const u64 *words, size_t n, struct thread_signaled *s);
+/* The first of n words, at addresses that 16 divides, from which on they may be a signal's frame,
+ * from its flags on; n when there is none. May say so of other words, seldom. */
+size_t thread_find_signaled(const u64 *words, size_t n, struct thread_signaled *s);
 
 #endif

@@ -112,20 +112,25 @@ void thread_set_call(struct thread_regs *r, u64 ip, u64 number, const u64 args[6
 	set(r, &u);
 }
 
-bool thread_was_signaled(const u64 *words, size_t n, struct thread_signaled *s)
-{
-	/* uc_flags, uc_link (0 from the kernel), uc_stack (3 words), then the registers. */
-	const size_t stack = 2, regs = 5;
+/* What the kernel writes: uc_flags, uc_link (0), uc_stack (3 words), then the registers. */
+#define FRAME_STACK 2
+#define FRAME_REGS  5
 
-	if (n <= regs + REG_CSGSFS || words[0] > UC_FLAGS_ALL || words[1] ||
-	    (words[regs + REG_CSGSFS] & 0xffff) != CODE_64)
-		return false;
-	*s = (struct thread_signaled){ .ip = words[regs + REG_RIP],
-		                       .ip_offset = (regs + REG_RIP) * 8,
-		                       .sp = words[regs + REG_RSP],
-		                       .stack = words[stack],
-		                       .stack_size = words[stack + 2] };
-	return true;
+size_t thread_find_signaled(const u64 *words, size_t n, struct thread_signaled *s)
+{
+	for (size_t i = 0; i + FRAME_REGS + REG_CSGSFS < n; i += 2) {
+		const u64 *w = words + i, *regs = w + FRAME_REGS;
+
+		if ((regs[REG_CSGSFS] & 0xffff) != CODE_64 || w[0] > UC_FLAGS_ALL || w[1])
+			continue;
+		*s = (struct thread_signaled){ .ip = regs[REG_RIP],
+			                       .ip_offset = (FRAME_REGS + REG_RIP) * 8,
+			                       .sp = regs[REG_RSP],
+			                       .stack = w[FRAME_STACK],
+			                       .stack_size = w[FRAME_STACK + 2] };
+		return i;
+	}
+	return n;
 }
 
 #endif

@@ -67,40 +67,54 @@ u64 graft_data(const struct graft *g)
 
 /* ---- in ------------------------------------------------------------------------------------- */
 
-static bool add_page(struct graft *g, struct hold *h, u64 at, struct err *e)
+/* Sorted by address. */
+static bool add_page(struct graft *g, u64 at, struct err *e)
 {
-	u8 *bytes = g->pages + (u64)g->room.n_pages * arch_page();
+	struct room *r = &g->room;
+	u32 i = 0;
+
+	while (i < r->n_pages && r->pages[i].at < at)
+		i++;
+	if (i < r->n_pages && r->pages[i].at == at)
+		return true;
+	if (r->n_pages == ROOM_PAGES)
+		return err_set(e, "the functions lie in more than %u pages", ROOM_PAGES);
+	memmove(&r->pages[i + 1], &r->pages[i], (r->n_pages++ - i) * sizeof(r->pages[0]));
+	r->pages[i].at = at;
+	return true;
+}
+
+static bool read_page(struct graft *g, u32 i, struct hold *h, struct err *e)
+{
+	struct room_page *p = &g->room.pages[i];
+	u8 *bytes = g->pages + (u64)i * arch_page();
 	struct iovec here = { bytes, arch_page() };
-	struct iovec there = { (void *)(uintptr_t)at, arch_page() };
+	struct iovec there = { (void *)(uintptr_t)p->at, arch_page() };
 	const char *why;
 
-	for (u32 i = 0; i < g->room.n_pages; i++)
-		if (g->room.pages[i].at == at)
-			return true;
-	if (g->room.n_pages == ROOM_PAGES)
-		return err_set(e, "the functions lie in more than %u pages", ROOM_PAGES);
+	p->bytes = bytes;
 	if (process_vm_readv(h->pid, &here, 1, &there, 1, 0) != (ssize_t)here.iov_len)
 		return err_sys(e, errno, "process %d: code at %#llx", h->pid,
-		               (unsigned long long)at);
-	if (!hook_page_is_intact(g->f, g->bias, at, bytes, &why))
-		return err_set(e, "process %d, %s: %s", h->pid, elf_path(g->f), why);
-	g->room.pages[g->room.n_pages++] = (struct room_page){ at, bytes };
-	return true;
+		               (unsigned long long)p->at);
+	return hook_page_is_intact(g->f, g->bias, p->at, bytes, &why) ||
+	       err_set(e, "process %d, %s: %s", h->pid, elf_path(g->f), why);
 }
 
 static bool add_pages(struct graft *g, struct hold *h, struct err *e)
 {
 	u64 page = arch_page();
+	bool ok = true;
 
 	g->room.n_pages = 0;
-	for (u32 i = 0; i < g->n; i++) {
+	for (u32 i = 0; ok && i < g->n; i++) {
 		u64 at = g->bias + g->hooks[i].entry;
 
-		if (!add_page(g, h, at & ~(page - 1), e) ||
-		    !add_page(g, h, (at + MOVE_JUMP - 1) & ~(page - 1), e))
-			return false;
+		ok = add_page(g, at & ~(page - 1), e) &&
+		     add_page(g, (at + MOVE_JUMP - 1) & ~(page - 1), e);
 	}
-	return true;
+	for (u32 i = 0; ok && i < g->room.n_pages; i++)
+		ok = read_page(g, i, h, e);
+	return ok;
 }
 
 static bool make_slot(struct graft *g, u32 i, struct err *e)
@@ -223,12 +237,13 @@ static void place_head(struct graft *g)
 	g->place(g->ctx, g->code, g->room.at, graft_data(g));
 }
 
+/* For a place that was found already, or else for one that is found now. */
 static bool make_all(struct graft *g, struct hold *h, struct err *e)
 {
 	bool ok = add_pages(g, h, e);
 
 	g->room.near = g->room.pages[0].at;
-	ok = ok && room_find(&g->room, h, e);
+	ok = ok && (g->room.at || room_find(&g->room, h, e));
 	if (ok)
 		place_head(g);
 	for (u32 i = 0; ok && i < g->n; i++)
@@ -236,12 +251,17 @@ static bool make_all(struct graft *g, struct hold *h, struct err *e)
 	return ok;
 }
 
-void graft_rehearse(struct graft *g, pid_t pid)
+void graft_rehearse(struct graft *g, pid_t pid, bool in)
 {
 	struct hold h = { .pid = pid };
 	struct err e;
 
-	make_all(g, &h, &e);
+	if (in) {
+		g->room.at = 0;
+		if (!make_all(g, &h, &e))
+			g->room.at = 0;
+	}
+	room_look(&g->room, &h, &e);
 	arena_free(&h.arena);
 }
 
@@ -251,7 +271,7 @@ enum enter_end graft_in(struct graft *g, struct hold *h, struct err *e)
 	enum enter_end end = make_all(g, h, e) ? who_is_on(g, h, &t, e) : ENTER_REFUSED;
 
 	if (end == ENTER_DONE && !(room_enter(&g->room, h, e) && there_set(h, &t, e)))
-		end = ENTER_REFUSED;
+		end = e->code == EEXIST ? ENTER_LATER : ENTER_REFUSED;
 	there_free(&t);
 	return end;
 }

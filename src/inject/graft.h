@@ -64,8 +64,9 @@ void graft_free(struct graft *g);
 u64 graft_data(const struct graft *g);
 /* Whether the process has one that has a mark, which is all that graft_out() needs of it. */
 bool graft_find(struct graft *g, struct graft_mark *m, pid_t pid);
-/* What graft_in() does before it changes anything, for nothing, in a process that runs. */
-void graft_rehearse(struct graft *g, pid_t pid);
+/* What graft_in(), or graft_out(), does before it changes anything, in a process that runs: then
+ * that takes less time. */
+void graft_rehearse(struct graft *g, pid_t pid, bool in);
 /* Whether a thread is in the head or comes back there, seen while they run. */
 bool graft_is_busy(const struct graft *g, pid_t pid);
 /* Both are for what enter_process() calls. Nothing is changed unless they end with ENTER_DONE;

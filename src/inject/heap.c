@@ -23,8 +23,8 @@
 #include "read/procstat.h"
 
 /* Calls that are sampled are waited for before the process is stopped. */
-#define INSIDE_TRIES 200u
-#define INSIDE_NS    100000
+#define INSIDE_TRIES 2000u
+#define INSIDE_NS    200000
 
 struct heap {
 	struct heap_allocator a;
@@ -145,12 +145,19 @@ static enum enter_end go_in(struct hold *h, void *ctx, struct err *e)
 	return ENTER_REFUSED;
 }
 
-static void rehearse(void *ctx, pid_t pid)
+static void rehearse_in(void *ctx, pid_t pid)
 {
 	struct heap *hp = ctx;
 
 	hp->has_cpu = true;
-	graft_rehearse(&hp->g, pid);
+	graft_rehearse(&hp->g, pid, true);
+}
+
+static void rehearse_out(void *ctx, pid_t pid)
+{
+	struct heap *hp = ctx;
+
+	graft_rehearse(&hp->g, pid, false);
 }
 
 static bool make(struct heap *hp, const struct insn_decoder *d, pid_t pid, struct err *e)
@@ -180,7 +187,7 @@ static bool enter(struct heap *hp, pid_t pid, enter_fn *fn, u32 ms, struct heap_
 {
 	struct enter n = { .pid = pid,
 		           .fn = fn,
-		           .before = fn == go_in ? rehearse : NULL,
+		           .before = fn == go_in ? rehearse_in : rehearse_out,
 		           .ctx = hp,
 		           .size = sizeof(*hp),
 		           .ms = ms };
@@ -254,12 +261,16 @@ static enum enter_end go_out(struct hold *h, void *ctx, struct err *e)
 	return graft_out(&hp->g, h, e);
 }
 
-/* From now on nobody goes where he would have to be waited for. */
+/* From now on nobody goes where he would have to be waited for: nothing is sampled, and no block is
+ * taken for one that was. */
 static void switch_off(const struct heap *hp, pid_t pid)
 {
+	static const u8 filter[SAMPLER_FILTER];
 	const u64 off = 0;
 
 	write_data(pid, graft_data(&hp->g), &off, sizeof(off));
+	write_data(pid, graft_data(&hp->g) + offsetof(struct sampler_data, filter), filter,
+	           sizeof(filter));
 }
 
 /* While all run: to stop them meanwhile would only make it longer. */

@@ -36,6 +36,7 @@
 #define RUN_ON_MS  2000u
 #define LISTS      3u     /* of threads, before the first is stopped */
 #define LOOK_NS    50000u /* between two looks whether a thread has stopped */
+#define LOOKS      8u     /* at one of them, then at all */
 
 static bool read_task(pid_t pid, pid_t tid, const char *file, struct buf *b)
 {
@@ -188,43 +189,50 @@ static void reported(struct hold *h, struct hold_thread *t, int status)
 	}
 }
 
-/* The first that does not stand, after all reports. A process's first thread is reported as ended
- * only with the last one. */
-static const struct hold_thread *moving(struct hold *h)
+/* Takes what is reported of one; whether it is still moving. It is gone when another one has its
+ * place in h->v. A process's first thread is reported as ended only with the last one. */
+static bool is_moving(struct hold *h, struct hold_thread *t)
 {
-	const struct hold_thread *first = NULL;
+	int status;
+	pid_t got;
 
-	for (u32 i = 0; i < h->n;) {
-		struct hold_thread *t = &h->v[i];
-		pid_t got;
-		int status;
-
-		if (t->stands) {
-			i++;
-			continue;
-		}
-		got = waitpid(t->tid, &status, __WALL | WNOHANG);
-		if (got == t->tid) {
-			reported(h, t, status);
-		} else if (got < 0 || (t->tid == h->pid && is_over(hold_state(h->pid, t->tid)))) {
-			drop(h, t);
-		} else {
-			first = first ? first : t;
-			i++;
-		}
-	}
-	return first;
+	if (t->stands)
+		return false;
+	got = waitpid(t->tid, &status, __WALL | WNOHANG);
+	if (got == t->tid)
+		reported(h, t, status);
+	else if (got < 0 || (t->tid == h->pid && is_over(hold_state(h->pid, t->tid))))
+		drop(h, t);
+	else
+		return true;
+	return false;
 }
 
+/* One that does not stand, after all reports. */
+static struct hold_thread *moving(struct hold *h)
+{
+	struct hold_thread *found = NULL;
+
+	for (u32 i = h->n; i--;)
+		if (is_moving(h, &h->v[i]) || (i < h->n && !h->v[i].stands))
+			found = &h->v[i];
+	return found;
+}
+
+/* Who looks at all of them again and again takes the processor that they need. */
 static bool wait_stops(struct hold *h, u64 until, struct err *e)
 {
-	const struct hold_thread *t;
+	struct hold_thread *t;
 
 	while ((t = moving(h))) {
 		if (clock_ns(CLOCK_MONOTONIC) > until)
 			return err_set(e, "thread %d of process %d does not stop (its state is %c)",
 			               t->tid, h->pid, hold_state(h->pid, t->tid));
-		rest(LOOK_NS);
+		for (u32 i = 0; i < LOOKS; i++) {
+			rest(LOOK_NS);
+			if (!is_moving(h, t))
+				break;
+		}
 	}
 	return true;
 }

@@ -67,7 +67,7 @@ bool hold_let_go(struct hold *h, struct err *e);
 
 /* Its mappings, read once between two calls that it makes. NULL and *e when that fails. */
 const struct procmaps *hold_maps(struct hold *h, struct err *e);
-/* True when the kernel tells all threads the number of their CPU (rseq), in four bytes that are
+/* True when the kernel tells threads the number of their CPU (rseq), in four bytes that are
  * *offset bytes from the thread pointer. */
 bool hold_cpu(const struct hold *h, s64 *offset);
 

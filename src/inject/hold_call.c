@@ -32,6 +32,7 @@
 
 #define GET_DISPATCH 0x4210 /* PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG */
 #define TRIES        64u    /* stops of other kinds before one of a call */
+#define CPU_ASKED    4u     /* threads: a C library has it for all or for none */
 
 static bool read_memory(pid_t pid, u64 at, void *to, size_t n)
 {
@@ -59,7 +60,7 @@ static bool in_sequence(const struct hold *h, const struct hold_thread *t)
 
 bool hold_cpu(const struct hold *h, s64 *offset)
 {
-	for (u32 i = 0; i < h->n; i++) {
+	for (u32 i = 0; i < MIN(h->n, CPU_ASKED); i++) {
 		struct __ptrace_rseq_configuration c = { 0 };
 		u64 at;
 

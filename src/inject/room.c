@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -118,26 +119,46 @@ static u64 call_in(const struct room *r, const u8 *p, size_t n, u64 at)
 }
 
 /* An executable mapping's call instruction; the last one of all is the kernel's own. */
-static bool find_call(const struct room *r, struct hold *h, struct err *e)
+bool room_look(struct room *r, struct hold *h, struct err *e)
 {
 	const struct procmaps *m = hold_maps(h, e);
 	u8 *part = malloc(PART);
 
 	if (!part)
 		base_no_memory();
-	h->call_at = 0;
-	for (u32 i = m ? m->n : 0; !h->call_at && i--;) {
+	r->call_at = 0;
+	r->n_maps = m ? m->n : 0;
+	for (u32 i = m ? m->n : 0; !r->call_at && i--;) {
 		const struct procmap *p = &m->v[i];
 		struct iovec here = { part, MIN(p->end - p->start, PART) };
 		struct iovec there = { (void *)(uintptr_t)p->start, here.iov_len };
 		ssize_t n = p->exec ? process_vm_readv(h->pid, &here, 1, &there, 1, 0) : 0;
 
 		if (n > 0)
-			h->call_at = call_in(r, part, (size_t)n, p->start);
+			r->call_at = call_in(r, part, (size_t)n, p->start);
 	}
 	free(part);
 	return m &&
-	       (h->call_at || err_set(e, "process %d has no instruction for system calls", h->pid));
+	       (r->call_at || err_set(e, "process %d has no instruction for system calls", h->pid));
+}
+
+/* What was seen while it ran, if that is still there. */
+static bool find_call(const struct room *r, struct hold *h, struct err *e)
+{
+	struct room now = *r;
+	u8 insn[8];
+	struct iovec here = { insn, thread_machine.call_length };
+	struct iovec there = { (void *)(uintptr_t)r->call_at, here.iov_len };
+
+	h->call_at = r->call_at;
+	if (r->call_at &&
+	    process_vm_readv(h->pid, &here, 1, &there, 1, 0) == (ssize_t)here.iov_len &&
+	    memcmp(insn, thread_machine.call, here.iov_len) == 0)
+		return true;
+	if (!room_look(&now, h, e))
+		return false;
+	h->call_at = now.call_at;
+	return true;
 }
 
 /* A call whose result is no error; *result may be NULL. */
@@ -169,11 +190,42 @@ static bool unmap(struct hold *h, u64 at, u64 size, struct err *e)
 	return call(h, "munmap", SYS_munmap, (const u64[6]){ at, size }, NULL, e);
 }
 
-static bool move(struct hold *h, u64 from, u64 to, struct err *e)
+static bool move(struct hold *h, u64 from, u64 to, u64 size, s64 *result, struct err *e)
 {
-	const u64 args[6] = { from, arch_page(), arch_page(), MREMAP_MAYMOVE | MREMAP_FIXED, to };
+	const u64 args[6] = { from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to };
 
-	return call(h, "mremap", SYS_mremap, args, NULL, e);
+	return hold_call(h, SYS_mremap, args, result, e);
+}
+
+/* Pages that follow one another in one call; one by one where the kernel has them as several
+ * mappings. */
+static bool move_pages(struct hold *h, u64 from, u64 to, u32 n, struct err *e)
+{
+	u64 page = arch_page();
+	u32 done = 0, each = n;
+	s64 got;
+
+	while (done < n) {
+		if (!move(h, from + done * page, to + done * page, each * page, &got, e))
+			return false;
+		if (got >= 0)
+			done += each;
+		else if (got == -EFAULT && each > 1)
+			each = 1;
+		else
+			return err_sys(e, (int)-got, "process %d: mremap", h->pid);
+	}
+	return true;
+}
+
+/* How many pages from page i on follow one another. */
+static u32 run_from(const struct room *r, u32 i)
+{
+	u32 n = 1;
+
+	while (i + n < r->n_pages && r->pages[i + n].at == r->pages[i].at + n * (u64)arch_page())
+		n++;
+	return n;
 }
 
 /* Filters of calls are asked about all kinds of them before the first one is made, those to get out
@@ -201,14 +253,15 @@ static bool may_call(const struct room *r, struct hold *h, struct err *e)
 }
 
 /* The kernel limits how many mappings a process has, and none may be missing half-way. */
-static bool has_mappings_left(struct hold *h, struct err *e)
+static bool has_mappings_left(const struct room *r, struct hold *h, struct err *e)
 {
-	const struct procmaps *m = hold_maps(h, e);
+	const struct procmaps *m = r->n_maps ? NULL : hold_maps(h, e);
+	u32 n = m ? m->n : r->n_maps;
 	struct buf b = { 0 };
-	bool ok = m && file_read("/proc/sys/vm/max_map_count", &b, 64, e);
+	bool ok = n && file_read("/proc/sys/vm/max_map_count", &b, 64, e);
 
-	if (ok && m->n + SPARE > strtoul(buf_text(&b), NULL, 10))
-		ok = err_set(e, "process %d has %u mappings, as many as it may have", h->pid, m->n);
+	if (ok && n + SPARE > strtoul(buf_text(&b), NULL, 10))
+		ok = err_set(e, "process %d has %u mappings, as many as it may have", h->pid, n);
 	buf_free(&b);
 	return ok;
 }
@@ -267,17 +320,18 @@ static bool fill_file(const struct room *r, pid_t pid, s64 remote, struct err *e
 	return ok;
 }
 
-/* Puts page i's stand-in in its place. */
-static bool replace(const struct room *r, u32 i, struct hold *h, s64 fd, struct err *e)
+/* Puts the stand-ins of n pages that follow one another in their places. */
+static bool replace(const struct room *r, u32 i, u32 n, struct hold *h, s64 fd, struct err *e)
 {
+	u64 page = arch_page();
 	struct err other;
 
-	if (!move(h, r->pages[i].at, kept_at(r, i), e))
+	if (!move_pages(h, r->pages[i].at, kept_at(r, i), n, e))
 		return false;
-	if (map(h, r->pages[i].at, arch_page(), PROT_READ | PROT_EXEC,
-	        MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, r->code_size + (u64)i * arch_page(), e))
+	if (map(h, r->pages[i].at, n * page, PROT_READ | PROT_EXEC,
+	        MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, r->code_size + i * page, e))
 		return true;
-	move(h, kept_at(r, i), r->pages[i].at, &other);
+	move_pages(h, kept_at(r, i), r->pages[i].at, n, &other);
 	return false;
 }
 
@@ -290,17 +344,21 @@ static bool fill(const struct room *r, struct hold *h, s64 fd, u32 *replaced, st
 	         e) ||
 	    (r->data_size && !call(h, "madvise", SYS_madvise, wipe, NULL, e)))
 		return false;
-	for (; *replaced < r->n_pages; ++*replaced)
-		if (!replace(r, *replaced, h, fd, e))
+	for (u32 n; *replaced < r->n_pages; *replaced += n) {
+		n = run_from(r, *replaced);
+		if (!replace(r, *replaced, n, h, fd, e))
 			return false;
+	}
 	return true;
 }
 
 static bool put_back(const struct room *r, u32 n, struct hold *h, struct err *e)
 {
-	for (u32 i = 0; i < n; i++)
-		if (!move(h, kept_at(r, i), r->pages[i].at, e))
+	for (u32 i = 0, k; i < n; i += k) {
+		k = run_from(r, i);
+		if (!move_pages(h, kept_at(r, i), r->pages[i].at, k, e))
 			return false;
+	}
 	return unmap(h, r->at, room_size(r), e);
 }
 
@@ -311,7 +369,7 @@ bool room_enter(struct room *r, struct hold *h, struct err *e)
 	u32 replaced = 0;
 	bool ok;
 
-	if (!find_call(r, h, e) || !may_call(r, h, e) || !has_mappings_left(h, e) ||
+	if (!find_call(r, h, e) || !may_call(r, h, e) || !has_mappings_left(r, h, e) ||
 	    !map(h, r->at, room_size(r), PROT_READ | PROT_WRITE,
 	         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0, e))
 		return false;

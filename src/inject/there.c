@@ -7,9 +7,12 @@
 #include "inject/there.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
+#include "base/file.h"
 #include "read/procmaps.h"
 
 #define DEEPEST ((u64)8 << 20)  /* bytes of a stack, as much as most may have */
@@ -17,8 +20,9 @@
 #define STACKS  8u              /* of a thread: nested handlers, each on another one */
 
 struct look {
-	const struct hold *h;
-	const struct procmaps *maps;
+	struct hold *h;
+	int fd; /* its maps, -1: not open */
+	struct err e;
 	const struct there_code *v;
 	u32 n;
 	struct there *found;
@@ -50,57 +54,69 @@ static void add(struct look *l, u64 at, u64 ip)
 	t->v[t->n++] = (struct there_ip){ l->thread, at, ip };
 }
 
+/* The mapping that it is in; false when it is in none. */
+static bool mapping_of(struct look *l, u64 addr, u64 *end)
+{
+	u64 start;
+	int found = l->fd < 0 ? -1 : procmaps_ask(l->fd, addr, &start, end);
+	const struct procmaps *maps = found < 0 ? hold_maps(l->h, &l->e) : NULL;
+	const struct procmap *m = maps ? procmaps_find(maps, addr) : NULL;
+
+	if (m)
+		*end = m->end;
+	return found > 0 || m;
+}
+
 /* False when there are too many. */
 static bool add_stack(struct look *l, u64 sp)
 {
-	const struct procmap *m = procmaps_find(l->maps, sp);
+	u64 end;
 
-	if (!m)
-		return true; /* no frame of a signal then */
 	for (u32 i = 0; i < l->n_stacks; i++)
 		if (sp >= l->stacks[i].start && sp < l->stacks[i].end)
 			return true;
+	if (!mapping_of(l, sp, &end))
+		return true; /* no frame of a signal then */
 	if (l->n_stacks == STACKS)
 		return false;
-	sp = ROUND_UP(sp, 8);
-	l->stacks[l->n_stacks++] = (struct there_code){ sp, MIN(m->end, sp + DEEPEST) };
+	sp &= ~(u64)15;
+	l->stacks[l->n_stacks++] = (struct there_code){ sp, MIN(end, sp + DEEPEST) };
 	return true;
 }
 
-/* The first of n words, which is at `at`. False when there are too many stacks. */
-static bool look_at_word(struct look *l, struct there_code *stack, const u64 *words, size_t n,
-                         u64 at)
+/* The n words at `at`. False when there are too many stacks. */
+static bool look_at_words(struct look *l, struct there_code *stack, size_t n, u64 at)
 {
 	struct thread_signaled s;
+	size_t i = 0;
 
-	if (!thread_was_signaled(words, n, &s))
-		return true;
-	if (is_in(l, s.ip))
-		add(l, at + s.ip_offset, s.ip);
-	if (at - s.stack < s.stack_size)
-		stack->end = MIN(stack->end, s.stack + s.stack_size);
-	return add_stack(l, s.sp);
+	while ((i += thread_find_signaled(l->words + i, n - i, &s)) < n) {
+		u64 frame = at + 8 * i;
+
+		if (is_in(l, s.ip))
+			add(l, frame + s.ip_offset, s.ip);
+		if (frame - s.stack < s.stack_size)
+			stack->end = MIN(stack->end, s.stack + s.stack_size);
+		if (!add_stack(l, s.sp))
+			return false;
+		i += 2;
+	}
+	return true;
 }
 
 /* In pieces that overlap by the longest frame. */
 static bool look_at(struct look *l, struct there_code *stack)
 {
 	u64 at = stack->start;
-	bool whole = false;
 
-	while (!whole && at < stack->end) {
+	while (at < stack->end) {
 		struct iovec here = { l->words, MIN(stack->end - at, PART) };
 		struct iovec there = { (void *)(uintptr_t)at, here.iov_len };
-		size_t n = here.iov_len / 8, looked;
 
-		if (process_vm_readv(l->h->pid, &here, 1, &there, 1, 0) != (ssize_t)here.iov_len)
+		if (process_vm_readv(l->h->pid, &here, 1, &there, 1, 0) != (ssize_t)here.iov_len ||
+		    !look_at_words(l, stack, here.iov_len / 8, at))
 			return false;
-		whole = at + here.iov_len >= stack->end;
-		looked = whole ? n : n - THREAD_SIGNALED;
-		for (size_t i = 0; i < looked; i++)
-			if (!look_at_word(l, stack, l->words + i, n - i, at + 8 * i))
-				return false;
-		at += 8 * looked;
+		at += here.iov_len < PART ? PART : PART - 8 * THREAD_SIGNALED;
 	}
 	return true;
 }
@@ -120,20 +136,23 @@ static bool look_at_thread(struct look *l, const struct hold_thread *t)
 
 bool there_find(struct hold *h, const struct there_code *v, u32 n, struct there *t, struct err *e)
 {
-	struct look l = {
-		.h = h, .maps = hold_maps(h, e), .v = v, .n = n, .found = t, .words = malloc(PART)
-	};
-	bool ok = l.maps;
+	struct look l = { .h = h, .v = v, .n = n, .found = t, .words = malloc(PART) };
+	char path[64];
+	bool ok = true;
 
 	*t = (struct there){ 0 };
 	if (!l.words)
 		base_no_memory();
+	snprintf(path, sizeof(path), "/proc/%d/maps", h->pid);
+	l.fd = file_open(path, &l.e);
 	for (u32 i = 0; ok && i < h->n; i++) {
 		l.thread = i;
 		ok = look_at_thread(&l, &h->v[i]) ||
 		     err_set(e, "the stack of thread %d of process %d can not be read", h->v[i].tid,
 		             h->pid);
 	}
+	if (l.fd >= 0)
+		close(l.fd);
 	free(l.words);
 	return ok;
 }

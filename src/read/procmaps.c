@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #include "base/buf.h"
 #include "base/caps.h"
@@ -136,6 +137,22 @@ bool procmaps_read(struct arena *a, s32 pid, struct procmaps *out, struct err *e
 		caps_file(e, path);
 	buf_free(&b);
 	return ok;
+}
+
+int procmaps_ask(int fd, u64 addr, u64 *start, u64 *end)
+{
+	/* struct procmap_query of <linux/fs.h>, which is younger than some machines' */
+	struct {
+		u64 size, flags, addr, start, end, vma[4];
+		u32 dev[2], name_size, build_id_size;
+		u64 name, build_id;
+	} q = { .size = sizeof(q), .addr = addr };
+
+	if (ioctl(fd, _IOWR('f', 17, q), &q) < 0)
+		return errno == ENOENT ? 0 : -1;
+	*start = q.start;
+	*end = q.end;
+	return 1;
 }
 
 const struct procmap *procmaps_find(const struct procmaps *m, u64 addr)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* procmaps.c on written maps and on this process. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <signal.h>
@@ -177,9 +178,35 @@ static void names_the_damaged_line(void **state)
 	}
 }
 
+/* The kernel's answers are what it lists. */
+static void asks_for_one(void **state)
+{
+	struct arena a = { 0 };
+	struct procmaps m;
+	struct err e;
+	u64 start, end;
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+
+	(void)state;
+	assert_true(fd >= 0 && procmaps_read(&a, getpid(), &m, &e));
+	if (procmaps_ask(fd, (u64)(uintptr_t)&start, &start, &end) < 0)
+		skip();
+	for (u32 i = 0; i + 1 < m.n; i++) {
+		if (strcmp(m.v[i].path, "[heap]") == 0)
+			continue;
+		assert_int_equal(procmaps_ask(fd, m.v[i].end - 1, &start, &end), 1);
+		assert_true(start == m.v[i].start && end == m.v[i].end);
+		if (m.v[i].end != m.v[i + 1].start)
+			assert_int_equal(procmaps_ask(fd, m.v[i].end, &start, &end), 0);
+	}
+	close(fd);
+	arena_free(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(asks_for_one),
 		cmocka_unit_test(parses_lines),
 		cmocka_unit_test(finds_addresses),
 		cmocka_unit_test(takes_what_came_later),

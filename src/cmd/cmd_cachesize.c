@@ -373,7 +373,9 @@ static int run(const struct cachesize_options *o, const struct buf *script)
 
 	job_init(&j, world);
 	j.script.request.pid = (s32)o->pid;
-	if (o->via) {
+	if (!o->via && o->kind && (via.value = cache_view_way(&j.arena, o->pid)))
+		say_note("--via socket is taken, the cheapest way here");
+	if (via.value) {
 		j.script.request.options = &via;
 		j.script.request.n_options = 1;
 	}

@@ -6,7 +6,8 @@ import ssl
 import subprocess
 import tempfile
 
-from run.scenarios import Skip, shown
+from run.scenarios import Skip, on_host, shown
+from run.scenarios.cacherestart import Group
 from run.scenarios.caches import Server, ended, load, talk, tool
 from run.scenarios.cachesize import data_of, fill, hits_at
 
@@ -209,11 +210,11 @@ def connected(server, tls):
             yield c
 
 
-def emptied(context, preset, *options, tls=None):
+def emptied(context, preset, *options, tls=None, apart=None):
     said = EMPTIED[preset]
     if preset == "redis":
         said = [(as_resp(lines), answer) for lines, answer in said]
-    with Server(context, {"redis": "redis-server"}.get(preset, preset), tls=tls) as s:
+    with Server(context, {"redis": "redis-server"}.get(preset, preset), tls=tls, apart=apart) as s:
         def work():
             with connected(s, tls) as c:
                 talk(c, *said)
@@ -222,6 +223,8 @@ def emptied(context, preset, *options, tls=None):
     problems = wrong_counts(data, (7, 3, 3))
     if data["curve"]["most"] != round(3 / 7, 4):
         problems.append(f"curve: {data['curve']}")
+    if ("--via socket is taken" in err) != bool(apart):
+        problems.append("the way in")
     return shown("\n".join(problems), out, err) if problems else None
 
 
@@ -239,6 +242,13 @@ def test_cachesize_socket_memcached(context):
 
 def test_cachesize_socket_redis(context):
     return emptied(context, "redis", "--via", "socket")
+
+
+@on_host
+def test_cachesize_way_in(context):
+    """Packets of the server's own control group."""
+    with Group() as group:
+        return emptied(context, "memcached", apart=group)
 
 
 def test_cachesize_ssl_memcached(context):

@@ -31,7 +31,7 @@
 #define OPEN_LEAST   256u           /* connections before it is asked which are open */
 #define OPEN_SILENT  10000000000ull /* ns; of one that is closed no event waits any more */
 #define LOOK_FIRST   50000000ull    /* ns between two looks for a server that is just gone */
-#define LOOK_LAST    2000000000ull  /* ... and for one that has long been: each reads all of /proc */
+#define LOOK_LAST    2000000000ull  /* ... and for one long gone: each reads all of /proc */
 #define LOOK_SHARE   8u             /* of the time for which it is gone, in between */
 
 enum {

@@ -156,8 +156,8 @@ void caps_keep(u64 kept)
 	kept = widened(kept);
 	/* Refused where there is nothing to be gained: without CAP_SETPCAP. */
 	for (unsigned long cap = 0; cap < CAP_BITS; cap++)
-		if (!(kept & CAPS(cap)))
-			prctl(PR_CAPBSET_DROP, cap);
+		if (!(kept & CAPS(cap)) && prctl(PR_CAPBSET_DROP, cap) < 0 && errno == EINVAL)
+			break; /* the kernel has no more of them */
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	if (syscall(SYS_capget, &head, data) < 0)
 		return;

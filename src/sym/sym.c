@@ -20,8 +20,10 @@
 
 struct sym {
 	struct sym_options options;
-	struct ksym *kernel;
+	struct ksym *kernel; /* NULL: nothing of it is wanted yet; so is the next */
 	struct usym *user;
+	bool (*find_file)(void *ctx, u32 number, struct usym_file *f);
+	void *find_ctx;
 };
 
 struct sym *sym_new(const struct sym_options *o)
@@ -32,9 +34,23 @@ struct sym *sym_new(const struct sym_options *o)
 	if (!s)
 		base_no_memory();
 	s->options = o ? *o : none;
-	s->kernel = ksym_new(s->options.ask, s->options.ask_ctx);
-	s->user = usym_new(!s->options.mangled, s->options.lines == SYM_LINES_ALL);
 	return s;
+}
+
+static struct ksym *kernel_of(struct sym *s)
+{
+	if (!s->kernel)
+		s->kernel = ksym_new(s->options.ask, s->options.ask_ctx);
+	return s->kernel;
+}
+
+static struct usym *user_of(struct sym *s)
+{
+	if (!s->user) {
+		s->user = usym_new(!s->options.mangled, s->options.lines == SYM_LINES_ALL);
+		usym_set_files(s->user, s->find_file, s->find_ctx);
+	}
+	return s->user;
 }
 
 void sym_free(struct sym *s)
@@ -49,14 +65,17 @@ void sym_free(struct sym *s)
 void sym_set_files(struct sym *s, bool (*find)(void *ctx, u32 number, struct usym_file *f),
                    void *ctx)
 {
-	usym_set_files(s->user, find, ctx);
+	s->find_file = find;
+	s->find_ctx = ctx;
+	if (s->user)
+		usym_set_files(s->user, find, ctx);
 }
 
 bool sym_is_grafted(struct sym *s, u32 pid, u64 addr)
 {
 	const struct sym_graft *g = &s->options.graft;
 
-	return g->inode && usym_is_in(s->user, pid, addr, g->dev, g->inode);
+	return g->inode && usym_is_in(user_of(s), pid, addr, g->dev, g->inode);
 }
 
 /* How far before the address the named instruction ends. */
@@ -70,7 +89,7 @@ static u64 back(enum sym_kind kind, u64 addr)
 void sym_kernel(struct sym *s, struct buf *b, enum sym_kind kind, u64 addr, const char **module)
 {
 	u64 before = back(kind, addr);
-	struct ksym_place place = ksym_find(s->kernel, addr - before);
+	struct ksym_place place = ksym_find(kernel_of(s), addr - before);
 
 	if (place.name)
 		buf_printf(b, "%s+%" PRIu64, place.name, place.off + before);
@@ -82,7 +101,7 @@ void sym_kernel(struct sym *s, struct buf *b, enum sym_kind kind, u64 addr, cons
 
 void sym_kernel_name(struct sym *s, struct buf *b, u64 addr)
 {
-	struct ksym_place place = ksym_find(s->kernel, addr);
+	struct ksym_place place = ksym_find(kernel_of(s), addr);
 
 	if (place.name)
 		buf_puts(b, place.name);
@@ -119,7 +138,7 @@ void sym_user(struct sym *s, struct buf *b, enum sym_kind kind, u32 pid, u64 add
               const char **module)
 {
 	u64 before = back(kind, addr);
-	struct usym_place place = usym_find(s->user, pid, addr - before);
+	struct usym_place place = usym_find(user_of(s), pid, addr - before);
 
 	if (place.name)
 		buf_printf(b, "%s+%" PRIu64, place.name, place.off + before);
@@ -131,7 +150,7 @@ void sym_user(struct sym *s, struct buf *b, enum sym_kind kind, u32 pid, u64 add
 
 void sym_user_name(struct sym *s, struct buf *b, u32 pid, u64 addr)
 {
-	struct usym_place place = usym_find(s->user, pid, addr);
+	struct usym_place place = usym_find(user_of(s), pid, addr);
 
 	if (place.name)
 		buf_puts(b, place.name);
@@ -142,7 +161,7 @@ void sym_user_name(struct sym *s, struct buf *b, u32 pid, u64 addr)
 void sym_kernel_function(struct sym *s, struct buf *b, enum sym_kind kind, u64 addr,
                          const char **module)
 {
-	struct ksym_place place = ksym_find(s->kernel, addr - back(kind, addr));
+	struct ksym_place place = ksym_find(kernel_of(s), addr - back(kind, addr));
 
 	buf_puts(b, place.name ? place.name : "[unknown]");
 	*module = place.name ? place.module : "";
@@ -166,7 +185,7 @@ static struct sym_place place_of(const struct usym_place *place)
 void sym_user_function(struct sym *s, struct buf *b, enum sym_kind kind, u32 pid, u64 addr,
                        const char **module, struct sym_place *at)
 {
-	struct usym_place place = usym_find(s->user, pid, addr - back(kind, addr));
+	struct usym_place place = usym_find(user_of(s), pid, addr - back(kind, addr));
 	struct str base = module_name(place.module);
 
 	*at = place_of(&place);
@@ -186,25 +205,26 @@ u32 sym_user_lines(struct sym *s, enum sym_lines least, enum sym_kind kind, u32 
 {
 	if (s->options.lines < least)
 		return 0;
-	return usym_lines(s->user, pid, addr - back(kind, addr), out, max);
+	return usym_lines(user_of(s), pid, addr - back(kind, addr), out, max);
 }
 
 const char *sym_user_build_id(struct sym *s, u32 pid, u64 addr, u64 *off)
 {
-	return usym_build_id(s->user, pid, addr, off);
+	return usym_build_id(user_of(s), pid, addr, off);
 }
 
 void sym_note_process(struct sym *s, u32 pid)
 {
-	usym_note(s->user, pid);
+	usym_note(user_of(s), pid);
 }
 
 u32 sym_denied(const struct sym *s)
 {
-	return usym_denied(s->user);
+	return s->user ? usym_denied(s->user) : 0;
 }
 
 u64 sym_unread(const struct sym *s, const char **first)
 {
-	return usym_unread(s->user, first);
+	*first = "";
+	return s->user ? usym_unread(s->user, first) : 0;
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
 # One file without any shared library. Only base/host.h is done otherwise
-# (mk/host_static.c); all other objects are those of build/memtap. $(STATIC) is a build folder for tests/check, too.
+# (mk/host_static.c); all other objects are those of build/memtap.
 
 STATIC       := $(BUILD)/static
 STATIC_LIBS  := -ldw -lelf -llzma -lbz2 -lzstd -lz -lncursesw -ltinfo -lyaml -liberty -lmicrohttpd -lcrypt
@@ -28,7 +28,7 @@ $(STATIC)/%_static.o: mk/%_static.c Makefile mk/static.mk | $(READY)
 $(STATIC)/no_tls.o: mk/static.mk | $(READY)
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)
-	$(Q)nm -u "$$($(CC) -print-file-name=libmicrohttpd.a)" 2>/dev/null | \
+	$(Q)nm -u "$$($(CC) $(SYSROOT) -print-file-name=libmicrohttpd.a)" 2>/dev/null | \
 		sed -n 's/^ *U \(gnutls_.*\)$$/long \1(void); long \1(void) { return FAILS; }/p' | \
 		sort -u | sed '/gnutls_global_init/s/FAILS/0/; s/FAILS/-1/' | \
 		$(CC) $(ALL_CFLAGS) -fno-builtin -x c -c -o $@ -
@@ -39,16 +39,16 @@ $(STATIC)/libs: scripts/zydis-archive mk/static.mk | $(READY)
 		echo "$$zydis $(STATIC_LIBS)" >$@
 
 # What is first defines host_*() and http_*(), and the archive's own is left out.
-$(STATIC)/memtap: $(BUILD)/obj/main.o $(STATIC_OBJ) $(BUILD)/libmemtap.a $(STATIC)/libs
+$(STATIC)/memtap: $(BUILD)/obj/main.o $(STATIC_OBJ) $(BUILD)/libmemtap.a $(STATIC)/libs $(ORDER)
 	$(say) LINK $@
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -static-pie -o $@ $(filter-out %/libs,$^) @$(STATIC)/libs
-	$(Q)for part in tests examples obj; do ln -sfn ../$$part $(STATIC)/$$part; done
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(ORDER:%=-Wl,-T,%) -static-pie -o $@ \
+		$(filter-out %/libs $(ORDER),$^) @$(STATIC)/libs
 
 static: $(STATIC)/memtap.stripped
 $(STATIC)/memtap.stripped: $(STATIC)/memtap
-	$(Q)strip -o $@ $<
+	$(Q)$(CROSS)strip -o $@ $<
 
 ## make static-check  the end-to-end cases with that file
 .PHONY: static-check
-static-check: static $(EXAMPLES) $(PROGS) $(GO_PROG) $(CORE_OBJ) $(BUILD)/tests/hot_demo
-	$(Q)tests/check --build $(STATIC) run bad
+static-check: $(STATIC)/memtap $(EXAMPLES) $(PROGS) $(GO_PROG) $(CORE_OBJ) $(BUILD)/tests/hot_demo
+	$(Q)tests/check --build $(BUILD) --program $< run bad

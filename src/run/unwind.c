@@ -36,6 +36,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/hmap.h"
+#include "base/host.h"
 #include "base/sorted.h"
 #include "read/procmaps.h"
 #include "run/rights.h"
@@ -43,12 +44,13 @@
 #include "sym/files.h"
 #include "sym/unwind_table.h"
 #include "sym/unwind_walk.h"
+#include "world/resolve.h"
 
 #define FIRST_CHUNKS 8u  /* the start, when nothing is known: 1 MiB */
 #define SHELF_CHUNKS 32u /* what is added at a time: 4 MiB */
 #define REST_NS      1000000000ull
 #define SPANS_MAX    ((u32)UNWIND_CHUNK_SPANS)
-#define PROBED_MAX   16u /* files of probes whose tables are read beforehand */
+#define PROBED_MAX   16u /* files of probes, the C library: their tables are read beforehand */
 #define QUEUE_MAX    256u
 /* An address in no span may be none at all (a broken stack): asked again this late, then later. */
 #define AGAIN_NS     10000000ull
@@ -865,6 +867,16 @@ static void map_probed(struct mapped *all, const struct unit *u)
 	}
 }
 
+/* The one file has no libraries mapped. */
+static void map_libc(struct mapped *all, struct arena *arena)
+{
+	const struct resolver r = { .arena = arena, .root = "", .path = "" };
+	const char *path = host_is_static() ? resolve_library(&r, "libc.so.6") : NULL;
+
+	if (path)
+		map_file(all, path);
+}
+
 /* Loads what probes are in, whose processes may be over before they are looked at, and the
  * libraries that we have mapped ourselves: the C library is likely to be everybody's. */
 static void warm(struct unwind *w)
@@ -876,6 +888,7 @@ static void warm(struct unwind *w)
 	u32 pid = (u32)getpid();
 	struct err e;
 
+	map_libc(&probed, &arena);
 	map_probed(&probed, w->unit);
 	if (stat("/proc/self/exe", &self) != 0 || !procmaps_read(&arena, (s32)pid, &maps, &e))
 		maps.n = 0;

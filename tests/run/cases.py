@@ -27,6 +27,7 @@ following lines that start with a tab. '#' starts a comment line.
   SERIAL      not beside other cases
   HOST        not in the virtual machine, with the reason
   PLAIN       not with sanitizers, with the reason
+  LOADS       not with the file of `make static`, which loads no library: what is loaded
 
 What a program of -c prints comes on the same stdout, between any two lines of memtap's: where it
 prints, each line is asked for by itself, or by a pattern that lets others stand between (?s).
@@ -53,15 +54,23 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 REPEATED = ("EXPECT", "EXPECT_REGEX", "EXPECT_NONE", "EXPECT_ERR", "EXPECT_ERR_REGEX",
             "EXPECT_JSON", "ENV")
 KNOWN = REPEATED + ("NAME", "PROG", "SCRIPT", "ARGS", "RUN", "BEFORE", "AFTER", "SIGNAL", "STDIN",
-                    "EXPECT_ONLY", "EXIT", "REQUIRES", "TIMEOUT", "SERIAL", "HOST", "PLAIN")
+                    "EXPECT_ONLY", "EXIT", "REQUIRES", "TIMEOUT", "SERIAL", "HOST", "PLAIN",
+         "LOADS")
+
+
+def is_static(program):
+    """It names no loader of libraries."""
+    head = subprocess.run(["readelf", "-lW", program], capture_output=True, text=True, check=True)
+    return "INTERP" not in head.stdout
 
 
 class Context:
     """Where things are, and how much slower than usual this machine is."""
 
-    def __init__(self, build, factor=1.0, in_vm=False, sanitized=False):
+    def __init__(self, build, factor=1.0, in_vm=False, sanitized=False, program=None):
         self.build = os.path.abspath(build)
-        self.memtap = self.build + "/memtap"
+        self.memtap = os.path.abspath(program) if program else self.build + "/memtap"
+        self.one_file = bool(program) and is_static(self.memtap)
         self.progs = self.build + "/tests/progs"
         self.factor = factor
         self.in_vm = in_vm
@@ -116,6 +125,8 @@ def skip_if_impossible(case, context):
         raise Skip("not in the virtual machine: " + case["HOST"])
     if context.sanitized and "PLAIN" in case:
         raise Skip("not with sanitizers: " + case["PLAIN"])
+    if context.one_file and "LOADS" in case:
+        raise Skip("the one file does not load " + case["LOADS"])
     for requirement in ["root"] + case.get("REQUIRES", "").split():
         reason = machine.missing(requirement)
         if reason:

@@ -206,7 +206,10 @@ int otlp_send(int fd)
 	caps_keep(0);
 	gethostname(s.host, sizeof(s.host) - 1);
 	if (!load(&s)) {
-		say_warning("--otlp needs libcurl, which is not installed (libcurl.so.4)");
+		say_warning(
+			host_is_static()
+				? "--otlp needs libcurl, which is not in this memtap, one file"
+				: "--otlp needs libcurl, which is not installed (libcurl.so.4)");
 		return 1;
 	}
 	while (goes_on) {

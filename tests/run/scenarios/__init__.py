@@ -41,6 +41,12 @@ def require(*requirements):
             raise Skip(reason)
 
 
+def loads(context, library):
+    """A test of what the file of `make static`, which loads nothing, says that it lacks."""
+    if context.one_file:
+        raise Skip(f"the one file has no {library}")
+
+
 def on_host(test):
     """Marks a test of what the kernel has no part in: emulation would only make it slow."""
     @functools.wraps(test)
@@ -967,7 +973,7 @@ def test_names_from_a_debug_server(context):
             with_server = Run(argv, env).finish(30 * context.factor)
             without = Run(argv, {"DEBUGINFOD_URLS": ""}).finish(30 * context.factor)
             server.shutdown()
-    if context.build.endswith("/static"):
+    if context.one_file:
         return None if "fetches no debug files" in with_server[1] else shown("", *with_server[:2])
     if "        app::Cache::insert(int, long)+" not in with_server[0]:
         return shown("no name from the server", *with_server[:2])

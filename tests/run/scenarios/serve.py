@@ -47,6 +47,8 @@ class Serve:
             [*enter, context.memtap, "serve", "--listen", "127.0.0.1:0", *args], text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=1)
         line = self.process.stderr.readline()
+        if context.one_file and "no libseccomp" in line:
+            line = self.process.stderr.readline()
         self.port = int(re.search(r"https?://127\.0\.0\.1:(\d+)/metrics", line)[1])
 
     def ask(self, path="/metrics", accept="", method="GET"):

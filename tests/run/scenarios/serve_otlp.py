@@ -11,7 +11,7 @@ import threading
 import time
 
 from lib.report import Skip
-from run.scenarios import HERE, children_of, free_port, on_host, require, shown, until
+from run.scenarios import HERE, children_of, free_port, loads, on_host, require, shown, until
 from run.scenarios.serve import files, serving, write
 
 SCRIPT = """BEGIN { @lat_us = hist(100); @lat_us = hist(3000); @steps = lhist(5, 0, 10, 5);
@@ -109,6 +109,7 @@ def test_serve_sends_otlp(context):
     """Tried again where the protocol says so, dropped and counted where it does not; while the
     endpoint is gone pages wait."""
     require("root", "cmd:node")
+    loads(context, "libcurl")
     port = free_port()
     with files(a_bt=SCRIPT) as d, serving(
             context, "--otlp", f"http://127.0.0.1:{port}/v1/metrics", "--otlp-every", "1",
@@ -164,6 +165,7 @@ def otlp_problem(s, e, wanted, patience):
 def test_serve_otlp_headers(context):
     """Of the file, and of the variables of OpenTelemetry's own programs; read again by SIGHUP."""
     require("root", "cmd:node")
+    loads(context, "libcurl")
     port, patience = free_port(), 30 * context.factor
     with files(a_bt=SCRIPT, s_yml=TO % (port, SECRET)) as d, Endpoint(port, []) as e, \
             serving(context, "--config", d + "/s.yml") as s:

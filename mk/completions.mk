@@ -15,7 +15,7 @@ completions: $(COMPLETED)
 $(COMPLETED): $(BUILD)/memtap scripts/completions
 	$(say) WORDS $@
 	$(Q)mkdir -p $(@D)
-	$(Q)scripts/completions $< $(notdir $(@D)) >$@.new && mv $@.new $@
+	$(Q)scripts/completions "$(RUNNER) $<" $(notdir $(@D)) >$@.new && mv $@.new $@
 
 install: install-completions
 install-completions: $(COMPLETED)

@@ -197,7 +197,7 @@ static bool subtract(const struct profile *p, const struct table *t, const struc
 	bool any = !past;
 
 	for (u32 i = 0; i < p->n_values; i++) {
-		values[i] -= had ? had[i] : 0;
+		values[i] -= had && !(p->values[i].only_grows && had[i] > values[i]) ? had[i] : 0;
 		any |= values[i] != 0;
 	}
 	return any;
@@ -294,10 +294,11 @@ static void add_value(struct profile *p, const struct type *t, const char *name,
                       bool differs)
 {
 	bool adds_up = t->kind != TYPE_MIN && t->kind != TYPE_MAX;
+	bool only_grows = t->kind == TYPE_COUNT || (t->kind == TYPE_SUM && !t->is_signed);
 
 	if (p->n_values < PROFILE_VALUES && (adds_up || !differs))
 		p->values[p->n_values++] = (struct profile_value){ name, unit_of(name), part,
-			                                           adds_up };
+			                                           only_grows };
 }
 
 static void add_values(struct profile *p, const char *part, bool differs)

@@ -41,7 +41,7 @@ struct profile_value {
 	const char *name; /* "inuse_space" */
 	const char *unit; /* "bytes", "count" */
 	u32 part;         /* of the map's values */
-	bool adds_up;     /* those of two tables can be subtracted */
+	bool only_grows;  /* less than in the past is a row that began anew */
 };
 
 /* What a map had at a time. */

@@ -8,6 +8,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -218,3 +219,30 @@ def test_serve_pprof_of_a_collector_that_ends(context):
             ended = time.time() - ended
         return None if ended < 1 * context.factor and s.process.returncode == 0 else \
             f"it took {ended} s to end, with status {s.process.returncode}"
+
+
+# Touches so many pages under a name of its own.
+TOUCH = """import mmap; open('/proc/self/comm', 'w').write('%s')
+m = mmap.mmap(-1, %d * 4096, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+m.madvise(15)  # MADV_NOHUGEPAGE
+for i in range(0, len(m), 4096): m[i] = 1"""
+
+
+@on_host
+def test_serve_has_profiles_by_itself(context):
+    """Of page faults one of 1000 is looked at on each processor, and stands for all of them."""
+    require("root", "cmd:node")
+    name, pages, period = f"tch{os.getpid()}", 50000, 1000
+    with serving(context) as s:
+        if not up(s, "machine", 30 * context.factor):
+            return "the collector does not answer"
+        if get(s, "")[1].decode() != "machine/page_faults\tpage_faults\nmachine/reclaim\treclaim\n":
+            return f"the profiles are {get(s, '')[1]}"
+        subprocess.run([sys.executable, "-c", TOUCH % (name, pages)], check=True)
+        p = decoded(get(s, "page_faults")[1])
+        found = sum(v[0] for names, v, _, _ in p["samples"] if names[-1] == name)
+        if p["period"] != ["page-faults", period] or \
+                abs(found - pages) > period * (os.cpu_count() + 2):
+            return f"{found} of {pages} faults, with a period of {p['period']}"
+        svg = s.ask("/api/v1/flame/machine/page_faults")
+        return None if svg[0] == 200 and name in svg[2] else "the flame graph does not have them"

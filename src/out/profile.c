@@ -308,7 +308,7 @@ static void add_values(struct profile *p, const char *part, bool differs)
 
 	flame_part(p->map, part, &index);
 	if (t->kind != TYPE_TUPLE && t->kind != TYPE_AGGS)
-		add_value(p, t, flame_unit(p->map, part), 0, false);
+		add_value(p, t, flame_unit(p->map, part), 0, differs);
 	else
 		for (u32 i = 0; i < t->n_fields; i++) {
 			const struct field *f = &t->fields[i];

@@ -262,7 +262,8 @@ static void add_profile(const struct feed *f, const struct view_of *v, struct bu
 	arena_free(&a);
 }
 
-static void take_mark(struct feed *f, const struct view_of *v, u32 map, u32 mark)
+/* False when there is nothing in it that could be subtracted: a map of max(). */
+static bool take_mark(struct feed *f, const struct view_of *v, u32 map, u32 mark)
 {
 	const struct umap *m = &v->unit->maps.v[map];
 	struct arena a = { 0 };
@@ -271,12 +272,15 @@ static void take_mark(struct feed *f, const struct view_of *v, u32 map, u32 mark
 	struct table t;
 
 	profile_init(&p, v->unit, m, NULL, true);
-	profile_past_begin(&f->marks[mark]);
-	view_map_read(v, m->name, &a, &t, &ignored);
-	profile_past_take(&f->marks[mark], &p, &t);
-	f->marked[mark] = map + 1;
+	if (p.n_values) {
+		profile_past_begin(&f->marks[mark]);
+		view_map_read(v, m->name, &a, &t, &ignored);
+		profile_past_take(&f->marks[mark], &p, &t);
+		f->marked[mark] = map + 1;
+	}
 	profile_free(&p);
 	arena_free(&a);
+	return f->marked[mark];
 }
 
 static void forget_mark(struct feed *f, u32 mark)
@@ -309,10 +313,8 @@ static bool answer_about(struct feed *f, const struct view_of *v, u32 what, stru
 	map = find_stacks(v, about.map);
 	if (what == FEED_MARK && mark < FEED_MARKS) {
 		forget_mark(f, mark);
-		if (map < v->unit->maps.n) {
-			take_mark(f, v, map, mark);
+		if (map < v->unit->maps.n && take_mark(f, v, map, mark))
 			buf_puts(page, "marked");
-		}
 	} else if (what == FEED_PROFILE && map < v->unit->maps.n && mark == FEED_START) {
 		add_profile(f, v, page, map, NULL);
 	} else if (what == FEED_PROFILE && mark < FEED_MARKS && f->marked[mark] == map + 1) {

@@ -144,7 +144,8 @@ def send_junk(port, number, seconds):
 
 @on_host
 def test_serve_junk(context):
-    """It answers all the while, with the same processes, and has nothing more afterwards."""
+    """It answers all the while, with the same processes, and takes no more memory; after the long
+    form there is no descriptor more either."""
     require("root")
     with script(SERIES) as path, serving(context, path) as s:
         if not up(s, "reads", 30 * context.factor):
@@ -162,7 +163,9 @@ def test_serve_junk(context):
             n = sum(f.result() for f in sent)
         if s.process.poll() is not None or children_of(s.process.pid) != children:
             return f"after {n} pieces of junk its processes are others"
-        if not until(lambda: has_no_more(before, held(s)), 30 * context.factor):
+        # Who is silent is dropped after ten seconds only.
+        if JUNK_SECONDS > 60 and not until(lambda: has_no_more(before, held(s)),
+                                           30 * context.factor):
             return f"after {n} pieces of junk descriptors: {before} became {held(s)}"
         if rss[-1] - rss[len(rss) // 4] > 4096:
             return f"after {n} pieces of junk its memory: {rss[len(rss) // 4]} became {rss[-1]} KiB"

@@ -569,7 +569,7 @@ bench: all $(EXAMPLES) $(PROGS) $(BUILD)/bench/names $(BUILD)/bench/floor bench-
 	$(Q)bench/caches --build $(BUILD)
 
 .PHONY: soak-heap
-## make soak-heap     memtap heap's code into a busy process and out, 10,000 times (ROUNDS, SOAK_THREADS)
+## make soak-heap     memtap heap's code into a busy process and out (ROUNDS, SOAK_THREADS)
 ROUNDS ?= 10000
 SOAK_THREADS ?= 12
 soak-heap: $(BUILD)/bench/heap_soak $(BUILD)/tests/progs/churn

@@ -273,7 +273,6 @@ static int do_job(struct job *j, const struct run_options *o, struct child *chil
 	bool ok;
 
 	j->script.keeps_trees = o->dumped.tree;
-	j->ring_most = o->feed.name ? METRICS_RING_PAGES : 0;
 	ok = job_compile(j, last_stage(o), o->keep_errors);
 	say_diags(&j->diags, !o->no_warnings);
 	if (!ok)

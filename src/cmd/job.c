@@ -87,8 +87,6 @@ static bool infer(struct job *j)
 
 static bool emit(struct job *j)
 {
-	if (j->ring_most)
-		j->config.ring_pages = MIN(j->config.ring_pages, j->ring_most);
 	j->unit = unit_new();
 	return gen_script(j->unit, &j->script, &j->config, j->world, &j->diags);
 }

@@ -25,7 +25,6 @@ struct job {
 	struct diags diags;
 	struct script script;
 	struct config config;
-	u32 ring_most;          /* of config.ring_pages; 0 any */
 	struct world *world;    /* borrowed; not needed before STAGE_SITES */
 	struct unit *unit;      /* after STAGE_UNIT */
 	u64 ns[N_STAGES];       /* what each stage took */

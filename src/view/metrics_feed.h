@@ -27,8 +27,6 @@
 #include "run/view.h"
 
 #define METRICS_ASK 'a'
-/* There may be many, all the time: 4 MiB each, and what finds no room is counted. */
-#define METRICS_RING_PAGES 1024u
 
 enum feed_ask {
 	FEED_METRICS, /* and the other forms */

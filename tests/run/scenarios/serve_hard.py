@@ -217,7 +217,7 @@ def test_serve_takes_little(context):
         kib = pages_once(pids)
         maps = [int(n) for n in re.findall(r"^memtap_collector_map_memory_bytes\{.*\} (\d+)$", page,
                                            re.M)]
-        if len(pids) != 3 or len(maps) != 2 or not 16 << 20 < sum(maps) < 28 << 20:
+        if len(pids) != 3 or len(maps) != 2 or not 16 << 20 < sum(maps) < 48 << 20:
             return shown(f"{pids}, maps of {maps} bytes", page, "")
         return None if kib < 12 << 10 and share < 0.005 else \
             f"{kib} KiB of memory, {share * 100:.2f} % of a processor"

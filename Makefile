@@ -159,6 +159,7 @@ SETUP_dist := build static cross-arm64
 SETUP_package-check := build static package
 SETUP_bench := build test vm bench
 SETUP_soak-heap := build test
+SETUP_moves := build test
 SETUP_bench-heap := build test bench
 SETUP_bench-tools := build test vm bench
 SETUP_bench-caches := build test
@@ -574,6 +575,11 @@ ROUNDS ?= 10000
 SOAK_THREADS ?= 12
 soak-heap: $(BUILD)/bench/heap_soak $(BUILD)/tests/progs/churn
 	$(Q)$(BUILD)/bench/heap_soak $(ROUNDS) $(BUILD)/tests/progs/churn $(SOAK_THREADS)
+
+.PHONY: moves
+## make moves         first instructions of all functions of all libraries here, moved, compared
+moves: $(BUILD)/tests/unit/test_hook
+	$(Q)MEMTAP_MOVE_ALL=1 $(BUILD)/tests/unit/test_hook
 
 .PHONY: bench-heap
 ## make bench-heap     what memtap heap costs a program and how right it is, beside its peers

@@ -28,6 +28,9 @@ struct thread_machine {
 
 extern const struct thread_machine thread_machine;
 
+/* The processor's counter of time, whatever it counts. */
+u64 thread_cycles(void);
+
 u64 thread_ip(const struct thread_regs *r);
 void thread_set_ip(struct thread_regs *r, u64 ip);
 u64 thread_sp(const struct thread_regs *r);

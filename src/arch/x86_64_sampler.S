@@ -49,6 +49,9 @@ sampler_slow_\name:
 .endm
 
 .macro begin kind
+	rdtsc
+	shl $32, %rdx
+	lea (%rdx, %rax), %r8
 	mov %r11, %rdi
 	mov %rsp, %rsi
 	mov 88(%rsp), %rdx

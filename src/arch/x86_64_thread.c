@@ -49,6 +49,11 @@ static void set(struct thread_regs *r, const struct user_regs_struct *u)
 	memcpy(r->v, u, sizeof(*u));
 }
 
+u64 thread_cycles(void)
+{
+	return __builtin_ia32_rdtsc();
+}
+
 u64 thread_ip(const struct thread_regs *r)
 {
 	return get(r).rip;

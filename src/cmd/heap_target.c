@@ -118,7 +118,8 @@ bool heap_target_begin(struct heap_target *t, const struct run_options *o, s32 p
 			say_note("the process samples by itself: nothing is put in");
 		return true;
 	}
-	if (!can_report(o, e) || !heap_in(t->pid, every, IN_MS, &r, left, e))
+	if (!can_report(o, e) ||
+	    !heap_in(t->pid, every, option(args, "every") ? 0 : HEAP_MOST, IN_MS, &r, left, e))
 		return false;
 	t->ours = true;
 	t->graft = (struct sym_graft){ r.dev, r.inode };

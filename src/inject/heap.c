@@ -18,6 +18,7 @@
 
 #include "arch/arch.h"
 #include "arch/stub.h"
+#include "base/clock.h"
 #include "inject/sampler_draw.h"
 #include "read/procmaps.h"
 #include "read/procstat.h"
@@ -32,7 +33,7 @@ struct heap {
 	struct elf *head;
 	u64 params; /* bytes from the head's start */
 	u64 slow[N_SAMPLER_KINDS];
-	u64 every;
+	u64 every, apart;
 	bool has_cpu;
 	s64 cpu;
 	u64 full;
@@ -68,6 +69,7 @@ static void place_head(void *ctx, u8 *head, u64 at, u64 data)
 	u32 n = hp->a.n_inside;
 
 	sampler_fill(&p, hp->every);
+	p.apart = hp->apart;
 	for (u32 i = 0; i < 2; i++)
 		p.nothrow[i] = hp->a.nothrow[i] + hp->a.bias;
 	for (u32 i = 0; i < n; i++)
@@ -213,7 +215,19 @@ static void find_file(u64 at, pid_t pid, struct heap_result *r)
 	arena_free(&a);
 }
 
-bool heap_in(pid_t pid, u64 every, u32 ms, struct heap_result *r, char left[256], struct err *e)
+/* Cycles between two of so many in a second; 0 for none. */
+static u64 cycles_apart(u32 most)
+{
+	u64 ns = clock_ns(CLOCK_MONOTONIC), from = thread_cycles();
+
+	if (!most)
+		return 0;
+	nanosleep(&(struct timespec){ .tv_nsec = 2000000 }, NULL);
+	return (thread_cycles() - from) * 1000000 / (clock_ns(CLOCK_MONOTONIC) - ns) * 1000 / most;
+}
+
+bool heap_in(pid_t pid, u64 every, u32 most, u32 ms, struct heap_result *r, char left[256],
+             struct err *e)
 {
 	struct insn_decoder *d = insn_decoder_open(e);
 	struct heap *hp = calloc(1, sizeof(*hp));
@@ -223,6 +237,7 @@ bool heap_in(pid_t pid, u64 every, u32 ms, struct heap_result *r, char left[256]
 		base_no_memory();
 	*r = (struct heap_result){ 0 };
 	hp->every = every;
+	hp->apart = cycles_apart(most);
 	ok = d && enter_allowed(pid, e) && make(hp, d, pid, e) && enter(hp, pid, go_in, ms, r, e);
 	if (ok)
 		find_file(hp->g.room.at, pid, r);

@@ -10,6 +10,7 @@
 
 #define HEAP_FUNCTIONS  48u
 #define HEAP_EVERY      ((u64)512 << 10)
+#define HEAP_MOST       400u
 #define HEAP_EVERY_MOST ((u64)1 << 32)
 
 struct heap_function {
@@ -51,9 +52,11 @@ struct heap_result {
 	u64 full;       /* heap_out(): samples for which there was no room */
 };
 
-/* Puts the code in: from then on it fires otel_memory:alloc and :free in the process. In at most
- * `ms` milliseconds, or false and *e. *left: a sentence on what is not counted, or "". */
-bool heap_in(pid_t pid, u64 every, u32 ms, struct heap_result *r, char left[256], struct err *e);
+/* Puts the code in: from then on it fires otel_memory:alloc and :free in the process, about once in
+ * `every` bytes, and at most `most` times in a second on each CPU, 0: as often as that is. In at
+ * most `ms` milliseconds, or false and *e. *left: a sentence on what is not counted, or "". */
+bool heap_in(pid_t pid, u64 every, u32 most, u32 ms, struct heap_result *r, char left[256],
+             struct err *e);
 /* Whether the process has such code; *owner: who put it in, 0 when that process is gone. */
 bool heap_is_in(pid_t pid, pid_t *owner);
 /* Takes it out. True, too, when there is none. */

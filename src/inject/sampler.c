@@ -33,6 +33,7 @@ struct frame {
 	u64 next, result;
 	u64 old;     /* bytes of the block that realloc() is given, NONE: it was not sampled */
 	u64 sampled; /* the new one is to be */
+	u64 every;   /* with such gaps */
 };
 
 /* sys/sdt.h's notes, of numbers of 8 bytes without a sign. */
@@ -142,12 +143,13 @@ static INLINE u64 size_of(const struct frame *f, u32 kind)
 	return f->args[sampler_size_argument((enum sampler_kind)kind)];
 }
 
-__attribute__((used)) u32 sampler_begin(struct sampler_cpu *c, struct frame *f, u64 from, u32 kind);
+__attribute__((used)) u32 sampler_begin(struct sampler_cpu *c, struct frame *f, u64 from, u32 kind,
+                                        u64 now);
 __attribute__((used)) void sampler_end(struct frame *f, u64 result, u32 kind);
 __attribute__((used)) void sampler_free(u64 block);
 
 /* The function is to be called from here: its result is needed. */
-u32 sampler_begin(struct sampler_cpu *c, struct frame *f, u64 from, u32 kind)
+u32 sampler_begin(struct sampler_cpu *c, struct frame *f, u64 from, u32 kind, u64 now)
 {
 	struct sampler_data *d = data();
 
@@ -158,7 +160,9 @@ u32 sampler_begin(struct sampler_cpu *c, struct frame *f, u64 from, u32 kind)
 	}
 	if (c)
 		c->left = sampler_gap(&sampler_params, c);
-	f->sampled = c && size_of(f, kind) && !is_inside(from);
+	f->every = sampler_params.every;
+	f->sampled = c && size_of(f, kind) && !is_inside(from) &&
+	             !sampler_spares(&sampler_params, c, now, size_of(f, kind), &f->every);
 	f->old = kind == SAMPLER_REALLOC ? take(d, f->args[0]) : NONE;
 	/* Before others can be given the block. */
 	if (f->old != NONE)
@@ -180,7 +184,7 @@ void sampler_end(struct frame *f, u64 result, u32 kind)
 		return;
 	}
 	if (block && put(d, block, size))
-		fire_alloc(block, size, sampler_weight(&sampler_params, size));
+		fire_alloc(block, size, sampler_weight(&sampler_params, f->every, size));
 }
 
 void sampler_free(u64 block)

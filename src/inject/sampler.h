@@ -14,6 +14,8 @@
 #define SAMPLER_TABLE     (1u << 16)   /* sampled blocks that live, at most */
 #define SAMPLER_INSIDE    48u          /* pieces of an allocator that call one another */
 #define SAMPLER_STEPS     256u         /* of the two curves below */
+#define SAMPLER_SAVED     256u         /* samples that may come at once */
+#define SAMPLER_SPARES    12u          /* doublings of the gaps, at most */
 #define SAMPLER_NEVER     (1ULL << 62) /* bytes until a sample where none is wanted */
 
 /* How a function is told the size, and what becomes of it. */
@@ -55,6 +57,7 @@ struct sampler_params {
 	u64 data;       /* where struct sampler_data is */
 	u64 every;      /* bytes, the mean of the gaps */
 	u64 nothrow[2]; /* what is called for SAMPLER_NEW, SAMPLER_NEW_ALIGNED */
+	u64 apart;      /* cycles between two samples of a CPU, on average at least; 0: none */
 	struct sampler_inside inside[SAMPLER_INSIDE];
 	/* log2(1 + i / SAMPLER_STEPS), 24 bits of fraction. */
 	u32 log2[SAMPLER_STEPS + 1];
@@ -65,7 +68,8 @@ struct sampler_params {
 struct sampler_cpu {
 	u64 left; /* bytes until the next sample */
 	u64 random;
-	u64 unused[6];
+	u64 last, saved; /* cycles: when the last one came, and how many may be used */
+	u64 unused[4];
 };
 
 struct sampler_entry {

@@ -6,6 +6,8 @@
 #ifndef INJECT_SAMPLER_DRAW_H
 #define INJECT_SAMPLER_DRAW_H
 
+#include <stdbool.h>
+
 #include "inject/sampler.h"
 
 #define INLINE      inline __attribute__((always_inline, unused))
@@ -42,15 +44,40 @@ static INLINE u64 sampler_gap(const volatile struct sampler_params *p, struct sa
 	return (p->every * ((less * SAMPLER_LN2) >> 32)) >> 24;
 }
 
-/* What a block of that many bytes stands for when it was sampled. */
-static INLINE u64 sampler_weight(const volatile struct sampler_params *p, u64 size)
+/* What a block of that many bytes stands for when it was sampled, with such gaps. */
+static INLINE u64 sampler_weight(const volatile struct sampler_params *p, u64 every, u64 size)
 {
-	u64 every = p->every;
-
 	if (size >= 16 * every)
 		return size;
 	size = (size << 20) / every; /* 4 bits of steps, 16 between them */
 	return (every * sampler_between(p->weight, size >> 16, size & 0xffff, 16)) >> 24;
+}
+
+/*
+ * Where more samples come than are wanted, some are left out again: the mean of the gaps that
+ * remain in *every, and whether that block is one. How many follows from what came before it alone,
+ * so that all is right on average as with such gaps from the start.
+ */
+static INLINE bool sampler_spares(const volatile struct sampler_params *p, struct sampler_cpu *c,
+                                  u64 now, u64 size, u64 *every)
+{
+	u64 apart = p->apart, full = SAMPLER_SAVED * apart, saved = full;
+
+	*every = p->every;
+	if (!apart)
+		return false;
+	if (now - c->last < full)
+		saved = c->saved + (now - c->last);
+	if (saved > full)
+		saved = full;
+	*every <<= (full - saved) / (full / SAMPLER_SPARES + 1);
+	c->last = now;
+	c->saved = saved;
+	if (size < 16 * *every && (sampler_draw(c) >> 40) * sampler_weight(p, *every, size) >=
+	                                  sampler_weight(p, p->every, size) << 24)
+		return true;
+	c->saved = saved > apart ? saved - apart : 0;
+	return false;
 }
 
 #endif

@@ -71,10 +71,44 @@ static void test_weights(void **state)
 			double want = (double)size / -expm1(-(double)size / (double)everies[k]);
 
 			if (size)
-				assert_true(fabs((double)sampler_weight(&p, size) - want) <
-				            want * 0.0002 + 1.01);
+				assert_true(fabs((double)sampler_weight(&p, everies[k], size) -
+				                 want) < want * 0.0002 + 1.01);
 		}
 	}
+}
+
+/* Where samples are left out there are as many as are wanted, and what remains stands for all. */
+static void test_spares(void **state)
+{
+	static struct sampler_params p;
+	struct sampler_cpu c = { .random = 1 };
+	u64 now = 0, every, taken = 0, seen = 0;
+	double all = 0, weights = 0;
+	const u32 n = 20000000;
+	s64 left;
+
+	(void)state;
+	sampler_fill(&p, 4096);
+	p.apart = 2000;
+	left = (s64)sampler_gap(&p, &c);
+	for (u32 i = 0; i < n; i++) {
+		u64 size = i % 5000 ? 100 + i % 900 : 200000;
+
+		now += i / 4000000 % 2 ? 10 : 90; /* by turns far too many and too many */
+		all += (double)size;
+		left -= (s64)size;
+		if (left >= 0)
+			continue;
+		left = (s64)sampler_gap(&p, &c);
+		seen++;
+		if (sampler_spares(&p, &c, now, size, &every))
+			continue;
+		taken++;
+		weights += (double)sampler_weight(&p, every, size);
+	}
+	assert_true(seen > 4 * taken);
+	assert_true(taken < now / p.apart + SAMPLER_SAVED * 8);
+	assert_true(fabs(weights / all - 1) < 0.02);
 }
 
 /* ---- stubs ---------------------------------------------------------------------------------- */
@@ -300,7 +334,7 @@ static void put_in(pid_t pid, u64 every)
 	char left[256];
 	pid_t owner = 0;
 
-	if (!heap_in(pid, every, 60000, &r, left, &e))
+	if (!heap_in(pid, every, 0, 60000, &r, left, &e))
 		fail_msg("%s", e.text);
 	assert_true(heap_is_in(pid, &owner));
 	assert_int_equal(owner, getpid());
@@ -417,9 +451,10 @@ static void test_mappings(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_gaps),   cmocka_unit_test(test_weights),
-		cmocka_unit_test(test_stubs),  cmocka_unit_test(test_in_and_out),
-		cmocka_unit_test(test_paused), cmocka_unit_test(test_mappings),
+		cmocka_unit_test(test_gaps),       cmocka_unit_test(test_weights),
+		cmocka_unit_test(test_spares),     cmocka_unit_test(test_stubs),
+		cmocka_unit_test(test_in_and_out), cmocka_unit_test(test_paused),
+		cmocka_unit_test(test_mappings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

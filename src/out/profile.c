@@ -326,7 +326,7 @@ static void add_values(struct profile *p, const char *part, bool differs)
 static bool uses_map(const struct uprog *p, u32 map)
 {
 	for (u32 i = 0; i < p->n_insns; i++)
-		if (p->insns[i].code == (BPF_LD | BPF_DW | BPF_IMM) &&
+		if (p->insns[i].code == (BPF_LD | BPF_IMM | BPF_DW) &&
 		    p->insns[i].src_reg == BPF_PSEUDO_MAP_FD && (u32)p->insns[i].imm == map)
 			return true;
 	return false;

@@ -182,7 +182,7 @@ static void names_the_damaged_line(void **state)
 static void asks_for_one(void **state)
 {
 	struct arena a = { 0 };
-	struct procmaps m;
+	struct procmaps m = { 0 };
 	struct err e;
 	u64 start, end;
 	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);

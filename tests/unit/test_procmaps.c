@@ -178,13 +178,14 @@ static void names_the_damaged_line(void **state)
 	}
 }
 
-/* The kernel's answers are what it lists. */
+/* The kernel's answers are what it lists; of files alone, because memory may grow meanwhile. */
 static void asks_for_one(void **state)
 {
 	struct arena a = { 0 };
 	struct procmaps m = { 0 };
 	struct err e;
 	u64 start, end;
+	u32 asked = 0;
 	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 
 	(void)state;
@@ -192,13 +193,14 @@ static void asks_for_one(void **state)
 	if (procmaps_ask(fd, (u64)(uintptr_t)&start, &start, &end) < 0)
 		skip();
 	for (u32 i = 0; i + 1 < m.n; i++) {
-		if (strcmp(m.v[i].path, "[heap]") == 0)
+		if (m.v[i].path[0] != '/')
 			continue;
+		asked++;
 		assert_int_equal(procmaps_ask(fd, m.v[i].end - 1, &start, &end), 1);
 		assert_true(start == m.v[i].start && end == m.v[i].end);
-		if (m.v[i].end != m.v[i + 1].start)
-			assert_int_equal(procmaps_ask(fd, m.v[i].end, &start, &end), 0);
 	}
+	assert_true(asked > 3);
+	assert_int_equal(procmaps_ask(fd, 0, &start, &end), 0);
 	close(fd);
 	arena_free(&a);
 }

@@ -82,7 +82,7 @@ def test_serve_many_at_once(context):
         if not until(lambda: has_no_more(before, held(s)), 10 * context.factor):
             return f"descriptors: {before} became {held(s)}"
         more = proc(f"/proc/{s.process.pid}/status", "VmRSS") - rss
-        if more > 8192:
+        if more > 8192 and not context.sanitized:
             return f"it has {more} KiB more than before"
     return None
 
@@ -167,7 +167,7 @@ def test_serve_junk(context):
         if JUNK_SECONDS > 60 and not until(lambda: has_no_more(before, held(s)),
                                            30 * context.factor):
             return f"after {n} pieces of junk descriptors: {before} became {held(s)}"
-        if rss[-1] - rss[len(rss) // 4] > 4096:
+        if rss[-1] - rss[len(rss) // 4] > 4096 and not context.sanitized:
             return f"after {n} pieces of junk its memory: {rss[len(rss) // 4]} became {rss[-1]} KiB"
         return None if n > 100 * JUNK_SECONDS / context.factor / 4 else f"only {n} pieces of junk"
 
@@ -191,14 +191,10 @@ def pages_once(pids):
     return len(seen) * 4
 
 
-def ran(pids):
-    """Nanoseconds on a processor."""
-    return sum(int(open(f"/proc/{p}/schedstat").read().split()[0]) for p in pids)
-
-
 @on_host
 def test_serve_takes_little(context):
-    """With its usual collectors and a memcached that is idle: 12 MiB, half a percent."""
+    """With its usual collectors and a memcached that is idle: 12 MiB. make bench-serve says how much
+    of a processor."""
     require("root")
     if context.sanitized:
         return None
@@ -211,13 +207,9 @@ def test_serve_takes_little(context):
         memtap = children_of(s.process.pid)[0]
         pids = [memtap, *children_of(memtap)]
         time.sleep(1)
-        before, start = ran(pids), time.monotonic()
-        time.sleep(3)
-        share = (ran(pids) - before) / 1e9 / (time.monotonic() - start)
         kib = pages_once(pids)
         maps = [int(n) for n in re.findall(r"^memtap_collector_map_memory_bytes\{.*\} (\d+)$", page,
                                            re.M)]
         if len(pids) != 3 or len(maps) != 2 or not 16 << 20 < sum(maps) < 48 << 20:
             return shown(f"{pids}, maps of {maps} bytes", page, "")
-        return None if kib < 12 << 10 and share < 0.005 else \
-            f"{kib} KiB of memory, {share * 100:.2f} % of a processor"
+        return None if kib < 12 << 10 else f"{kib} KiB of memory"

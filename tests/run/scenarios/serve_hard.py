@@ -193,8 +193,8 @@ def pages_once(pids):
 
 @on_host
 def test_serve_takes_little(context):
-    """With its usual collectors and a memcached that is idle: 12 MiB. make bench-serve says how much
-    of a processor."""
+    """With its usual collectors and a memcached that is idle: 12 MiB. make bench-serve says how
+    much of a processor."""
     require("root")
     if context.sanitized:
         return None

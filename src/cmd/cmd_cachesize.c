@@ -52,7 +52,7 @@ static const struct opt rows[] = {
 	{ 0, "report", "FILE.html", OPT_TEXT, TO(report),
 	  "write what is shown to FILE, a page for a browser" },
 	{ 0, "via", "syscalls|socket|ssl", OPT_CHOICE, TO(via),
-	  "how a server is watched: by packets; ssl, one that speaks TLS (syscalls)" },
+	  "how a server is watched: by packets; ssl, one that speaks TLS (the cheapest)" },
 	{ 'd', "duration", "SECONDS", OPT_NUMBER, TO(duration), "end after so long" },
 	{ 'c', "cmd", "COMMAND", OPT_TEXT, TO(command),
 	  "start COMMAND once all probes are attached, end with it" },

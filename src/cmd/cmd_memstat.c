@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/opt.h"
 #include "cmd/say.h"
 #include "memstat/memstat.h"
@@ -100,15 +101,20 @@ static bool read_options(struct options *o, struct arena *a, int argc, char **ar
 #define LOOKS_MOST 600u /* the last ones */
 
 struct page_of {
-	int fd; /* -1: none is wanted */
+	const char *path; /* NULL: none is wanted */
 	struct buf lines;
 	u32 n;
 };
 
+/* Says at once what could only be said after the first look. */
 static bool open_report(struct page_of *r, const char *path, struct err *e)
 {
-	r->fd = path ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666) : -1;
-	return !path || r->fd >= 0 || err_sys(e, errno, "can not write %s", path);
+	int fd = path ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666) : -1;
+
+	r->path = path;
+	if (fd >= 0)
+		close(fd);
+	return !path || fd >= 0 || err_sys(e, errno, "can not write %s", path);
 }
 
 static void drop_first(struct page_of *r)
@@ -126,8 +132,7 @@ static bool write_report(struct page_of *r, const struct memstat_view *v)
 {
 	struct page_report page = { .title = "memstat" };
 	struct buf html = { 0 };
-	size_t at = 0;
-	ssize_t n = 0;
+	bool ok;
 
 	if (r->n == LOOKS_MOST)
 		drop_first(r);
@@ -135,11 +140,9 @@ static bool write_report(struct page_of *r, const struct memstat_view *v)
 	r->n++;
 	page.lines = (struct str){ r->lines.p, (u32)r->lines.n };
 	page_report(&html, &page);
-	for (; at < html.n && n >= 0; at += (size_t)MAX(n, 0))
-		n = pwrite(r->fd, html.p + at, html.n - at, (off_t)at);
-	n = n < 0 || (ftruncate(r->fd, (off_t)html.n) < 0 && errno != EINVAL) ? -1 : 0;
+	ok = file_save(r->path, html.p, html.n) == 0;
 	buf_free(&html);
-	return n == 0;
+	return ok;
 }
 
 /* ---- on the screen ---- */
@@ -163,7 +166,7 @@ static bool print_view(const struct options *o, struct page_of *r, struct memsta
 	}
 	ok = say_screen(clear, &b);
 	buf_free(&b);
-	if (r->fd >= 0 && !write_report(r, &v)) {
+	if (r->path && !write_report(r, &v)) {
 		say_warning("the report can not be written");
 		ok = false;
 	}
@@ -206,7 +209,7 @@ int cmd_memstat(int argc, char **argv)
 	struct options o = { 0 };
 	struct arena arena = { 0 };
 	struct err e = { 0 };
-	struct page_of r = { .fd = -1 };
+	struct page_of r = { 0 };
 	bool ok = read_options(&o, &arena, argc, argv, &e) &&
 	          (o.help || open_report(&r, o.report, &e));
 
@@ -215,9 +218,7 @@ int cmd_memstat(int argc, char **argv)
 	else if (o.help)
 		say_usage(usage_head, rows, ARRAY_SIZE(rows), usage_examples);
 	else
-		ok = run(&o, &r) || r.fd < 0;
-	if (r.fd >= 0)
-		close(r.fd);
+		ok = run(&o, &r) || !r.path;
 	buf_free(&r.lines);
 	arena_free(&arena);
 	return ok ? 0 : 1;

@@ -387,20 +387,6 @@ static int run_in_world(struct job *j, const struct run_options *o, const struct
 	return code;
 }
 
-/* NULL: it is not given. */
-static const char *option(const struct script_args *args, const char *name)
-{
-	for (u32 i = 0; i < args->n_options; i++)
-		if (strcmp(args->options[i].name, name) == 0)
-			return args->options[i].value;
-	return NULL;
-}
-
-static bool has_option(const struct script_args *args, const char *name)
-{
-	return option(args, name);
-}
-
 static void add_option(struct arena *a, struct script_args *args, const char *name,
                        const char *value)
 {
@@ -415,18 +401,19 @@ static void add_option(struct arena *a, struct script_args *args, const char *na
 /* Only system calls tell what time of the processor is for whom, which serve has as metrics. */
 static bool wants_cpu(const struct run_options *o, const struct script_args *args)
 {
-	const char *sort = option(args, "sort");
+	const char *sort = script_args_option(args, "sort");
 
-	return o->feed.name || has_option(args, "commands") || (sort && strcmp(sort, "cpu") == 0);
+	return o->feed.name || script_args_option(args, "commands") ||
+	       (sort && strcmp(sort, "cpu") == 0);
 }
 
 /* The tool's own way, where none is named and another takes less. */
 static void find_way(struct job *j, const struct view_kind *kind, const struct run_options *o,
                      struct script_args *args)
 {
-	const char *pid = option(args, "pid"), *way = NULL;
+	const char *pid = script_args_option(args, "pid"), *way = NULL;
 
-	if (kind->find_way && pid && !has_option(args, "via") && !wants_cpu(o, args))
+	if (kind->find_way && pid && !script_args_option(args, "via") && !wants_cpu(o, args))
 		way = kind->find_way(&j->arena, (u32)strtoul(pid, NULL, 10));
 	if (!way)
 		return;
@@ -449,7 +436,7 @@ static bool find_process(struct job *j, const struct run_options *o, struct scri
 		return false;
 	if (o->list || o->dump || o->emit_elf || !kind || !kind->find_pid)
 		return true;
-	if (!has_option(args, "pid")) {
+	if (!script_args_option(args, "pid")) {
 		if (!kind->find_pid(&j->arena, &pid, e))
 			return false;
 		add_option(&j->arena, args, "pid", arena_printf(&j->arena, "%u", pid));
@@ -529,7 +516,8 @@ static bool is_heap(const struct job *j, const struct run_options *o,
 	struct err e;
 
 	return job_view(j, &kind, &e) &&
-	       (kind == &view_heap || (j->script.is_packed && has_option(args, "in-process"))) &&
+	       (kind == &view_heap ||
+	        (j->script.is_packed && script_args_option(args, "in-process"))) &&
 	       !o->list && !o->dump && !o->emit_elf && !o->dry_run;
 }
 

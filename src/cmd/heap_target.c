@@ -18,17 +18,9 @@
 #define IN_MS  5000u  /* for how long it is tried */
 #define OUT_MS 20000u /* and to take it out, which matters more */
 
-static const char *option(const struct script_args *args, const char *name)
-{
-	for (u32 i = 0; i < args->n_options; i++)
-		if (strcmp(args->options[i].name, name) == 0)
-			return args->options[i].value ? args->options[i].value : "";
-	return NULL;
-}
-
 static bool read_every(const struct script_args *args, u64 *every, struct err *e)
 {
-	const char *text = option(args, "every");
+	const char *text = script_args_option(args, "every");
 	char *end;
 
 	*every = HEAP_EVERY;
@@ -109,7 +101,7 @@ bool heap_target_begin(struct heap_target *t, const struct run_options *o, s32 p
 	*t = (struct heap_target){ .pid = pid };
 	if (!read_every(args, &every, e) || !need_process(pid, e))
 		return false;
-	if (option(args, "remove"))
+	if (script_args_option(args, "remove"))
 		return remove_only(t, o->quiet, e);
 	if (!take_out_old(t, o->quiet, e))
 		return false;
@@ -119,7 +111,8 @@ bool heap_target_begin(struct heap_target *t, const struct run_options *o, s32 p
 		return true;
 	}
 	if (!can_report(o, e) ||
-	    !heap_in(t->pid, every, option(args, "every") ? 0 : HEAP_MOST, IN_MS, &r, left, e))
+	    !heap_in(t->pid, every, script_args_option(args, "every") ? 0 : HEAP_MOST, IN_MS, &r,
+	             left, e))
 		return false;
 	t->ours = true;
 	t->graft = (struct sym_graft){ r.dev, r.inode };

@@ -126,3 +126,11 @@ bool script_args_parse(struct script_args *args, struct job *j, struct run_optio
 	args->n_params = params.n + more.n;
 	return true;
 }
+
+const char *script_args_option(const struct script_args *args, const char *name)
+{
+	for (u32 i = 0; i < args->n_options; i++)
+		if (strcmp(args->options[i].name, name) == 0)
+			return args->options[i].value;
+	return NULL;
+}

@@ -24,5 +24,7 @@ struct script_args {
  */
 bool script_args_parse(struct script_args *args, struct job *j, struct run_options *o,
                        const struct opt_rest *behind, struct err *e);
+/* The value of an option of the script's, by its long name; NULL: it is not given. */
+const char *script_args_option(const struct script_args *args, const char *name);
 
 #endif

@@ -71,12 +71,13 @@ class Endpoint:
         self.server.server_close()
 
 
-def decoded(body):
+def by_node(code, body):
+    """What a package of npm's makes of a body."""
     where = subprocess.run([HERE + "/../../scripts/otlp-decoder", "--look"], check=True,
                            capture_output=True, text=True).stdout.strip()
     if not where:
-        raise Skip("OpenTelemetry's decoder is not there (scripts/otlp-decoder)")
-    p = subprocess.run(["node", "-e", DECODE], input=body, check=True, capture_output=True,
+        raise Skip("the decoders of npm are not there (scripts/otlp-decoder)")
+    p = subprocess.run(["node", "-e", code], input=body, check=True, capture_output=True,
                        env={**os.environ, "NODE_PATH": where + "/node_modules"})
     return json.loads(p.stdout)
 
@@ -86,7 +87,7 @@ def labels(attributes):
 
 
 def content_problem(body):
-    all_of = decoded(body)
+    all_of = by_node(DECODE, body)
     about = labels(all_of["resource"]["attributes"])
     if about["service.name"] != "memtap" or not about["host.name"]:
         return f"the resource is {about}"

@@ -2,7 +2,6 @@
 """memtap serve: /debug/pprof/ as Go's pprof and npm's pprof-format read it, beside calls that are
 known; clients that go, too many of them, collectors that end meanwhile."""
 import http.client
-import json
 import os
 import re
 import signal
@@ -13,9 +12,9 @@ import tempfile
 import threading
 import time
 
-from lib.report import Skip
-from run.scenarios import HERE, children_of, on_host, require, shown, until
+from run.scenarios import children_of, on_host, require, shown, until
 from run.scenarios.serve import files, serving, up
+from run.scenarios.serve_otlp import by_node
 
 SCRIPT = """uprobe:%s/branches:touch {
 	@calls[ustack] = (n=count(), some_bytes=sum(100), most=max(7)); }
@@ -41,13 +40,7 @@ CALLS = {"left": 3, "inner": 5, "right": 2}
 
 
 def decoded(body):
-    where = subprocess.run([HERE + "/../../scripts/otlp-decoder", "--look"], check=True,
-                           capture_output=True, text=True).stdout.strip()
-    if not where:
-        raise Skip("pprof-format is not there (scripts/otlp-decoder)")
-    p = subprocess.run(["node", "-e", DECODE], input=body, check=True, capture_output=True,
-                       env={**os.environ, "NODE_PATH": where + "/node_modules"})
-    return json.loads(p.stdout)
+    return by_node(DECODE, body)
 
 
 def get(s, path):

@@ -64,12 +64,37 @@ static void load_size(struct gen *g, const struct temp *size, u32 max)
 	code_bind(&g->c, ok);
 }
 
+/* Headers are read in place, without a call: they lie in the packet's first piece of memory. What is
+ * larger, or not there, the helper takes (skb_load_bytes reads all pieces). */
+#define IN_PLACE_MAX 40u
+#define FARTHEST     (0xffff - (s32)IN_PLACE_MAX) /* the verifier follows no larger offset */
+
+static void read_packet_in_place(struct gen *g, u32 size, struct mem dst, u32 not_there, u32 done)
+{
+	code_if_imm(&g->c, BPF_JGT, R3, FARTHEST, not_there);
+	code_load(&g->c, 4, R1, CTX, offsetof(struct __sk_buff, data));
+	code_load(&g->c, 4, R2, CTX, offsetof(struct __sk_buff, data_end));
+	code_alu(&g->c, BPF_ADD, R1, R3);
+	code_mov(&g->c, R4, R1);
+	code_alu_imm(&g->c, BPF_ADD, R4, (s32)size);
+	code_if(&g->c, BPF_JGT, R4, R2, not_there);
+	for (u32 at = 0, n; at < size; at += n) {
+		n = size - at >= 8 ? 8 : size - at >= 4 ? 4 : size - at >= 2 ? 2 : 1;
+		code_load(&g->c, n, R0, R1, (s32)at);
+		mem_store(g, n, mem_at(dst, (s32)at), R0);
+	}
+	code_goto(&g->c, done);
+}
+
 /* Bytes of the packet from offset r3 on; of none the kernel will not hear. */
 static void read_packet(struct gen *g, u32 max, const struct temp *size, struct mem dst,
                         struct loc loc)
 {
-	u32 ok = code_label(&g->c);
+	u32 ok = code_label(&g->c), elsewhere = code_label(&g->c);
 
+	if (!size && max <= IN_PLACE_MAX)
+		read_packet_in_place(g, max, dst, elsewhere, ok);
+	code_bind(&g->c, elsewhere);
 	load_size(g, size, max);
 	if (size)
 		code_if_imm(&g->c, BPF_JLT, R2, 1, ok);

@@ -430,12 +430,22 @@ static void take_packet(struct wire *w, struct link *l, const struct wire_event 
 		take_early(w, l, false);
 }
 
+/* A packet that opens a connection has nothing else to say. */
+static bool is_opening(const struct wire_event *e)
+{
+	return e->packet && e->asked && !e->ends;
+}
+
 void wire_event(struct wire *w, const struct wire_event *e)
 {
 	struct link *l = find(w, e);
 
 	w->stats.events++;
 	w->stats.bytes += e->n;
+	if (!e->total && is_opening(e)) {
+		link_of_packet(w, e, l)->last = e->time;
+		return;
+	}
 	if (!e->total) {
 		if (l && (e->asked || e->ends))
 			drop(w, l);

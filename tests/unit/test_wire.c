@@ -741,6 +741,31 @@ static void packets_in_any_order(void **state)
 	assert_told(&s, w, "1:get a- 1:get b+ ");
 }
 
+/* The packet that opens a connection says where its requests begin; another one than before ends
+ * what there was. */
+static void packets_that_open(void **state)
+{
+	struct seen s;
+	struct wire *w = make(&s);
+	struct wire_stats stats;
+
+	(void)state;
+	packet(w, true, 0xfffffffd, "", 0xfffffffe, 0);
+	packet(w, true, 2, "a\r\nget b\r\n", 0, 0);
+	packet(w, true, 0xfffffffd, "", 0xfffffffe, 0); /* sent anew */
+	packet(w, true, 0xfffffffe, "get ", 0, 0);
+	packet(w, false, 100, "END\r\nEND\r\n", 0, 12);
+	packet(w, true, 12, "get ", 0, 0);
+	packet(w, true, 70, "", 71, 0);
+	packet(w, true, 74, " c\r\n", 0, 0);
+	packet(w, true, 71, "get", 0, 0);
+	packet(w, false, 500, "END\r\n", 0, 78);
+	wire_stats(w, &stats);
+	assert_int_equal(stats.gaps, 0);
+	assert_int_equal(stats.open, 1);
+	assert_told(&s, w, "1:get a- 1:get b- 1:get c- ");
+}
+
 /* An answer says what was received: what did not come here by then is lost. */
 static void packets_that_are_lost(void **state)
 {
@@ -806,6 +831,7 @@ int main(void)
 		cmocka_unit_test(small_keys_are_wanted_whole),
 		cmocka_unit_test(lists_are_wanted_whole),
 		cmocka_unit_test(packets_in_any_order),
+		cmocka_unit_test(packets_that_open),
 		cmocka_unit_test(packets_that_are_lost),
 		cmocka_unit_test(early_packets_are_bounded),
 	};

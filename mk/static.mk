@@ -5,7 +5,8 @@
 
 STATIC       := $(BUILD)/static
 STATIC_LIBS  := -ldw -lelf -llzma -lbz2 -lzstd -lz -lncursesw -ltinfo -lyaml -liberty -lmicrohttpd -lcrypt
-STATIC_OBJ   := $(addprefix $(STATIC)/,host_static.o eu_static.o no_tls.o)
+STATIC_OBJ   := $(addprefix $(STATIC)/,host_static.o eu_static.o absent.o)
+STATIC_LD    := mk/static.ld $(ORDER)
 STATIC_TERMS := xterm xterm-256color screen screen-256color tmux tmux-256color linux vt100
 
 .PHONY: static
@@ -23,14 +24,21 @@ $(STATIC)/%_static.o: mk/%_static.c Makefile mk/static.mk | $(READY)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(TABLES) -I$(STATIC) -c -o $@ $<
 
-# libmicrohttpd's archive is made with TLS. GnuTLS would be half of the file: its functions fail here,
-# and http_open() says that there is no TLS before any is called but the first one.
-$(STATIC)/no_tls.o: mk/static.mk | $(READY)
+# Functions of the archives that fail here. libmicrohttpd's is made with TLS, and GnuTLS would be half
+# of the file: http_open() says that there is no TLS before any of it is called but the first one.
+# libcrypt's names all methods there ever were: those go that guard_takes() takes no hash of. Formats
+# of zstd before its first release: mk/eu_static.c.
+ABSENT  := gnutls_.*|_crypt_(crypt|gensalt)_.*_rn|Z(STD|BUFF)v0[1-7]_.*
+HASHES  := bcrypt|bcrypt_[axy]|sha256crypt|sha512crypt|yescrypt
+PRESENT := _crypt_(crypt|gensalt)_($(HASHES))_rn|.*_findFrameSizeInfoLegacy
+$(STATIC)/absent.o: mk/static.mk | $(READY)
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)
-	$(Q)nm -u "$$($(CC) $(SYSROOT) -print-file-name=libmicrohttpd.a)" 2>/dev/null | \
-		sed -n 's/^ *U \(gnutls_.*\)$$/long \1(void); long \1(void) { return FAILS; }/p' | \
-		sort -u | sed '/gnutls_global_init/s/FAILS/0/; s/FAILS/-1/' | \
+	$(Q)for a in libmicrohttpd libcrypt libzstd; do \
+		nm -u "$$($(CC) $(SYSROOT) -print-file-name=$$a.a)" 2>/dev/null; \
+	done | sort -u | sed -En -e '/ ($(PRESENT))$$/d' \
+		-e 's/^ *U ($(ABSENT))$$/long \1(void); long \1(void) { return -1; }/' \
+		-e '/gnutls_global_init|_createDCtx/s/-1/0/; /^long/p' | \
 		$(CC) $(ALL_CFLAGS) -fno-builtin -x c -c -o $@ -
 
 $(STATIC)/libs: scripts/zydis-archive mk/static.mk | $(READY)
@@ -39,10 +47,11 @@ $(STATIC)/libs: scripts/zydis-archive mk/static.mk | $(READY)
 		echo "$$zydis $(STATIC_LIBS)" >$@
 
 # What is first defines host_*() and http_*(), and the archive's own is left out.
-$(STATIC)/memtap: $(BUILD)/obj/main.o $(STATIC_OBJ) $(BUILD)/libmemtap.a $(STATIC)/libs $(ORDER)
+$(STATIC)/memtap: $(BUILD)/obj/main.o $(STATIC_OBJ) $(BUILD)/libmemtap.a $(STATIC)/libs \
+		  $(STATIC_LD)
 	$(say) LINK $@
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(ORDER:%=-Wl,-T,%) -static-pie -o $@ \
-		$(filter-out %/libs $(ORDER),$^) @$(STATIC)/libs
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(STATIC_LD:%=-Wl,-T,%) -static-pie \
+		-Wl,--no-eh-frame-hdr -o $@ $(filter-out %/libs %.ld,$^) @$(STATIC)/libs
 
 static: $(STATIC)/memtap.stripped
 $(STATIC)/memtap.stripped: $(STATIC)/memtap

@@ -42,6 +42,15 @@ COMMANDS = [
     (["serve", "--web", "/web.yml"], r"^ERROR: this memtap, one file, has no TLS in it"),
 ]
 
+# Of each kind that is taken: a token, and what crypt(3) makes of it.
+HASHES = {
+    "bcrypt": "$2y$04$abcdefghijklmnopqrstuueceoR5imRkn1bn4HlZMqJZLUPXhPAV6",
+    "sha256": "$5$rounds=1000$abcdefgh$oT4fVZEFAIJ2vcAOjpKfU2R.XYVIlMYWbAJ0t1fJCzC",
+    "sha512": "$6$rounds=1000$abcdefgh$f/5.aeQLcdM1KaQrpEXWizFM5v"
+          "qDG1RIjMnN1r4mdvhLjg8QFgKi1PzCWsxehv43F3pN9krKkeTMGxKQOqK8x.",
+    "yescrypt": "$y$j75$abcdefghijklmnop$balSubMFaIIs7LBiA6A4OgHAoNgHkVLAZrDbfJV6lN5",
+}
+
 
 def build(context):
     """None, or why there is no such file."""
@@ -123,10 +132,12 @@ def listens_at(p):
     return re.search(r"http://\S+", p.stderr.readline())[0]
 
 
-def read(address):
+def read(address, who=None):
     """The page; "" when it was not answered: a slow machine's connections are dropped."""
+    headers = {"Authorization": who} if who else {}
     try:
-        return urllib.request.urlopen(address, timeout=60).read().decode()
+        request = urllib.request.Request(address, headers=headers)
+        return urllib.request.urlopen(request, timeout=60).read().decode()
     except OSError:
         return ""
 
@@ -159,6 +170,21 @@ def serve_problem(root):
             p.kill()
 
 
+def hash_problem(root):
+    """Who has a token is let in by each kind of hash, and by no other."""
+    with open(root + "/users.yml", "w", encoding="ascii") as f:
+        f.write("bearer_tokens: [%s]\n" % ", ".join(f'"{h}"' for h in HASHES.values()))
+    with enter(root, ["/memtap", "serve", "--listen", "127.0.0.1:0", "--web", "/users.yml",
+                      "vmscan"], stderr=subprocess.PIPE, text=True) as p:
+        try:
+            address = listens_at(p)
+            let_in = [bool(read(address, "Bearer " + token)) for token in [*HASHES, "nobody"]]
+            wanted = [True] * len(HASHES) + [False]
+            return None if let_in == wanted else f"let in are {let_in} of {list(HASHES)}, nobody"
+        finally:
+            p.kill()
+
+
 def root_problem(path):
     """Runs it in a root without any other file but those it is told to read."""
     with tempfile.TemporaryDirectory(prefix="memtap-root.") as root:
@@ -176,4 +202,4 @@ def root_problem(path):
         screen = on_terminal(root, ["/memtap", "memstat", "1", "2"])
         if b"\x1b[H\x1b[2J" not in screen:
             return f"no screen: {screen}"
-        return serve_problem(root)
+        return hash_problem(root) or serve_problem(root)

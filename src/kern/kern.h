@@ -52,7 +52,8 @@ struct ring {
 	u64 *read;           /* how far it was read */
 	const u64 *reserved; /* how far programs have written, or are going to */
 	const u8 *data;
-	size_t size; /* of the data */
+	size_t size;   /* of the data */
+	size_t mapped; /* of it and its second time */
 };
 
 struct live {

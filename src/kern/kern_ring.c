@@ -21,6 +21,25 @@ struct head {
 	u32 page;
 };
 
+#define SHORT (32 * 1024)
+
+/* Maps `size` bytes of the data, which takes the place of a shorter mapping. */
+static bool map_data(struct live *l, size_t size)
+{
+	struct ring *r = &l->ring;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *p = mmap(NULL, page + size, PROT_READ, MAP_SHARED, l->maps[l->ring_map], (off_t)page);
+
+	if (p == MAP_FAILED)
+		return false;
+	if (r->reserved)
+		munmap((void *)(uintptr_t)r->reserved, page + r->mapped);
+	r->reserved = p;
+	r->data = (const u8 *)p + page;
+	r->mapped = size;
+	return true;
+}
+
 bool kern_ring_open(struct live *l, struct err *e)
 {
 	struct ring *r = &l->ring;
@@ -34,12 +53,8 @@ bool kern_ring_open(struct live *l, struct err *e)
 	if (p == MAP_FAILED)
 		return err_sys(e, errno, "can not map the ring buffer");
 	r->read = p;
-	p = mmap(NULL, page + 2 * r->size, PROT_READ, MAP_SHARED, l->maps[l->ring_map], page);
-	if (p == MAP_FAILED)
-		return err_sys(e, errno, "can not map the ring buffer");
-	r->reserved = p;
-	r->data = (const u8 *)p + page;
-	return true;
+	return map_data(l, MIN((size_t)SHORT, 2 * r->size)) ||
+	       err_sys(e, errno, "can not map the ring buffer");
 }
 
 void kern_ring_close(struct live *l)
@@ -48,7 +63,7 @@ void kern_ring_close(struct live *l)
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
 	if (r->reserved)
-		munmap((void *)(uintptr_t)r->reserved, page + 2 * r->size);
+		munmap((void *)(uintptr_t)r->reserved, page + r->mapped);
 	if (r->read)
 		munmap(r->read, page);
 	*r = (struct ring){ 0 };
@@ -85,7 +100,10 @@ void live_ring_read(struct live *l, live_record_fn *cb, void *ctx)
 	if (!r->data)
 		return;
 	at = __atomic_load_n(r->read, __ATOMIC_RELAXED); /* nobody else writes it */
-	do
+	do {
 		end = __atomic_load_n(r->reserved, __ATOMIC_ACQUIRE);
-	while (at < end && read_reserved(r, &at, end, cb, ctx));
+		/* Where there is no memory for that now, they stay in the ring. */
+		if (end > r->mapped && r->mapped < 2 * r->size && !map_data(l, 2 * r->size))
+			return;
+	} while (at < end && read_reserved(r, &at, end, cb, ctx));
 }

@@ -270,6 +270,52 @@ static void test_begin_sends_records(void **state)
 	done(l, u);
 }
 
+static bool count_record(void *ctx, const void *record, u32 size)
+{
+	struct seen *s = ctx;
+
+	assert_int_equal(size, 16);
+	memcpy(&s->last, (const u8 *)record + 8, 8);
+	s->n++;
+	return true;
+}
+
+/* Twice round a ring of 128 KiB, of which less is mapped at first: each record comes once. */
+static void test_ring_is_mapped_as_it_fills(void **state)
+{
+	struct unit *u = new_unit(1);
+	struct seen seen = { 0 };
+	struct err e = { 0 };
+	struct live *l;
+	struct code c;
+
+	(void)state;
+	need_root();
+	u->maps.v[RING_MAP].max_entries = 128 * 1024;
+	code_init(&c, &u->arena);
+	code_store_imm(&c, 8, R10, -16, 0);
+	code_store_imm(&c, 8, R10, -8, 7);
+	code_map(&c, R1, RING_MAP);
+	code_mov(&c, R2, R10);
+	code_alu_imm(&c, BPF_ADD, R2, -16);
+	code_alu_imm(&c, BPF_MOV, R3, 16);
+	code_alu_imm(&c, BPF_MOV, R4, 0);
+	code_call(&c, BPF_FUNC_ringbuf_output);
+	code_alu_imm(&c, BPF_MOV, R0, 0);
+	code_exit(&c);
+	add_prog(u, ATTACH_BEGIN, &c, NULL, 0);
+	l = load(u, NULL);
+	for (u32 i = 0; i < 2 * 128 * 1024 / 24; i++) {
+		assert_true(live_run(l, ATTACH_BEGIN, &e));
+		if (i % 1000 == 0)
+			live_ring_read(l, count_record, &seen);
+	}
+	live_ring_read(l, count_record, &seen);
+	assert_int_equal(seen.n, 2 * 128 * 1024 / 24);
+	assert_int_equal(seen.last, 7);
+	done(l, u);
+}
+
 /* A record at `at` of a ring of 64 bytes in memory that is there twice. */
 static void put_record(u8 *data, u64 at, u32 size, u32 bits, u32 value)
 {
@@ -300,7 +346,7 @@ static void test_ring_records(void **state)
 {
 	_Alignas(8) u8 data[128];
 	u64 read = 64 + 48, reserved = 64 + 48 + 16 + 24 + 16;
-	struct live l = { .ring = { &read, &reserved, data, 64 } };
+	struct live l = { .ring = { &read, &reserved, data, 64, 128 } };
 	struct numbers t = { .n = 0 };
 
 	(void)state;
@@ -774,6 +820,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_keys_that_fit),
 		cmocka_unit_test(test_begin_sends_records),
+		cmocka_unit_test(test_ring_is_mapped_as_it_fills),
 		cmocka_unit_test(test_ring_records),
 		cmocka_unit_test(test_uprobe),
 		cmocka_unit_test(test_uprobe_without_multi),

@@ -247,11 +247,12 @@ static bool take_signals(struct serve *s, struct err *e)
 
 static void on_signals(struct serve *s, const struct options *o)
 {
+	/* A service manager that wants it read again does not know whether there is a file. */
+	bool reads = s->path || s->plan.web || *s->service.path, again = false;
 	struct signalfd_siginfo info;
-	bool again = false;
 
 	while (read(s->signals, &info, sizeof(info)) == sizeof(info)) {
-		if (info.ssi_signo == SIGHUP && (s->path || s->plan.web))
+		if (info.ssi_signo == SIGHUP && reads)
 			again = true;
 		else
 			s->ending |= info.ssi_signo != SIGCHLD;

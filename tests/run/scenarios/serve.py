@@ -486,6 +486,22 @@ def test_serve_as_a_service(context):
 
 
 @on_host
+def test_serve_as_a_service_without_a_file(context):
+    """What its manager wants read again, as `systemctl reload` does, does not end it."""
+    with files(a_bt="interval:s:1 { @ticks = count(); }") as d, \
+            socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
+        told.bind(d + "/notify")
+        told.settimeout(30 * context.factor)
+        with serving(context, d + "/a.bt", enter=["env", f"NOTIFY_SOCKET={d}/notify"]) as s:
+            said = [told.recv(4096)]
+            s.process.send_signal(signal.SIGHUP)
+            said += [told.recv(4096).split(b"\n")[0] for _ in range(2)]
+            s.process.send_signal(signal.SIGTERM)
+            said.append(told.recv(4096))
+    return None if said == [b"READY=1", b"RELOADING=1", b"READY=1", b"STOPPING=1"] else f"{said}"
+
+
+@on_host
 def test_serve_with_the_unit_s_rights(context):
     """Collectors attach with what deploy/memtap.service leaves of root's rights, in memory that is
     not made executable; systemd itself does not run here."""

@@ -172,6 +172,7 @@ static int run_feed(const struct job *j, const struct run_options *o, struct ses
 		return fail(&e);
 	}
 	feed.source = hot ? hot_feed_source(hot) : NULL;
+	feed.version = MEMTAP_VERSION;
 	so->view = metrics_feed_open(&feed, &e);
 	code = so->view ? run_session(j, so, NULL) : fail(&e);
 	if (so->view)

@@ -234,15 +234,17 @@ static void add_families(struct writer *w, struct str page)
 	close_family(w);
 }
 
-static void add_resource(struct writer *w, struct buf *to)
+void metrics_otlp_resource(struct buf *to, const struct otlp_about *a)
 {
-	const struct otlp_about *a = w->about;
+	struct buf all = { 0 }, part = { 0 };
 
-	add_text(&w->point, &w->part, 1, "service.name", str_of(a->service));
-	add_text(&w->point, &w->part, 1, "service.version", str_of(a->version));
-	add_text(&w->point, &w->part, 1, "service.instance.id", str_of(a->host));
-	add_text(&w->point, &w->part, 1, "host.name", str_of(a->host));
-	protobuf_message(to, RESOURCE_ABOUT, &w->point);
+	add_text(&all, &part, 1, "service.name", str_of(a->service));
+	add_text(&all, &part, 1, "service.version", str_of(a->version));
+	add_text(&all, &part, 1, "service.instance.id", str_of(a->host));
+	add_text(&all, &part, 1, "host.name", str_of(a->host));
+	protobuf_message(to, RESOURCE_ABOUT, &all);
+	buf_free(&all);
+	buf_free(&part);
 }
 
 void metrics_otlp(struct buf *to, struct str page, const struct otlp_about *about)
@@ -251,7 +253,7 @@ void metrics_otlp(struct buf *to, struct str page, const struct otlp_about *abou
 	struct buf scope = { 0 }, resource = { 0 };
 
 	add_families(&w, page);
-	add_resource(&w, &resource);
+	metrics_otlp_resource(&resource, about);
 	protobuf_text(&w.part, 1, STR("memtap"));
 	protobuf_message(&scope, SCOPE_ABOUT, &w.part);
 	buf_add(&scope, w.metrics.p, w.metrics.n);

@@ -15,6 +15,8 @@ struct otlp_about {
 	u64 began_ns, now_ns; /* CLOCK_REALTIME: from when on is counted, and until */
 };
 
+/* What is first in what is sent of metrics as of profiles: where it is from. */
+void metrics_otlp_resource(struct buf *to, const struct otlp_about *about);
 void metrics_otlp(struct buf *to, struct str page, const struct otlp_about *about);
 
 #endif

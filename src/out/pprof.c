@@ -7,7 +7,6 @@
  */
 #include "out/pprof.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +27,7 @@ enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE };
 
 struct writer {
 	struct buf *to;
-	const struct profile *p;
+	struct profile *p;
 	struct buf part, line, numbers;
 	u32 texts; /* the profile's own, and those that came to it */
 };
@@ -113,29 +112,16 @@ static void add_samples(struct writer *w)
 	}
 }
 
-/* A number with what is before and after it, where there is one. */
-static void add_said(struct writer *w, const char *before, u64 number, const char *after)
-{
-	u64 text;
-
-	if (!number)
-		return;
-	buf_reset(&w->numbers);
-	buf_printf(&w->numbers, "%s%" PRIu64 " %s", before, number, after);
-	text = add_text(w, buf_text(&w->numbers));
-	protobuf_packed(w->to, PROFILE_COMMENT, &text, 1);
-}
-
-/* For people: the title, how it was sampled, what is not in it stack by stack. */
 static void add_comments(struct writer *w)
 {
-	const struct profile *p = w->p;
-	u64 title = add_text(w, p->title);
+	const char *comments[PROFILE_COMMENTS];
+	u32 n = profile_comments(w->p, comments);
 
-	protobuf_packed(w->to, PROFILE_COMMENT, &title, p->title[0] ? 1 : 0);
-	add_said(w, "sampled: one of ", p->period > 1 ? p->period : 0, p->event);
-	add_said(w, "", p->others, "more stacks are [others]");
-	add_said(w, "", p->lost, "events were lost since the start");
+	for (u32 i = 0; i < n; i++) {
+		u64 text = add_text(w, comments[i]);
+
+		protobuf_packed(w->to, PROFILE_COMMENT, &text, 1);
+	}
 }
 
 static void add_all(struct writer *w)
@@ -162,7 +148,7 @@ static void add_all(struct writer *w)
 		protobuf_int(w->to, PROFILE_DEFAULT_TYPE, add_text(w, chosen->name));
 }
 
-void pprof_write(struct buf *b, const struct profile *p)
+void pprof_write(struct buf *b, struct profile *p)
 {
 	struct buf whole = { 0 };
 	struct writer w = { .to = &whole, .p = p };

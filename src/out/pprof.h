@@ -9,6 +9,6 @@
 #include "out/profile.h"
 
 /* Adds the file. */
-void pprof_write(struct buf *b, const struct profile *p);
+void pprof_write(struct buf *b, struct profile *p);
 
 #endif

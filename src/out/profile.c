@@ -7,6 +7,7 @@
  */
 #include "out/profile.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +29,7 @@ static u32 number_of(struct profile *p, struct hmap *numbers, const void *key, s
 	return 0;
 }
 
-static u32 add_text(struct profile *p, const char *z)
+u32 profile_text(struct profile *p, const char *z)
 {
 	u32 n = z[0] ? number_of(p, &p->text_numbers, z, strlen(z), p->texts.n) : 0;
 
@@ -45,7 +46,7 @@ static u32 add_clean(struct profile *p, const char *z)
 	u32 n;
 
 	escape_add(&b, (struct str){ z, (u32)strnlen(z, FLAME_NAME) }, ESCAPE_ALL);
-	n = add_text(p, buf_text(&b));
+	n = profile_text(p, buf_text(&b));
 	buf_free(&b);
 	return n;
 }
@@ -57,7 +58,7 @@ static u32 add_mapping(struct profile *p, const struct frame_name *f, u32 file)
 	u32 n;
 
 	if (at)
-		m = (struct profile_mapping){ file,       add_text(p, at->build_id),
+		m = (struct profile_mapping){ file,       profile_text(p, at->build_id),
 			                      at->start,  at->limit,
 			                      at->offset, false };
 	else if (!file)
@@ -122,8 +123,8 @@ static void add_location(struct profile *p, const struct frame_name *f, u32 file
 	if (!n) {
 		n = p->place = p->locations.n;
 		vec_add(&p->arena, &p->locations,
-		        ((struct profile_location){ .mapping = key.mapping,
-		                                    .address = key.address }));
+		        ((struct profile_location){
+				.mapping = key.mapping, .kind = f->kind, .address = key.address }));
 		if (named)
 			buf_add(&p->lines, &function, sizeof(function));
 	}
@@ -378,6 +379,24 @@ void profile_init(struct profile *p, const struct unit *u, const struct umap *m,
 	vec_add(&p->arena, &p->samples, (struct profile_sample){ 0 });
 	add_values(p, part, differs);
 	find_period(p, u);
+}
+
+u32 profile_comments(struct profile *p, const char *to[static PROFILE_COMMENTS])
+{
+	u32 n = 0;
+
+	if (p->title[0])
+		to[n++] = p->title;
+	if (p->period > 1)
+		to[n++] = arena_printf(&p->arena, "sampled: one of %" PRIu64 " %s", p->period,
+		                       p->event);
+	if (p->others)
+		to[n++] = arena_printf(&p->arena, "%" PRIu64 " more stacks are [others]",
+		                       p->others);
+	if (p->lost)
+		to[n++] = arena_printf(&p->arena, "%" PRIu64 " events were lost since the start",
+		                       p->lost);
+	return n;
 }
 
 void profile_free(struct profile *p)

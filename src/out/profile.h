@@ -10,8 +10,9 @@
 #include "base/hmap.h"
 #include "out/out.h"
 
-#define PROFILE_VALUES 16u
-#define PROFILE_FRAMES (8u << 20) /* in all stacks; those beyond are "[others]" */
+#define PROFILE_VALUES   16u
+#define PROFILE_COMMENTS 4u
+#define PROFILE_FRAMES   (8u << 20) /* in all stacks; those beyond are "[others]" */
 
 struct profile_mapping {
 	u32 file, build_id;       /* texts */
@@ -25,6 +26,7 @@ struct profile_function {
 
 struct profile_location {
 	u32 mapping;
+	enum frame_kind kind;
 	u64 address;          /* as the file's headers count; 0: not known */
 	const u32 *functions; /* the innermost first, those that were inlined */
 	u32 n;
@@ -88,6 +90,11 @@ void profile_add_table(struct profile *p, const struct out *o, const struct tabl
                        const struct profile_past *past);
 /* Says when it began and how long it is of: from `past` until now. */
 void profile_set_times(struct profile *p, const struct profile_past *past);
+/* The number of a text of its own: texts are the same when their numbers are. */
+u32 profile_text(struct profile *p, const char *text);
+/* For people: the title, how it was sampled, what is not in it stack by stack. How many there are.
+ */
+u32 profile_comments(struct profile *p, const char *to[static PROFILE_COMMENTS]);
 void profile_free(struct profile *p);
 
 /* The times alone. */

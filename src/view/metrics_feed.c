@@ -11,9 +11,10 @@
 
 #include "base/clock.h"
 #include "base/trim.h"
+#include "kern/live.h"
 #include "out/flame.h"
 #include "out/metrics.h"
-#include "kern/live.h"
+#include "out/otlp_profile.h"
 #include "out/pprof.h"
 #include "run/event.h"
 
@@ -32,9 +33,10 @@ struct feed {
 	u32 n_held;
 	struct metrics_shown *shown; /* by map; NULL until the first page */
 	u32 n_maps;
-	const char *name;
+	const char *name, *version;
 	struct profile_past began, marks[FEED_MARKS];
-	u32 marked[FEED_MARKS]; /* the map that each is of, and 1; 0: none */
+	u32 marked[FEED_MARKS];    /* the map that each is of, and 1; 0: none */
+	struct profile_past *sent; /* by map, for FEED_OTLP; NULL until then */
 };
 
 /* ---- which maps ---- */
@@ -289,6 +291,62 @@ static void forget_mark(struct feed *f, u32 mark)
 	f->marked[mark] = 0;
 }
 
+/* Adds one of what came since `past`, which then is now. */
+static void add_otlp(const struct feed *f, const struct view_of *v, struct buf *b, u32 map,
+                     struct profile_past *past)
+{
+	const struct umap *m = &v->unit->maps.v[map];
+	char host[256] = "";
+	struct otlp_about about = { "memtap", f->version, host, 0, 0 };
+	struct profile_past now;
+	struct arena a = { 0 };
+	struct err ignored = { 0 };
+	struct profile p;
+	struct table t;
+	size_t from = b->n;
+	u32 size = 0;
+
+	gethostname(host, sizeof(host) - 1);
+	profile_past_begin(&now);
+	view_map_read(v, m->name, &a, &t, &ignored);
+	profile_init(&p, v->unit, m, NULL, true);
+	p.title = arena_printf(&a, "%s/%s", f->name, bare_name(m));
+	p.lost = view_lost(v);
+	p.start_ns = past->realtime_ns;
+	p.length_ns = now.monotonic_ns - past->monotonic_ns;
+	profile_add_table(&p, &v->events->out, &t, f->max_series, past);
+	profile_past_take(&now, &p, &t);
+	profile_past_free(past);
+	*past = now;
+	if (p.n_values && p.samples.n > 1) {
+		buf_add(b, &size, sizeof(size));
+		otlp_profile(b, &p, &about);
+		size = (u32)(b->n - from - sizeof(size));
+		memcpy(b->p + from, &size, sizeof(size));
+	}
+	profile_free(&p);
+	arena_free(&a);
+}
+
+static void add_all_otlp(struct feed *f, const struct view_of *v, struct buf *b)
+{
+	u32 *order = order_of(v->unit, flame_fits);
+
+	f->n_maps = v->unit->maps.n;
+	if (!f->sent && !(f->sent = calloc(f->n_maps + 1, sizeof(*f->sent))))
+		base_no_memory();
+	for (u32 i = 0; order[i] < f->n_maps; i++) {
+		struct profile_past *past = &f->sent[order[i]];
+
+		if (!past->monotonic_ns) {
+			past->monotonic_ns = f->began.monotonic_ns;
+			past->realtime_ns = f->began.realtime_ns;
+		}
+		add_otlp(f, v, b, order[i], past);
+	}
+	free(order);
+}
+
 /* The map with stacks of that name; how many maps there are when there is none. */
 static u32 find_stacks(const struct view_of *v, const char *name)
 {
@@ -359,6 +417,8 @@ static void answer(struct feed *f, const struct view_of *v)
 			view_exit(v, 0);
 	} else if (what == FEED_STACKS) {
 		add_stacks(f, v, &page);
+	} else if (what == FEED_OTLP) {
+		add_all_otlp(f, v, &page);
 	} else if (what >= FEED_TABLES) {
 		add_tables(f, v, &page, what == FEED_LOOK ? FEED_TOP : f->max_series);
 	} else {
@@ -500,6 +560,7 @@ struct view *metrics_feed_open(const struct metrics_feed_options *o, struct err 
 	metrics_label(&b, str_of(o->name));
 	f->labels = b.p;
 	f->name = o->name;
+	f->version = o->version;
 	profile_past_begin(&f->began);
 	f->max_series = o->max_series;
 	f->idle = o->idle * 1000ull;
@@ -518,8 +579,11 @@ void metrics_feed_close(struct view *v)
 {
 	struct feed *f = v->ctx;
 
-	for (u32 i = 0; i < f->n_maps; i++)
+	for (u32 i = 0; f->shown && i < f->n_maps; i++)
 		metrics_shown_free(&f->shown[i]);
+	for (u32 i = 0; f->sent && i < f->n_maps; i++)
+		profile_past_free(&f->sent[i]);
+	free(f->sent);
 	for (u32 i = 0; i < FEED_MARKS; i++)
 		forget_mark(f, i);
 	if (f->view.fd >= 0 && f->source)

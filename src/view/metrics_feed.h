@@ -10,6 +10,10 @@
  * FEED_STACKS: of the latter "*NAME\tUNIT\n" and their max_series heaviest stacks, as
  * flame_fold_whole() has them.
  *
+ * FEED_OTLP: for each map with stacks of which more came since the last such question, or the
+ * start, a size (u32) and so many bytes, an ExportProfilesServiceRequest of that
+ * (out/otlp_profile.h).
+ *
  * FEED_PROFILE: what a map with stacks has more than at a mark, as a file for pprof. The mark is
  * gone then; there is one file of it. FEED_MARK: what it has now is the mark, "marked"; by another
  * name than that of such a map the mark is only taken away. Nothing is the answer when there is no
@@ -33,6 +37,7 @@ enum feed_ask {
 	FEED_TABLES = METRICS_FORMS,
 	FEED_LOOK, /* the same, of each table the FEED_TOP largest rows */
 	FEED_STACKS,
+	FEED_OTLP,
 	FEED_PROFILE, /* these are followed by struct feed_about */
 	FEED_MARK,
 	FEED_ASKS
@@ -63,11 +68,12 @@ struct metrics_feed_options {
 	int fd;
 	const struct metrics_source *source; /* NULL: its maps. Borrowed */
 	const char *name;                    /* of the collector, a label of every series */
+	const char *version;                 /* of memtap */
 	u32 max_series;                      /* of each map */
 	u32 idle; /* seconds after which a series ends whose key does not come; 0 never */
 };
 
-/* The options' name is borrowed. NULL and *e. */
+/* The options' texts are borrowed. NULL and *e. */
 struct view *metrics_feed_open(const struct metrics_feed_options *o, struct err *e);
 void metrics_feed_close(struct view *v);
 

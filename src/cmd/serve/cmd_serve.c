@@ -31,7 +31,7 @@
 #define OTLP_EVERY 15
 
 struct options {
-	const char *listen, *web, *otlp, *config, *check;
+	const char *listen, *web, *otlp, *otlp_profiles, *config, *check;
 	u32 max_series, idle, restart, look, otlp_every;
 	bool help, otlp_feed;
 	struct opt_rest named; /* collectors */
@@ -44,6 +44,8 @@ static const struct opt rows[] = {
 	{ 0, "web", "FILE", OPT_TEXT, TO(web), "who may ask, and TLS (docs/serve.md)" },
 	{ 0, "otlp", "URL", OPT_TEXT, TO(otlp),
 	  "send metrics to that OpenTelemetry endpoint, too (OTLP over HTTP)" },
+	{ 0, "otlp-profiles", "URL", OPT_TEXT, TO(otlp_profiles),
+	  "stacks, too, as OTLP profiles, a format still in development: it will change" },
 	{ 0, "otlp-every", "SECONDS", OPT_NUMBER, TO(otlp_every), "between two of them (15)" },
 	{ 0, "otlp-feed", NULL, OPT_FLAG, TO(otlp_feed), NULL },
 	{ 0, "config", "FILE", OPT_TEXT, TO(config), "what to collect (docs/serve.md)" },
@@ -114,6 +116,7 @@ static bool configure(struct plan *p, const struct options *o, const char *path)
 	p->restart = o->restart ? o->restart : p->restart;
 	p->look = o->look ? o->look : p->look;
 	p->otlp.url = o->otlp ? o->otlp : p->otlp.url;
+	p->otlp.profiles = o->otlp_profiles ? o->otlp_profiles : p->otlp.profiles;
 	if (o->otlp_every || !p->otlp.every)
 		p->otlp.every = o->otlp_every ? o->otlp_every : OTLP_EVERY;
 	ok = ok && plan_complete(p, &e);

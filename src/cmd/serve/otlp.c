@@ -13,15 +13,14 @@
 #include "cmd/serve/own.h"
 #include "cmd/serve/serve.h"
 
-#define AGAIN_MS 20 /* until the process has read some of a page */
+#define AGAIN_MS  20    /* until the process has read some of a page */
+#define ANSWER_MS 2000u /* what a collector has for its profiles */
 
-/* A message is its size and so many bytes. */
-static void add_message(struct buf *b, const char *text)
+static void begin_message(struct otlp *o, enum otlp_kind kind, u32 size)
 {
-	u32 size = (u32)strlen(text);
+	u32 word = size | (u32)kind << OTLP_KIND_SHIFT;
 
-	buf_add(b, &size, sizeof(size));
-	buf_puts(b, text);
+	buf_add(&o->page, &word, sizeof(word));
 }
 
 static void begin(struct otlp *o)
@@ -31,7 +30,8 @@ static void begin(struct otlp *o)
 
 	o->pid = own_start("--otlp", argv, &o->fd);
 	buf_reset(&o->page);
-	add_message(&o->page, o->to);
+	begin_message(o, OTLP_METRICS, (u32)strlen(o->to));
+	buf_puts(&o->page, o->to);
 	o->at = 0;
 }
 
@@ -47,24 +47,64 @@ static void hand_over(struct otlp *o)
 		o->at += (size_t)n;
 	}
 	buf_reset(&o->page);
+	memset(o->held, 0, sizeof(o->held));
 	o->at = 0;
 }
 
 static void take_page(struct otlp *o, struct serve *s)
 {
 	size_t from = o->page.n;
-	u32 size = 0;
+	u32 size;
 
-	buf_add(&o->page, &size, sizeof(size));
+	begin_message(o, OTLP_METRICS, 0);
 	serve_page(s, METRICS_NATIVE, &o->page);
 	size = (u32)(o->page.n - from - sizeof(size));
 	memcpy(o->page.p + from, &size, sizeof(size));
+	o->held[OTLP_METRICS]++;
+}
+
+/* Each collector has a message for each of its maps. What one that answers too late had in them is
+ * lost. */
+static void take_profiles(struct otlp *o, struct serve *s)
+{
+	u32 size;
+
+	collectors_ask(s->all, s->n, FEED_OTLP, ANSWER_MS);
+	for (u32 i = 0; i < s->n; i++) {
+		struct str page = collector_page(s->all[i]);
+
+		o->earlier[OTLP_PROFILES].dropped += s->all[i]->pid && !s->all[i]->answered;
+		while (page.n > sizeof(size)) {
+			memcpy(&size, page.p, sizeof(size));
+			page = (struct str){ page.p + sizeof(size), page.n - (u32)sizeof(size) };
+			size = MIN(size, page.n);
+			begin_message(o, OTLP_PROFILES, size);
+			buf_add(&o->page, page.p, size);
+			page = (struct str){ page.p + size, page.n - size };
+			o->held[OTLP_PROFILES]++;
+		}
+	}
+}
+
+/* While an earlier one is not handed over a page is dropped; profiles come with the next ones. */
+static void take(struct otlp *o, struct serve *s)
+{
+	bool is_new = !o->pid, busy;
+
+	if (is_new)
+		begin(o);
+	busy = !o->pid || (o->page.n && !is_new);
+	if (busy)
+		o->earlier[OTLP_METRICS].dropped += o->sends[OTLP_METRICS];
+	else if (o->sends[OTLP_METRICS])
+		take_page(o, s);
+	if (!busy && o->sends[OTLP_PROFILES])
+		take_profiles(o, s);
 }
 
 int otlp_work(struct otlp *o, struct serve *s)
 {
 	u64 now = clock_ms();
-	bool is_new;
 
 	if (!o->to)
 		return -1;
@@ -72,13 +112,7 @@ int otlp_work(struct otlp *o, struct serve *s)
 		o->next = now + o->every * 1000ull;
 	if (now >= o->next) {
 		o->next = now + o->every * 1000ull;
-		is_new = !o->pid;
-		if (is_new)
-			begin(o);
-		if ((o->page.n && !is_new) || !o->pid)
-			o->earlier.dropped++;
-		else
-			take_page(o, s);
+		take(o, s);
 	}
 	if (o->page.n)
 		hand_over(o);
@@ -87,26 +121,31 @@ int otlp_work(struct otlp *o, struct serve *s)
 
 static void hear(struct otlp *o)
 {
-	struct otlp_told told;
+	struct otlp_told told[OTLP_KINDS];
 
-	while (o->pid && recv(o->fd, &told, sizeof(told), MSG_DONTWAIT) == sizeof(told))
-		o->told = told;
+	while (o->pid && recv(o->fd, told, sizeof(told), MSG_DONTWAIT) == sizeof(told))
+		memcpy(o->told, told, sizeof(told));
 }
 
-struct otlp_told otlp_told(struct otlp *o)
+struct otlp_told otlp_told(struct otlp *o, enum otlp_kind kind)
 {
+	const struct otlp_told *now = &o->told[kind], *earlier = &o->earlier[kind];
+
 	hear(o);
-	return (struct otlp_told){ o->earlier.sent + o->told.sent,
-		                   o->earlier.dropped + o->told.dropped, o->told.queued };
+	return (struct otlp_told){ earlier->sent + now->sent, earlier->dropped + now->dropped,
+		                   now->queued };
 }
 
 /* What it had not sent is dropped. */
 static void forget(struct otlp *o)
 {
 	hear(o);
-	o->earlier.sent += o->told.sent;
-	o->earlier.dropped += o->told.dropped + o->told.queued + (o->page.n != 0);
-	o->told = (struct otlp_told){ 0 };
+	for (u32 i = 0; i < OTLP_KINDS; i++) {
+		o->earlier[i].sent += o->told[i].sent;
+		o->earlier[i].dropped += o->told[i].dropped + o->told[i].queued + o->held[i];
+	}
+	memset(o->told, 0, sizeof(o->told));
+	memset(o->held, 0, sizeof(o->held));
 	o->pid = 0;
 	close(o->fd);
 	buf_free(&o->page);
@@ -122,10 +161,12 @@ void otlp_reap(struct otlp *o)
 void otlp_set(struct otlp *o, const struct otlp_to *to, u32 every)
 {
 	struct arena a = { 0 };
-	const char *text = to->url ? otlp_to_text(to, &a) : NULL;
+	const char *text = to->url || to->profiles ? otlp_to_text(to, &a) : NULL;
 	bool same = o->to && text ? strcmp(o->to, text) == 0 : !o->to == !text;
 
 	o->every = every;
+	o->sends[OTLP_METRICS] = to->url != NULL;
+	o->sends[OTLP_PROFILES] = to->profiles != NULL;
 	if (!same) {
 		otlp_stop(o);
 		free(o->to);

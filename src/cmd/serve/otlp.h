@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Pages sent to an OpenTelemetry endpoint: OTLP over HTTP, protobuf. A process of its own sends
- * them, so that an endpoint that does not answer holds up nobody; it waits longer after each
- * failure, and keeps what was not sent, up to a limit: then the oldest page is dropped.
+ * Pages and profiles sent to OpenTelemetry endpoints: OTLP over HTTP, protobuf. A process of its
+ * own sends them, so that an endpoint that does not answer holds up nobody; it waits longer after
+ * each failure, and keeps what was not sent, up to a limit: then the oldest is dropped.
  */
 #ifndef CMD_SERVE_OTLP_H
 #define CMD_SERVE_OTLP_H
@@ -11,21 +11,30 @@
 
 #include "base/buf.h"
 
-/* What the process says of itself, each time that something changes. */
+/* What is sent; each has an endpoint, and a queue, of its own. */
+enum otlp_kind { OTLP_METRICS, OTLP_PROFILES, OTLP_KINDS };
+
+/* What the process says of itself, each time that something changes: an array by kind. */
 struct otlp_told {
 	u64 sent, dropped, queued;
 };
 
+/* Over the socket, each message is a word and so many bytes: their number, and the kind. */
+#define OTLP_KIND_SHIFT 31
+
 struct otlp {
-	char *to;  /* otlp_to_text(); NULL: nothing is sent */
-	u32 every; /* seconds */
+	char *to;               /* otlp_to_text(); NULL: nothing is sent */
+	bool sends[OTLP_KINDS]; /* is there an endpoint? */
+	u32 every;              /* seconds */
 	/* What follows is its own. */
 	pid_t pid;
 	int fd;
-	u64 next;                       /* ms of CLOCK_MONOTONIC */
-	struct buf page;                /* what is handed over, after its size */
-	size_t at;                      /* so much of it is */
-	struct otlp_told told, earlier; /* of this process, of those before */
+	u64 next;             /* ms of CLOCK_MONOTONIC */
+	struct buf page;      /* messages that are handed over */
+	size_t at;            /* so much of them is */
+	u32 held[OTLP_KINDS]; /* how many they are */
+	struct otlp_told told[OTLP_KINDS];    /* of this process */
+	struct otlp_told earlier[OTLP_KINDS]; /* of those before */
 };
 
 struct serve;
@@ -39,7 +48,7 @@ int otlp_work(struct otlp *o, struct serve *s);
 void otlp_reap(struct otlp *o);
 void otlp_stop(struct otlp *o);
 /* So far, all processes together. */
-struct otlp_told otlp_told(struct otlp *o);
+struct otlp_told otlp_told(struct otlp *o, enum otlp_kind kind);
 
 /* The process: sends what comes over a socket, until that ends. First comes where to. */
 int otlp_send(int fd);

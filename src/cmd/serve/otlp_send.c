@@ -32,6 +32,17 @@
 
 #define POINTER(name) __typeof__(name) *name;
 
+/* What is sent to one endpoint. */
+struct line {
+	struct buf url;               /* empty: nothing is */
+	struct buf queue[QUEUE_MOST]; /* requests, the oldest first */
+	u32 n;
+	size_t bytes;
+	u32 pause; /* seconds */
+	u64 next;  /* ms: when to try again */
+	bool warned;
+};
+
 struct sender {
 	struct {
 		FUNCTIONS(POINTER)
@@ -40,14 +51,10 @@ struct sender {
 	int fd;
 	char host[256];
 	u64 began;
-	struct buf in;                /* of the page that is coming */
-	struct buf queue[QUEUE_MOST]; /* requests, the oldest first */
-	u32 n;
-	size_t bytes;
-	u32 pause; /* seconds */
-	u64 next;  /* ms: when to try again */
-	struct otlp_told told;
-	bool warned, gzip, is_set;
+	struct buf in; /* of the message that is coming */
+	struct line lines[OTLP_KINDS];
+	struct otlp_told told[OTLP_KINDS];
+	bool gzip, is_set;
 };
 
 static size_t ignore(char *p, size_t size, size_t n, void *got)
@@ -87,8 +94,12 @@ static void set_up(struct sender *s, struct str text)
 {
 	struct curl_slist *headers;
 	struct buf line = { 0 };
-	struct str url = str_cut(text, '\n', &text);
 
+	for (u32 i = 0; i < OTLP_KINDS; i++) {
+		struct str url = str_cut(text, '\n', &text);
+
+		buf_add(&s->lines[i].url, url.p, url.n);
+	}
 	s->gzip = str_is(str_cut(text, '\n', &text), "gzip");
 	headers = s->lib.curl_slist_append(NULL, "Content-Type: application/x-protobuf");
 	headers = s->lib.curl_slist_append(headers, "Expect:");
@@ -101,9 +112,6 @@ static void set_up(struct sender *s, struct str text)
 		buf_add(&line, one.p, one.n);
 		headers = s->lib.curl_slist_append(headers, buf_text(&line));
 	}
-	buf_reset(&line);
-	buf_add(&line, url.p, url.n);
-	s->lib.curl_easy_setopt(s->curl, CURLOPT_URL, buf_text(&line));
 	s->lib.curl_easy_setopt(s->curl, CURLOPT_HTTPHEADER, headers);
 	buf_free(&line);
 	s->is_set = true;
@@ -111,70 +119,79 @@ static void set_up(struct sender *s, struct str text)
 
 static void tell(struct sender *s)
 {
-	s->told.queued = s->n;
-	send(s->fd, &s->told, sizeof(s->told), MSG_NOSIGNAL | MSG_DONTWAIT);
+	for (u32 i = 0; i < OTLP_KINDS; i++)
+		s->told[i].queued = s->lines[i].n;
+	send(s->fd, s->told, sizeof(s->told), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static void pop(struct sender *s)
+static void pop(struct line *l)
 {
-	s->bytes -= s->queue[0].n;
-	buf_free(&s->queue[0]);
-	memmove(&s->queue[0], &s->queue[1], --s->n * sizeof(*s->queue));
+	l->bytes -= l->queue[0].n;
+	buf_free(&l->queue[0]);
+	memmove(&l->queue[0], &l->queue[1], --l->n * sizeof(*l->queue));
 }
 
-static void push(struct sender *s, struct str page)
+static void push(struct sender *s, enum otlp_kind kind, struct str message)
 {
 	struct otlp_about about = { "memtap", MEMTAP_VERSION, s->host, s->began,
 		                    clock_ns(CLOCK_REALTIME) };
 	struct buf request = { 0 }, packed = { 0 };
+	struct line *l = &s->lines[kind];
 
-	metrics_otlp(&request, page, &about);
+	if (kind == OTLP_METRICS)
+		metrics_otlp(&request, message, &about);
+	else
+		buf_add(&request, message.p, message.n);
 	if (s->gzip) {
 		gzip_add(&packed, &request);
 		buf_free(&request);
 		request = packed;
 	}
-	while (s->n && (s->n == QUEUE_MOST || s->bytes + request.n > QUEUE_BYTES)) {
-		pop(s);
-		s->told.dropped++;
+	while (l->n && (l->n == QUEUE_MOST || l->bytes + request.n > QUEUE_BYTES)) {
+		pop(l);
+		s->told[kind].dropped++;
 	}
-	s->bytes += request.n;
-	s->queue[s->n++] = request;
+	l->bytes += request.n;
+	l->queue[l->n++] = request;
 }
 
 /* The status of the answer, 0 when there was none. */
-static long post(struct sender *s)
+static long post(struct sender *s, const struct line *l)
 {
 	size_t got = 0;
 	long status = 0;
 
-	s->lib.curl_easy_setopt(s->curl, CURLOPT_POSTFIELDS, s->queue[0].p);
-	s->lib.curl_easy_setopt(s->curl, CURLOPT_POSTFIELDSIZE, (long)s->queue[0].n);
+	s->lib.curl_easy_setopt(s->curl, CURLOPT_URL, buf_text(&l->url));
+	s->lib.curl_easy_setopt(s->curl, CURLOPT_POSTFIELDS, l->queue[0].p);
+	s->lib.curl_easy_setopt(s->curl, CURLOPT_POSTFIELDSIZE, (long)l->queue[0].n);
 	s->lib.curl_easy_setopt(s->curl, CURLOPT_WRITEDATA, &got);
 	if (s->lib.curl_easy_perform(s->curl) == CURLE_OK)
 		s->lib.curl_easy_getinfo(s->curl, CURLINFO_RESPONSE_CODE, &status);
 	return status;
 }
 
-static void try(struct sender *s)
+static void try(struct sender *s, enum otlp_kind kind)
 {
-	long status = post(s);
+	struct line *l = &s->lines[kind];
+	long status = post(s, l);
 	bool again = status == 0 || status == 429 || (status >= 502 && status <= 504);
 
 	if (again) {
-		s->pause = s->pause ? MIN(s->pause * 2, PAUSE_MOST) : 1;
-		s->next = clock_ms() + s->pause * 1000ull;
+		l->pause = l->pause ? MIN(l->pause * 2, PAUSE_MOST) : 1;
+		l->next = clock_ms() + l->pause * 1000ull;
 		return;
 	}
 	if (status / 100 == 2)
-		s->told.sent++;
+		s->told[kind].sent++;
 	else
-		s->told.dropped++;
-	if (status / 100 != 2 && !s->warned)
-		say_warning("the OTLP endpoint does not take what it is sent");
-	s->warned = status / 100 != 2;
-	s->pause = 0;
-	pop(s);
+		s->told[kind].dropped++;
+	if (status / 100 != 2 && !l->warned)
+		say_warning(kind == OTLP_METRICS
+		                    ? "the OTLP endpoint does not take what it is sent"
+		                    : "the OTLP endpoint does not take profiles of this version");
+	l->warned = status / 100 != 2;
+	l->pause = 0;
+	pop(l);
 }
 
 /* False: the other side is gone. */
@@ -182,20 +199,38 @@ static bool receive(struct sender *s)
 {
 	char piece[65536];
 	ssize_t n = recv(s->fd, piece, sizeof(piece), MSG_DONTWAIT);
-	u32 size;
+	u32 word, size;
 
 	if (n <= 0)
 		return n < 0 && errno == EAGAIN;
 	buf_add(&s->in, piece, (size_t)n);
-	while (s->in.n >= sizeof(size)) {
-		memcpy(&size, s->in.p, sizeof(size));
-		if (s->in.n < sizeof(size) + size)
+	while (s->in.n >= sizeof(word)) {
+		struct str message;
+
+		memcpy(&word, s->in.p, sizeof(word));
+		size = word & ~(1u << OTLP_KIND_SHIFT);
+		if (s->in.n < sizeof(word) + size)
 			break;
-		(s->is_set ? push : set_up)(s, (struct str){ s->in.p + sizeof(size), size });
-		s->in.n -= sizeof(size) + size;
-		memmove(s->in.p, s->in.p + sizeof(size) + size, s->in.n);
+		message = (struct str){ s->in.p + sizeof(word), size };
+		if (s->is_set)
+			push(s, (enum otlp_kind)(word >> OTLP_KIND_SHIFT), message);
+		else
+			set_up(s, message);
+		s->in.n -= sizeof(word) + size;
+		memmove(s->in.p, s->in.p + sizeof(word) + size, s->in.n);
 	}
 	return true;
+}
+
+/* Milliseconds until there is something to send, -1 there is nothing. */
+static int wait_for(const struct sender *s)
+{
+	u64 now = clock_ms(), until = ~0ull;
+
+	for (u32 i = 0; i < OTLP_KINDS; i++)
+		if (s->lines[i].n)
+			until = MIN(until, MAX(s->lines[i].next, now));
+	return until == ~0ull ? -1 : (int)(until - now);
 }
 
 int otlp_send(int fd)
@@ -214,14 +249,14 @@ int otlp_send(int fd)
 	}
 	while (goes_on) {
 		struct pollfd p = { fd, POLLIN, 0 };
-		u64 now = clock_ms();
 
-		if (poll(&p, 1, !s.n ? -1 : s.next > now ? (int)(s.next - now) : 0) < 0)
+		if (poll(&p, 1, wait_for(&s)) < 0)
 			break;
 		if (p.revents)
 			goes_on = receive(&s);
-		if (s.n && clock_ms() >= s.next)
-			try(&s);
+		for (u32 i = 0; i < OTLP_KINDS; i++)
+			if (s.lines[i].n && clock_ms() >= s.lines[i].next)
+				try(&s, (enum otlp_kind)i);
 		tell(&s);
 	}
 	return 0;

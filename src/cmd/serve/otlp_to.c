@@ -67,9 +67,8 @@ static bool read_compression(struct yamlkeys *r, const struct yamlnode *n, void 
 
 #define TO(member) offsetof(struct otlp_to, member)
 static const struct yamlkey keys[] = {
-	{ "url", yamlkeys_text, TO(url) },
-	{ "every", yamlkeys_number, TO(every) },
-	{ "compression", read_compression, 0 },
+	{ "url", yamlkeys_text, TO(url) },        { "profiles", yamlkeys_text, TO(profiles) },
+	{ "every", yamlkeys_number, TO(every) },  { "compression", read_compression, 0 },
 	{ "headers", read_headers, TO(headers) },
 };
 #undef TO
@@ -79,7 +78,7 @@ bool otlp_to_read(struct yamlkeys *r, const struct yamlnode *n, void *to)
 	u32 seen;
 
 	if (n->kind != YAMLNODE_MAP)
-		return yamlkeys_expected(r, n, "a map: url, every, compression, headers");
+		return yamlkeys_expected(r, n, "a map: url, profiles, every, compression, headers");
 	return yamlkeys_map(r, n, keys, ARRAY_SIZE(keys), &seen, to);
 }
 
@@ -137,6 +136,12 @@ static bool headers_of(struct otlp_to *to, struct arena *a, struct str list, str
 	return ok || err_set(e, "OTEL_EXPORTER_OTLP_HEADERS is not NAME=VALUE,NAME=VALUE");
 }
 
+static bool is_url(const char *text)
+{
+	return (strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0) &&
+	       otlp_to_is_header(STR("url"), str_of(text));
+}
+
 bool otlp_to_complete(struct otlp_to *to, struct arena *a, struct err *e)
 {
 	const char *text;
@@ -154,17 +159,17 @@ bool otlp_to_complete(struct otlp_to *to, struct arena *a, struct err *e)
 	if (!to->compression_said)
 		to->gzip = text && strcmp(text, "gzip") == 0;
 	text = variable(a, "HEADERS", &whole);
-	if (to->url && !to->headers && text && !headers_of(to, a, str_of(text), e))
+	if ((to->url || to->profiles) && !to->headers && text &&
+	    !headers_of(to, a, str_of(text), e))
 		return false;
-	if (to->url &&
-	    ((strncmp(to->url, "http://", 7) != 0 && strncmp(to->url, "https://", 8) != 0) ||
-	     !otlp_to_is_header(STR("url"), str_of(to->url))))
+	if ((to->url && !is_url(to->url)) || (to->profiles && !is_url(to->profiles)))
 		return err_set(e, "OTLP is sent to a URL that begins with http:// or https://");
 	return true;
 }
 
 const char *otlp_to_text(const struct otlp_to *to, struct arena *a)
 {
-	return arena_printf(a, "%s\n%s\n%s", to->url, to->gzip ? "gzip" : "",
+	return arena_printf(a, "%s\n%s\n%s\n%s", to->url ? to->url : "",
+	                    to->profiles ? to->profiles : "", to->gzip ? "gzip" : "",
 	                    to->headers ? to->headers : "");
 }

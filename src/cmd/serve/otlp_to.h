@@ -15,8 +15,9 @@
 #include "cmd/serve/yamlkeys.h"
 
 struct otlp_to {
-	const char *url; /* NULL: nothing is sent, unless a variable says where */
-	u32 every;       /* seconds; 0 not said */
+	const char *url;      /* of metrics. NULL: none are sent, unless a variable says where */
+	const char *profiles; /* where these are sent, NULL: they are not */
+	u32 every;            /* seconds; 0 not said */
 	bool gzip, compression_said;
 	const char *headers; /* "Name: value\n"...; NULL not said */
 };
@@ -25,7 +26,7 @@ struct otlp_to {
 bool otlp_to_read(struct yamlkeys *r, const struct yamlnode *n, void *to);
 /* What is not said is asked of the environment. False and *e: that is not as it should be. */
 bool otlp_to_complete(struct otlp_to *to, struct arena *a, struct err *e);
-/* "URL\n", "gzip\n" or "\n", the headers. */
+/* The two URLs, "" none, and "gzip" or "", a line each; then the headers. */
 const char *otlp_to_text(const struct otlp_to *to, struct arena *a);
 /* Is it text that may stand in a header, and its name one? */
 bool otlp_to_is_header(struct str name, struct str value);

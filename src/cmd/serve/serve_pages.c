@@ -79,20 +79,32 @@ static void add_config(const struct serve *s, struct buf *b, enum metrics_form f
 	           s->read_at);
 }
 
-static void add_otlp(struct serve *s, struct buf *b, enum metrics_form form)
+static void add_sent(struct serve *s, struct buf *b, enum metrics_form form, enum otlp_kind kind)
 {
-	struct otlp_told told;
+	static const struct {
+		const char *name, *what;
+	} kinds[OTLP_KINDS] = { { "memtap_otlp", "Pages" },
+		                { "memtap_otlp_profiles", "Profiles" } };
+	struct otlp_told told = otlp_told(&s->otlp, kind);
+	const struct {
+		const char *name, *kind, *help;
+		u64 n;
+	} families[] = {
+		{ "sent", "counter", "that the endpoint took.", told.sent },
+		{ "dropped", "counter", "that it refused, or that waited too long.", told.dropped },
+		{ "queued", "gauge", "that wait to be sent.", told.queued },
+	};
+	struct arena a = { 0 };
 
-	if (!s->otlp.to)
-		return;
-	told = otlp_told(&s->otlp);
-	metrics_family(b, form, "memtap_otlp_sent", "counter", "Pages that the endpoint took.");
-	buf_printf(b, "memtap_otlp_sent_total %" PRIu64 "\n", told.sent);
-	metrics_family(b, form, "memtap_otlp_dropped", "counter",
-	               "Pages that it refused, or that waited too long.");
-	buf_printf(b, "memtap_otlp_dropped_total %" PRIu64 "\n", told.dropped);
-	metrics_family(b, form, "memtap_otlp_queued", "gauge", "Pages that wait to be sent.");
-	buf_printf(b, "memtap_otlp_queued %" PRIu64 "\n", told.queued);
+	for (u32 i = 0; i < ARRAY_SIZE(families); i++) {
+		const char *name = arena_printf(&a, "%s_%s", kinds[kind].name, families[i].name);
+
+		metrics_family(b, form, name, families[i].kind,
+		               arena_printf(&a, "%s %s", kinds[kind].what, families[i].help));
+		buf_printf(b, "%s%s %" PRIu64 "\n", name, *families[i].kind == 'c' ? "_total" : "",
+		           families[i].n);
+	}
+	arena_free(&a);
 }
 
 static void add_own(struct serve *s, struct buf *b, enum metrics_form form)
@@ -117,7 +129,9 @@ static void add_own(struct serve *s, struct buf *b, enum metrics_form form)
 		buf_printf(b, "memtap_servers_left_out %u\n", s->founds.beyond);
 	}
 	add_config(s, b, form);
-	add_otlp(s, b, form);
+	for (u32 i = 0; i < OTLP_KINDS; i++)
+		if (s->otlp.sends[i])
+			add_sent(s, b, form, (enum otlp_kind)i);
 }
 
 static void add_machine(struct buf *b, enum metrics_form form)

@@ -143,6 +143,7 @@ SECRET = "s3cret value"
 TO = """collectors: [a.bt]
 otlp:
   url: http://127.0.0.1:%d/v1/metrics
+  profiles: http://127.0.0.1:%d/v1development/profiles
   every: 1
   compression: gzip
   headers: {Authorization: "Bearer %s", X-Scope: one}
@@ -156,7 +157,7 @@ def otlp_problem(s, e, wanted, patience):
         return e.got and all(e.headers.get(k) == v for k, v in wanted.items())
     if not until(came, patience):
         return f"it is sent {e.got and e.headers}, not {wanted}"
-    body = e.got[-1][3]
+    body = [got for got in e.got if got[1].endswith("/v1/metrics")][-1][3]
     wrong = content_problem(gzip.decompress(body) if "Content-Encoding" in wanted else body)
     lines = [open(f"/proc/{p}/cmdline").read() for p in children_of(s.process.pid)]
     return wrong or (f"the secret is in {lines}" if SECRET in "".join(lines) else None)
@@ -168,21 +169,21 @@ def test_serve_otlp_headers(context):
     require("root", "cmd:node")
     loads(context, "libcurl")
     port, patience = free_port(), 30 * context.factor
-    with files(a_bt=SCRIPT, s_yml=TO % (port, SECRET)) as d, Endpoint(port, []) as e, \
+    with files(a_bt=SCRIPT, s_yml=TO % (port, port, SECRET)) as d, Endpoint(port, []) as e, \
             serving(context, "--config", d + "/s.yml") as s:
         wrong = otlp_problem(s, e, {"Authorization": "Bearer " + SECRET, "X-Scope": "one",
                                     "Content-Encoding": "gzip"}, patience)
         if wrong:
             return wrong
-        write(d + "/s.yml", (TO % (port, "other")).replace("compression: gzip", ""))
+        write(d + "/s.yml", (TO % (port, port, "other")).replace("compression: gzip", ""))
         s.process.send_signal(signal.SIGHUP)
         if not until(lambda: e.headers.get("Authorization") == "Bearer other" and
                      "Content-Encoding" not in e.headers, patience):
             return f"after SIGHUP it is sent {e.headers}"
-        write(d + "/s.yml", TO % (port, "two\\nlines"))
+        write(d + "/s.yml", TO % (port, port, "two\\nlines"))
         p = subprocess.run([context.memtap, "serve", "--check", d + "/s.yml"], text=True,
                            capture_output=True)
-        if p.returncode != 1 or "6:13: expected a header" not in p.stderr or "two" in p.stderr:
+        if p.returncode != 1 or "7:13: expected a header" not in p.stderr or "two" in p.stderr:
             return shown("a header of two lines", p.stdout, p.stderr)
     variables = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{port}/base/",
                  "OTEL_EXPORTER_OTLP_COMPRESSION": "gzip",

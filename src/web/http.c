@@ -6,6 +6,7 @@
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
 #include <microhttpd.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,6 +56,7 @@ struct http {
 	struct streams streams;
 	u64 number;   /* of the last answer that comes later */
 	bool resumed; /* the library has to be run for it, which it does not say itself */
+	u64 refused;
 };
 
 /* A request while it is answered. */
@@ -318,6 +320,43 @@ static void end_waiting(struct http *h)
 			http_answer(h, h->clients[i].later, NULL);
 }
 
+/* ---- connections ---- */
+
+static struct str bytes_of(const struct sockaddr *a)
+{
+	if (a->sa_family == AF_INET6)
+		return (struct str){
+			(const char *)&((const struct sockaddr_in6 *)(const void *)a)->sin6_addr, 16
+		};
+	return (struct str){ (const char *)&((const struct sockaddr_in *)(const void *)a)->sin_addr,
+		             4 };
+}
+
+/* The library has such a limit of its own, of which it tells nobody. */
+static enum MHD_Result on_address(void *ctx, const struct sockaddr *a, socklen_t n)
+{
+	struct http *h = ctx;
+	u32 has = 0;
+
+	(void)n;
+	for (u32 i = 0; i < CONNECTIONS; i++) {
+		const union MHD_ConnectionInfo *info =
+			h->clients[i].c
+				? h->lib.MHD_get_connection_info(h->clients[i].c,
+		                                                 MHD_CONNECTION_INFO_CLIENT_ADDRESS)
+				: NULL;
+
+		has += info && str_eq(bytes_of(info->client_addr), bytes_of(a));
+	}
+	h->refused += has >= OF_AN_ADDRESS;
+	return has < OF_AN_ADDRESS ? MHD_YES : MHD_NO;
+}
+
+u64 http_refused(const struct http *h)
+{
+	return h->refused;
+}
+
 /* ---- slow clients ---- */
 
 static void on_connection(void *ctx, struct MHD_Connection *c, void **own,
@@ -393,7 +432,6 @@ static bool begin(struct http *h, struct err *e)
 
 	add(all, &n, MHD_OPTION_LISTEN_SOCKET, h->listening, NULL);
 	add(all, &n, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS, NULL);
-	add(all, &n, MHD_OPTION_PER_IP_CONNECTION_LIMIT, OF_AN_ADDRESS, NULL);
 	add(all, &n, MHD_OPTION_CONNECTION_MEMORY_LIMIT, REQUEST_BYTES, NULL);
 	add(all, &n, MHD_OPTION_CONNECTION_TIMEOUT, SILENT_SECONDS, NULL);
 	add(all, &n, MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, h);
@@ -403,7 +441,7 @@ static bool begin(struct http *h, struct err *e)
 	add(all, &n, MHD_OPTION_END, 0, NULL);
 	h->daemon = h->lib.MHD_start_daemon(
 		MHD_USE_EPOLL | MHD_USE_ITC | MHD_ALLOW_SUSPEND_RESUME | (tls ? MHD_USE_TLS : 0), 0,
-		NULL, NULL, on_request, h, MHD_OPTION_ARRAY, all, MHD_OPTION_END);
+		on_address, h, on_request, h, MHD_OPTION_ARRAY, all, MHD_OPTION_END);
 	return h->daemon || err_set(e, "libmicrohttpd can not start on %s%s", h->address,
 	                            tls ? ": is the key that of the certificate?" : "");
 }

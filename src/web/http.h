@@ -2,7 +2,8 @@
 /*
  * What listens for HTTP and answers GET and HEAD: a thin layer over libmicrohttpd, loaded when it
  * is asked for. Requests are read without threads, from http_run(), whenever http_fd() is readable
- * or http_wait() has passed. At most 64 connections, 24 of an address; one that is silent for ten
+ * or http_wait() has passed. At most 64 connections, others wait; of an address 24, others are
+ * closed. One that is silent for ten
  * seconds is closed, and one whose request and answer take more than fifteen; a request's line and
  * headers have 32 KiB, a body none.
  */
@@ -61,6 +62,8 @@ bool http_takes_gzip(const struct http_ask *ask);
 /* To all whose answers go on; http_listeners() says how many there are. */
 void http_tell(struct http *h, struct str text);
 u32 http_listeners(const struct http *h);
+/* Connections that were closed because their address had enough of them. */
+u64 http_refused(const struct http *h);
 /* "127.0.0.1:9464", as it turned out. */
 const char *http_address(const struct http *h);
 int http_fd(const struct http *h);

@@ -185,6 +185,7 @@ static bool move(struct serve *s, const struct plan *to)
 		say_error(&e);
 		return false;
 	}
+	s->refused += http_refused(s->http);
 	http_close(s->http);
 	s->http = http;
 	return true;

@@ -20,6 +20,7 @@ struct serve {
 	bool is_current;  /* the file was right when it was last read */
 	u64 read_at;      /* CLOCK_REALTIME, in seconds, when it was last read and right */
 	struct http *http;
+	u64 refused; /* http_refused() of those before it */
 	struct service service;
 	struct otlp otlp;
 	int signals;

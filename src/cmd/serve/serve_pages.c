@@ -123,6 +123,10 @@ static void add_own(struct serve *s, struct buf *b, enum metrics_form form)
 	metrics_family(b, form, "memtap_families_left_out", "gauge",
 	               "Families whose name another collector has, for another kind of metric.");
 	buf_printf(b, "memtap_families_left_out %" PRIu64 "\n", s->conflicts);
+	metrics_family(b, form, "memtap_http_connections_refused", "counter",
+	               "Connections closed because their address had 24 already.");
+	buf_printf(b, "memtap_http_connections_refused_total %" PRIu64 "\n",
+	           s->refused + http_refused(s->http));
 	if (s->plan.defaults) {
 		metrics_family(b, form, "memtap_servers_left_out", "gauge",
 		               "Cache servers beyond those that are looked at.");

@@ -79,6 +79,9 @@ def test_serve_many_at_once(context):
         right = [a for a in answers if a]
         if len(right) < OF_AN_ADDRESS or not all(map(is_whole, right)):
             return f"of one address {len(right)} are answered, {sum(map(bool, right))} right"
+        refused = s.value("memtap_http_connections_refused_total")
+        if refused != 200 - len(right):
+            return f"{len(right)} of 200 are answered, {refused} are said to be closed"
         if not until(lambda: has_no_more(before, held(s)), 10 * context.factor):
             return f"descriptors: {before} became {held(s)}"
         more = proc(f"/proc/{s.process.pid}/status", "VmRSS") - rss

@@ -653,7 +653,7 @@ bool elf_note_next(const u8 *p, size_t n, size_t *pos, struct elf_note *note)
 	return true;
 }
 
-static bool build_id_in(const u8 *p, size_t n, char buf[64])
+bool elf_build_id_in(const u8 *p, size_t n, char buf[64])
 {
 	struct elf_note note;
 	size_t pos = 0;
@@ -680,7 +680,7 @@ bool elf_build_id(struct elf *f, char buf[64])
 		if (ph->p_type != PT_NOTE || !within(ph->p_offset, ph->p_filesz, f->n))
 			continue;
 		looked_at++;
-		if (build_id_in(f->p + ph->p_offset, MIN(ph->p_filesz, NOTE_BYTES), buf))
+		if (elf_build_id_in(f->p + ph->p_offset, MIN(ph->p_filesz, NOTE_BYTES), buf))
 			return true;
 	}
 	return false;

@@ -61,6 +61,8 @@ const char *elf_dynamic(struct elf *f, s64 tag, u32 i);
 bool elf_is_program(struct elf *f);
 /* The GNU build id as lower-case hex in buf; false when there is none. */
 bool elf_build_id(struct elf *f, char buf[64]);
+/* The same of notes as they stand in a segment. */
+bool elf_build_id_in(const u8 *notes, size_t n, char buf[64]);
 /* Bytes and address of a section by name, unpacked; false when absent or NOBITS. */
 bool elf_section(struct elf *f, const char *name, const u8 **p, size_t *n, u64 *vaddr);
 

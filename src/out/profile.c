@@ -51,6 +51,15 @@ static u32 add_clean(struct profile *p, const char *z)
 	return n;
 }
 
+/* Also of code of the kernel the build id is known, though not the place in it. */
+static u32 kernel_build_id(struct profile *p, const struct frame_name *f)
+{
+	char id[64];
+
+	return f->kind == FRAME_KERNEL && sym_kernel_build_id(f->module, id) ? profile_text(p, id)
+	                                                                     : 0;
+}
+
 static u32 add_mapping(struct profile *p, const struct frame_name *f, u32 file)
 {
 	const struct sym_place *at = f->place;
@@ -67,6 +76,8 @@ static u32 add_mapping(struct profile *p, const struct frame_name *f, u32 file)
 	              p->mappings.n);
 	if (!n) {
 		n = p->mappings.n;
+		if (!at)
+			m.build_id = kernel_build_id(p, f);
 		vec_add(&p->arena, &p->mappings, m);
 	}
 	p->mappings.v[n].unnamed |= at && !at->has_name;

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/str.h"
 #include "elf/elf.h"
 #include "sym/usym.h"
@@ -211,6 +212,23 @@ u32 sym_user_lines(struct sym *s, enum sym_lines least, enum sym_kind kind, u32 
 const char *sym_user_build_id(struct sym *s, u32 pid, u64 addr, u64 *off)
 {
 	return usym_build_id(user_of(s), pid, addr, off);
+}
+
+bool sym_kernel_build_id(const char *module, char buf[64])
+{
+	struct buf path = { 0 }, notes = { 0 };
+	struct err ignored = { 0 };
+	bool ok;
+
+	if (module[0])
+		buf_printf(&path, "/sys/module/%s/notes/.note.gnu.build-id", module);
+	else
+		buf_puts(&path, "/sys/kernel/notes");
+	ok = !strchr(module, '/') && file_read(buf_text(&path), &notes, 65536, &ignored) &&
+	     elf_build_id_in((const u8 *)notes.p, notes.n, buf);
+	buf_free(&path);
+	buf_free(&notes);
+	return ok;
 }
 
 void sym_note_process(struct sym *s, u32 pid)

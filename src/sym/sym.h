@@ -83,6 +83,9 @@ u32 sym_user_lines(struct sym *s, enum sym_lines least, enum sym_kind kind, u32 
 /* The build-id, in hexadecimal, of the file that is mapped there and the address's offset in that
  * file; "" when there is none. Valid until the next call. */
 const char *sym_user_build_id(struct sym *s, u32 pid, u64 addr, u64 *off);
+/* That of the running kernel, or of a module of it unless that is "". False: it has none, or is no
+ * module. */
+bool sym_kernel_build_id(const char *module, char buf[64]);
 /* Whether that is a place in options.graft. */
 bool sym_is_grafted(struct sym *s, u32 pid, u64 addr);
 /* Reads (again) the maps of a process now, so that its addresses can be named after it has

@@ -164,6 +164,7 @@ SETUP_bench-heap := build test bench
 SETUP_bench-tools := build test vm bench
 SETUP_bench-caches := build test
 SETUP_bench-serve := build test exporter
+SETUP_soak-serve := build test
 SETUP_junk := build test
 SETUP_page-compare := build test
 SETUP_newer-check := build test fresh
@@ -597,6 +598,13 @@ bench-tools: all $(PROGS)
 ## make bench-serve    memory, processor, scrapes of memtap serve beside prometheus-node-exporter
 bench-serve: all $(BUILD)/tests/progs/cacheload
 	$(Q)unshare --pid --mount-proc --fork --kill-child bench/serve --build $(BUILD)
+
+.PHONY: soak-serve
+## make soak-serve     memtap serve under load for an hour (SOAK_SECONDS): does something grow?
+SOAK_SECONDS ?= 3600
+soak-serve: all $(BUILD)/tests/progs/cacheload
+	$(Q)unshare --pid --mount-proc --fork --kill-child bench/serve --build $(BUILD) \
+		--soak $(SOAK_SECONDS)
 
 .PHONY: bench-caches
 ## make bench-caches   what mctop costs a memcached at full load, beside bpftrace

@@ -53,6 +53,15 @@ static bool ask_about(struct collector *c, u32 what, u32 mark, const char *map)
 	return collector_page(c).n;
 }
 
+/* Go's programs, and so what pulls from them, call these numbers so. */
+static const char *heap_map(const struct collector *c, const char *name)
+{
+	bool is = strcmp(c->words[0], "heap") == 0 &&
+	          (strcmp(name, "heap") == 0 || strcmp(name, "allocs") == 0);
+
+	return is ? "profile" : name;
+}
+
 /* The collector of "COLLECTOR/MAP", or the first one that has a MAP, which then has been asked. */
 static struct collector *ask_named(struct serve *s, const char *name, u32 what, u32 mark,
                                    const char **map)
@@ -63,9 +72,11 @@ static struct collector *ask_named(struct serve *s, const char *name, u32 what, 
 	*map = c ? table.p : name;
 	if (c)
 		return ask_about(c, what, mark, *map) ? c : NULL;
-	for (u32 i = 0; i < s->n; i++)
-		if (s->all[i]->pid && ask_about(s->all[i], what, mark, name))
+	for (u32 i = 0; i < s->n; i++) {
+		*map = heap_map(s->all[i], name);
+		if (s->all[i]->pid && ask_about(s->all[i], what, mark, *map))
 			return s->all[i];
+	}
 	return NULL;
 }
 

@@ -12,6 +12,7 @@ from lib.report import Skip
 from run.cases import Run
 from run.scenarios import require, shown, until
 from run.scenarios.serve import serving, up
+from run.scenarios.serve_pprof import get
 
 REQUIRES = ("kernel:5.13",)  # reports go through maps
 
@@ -331,8 +332,14 @@ def test_heap_of_a_producer(context):
     return None if ok else shown(f"same {same}, status {status}, {result}", out, err)
 
 
+# What Parca, Alloy's pyroscope.scrape and Pyroscope ask for unless they are told otherwise, but for
+# the time, which is 10 to 15 seconds there.
+GO_PROFILES = ("allocs", "heap?seconds=1", "profile?seconds=1", "block", "goroutine", "mutex")
+
+
 def test_heap_by_a_service(context):
-    """The system calls that memtap serve leaves to its collectors are enough; nothing stays."""
+    """The system calls that memtap serve leaves to its collectors are enough; nothing stays. What
+    pulls profiles of Go's programs finds it where it looks."""
     need()
     p = Heaps(context)
     before = mappings(p.pid)
@@ -340,6 +347,9 @@ def test_heap_by_a_service(context):
         with serving(context, f"heap -p {p.pid}") as s:
             if not up(s, "heap", 30 * context.factor):
                 return shown("the collector does not answer", s.ask()[2], "")
+            asked = {n: get(s, n)[0] for n in GO_PROFILES}
+            if asked != {n: 404 if n[0] in "bgm" else 200 for n in GO_PROFILES}:
+                return f"/debug/pprof/ answers {asked}"
             s.process.terminate()
             s.process.wait(30 * context.factor)
         if not until(lambda: mappings(p.pid) == before, 30 * context.factor):

@@ -40,7 +40,7 @@ class Client:
     def __init__(self, port, d):
         self.port, self.d = port, d
 
-    def ask(self, tls=True, who=None, cert=None, most=None):
+    def ask(self, tls=True, who=None, cert=None, most=None, path="/healthz"):
         """The status, or the name of what went wrong below HTTP."""
         if tls:
             how = ssl.create_default_context(cafile=self.d + "/server.pem")
@@ -52,7 +52,7 @@ class Client:
             c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         with contextlib.closing(c):
             try:
-                c.request("GET", "/healthz", headers={"Authorization": who} if who else {})
+                c.request("GET", path, headers={"Authorization": who} if who else {})
                 return c.getresponse().status
             except (OSError, http.client.HTTPException) as e:
                 return "SSLError" if isinstance(e, ssl.SSLError) else type(e).__name__
@@ -68,6 +68,7 @@ def write(path, text):
 
 
 TLS = "tls_server_config: {cert_file: server.pem, key_file: %s%s}\n"
+PPROF = "/debug/pprof/"
 CLIENTS = ", client_auth_type: RequireAndVerifyClientCert, client_ca_file: ca.pem"
 
 
@@ -79,6 +80,9 @@ def who_problem(c, patience):
               ({"most": ssl.TLSVersion.TLSv1_1}, "SSLError"), ({"who": "Basic !"}, 401),
               ({"who": basic("prom", "token")}, "401|429"),
               ({"who": basic("nobody", "secret")}, "401|429"),
+              ({"path": PPROF}, 401), ({"path": PPROF, "who": "Bearer token"}, 200),
+              ({"path": PPROF + "a/x?seconds=1"}, 401),
+              ({"path": PPROF + "a/x?seconds=1", "who": basic("prom", "secret")}, 404),
               ({"who": "Bearer secret"}, "401|429"), ({"who": basic("prom", "secret")}, 200))
     for how, want in wanted:
         got = c.ask(**how)

@@ -2,6 +2,7 @@
 /* What a view can ask of its session; see view.h. */
 #include "run/view.h"
 
+#include <malloc.h>
 #include <string.h>
 
 #include "run/event.h"
@@ -78,6 +79,13 @@ void view_wait(const struct view_of *v)
 void view_waited(const struct view_of *v)
 {
 	stop_waited(v->events->stop);
+}
+
+void view_rest(const struct view_of *v)
+{
+	if (v->events->sym)
+		sym_rest(v->events->sym);
+	malloc_trim(0);
 }
 
 void view_say(const struct view_of *v, const char *text)

@@ -67,6 +67,8 @@ u64 view_lost(const struct view_of *v);
  * soon after the user wants an end (EINTR). */
 void view_wait(const struct view_of *v);
 void view_waited(const struct view_of *v);
+/* No stack is named for some time: what is kept for it goes. */
+void view_rest(const struct view_of *v);
 /* Says something to the user, after the output so far. */
 void view_say(const struct view_of *v, const char *text);
 

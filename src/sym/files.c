@@ -245,15 +245,15 @@ static u32 table_oldest(const struct files *s)
 	return oldest;
 }
 
-/* Drops the least recently used ones until all but `keep` and it take no more than they may. */
-static void tables_shrink(struct files *s, u32 keep)
+/* Drops the least recently used ones until all but `keep` and it take no more than that. */
+static void tables_shrink(struct files *s, u32 keep, size_t most)
 {
 	size_t bytes = 0;
 
 	for (u32 i = 0; i < TABLES_MAX; i++)
 		if (s->tables[i].names)
 			bytes += symfile_bytes(s->tables[i].names);
-	while (bytes > BYTES_MAX) {
+	while (bytes > most) {
 		s32 oldest = -1;
 
 		for (u32 i = 0; i < TABLES_MAX; i++)
@@ -295,8 +295,13 @@ static s32 table_get(struct files *s, const char *path, const struct debugfile_p
 	s->tables[t].names = names;
 	memcpy(s->tables[t].build_id, id, sizeof(id));
 	s->tables[t].used = ++s->clock;
-	tables_shrink(s, t);
+	tables_shrink(s, t, BYTES_MAX);
 	return (s32)t;
+}
+
+void files_rest(struct files *s)
+{
+	tables_shrink(s, TABLES_MAX, 0);
 }
 
 struct symfile *files_names(struct files *s, struct file_id id, const struct debugfile_place *where)

@@ -35,6 +35,8 @@ bool files_is(const struct files *s, struct file_id id, dev_t dev, u64 inode);
  * held any more. Valid until the next call. */
 struct symfile *files_names(struct files *s, struct file_id id,
                             const struct debugfile_place *where);
+/* No name is wanted for some time: all are forgotten, and read again when one is. */
+void files_rest(struct files *s);
 /* Why the last file that could not be opened or read could not. */
 const char *files_why(const struct files *s);
 /* Its build-id in hexadecimal, "" when it has none or is not held any more. */

@@ -241,6 +241,12 @@ u32 sym_denied(const struct sym *s)
 	return s->user ? usym_denied(s->user) : 0;
 }
 
+void sym_rest(struct sym *s)
+{
+	if (s->user)
+		usym_rest(s->user);
+}
+
 u64 sym_unread(const struct sym *s, const char **first)
 {
 	*first = "";

@@ -93,6 +93,8 @@ bool sym_is_grafted(struct sym *s, u32 pid, u64 addr);
 void sym_note_process(struct sym *s, u32 pid);
 /* Processes that we were not allowed to look into, so far: their addresses have no names. */
 u32 sym_denied(const struct sym *s);
+/* See files_rest(). */
+void sym_rest(struct sym *s);
 /* See usym_unread(). */
 u64 sym_unread(const struct sym *s, const char **first);
 

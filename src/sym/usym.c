@@ -97,6 +97,11 @@ struct usym *usym_new(bool demangled, bool fetch_lines)
 	return u;
 }
 
+void usym_rest(struct usym *u)
+{
+	files_rest(u->files);
+}
+
 static void proc_free(struct proc *p)
 {
 	arena_free(&p->arena);

@@ -31,6 +31,8 @@ typedef bool usym_file_fn(void *ctx, u32 number, struct usym_file *f);
 
 /* fetch_lines: debug files may be fetched from a server for source lines. */
 struct usym *usym_new(bool demangled, bool fetch_lines);
+/* See files_rest(). */
+void usym_rest(struct usym *u);
 /* From now on addresses with UNWIND_FRAME set are places in files that `find` knows. */
 void usym_set_files(struct usym *u, usym_file_fn *find, void *ctx);
 void usym_free(struct usym *u);

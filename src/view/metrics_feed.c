@@ -430,6 +430,8 @@ static void answer(struct feed *f, const struct view_of *v)
 		view_exit(v, 0);
 	view_waited(v);
 	buf_free(&page);
+	if (what >= FEED_STACKS && what != FEED_MARK)
+		view_rest(v);
 	if (!f->answered) /* what attaching took is not needed again */
 		trim_memory();
 	f->answered = true;

@@ -133,6 +133,7 @@ GO_PROG  := $(BUILD)/tests/progs/cache_go
 PROGS    += $(BUILD)/tests/progs/namespaces $(BUILD)/tests/progs/leaks_new
 ifndef ARCH
 PROGS    += $(addprefix $(BUILD)/tests/progs/,leaks_musl leaks_musl_pie leaks_musl_shared)
+PROGS    += $(addprefix $(BUILD)/tests/progs/,heaps_musl maps_musl)
 endif
 # BPF objects whose relocations the unit tests evaluate, and a BTF made up for them.
 CORE_OBJ := $(patsubst tests/core/%.c,$(BUILD)/tests/core/%.o,$(wildcard tests/core/*.c)) \
@@ -339,7 +340,7 @@ $(BUILD)/tests/progs/leaks_new: tests/run/progs/leaks_new.cc Makefile | $(READY)
 	$(Q)$(CXX) $(SYSROOT) -std=c++17 -O2 -g -Wall -Wextra -o $@ $<
 
 MUSL_CFLAGS := -D_GNU_SOURCE -O2 -g -Wall -Wextra
-$(BUILD)/tests/progs/leaks_musl: tests/run/progs/leaks.c Makefile | $(READY)
+$(BUILD)/tests/progs/%_musl: tests/run/progs/%.c Makefile | $(READY)
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)musl-gcc -static $(MUSL_CFLAGS) -o $@ $<

@@ -25,6 +25,8 @@
 	mov %rdx, 16(%rsp)
 	mov %rcx, 24(%rsp)
 	mov %rax, 32(%rsp)
+	mov %r8, 72(%rsp)
+	mov %r9, 80(%rsp)
 .endm
 
 .macro arguments
@@ -33,6 +35,8 @@
 	mov 16(%rsp), %rdx
 	mov 24(%rsp), %rcx
 	mov 32(%rsp), %r11
+	mov 72(%rsp), %r8
+	mov 80(%rsp), %r9
 .endm
 
 .macro function name
@@ -127,5 +131,14 @@ function 5
 
 thrown 6 6 0 rsi
 thrown 7 7 1 rdx
+
+sampled 8 8
+sampled 9 9
+
+function 10
+	frame
+	call sampler_unmap
+	go_on
+	end 10
 
 	.section .note.GNU-stack, "", @progbits

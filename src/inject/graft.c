@@ -84,9 +84,31 @@ static bool add_page(struct graft *g, u64 at, struct err *e)
 	return true;
 }
 
+static u64 entry_of(const struct hook *h)
+{
+	return h->bias + h->entry;
+}
+
+static u64 page_of(u64 at)
+{
+	return at & ~((u64)arch_page() - 1);
+}
+
+/* A function whose jump lies in that page, all or in part. */
+static const struct hook *hook_in(const struct graft *g, u64 page)
+{
+	u32 i = 0;
+
+	while (page_of(entry_of(&g->hooks[i])) != page &&
+	       page_of(entry_of(&g->hooks[i]) + MOVE_JUMP - 1) != page)
+		i++;
+	return &g->hooks[i];
+}
+
 static bool read_page(struct graft *g, u32 i, struct hold *h, struct err *e)
 {
 	struct room_page *p = &g->room.pages[i];
+	const struct hook *hook = hook_in(g, p->at);
 	u8 *bytes = g->pages + (u64)i * arch_page();
 	struct iovec here = { bytes, arch_page() };
 	struct iovec there = { (void *)(uintptr_t)p->at, arch_page() };
@@ -96,21 +118,19 @@ static bool read_page(struct graft *g, u32 i, struct hold *h, struct err *e)
 	if (process_vm_readv(h->pid, &here, 1, &there, 1, 0) != (ssize_t)here.iov_len)
 		return err_sys(e, errno, "process %d: code at %#llx", h->pid,
 		               (unsigned long long)p->at);
-	return hook_page_is_intact(g->f, g->bias, p->at, bytes, &why) ||
-	       err_set(e, "process %d, %s: %s", h->pid, elf_path(g->f), why);
+	return hook_page_is_intact(hook, p->at, bytes, &why) ||
+	       err_set(e, "process %d, %s: %s", h->pid, elf_path(hook->f), why);
 }
 
 static bool add_pages(struct graft *g, struct hold *h, struct err *e)
 {
-	u64 page = arch_page();
 	bool ok = true;
 
 	g->room.n_pages = 0;
 	for (u32 i = 0; ok && i < g->n; i++) {
-		u64 at = g->bias + g->hooks[i].entry;
+		u64 at = entry_of(&g->hooks[i]);
 
-		ok = add_page(g, at & ~(page - 1), e) &&
-		     add_page(g, (at + MOVE_JUMP - 1) & ~(page - 1), e);
+		ok = add_page(g, page_of(at), e) && add_page(g, page_of(at + MOVE_JUMP - 1), e);
 	}
 	for (u32 i = 0; ok && i < g->room.n_pages; i++)
 		ok = read_page(g, i, h, e);
@@ -119,25 +139,26 @@ static bool add_pages(struct graft *g, struct hold *h, struct err *e)
 
 static bool make_slot(struct graft *g, u32 i, struct err *e)
 {
+	const struct hook *h = &g->hooks[i];
 	u8 *out = g->code + slot(g, i);
 	u64 at = g->room.at + slot(g, i);
 	const char *why = "there is no room for its code";
 	u32 n = g->emit(g->ctx, i, at, graft_data(g), out,
 	                GRAFT_SLOT - HOOK_MOVED - sizeof(struct note));
-	struct note note = { g->bias + g->hooks[i].entry, n, { 0 } };
+	struct note note = { entry_of(h), n, { 0 } };
 
-	if (n && hook_move(g->f, g->d, &g->hooks[i], g->bias, at + n, out + n, &note.steps, &why)) {
+	if (n && hook_move(g->d, h, at + n, out + n, &note.steps, &why)) {
 		memcpy(out + GRAFT_SLOT - sizeof(note), &note, sizeof(note));
 		why = "it is too far away";
 		for (u32 k = 0; k < g->room.n_pages; k++)
-			if (!hook_jump(&g->hooks[i], g->bias, at, g->room.pages[k].at,
+			if (!hook_jump(h, at, g->room.pages[k].at,
 			               g->pages + (u64)k * arch_page()))
 				n = 0;
 		if (n)
 			return true;
 	}
-	return err_set(e, "%s: the function at %#llx: %s", elf_path(g->f),
-	               (unsigned long long)g->hooks[i].entry, why);
+	return err_set(e, "%s: the function at %#llx: %s", elf_path(h->f),
+	               (unsigned long long)h->entry, why);
 }
 
 static struct note note_of(const struct graft *g, u32 i)
@@ -206,8 +227,8 @@ static enum enter_end who_is_on(const struct graft *g, struct hold *h, struct th
 	if (!v)
 		base_no_memory();
 	for (u32 i = 0; i < g->n; i++) {
-		v[i].start = g->bias + g->hooks[i].entry + 1;
-		v[i].end = g->bias + g->hooks[i].entry + g->hooks[i].length;
+		v[i].start = entry_of(&g->hooks[i]) + 1;
+		v[i].end = entry_of(&g->hooks[i]) + g->hooks[i].length;
 	}
 	ok = there_find(h, v, g->n, t, e);
 	free(v);

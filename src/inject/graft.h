@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Functions of one file that a process has mapped, hooked together: what runs at their entries,
+ * Functions of files that a process has mapped, hooked together: what runs at their entries,
  * in a room of the process, put in and taken out while it stands still (enter.h).
  */
 #ifndef INJECT_GRAFT_H
@@ -36,9 +36,7 @@ typedef void graft_place(void *ctx, u8 *head, u64 at, u64 data);
 
 struct graft {
 	/* In. */
-	struct elf *f;
 	const struct insn_decoder *d;
-	u64 bias;           /* from the file's virtual addresses to the process's */
 	struct hook *hooks; /* looked at (hook_look()), all with a length */
 	u32 n;
 	graft_emit *emit;

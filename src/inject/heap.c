@@ -65,7 +65,7 @@ static void place_head(void *ctx, u8 *head, u64 at, u64 data)
 {
 	struct heap *hp = ctx;
 	const u16 type = ET_DYN; /* it may be anywhere */
-	struct sampler_params p = { .data = data };
+	struct sampler_params p = { .data = data, .page = arch_page() };
 	u32 n = hp->a.n_inside;
 
 	sampler_fill(&p, hp->every);
@@ -75,6 +75,7 @@ static void place_head(void *ctx, u8 *head, u64 at, u64 data)
 	for (u32 i = 0; i < n; i++)
 		p.inside[i] = (struct sampler_inside){ hp->a.inside[i].start + hp->a.bias,
 			                               hp->a.inside[i].end + hp->a.bias };
+	memcpy(p.around, hp->a.around, sizeof(p.around));
 	p.inside[n] = (struct sampler_inside){ at, at + hp->g.room.code_size };
 	memcpy(head + hp->params, &p, sizeof(p));
 	memcpy(head + offsetof(Elf64_Ehdr, e_type), &type, sizeof(type));
@@ -85,10 +86,11 @@ static u32 emit(void *ctx, u32 i, u64 at, u64 data, u8 *out, u32 room)
 	const struct heap *hp = ctx;
 	enum sampler_kind kind = hp->a.functions[i].kind;
 	struct stub s = {
-		.counts = kind != SAMPLER_FREE,
+		.counts = kind != SAMPLER_FREE && kind != SAMPLER_UNMAP,
 		.product = kind == SAMPLER_PRODUCT,
 		.size = sampler_size_argument(kind),
-		.looks = kind == SAMPLER_FREE || kind == SAMPLER_REALLOC,
+		.looks = kind == SAMPLER_FREE || kind == SAMPLER_REALLOC || kind == SAMPLER_REMAP ||
+		         kind == SAMPLER_UNMAP,
 		.counters = data + offsetof(struct sampler_data, cpus),
 		.filter = data + offsetof(struct sampler_data, filter),
 		.shift = SAMPLER_CPU_SHIFT,
@@ -167,9 +169,7 @@ static bool make(struct heap *hp, const struct insn_decoder *d, pid_t pid, struc
 	if (!open_head(hp, e) || !heap_allocator_find(&hp->a, d, pid, e))
 		return false;
 	hp->g = (struct graft){
-		.f = hp->a.f,
 		.d = d,
-		.bias = hp->a.bias,
 		.hooks = hp->a.hooks,
 		.n = hp->a.n,
 		.emit = emit,

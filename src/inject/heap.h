@@ -22,9 +22,11 @@ struct heap_function {
 /* A process's allocator. */
 struct heap_allocator {
 	struct arena arena;
-	struct elf *f;
+	struct elf *f; /* NULL: it has none, and maps memory by itself */
 	u64 bias;
-	const char *path; /* in the process */
+	const char *path;   /* in the process */
+	struct elf *kernel; /* the file with mmap, where that is another one */
+	u64 kernel_bias;
 	/* What is redirected: function i and its hook. */
 	struct heap_function functions[HEAP_FUNCTIONS];
 	struct hook hooks[HEAP_FUNCTIONS];
@@ -32,13 +34,15 @@ struct heap_allocator {
 	u32 n;
 	struct sampler_inside inside[SAMPLER_INSIDE]; /* virtual addresses of the file */
 	u32 n_inside;
+	struct sampler_inside around[SAMPLER_AROUND]; /* in the process */
+	u32 n_around;
 	u64 nothrow[2];   /* entries, 0: there is none */
 	const char *left; /* a function that is not counted, and why; NULL: none */
 };
 
-/* Finds the file that the process's malloc is in, and how its functions can be redirected. False
- * and *e where there is none, or where one that matters can not be. heap_allocator_close()
- * either way. */
+/* Finds the file that the process's malloc is in, and how its functions and mmap can be redirected.
+ * False and *e where there is neither, or where one that matters can not be.
+ * heap_allocator_close() either way. */
 bool heap_allocator_find(struct heap_allocator *a, const struct insn_decoder *d, pid_t pid,
                          struct err *e);
 void heap_allocator_close(struct heap_allocator *a);

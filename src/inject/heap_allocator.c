@@ -7,13 +7,9 @@
  * (`inside`). One that does not, a jump, is not seen from malloc: where a function begins with one
  * it is left alone, and where realloc or memalign have one for some arguments these are skipped.
  */
-#include "inject/heap.h"
+#include "inject/heap_files.h"
 
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 
 #include "arch/stub.h"
@@ -65,46 +61,9 @@ static const struct heap_function functions[] = {
 	{ "_ZdaPvSt11align_val_tRKSt9nothrow_t", SAMPLER_FREE, true },
 };
 
-_Static_assert(ARRAY_SIZE(functions) <= HEAP_FUNCTIONS, "there is room");
+_Static_assert(ARRAY_SIZE(functions) + HEAP_MAPPINGS <= HEAP_FUNCTIONS, "there is room");
 
 /* ---- files ---------------------------------------------------------------------------------- */
-
-/* Through the mapping itself where the name means nothing here. */
-static struct elf *open_mapped(pid_t pid, const struct procmap *m, struct err *e)
-{
-	char path[PATH_MAX + 64];
-	struct stat st;
-
-	snprintf(path, sizeof(path), "/proc/%d/root%s", pid, m->path);
-	if (stat(path, &st) < 0 || st.st_ino != m->inode)
-		snprintf(path, sizeof(path), "/proc/%d/map_files/%lx-%lx", pid, m->start, m->end);
-	return elf_open(path, e);
-}
-
-typedef bool file_fn(void *ctx, struct elf *f, const struct procmap *m);
-
-/* Every file that the process has code of, until fn returns false. */
-static bool each_file(struct arena *a, pid_t pid, file_fn *fn, void *ctx, struct err *e)
-{
-	struct procmaps maps;
-	u64 last = 0;
-
-	if (!procmaps_read(a, pid, &maps, e))
-		return false;
-	for (u32 i = 0; i < maps.n; i++) {
-		const struct procmap *m = &maps.v[i];
-		struct err other;
-		struct elf *f;
-
-		if (!m->exec || m->path[0] != '/' || !m->inode || m->inode == last)
-			continue;
-		last = m->inode;
-		f = open_mapped(pid, m, &other);
-		if (f && !fn(ctx, f, m))
-			return true;
-	}
-	return true;
-}
 
 /*
  * Several files may have a malloc: the C library and one that takes its place, or one that the
@@ -113,13 +72,6 @@ static bool each_file(struct arena *a, pid_t pid, file_fn *fn, void *ctx, struct
  * program: a library made to take malloc's place comes before the C library; so does the program.
  */
 enum { NO_MALLOC, OF_LIBC, OF_A_LIBRARY, OF_THE_PROGRAM, CALLED_BY_NAME };
-
-static bool is_libc(struct elf *f)
-{
-	struct elf_sym s;
-
-	return !elf_is_program(f) && elf_find(f, "__libc_start_main", &s);
-}
 
 struct choice {
 	struct heap_allocator *a;
@@ -131,7 +83,7 @@ struct choice {
 static bool find_called(void *ctx, struct elf *f, const struct procmap *m)
 {
 	struct choice *c = ctx;
-	u64 word = is_libc(f) ? plt_word(f, "malloc") : 0, vaddr;
+	u64 word = heap_is_libc(f) ? plt_word(f, "malloc") : 0, vaddr;
 	struct iovec to = { &c->called, sizeof(c->called) }, from = { 0 };
 
 	if (word && elf_vaddr(f, m->offset, &vaddr)) {
@@ -154,7 +106,7 @@ static u32 rank(const struct choice *c, struct elf *f, const struct procmap *m)
 		return NO_MALLOC;
 	if (elf_vaddr(f, m->offset, &vaddr) && c->called == m->start - vaddr + s.value)
 		return CALLED_BY_NAME;
-	if (is_libc(f))
+	if (heap_is_libc(f))
 		return OF_LIBC;
 	return elf_is_program(f) ? OF_THE_PROGRAM : OF_A_LIBRARY;
 }
@@ -197,6 +149,11 @@ static bool is_free(const struct heap_function *fn)
 	return fn->kind == SAMPLER_FREE;
 }
 
+static bool is_mapping(const struct heap_function *fn)
+{
+	return fn->kind >= SAMPLER_MAP;
+}
+
 static bool is_new(const struct heap_function *fn)
 {
 	return strncmp(fn->name, "_Zn", 3) == 0;
@@ -215,7 +172,9 @@ static void collect(struct heap_allocator *a)
 		if (known)
 			continue;
 		a->functions[a->n] = functions[i];
-		a->hooks[a->n++] = (struct hook){ .entry = s.value, .size = s.size };
+		a->hooks[a->n++] = (struct hook){
+			.f = a->f, .bias = a->bias, .entry = s.value, .size = s.size
+		};
 	}
 }
 
@@ -225,6 +184,13 @@ static void leave_out(struct heap_allocator *a, u32 i)
 	memmove(&a->functions[i], &a->functions[i + 1], (a->n - i) * sizeof(a->functions[0]));
 	memmove(&a->hooks[i], &a->hooks[i + 1], (a->n - i) * sizeof(a->hooks[0]));
 	memmove(&a->skips[i], &a->skips[i + 1], (a->n - i) * sizeof(a->skips[0]));
+}
+
+/* They come last, and one alone would say little. */
+static void leave_out_mappings(struct heap_allocator *a)
+{
+	while (a->n && is_mapping(&a->functions[a->n - 1]))
+		a->n--;
 }
 
 /* What a function leads to. */
@@ -373,9 +339,22 @@ static bool check_hooks(struct heap_allocator *a, struct err *e)
 		if (fn->must)
 			return refuse(a, fn, why, e);
 		a->left = arena_printf(&a->arena, "%s is not counted: %s", fn->name, why);
-		leave_out(a, i--);
+		if (is_mapping(fn))
+			leave_out_mappings(a);
+		else
+			leave_out(a, i--);
 	}
 	return true;
+}
+
+/* Those of malloc and its relatives. */
+static void find_functions(struct heap_allocator *a, const struct insn_decoder *d)
+{
+	collect(a);
+	for (u32 i = 0; i < a->n; i++)
+		if (!is_counted(a, d, i))
+			leave_out(a, i--);
+	find_nothrow(a);
 }
 
 bool heap_allocator_find(struct heap_allocator *a, const struct insn_decoder *d, pid_t pid,
@@ -384,26 +363,26 @@ bool heap_allocator_find(struct heap_allocator *a, const struct insn_decoder *d,
 	struct choice c = { .a = a, .pid = pid };
 
 	*a = (struct heap_allocator){ 0 };
-	if (!each_file(&a->arena, pid, find_called, &c, e) ||
-	    !each_file(&a->arena, pid, choose, &c, e))
+	if (!heap_each_file(&a->arena, pid, find_called, &c, e) ||
+	    !heap_each_file(&a->arena, pid, choose, &c, e))
 		return false;
-	if (!a->f)
-		return err_set(e, "process %d has no function malloc with a name", pid);
 	if (c.many && c.rank != CALLED_BY_NAME)
 		return err_set(e, "process %d has more than one library with a malloc of its own",
 		               pid);
-	collect(a);
-	for (u32 i = 0; i < a->n; i++)
-		if (!is_counted(a, d, i))
-			leave_out(a, i--);
-	find_nothrow(a);
-	hook_look(a->f, d, a->hooks, a->n);
-	return check_hooks(a, e);
+	if (a->f)
+		find_functions(a, d);
+	heap_mappings_add(a, pid);
+	if (!a->n)
+		return err_set(e, "process %d has no function malloc with a name, nor mmap", pid);
+	hook_look(d, a->hooks, a->n);
+	return check_hooks(a, e) &&
+	       (a->n || err_set(e, "process %d has no malloc, and %s", pid, a->left));
 }
 
 void heap_allocator_close(struct heap_allocator *a)
 {
 	elf_close(a->f);
+	elf_close(a->kernel);
 	arena_free(&a->arena);
 }
 
@@ -434,7 +413,7 @@ bool heap_is_producer(pid_t pid)
 	struct err e;
 	bool found = false;
 
-	each_file(&a, pid, has_probe, &found, &e);
+	heap_each_file(&a, pid, has_probe, &found, &e);
 	arena_free(&a);
 	return found;
 }

@@ -43,8 +43,9 @@ static const char *strike(struct elf *f, const struct insn_decoder *d, struct si
 	return NULL;
 }
 
-void hook_look(struct elf *f, const struct insn_decoder *d, struct hook *v, u32 n)
+static void look_at_file(const struct insn_decoder *d, struct hook *v, u32 n)
 {
+	struct elf *f = v->f;
 	struct sites all = { calloc(n + 1, sizeof(struct site)), n };
 	const char *why;
 
@@ -71,14 +72,23 @@ void hook_look(struct elf *f, const struct insn_decoder *d, struct hook *v, u32 
 	free(all.v);
 }
 
+void hook_look(const struct insn_decoder *d, struct hook *v, u32 n)
+{
+	for (u32 i = 0, k; i < n; i += k) {
+		for (k = 1; i + k < n && v[i + k].f == v[i].f;)
+			k++;
+		look_at_file(d, v + i, k);
+	}
+}
+
 static void add_step(struct hook_steps *s, u32 from, u32 to)
 {
 	s->from[s->n] = (u8)from;
 	s->to[s->n++] = (u8)to;
 }
 
-u32 hook_move(struct elf *f, const struct insn_decoder *d, const struct hook *h, u64 bias, u64 at,
-              u8 out[HOOK_MOVED], struct hook_steps *steps, const char **why)
+u32 hook_move(const struct insn_decoder *d, const struct hook *h, u64 at, u8 out[HOOK_MOVED],
+              struct hook_steps *steps, const char **why)
 {
 	struct site_code c;
 	struct move m = { 0 };
@@ -86,7 +96,7 @@ u32 hook_move(struct elf *f, const struct insn_decoder *d, const struct hook *h,
 
 	steps->n = 0;
 	*why = "its code is not in the file";
-	if (!h->length || !site_code_at(f, h->entry, &c))
+	if (!h->length || !site_code_at(h->f, h->entry, &c))
 		return 0;
 	for (u32 from = 0; from < h->length; from += m.taken) {
 		u64 off = h->entry - c.vaddr + from;
@@ -94,7 +104,7 @@ u32 hook_move(struct elf *f, const struct insn_decoder *d, const struct hook *h,
 		if (done + MOVE_LONGEST + MOVE_JUMP > HOOK_MOVED || steps->n == HOOK_STEPS - 1)
 			return 0;
 		add_step(steps, from, done);
-		*why = move_insn(d, c.p + off, c.n - off, bias + h->entry + from, at + done,
+		*why = move_insn(d, c.p + off, c.n - off, h->bias + h->entry + from, at + done,
 		                 out + done, &m);
 		if (*why)
 			return 0;
@@ -104,17 +114,18 @@ u32 hook_move(struct elf *f, const struct insn_decoder *d, const struct hook *h,
 	if (m.ends)
 		return done;
 	*why = "it is too far away";
-	return move_jump(at + done, bias + h->entry + h->length, out + done) ? done + MOVE_JUMP : 0;
+	return move_jump(at + done, h->bias + h->entry + h->length, out + done) ? done + MOVE_JUMP
+	                                                                        : 0;
 }
 
 /* Of a page that only begins or ends with the file's code the rest is whatever lies beside it. */
-bool hook_page_is_intact(struct elf *f, u64 bias, u64 at, const u8 *bytes, const char **why)
+bool hook_page_is_intact(const struct hook *h, u64 at, const u8 *bytes, const char **why)
 {
-	u64 vaddr = at - bias, end = vaddr + arch_page();
+	u64 vaddr = at - h->bias, end = vaddr + arch_page();
 	struct site_code c;
 	bool found = false, same = true;
 
-	for (u32 i = 0; elf_code(f, i, &c.p, &c.n, &c.vaddr); i++) {
+	for (u32 i = 0; elf_code(h->f, i, &c.p, &c.n, &c.vaddr); i++) {
 		u64 from = MAX(vaddr, c.vaddr), to = MIN(end, c.vaddr + c.n);
 
 		if (from >= to)
@@ -127,14 +138,14 @@ bool hook_page_is_intact(struct elf *f, u64 bias, u64 at, const u8 *bytes, const
 	return found && same;
 }
 
-bool hook_jump(const struct hook *h, u64 bias, u64 to, u64 at, u8 *bytes)
+bool hook_jump(const struct hook *h, u64 to, u64 at, u8 *bytes)
 {
 	u8 jump[MOVE_JUMP];
 
-	if (!move_jump(bias + h->entry, to, jump))
+	if (!move_jump(h->bias + h->entry, to, jump))
 		return false;
 	for (u32 i = 0; i < MOVE_JUMP; i++) {
-		u64 off = bias + h->entry + i - at;
+		u64 off = h->bias + h->entry + i - at;
 
 		if (off < arch_page())
 			bytes[off] = jump[i];

@@ -21,6 +21,8 @@
 #define TRIES 16u /* places in the table for a block */
 #define NONE  UINT64_MAX
 
+#define ANONYMOUS 0x20u /* MAP_ANONYMOUS */
+
 /* Changed before it is put in; the compiler is not to believe in these zeros. */
 __attribute__((used, section(".params")))
 const volatile struct sampler_params sampler_params = { 0 };
@@ -31,9 +33,10 @@ _Static_assert(offsetof(struct sampler_data, inside) == 16, "the thunks know");
 struct frame {
 	u64 args[4];
 	u64 next, result;
-	u64 old;     /* bytes of the block that realloc() is given, NONE: it was not sampled */
-	u64 sampled; /* the new one is to be */
-	u64 every;   /* with such gaps */
+	u64 old;       /* bytes of the block that realloc() is given, NONE: it was not sampled */
+	u64 sampled;   /* the new one is to be */
+	u64 every;     /* with such gaps */
+	u64 others[2]; /* arguments 4 and 5 */
 };
 
 /* sys/sdt.h's notes, of numbers of 8 bytes without a sign. */
@@ -124,14 +127,32 @@ static INLINE u64 take(struct sampler_data *d, u64 block)
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
-static INLINE bool is_inside(u64 from)
+static INLINE bool is_in(const volatile struct sampler_inside *v, u32 n, u64 from)
 {
-	const volatile struct sampler_inside *v = sampler_params.inside;
-
-	for (u32 i = 0; i < SAMPLER_INSIDE; i++)
+	for (u32 i = 0; i < n; i++)
 		if (from - v[i].start < v[i].end - v[i].start)
 			return true;
 	return false;
+}
+
+static INLINE bool maps(u32 kind)
+{
+	return kind == SAMPLER_MAP || kind == SAMPLER_REMAP;
+}
+
+/* No file, and no addresses that are only reserved. */
+static INLINE bool is_memory(const struct frame *f)
+{
+	return (u32)f->args[2] && f->args[3] & ANONYMOUS;
+}
+
+/* What is counted elsewhere, or is no memory. */
+static INLINE bool is_passed_over(const struct frame *f, u64 from, u32 kind)
+{
+	if (!maps(kind))
+		return is_in(sampler_params.inside, SAMPLER_INSIDE, from);
+	return is_in(sampler_params.around, SAMPLER_AROUND, from) ||
+	       (kind == SAMPLER_MAP && !is_memory(f));
 }
 
 static INLINE u64 size_of(const struct frame *f, u32 kind)
@@ -147,6 +168,7 @@ __attribute__((used)) u32 sampler_begin(struct sampler_cpu *c, struct frame *f, 
                                         u64 now);
 __attribute__((used)) void sampler_end(struct frame *f, u64 result, u32 kind);
 __attribute__((used)) void sampler_free(u64 block);
+__attribute__((used)) void sampler_unmap(u64 block, u64 length);
 
 /* The function is to be called from here: its result is needed. */
 u32 sampler_begin(struct sampler_cpu *c, struct frame *f, u64 from, u32 kind, u64 now)
@@ -161,9 +183,9 @@ u32 sampler_begin(struct sampler_cpu *c, struct frame *f, u64 from, u32 kind, u6
 	if (c)
 		c->left = sampler_gap(&sampler_params, c);
 	f->every = sampler_params.every;
-	f->sampled = c && size_of(f, kind) && !is_inside(from) &&
+	f->sampled = c && size_of(f, kind) && !is_passed_over(f, from, kind) &&
 	             !sampler_spares(&sampler_params, c, now, size_of(f, kind), &f->every);
-	f->old = kind == SAMPLER_REALLOC ? take(d, f->args[0]) : NONE;
+	f->old = kind == SAMPLER_REALLOC || kind == SAMPLER_REMAP ? take(d, f->args[0]) : NONE;
 	/* Before others can be given the block. */
 	if (f->old != NONE)
 		fire_free(f->args[0]);
@@ -177,6 +199,8 @@ void sampler_end(struct frame *f, u64 result, u32 kind)
 
 	if (kind == SAMPLER_SIZE_3)
 		block = (u32)result ? 0 : *(u64 *)f->args[0];
+	if (maps(kind) && result == UINT64_MAX) /* MAP_FAILED */
+		block = 0;
 	if (!block && f->old != NONE && size) { /* as it was */
 		block = f->args[0];
 		size = f->old;
@@ -191,4 +215,22 @@ void sampler_free(u64 block)
 {
 	if (take(data(), block) != NONE)
 		fire_free(block);
+}
+
+/* What is left of a mapping whose beginning goes is one of its own, and stands for as many bytes
+ * for each of its own as before. */
+void sampler_unmap(u64 block, u64 length)
+{
+	u64 size = take(data(), block), each;
+
+	if (size == NONE)
+		return;
+	fire_free(block);
+	if (length >= size)
+		return;
+	length = ROUND_UP(length, sampler_params.page);
+	if (length >= size || !put(data(), block + length, size - length))
+		return;
+	each = (sampler_weight(&sampler_params, sampler_params.every, size) << 8) / size;
+	fire_alloc(block + length, size - length, each * (size - length) >> 8);
 }

@@ -13,6 +13,7 @@
 #define SAMPLER_FILTER    (1u << 18)   /* bytes, one for each 16 bytes of addresses */
 #define SAMPLER_TABLE     (1u << 16)   /* sampled blocks that live, at most */
 #define SAMPLER_INSIDE    48u          /* pieces of an allocator that call one another */
+#define SAMPLER_AROUND    4u           /* pieces of code that make mappings for others */
 #define SAMPLER_STEPS     256u         /* of the two curves below */
 #define SAMPLER_SAVED     256u         /* samples that may come at once */
 #define SAMPLER_SPARES    12u          /* doublings of the gaps, at most */
@@ -30,6 +31,10 @@ enum sampler_kind {
 	 * would end, so another function that does not throw is called in its place. */
 	SAMPLER_NEW,
 	SAMPLER_NEW_ALIGNED,
+	/* Memory from the kernel, where no allocator asks for it. */
+	SAMPLER_MAP,   /* mmap(at, size, protection, flags, ...) */
+	SAMPLER_REMAP, /* mremap(block, old size, size, ...) */
+	SAMPLER_UNMAP, /* munmap(block, size) */
 	N_SAMPLER_KINDS,
 };
 
@@ -39,8 +44,10 @@ static inline u32 sampler_size_argument(enum sampler_kind kind)
 	switch (kind) {
 	case SAMPLER_SIZE_2:
 	case SAMPLER_REALLOC:
+	case SAMPLER_MAP:
 		return 1;
 	case SAMPLER_SIZE_3:
+	case SAMPLER_REMAP:
 		return 2;
 	default:
 		return 0;
@@ -57,8 +64,11 @@ struct sampler_params {
 	u64 data;       /* where struct sampler_data is */
 	u64 every;      /* bytes, the mean of the gaps */
 	u64 nothrow[2]; /* what is called for SAMPLER_NEW, SAMPLER_NEW_ALIGNED */
+	u64 page;       /* bytes of one */
 	u64 apart;      /* cycles between two samples of a CPU, on average at least; 0: none */
 	struct sampler_inside inside[SAMPLER_INSIDE];
+	/* Whose mappings are counted as what is allocated in them, or are of the C library. */
+	struct sampler_inside around[SAMPLER_AROUND];
 	/* log2(1 + i / SAMPLER_STEPS), 24 bits of fraction. */
 	u32 log2[SAMPLER_STEPS + 1];
 	/* x / (1 - exp(-x)) of x = i / 16, 24 bits of fraction: what x means stand for. */

@@ -392,8 +392,7 @@ static void test_functions(void **state)
 {
 	struct elf *f = open_libc();
 	struct hook hooks[N] = { 0 };
-	struct visit v = { .g = { .f = f,
-		                  .d = decoder,
+	struct visit v = { .g = { .d = decoder,
 		                  .hooks = hooks,
 		                  .n = N,
 		                  .emit = emit_count,
@@ -408,10 +407,10 @@ static void test_functions(void **state)
 		struct elf_sym s;
 
 		assert_true(elf_find(f, names[i], &s));
-		hooks[i] = (struct hook){ .entry = s.value, .size = s.size };
+		hooks[i] = (struct hook){ .f = f, .entry = s.value, .size = s.size };
+		hooks[i].bias = (u64)(uintptr_t)__libc_malloc - hooks[0].entry;
 	}
-	v.g.bias = (u64)(uintptr_t)__libc_malloc - hooks[0].entry;
-	hook_look(f, decoder, hooks, N);
+	hook_look(decoder, hooks, N);
 	for (u32 i = 0; i < N; i++)
 		if (!hooks[i].length)
 			fail_msg("%s: %s", names[i], hooks[i].why);
@@ -520,8 +519,7 @@ static void enter_in_handler(pid_t pid, enter_fn *fn, struct visit *v)
 
 static struct visit visit_of(struct elf *f, struct hook *hook, const char *name, u64 at)
 {
-	struct visit v = { .g = { .f = f,
-		                  .d = decoder,
+	struct visit v = { .g = { .d = decoder,
 		                  .hooks = hook,
 		                  .n = 1,
 		                  .emit = emit_count,
@@ -530,9 +528,8 @@ static struct visit visit_of(struct elf *f, struct hook *hook, const char *name,
 
 	assert_non_null(f);
 	assert_true(elf_find(f, name, &s));
-	*hook = (struct hook){ .entry = s.value, .size = s.size };
-	hook_look(f, decoder, hook, 1);
-	v.g.bias = at - s.value;
+	*hook = (struct hook){ .f = f, .bias = at - s.value, .entry = s.value, .size = s.size };
+	hook_look(decoder, hook, 1);
 	return v;
 }
 

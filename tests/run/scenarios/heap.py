@@ -68,7 +68,7 @@ def joined(lines):
 def mappings(pid):
     """Those of files and of the kernel; how much an allocator has is its own matter."""
     with open(f"/proc/{pid}/maps", encoding="utf-8") as f:
-        lines = [line for line in f if "/" in line or "[v" in line]
+        lines = [line for line in f if "/" in line and "/dev/zero" not in line or "[v" in line]
     return joined(lines) if stays_in_parts() else lines
 
 
@@ -89,14 +89,19 @@ def near(row, name, want):
     return abs(row.get(name, 0) - want) <= 5 * row[name + "_error"] + 1
 
 
+NAMES = ("keeps", "drops", "grows", "cuts", "reserves")
+
+
 def by_function(out):
-    """Of a run's JSON the rows of the program's functions, of each the largest."""
+    """Of a run's JSON the rows of the program's functions, of each the largest, and "all"."""
     by = {}
     for line in out.splitlines():
         got = json.loads(line) if line.startswith("{") else {}
         row = got.get("data") if got.get("type") == "row" else None
+        if row and "samples" in row:
+            by["all"] = row
         if row and "stack" in row:
-            name = next((n for n in ("keeps", "drops", "grows") if n in row["stack"]), "")
+            name = next((n for n in NAMES if n in row["stack"]), "")
             by[name] = max(by.get(name, row), row, key=lambda r: r["allocated"])
     return by
 
@@ -125,8 +130,8 @@ def is_right(by):
         near(by["grows"], "in_use", GROWN)
 
 
-def check(context, env=None):
-    p = Heaps(context, env)
+def check(context, env=None, name="heaps"):
+    p = Heaps(context, env, name)
     try:
         by, wrong = sample(context, p)
         result = p.end()
@@ -140,6 +145,67 @@ def check(context, env=None):
 def test_heap_of_the_c_library(context):
     need()
     return check(context)
+
+
+def test_heap_of_musl(context):
+    """A static program, so small that stacks end in the page that it and malloc are in."""
+    need()
+    p = Heaps(context, name="heaps_musl")
+    try:
+        by, wrong = sample(context, p)
+        result = p.end()
+    finally:
+        p.process.kill()
+    if wrong or result:
+        return wrong or f"the program's own status is {result}"
+    return None if near(by["all"], "in_use", KEPT + GROWN) else str(by)
+
+
+MB = 1 << 20
+# progs/maps.c, whose mappings are so large that each is sampled, and stands for itself alone: bytes
+# in use and allocated by the stack with most of these. What could not be made larger is allocated
+# once more, by another stack.
+MAPPED = {"keeps": (40 * MB, 40 * MB), "drops": (0, 40 * MB), "grows": (0, 5 * MB),
+          "cuts": (0, 4 * MB)}
+
+
+def test_heap_of_mappings(context):
+    """What a program maps for itself, whatever its allocator is, and without one."""
+    need()
+    jemalloc = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
+    for name, env in (("maps", {}), ("maps_musl", {}), ("maps", {"LD_PRELOAD": jemalloc})):
+        if not all(os.path.exists(path) for path in env.values()):
+            continue
+        p = Heaps(context, env, name)
+        try:
+            by, wrong = sample(context, p)
+            result = p.end()
+        finally:
+            p.process.kill()
+        got = {n: (row["in_use"], row["allocated"]) for n, row in by.items() if n in NAMES}
+        right = by.get("all", {}).get("in_use") == 48 * MB + (128 << 10) and \
+            got == (MAPPED if name == "maps" else {})  # stacks of small static programs
+        if wrong or result or not right:
+            return f"{name} {env}: {wrong}, status {result}, {got}, {by.get('all')}"
+    return None
+
+
+def test_heap_passes_over_what_allocators_map(context):
+    """A block so large that malloc maps it is counted once."""
+    need()
+    for lib in ("", "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"):
+        if lib and not os.path.exists(lib):
+            continue
+        got = subprocess.run(
+            [context.memtap, "heap", "-f", "json", "-E", "4096", "-c",
+             "/usr/bin/python3 -S -c 'b = [bytearray(9000000) for i in range(20)]; "
+             "import os; os._exit(0)'"],
+            text=True, capture_output=True, check=False,
+            env={**os.environ, **({"LD_PRELOAD": lib} if lib else {})})
+        used = by_function(got.stdout).get("all", {}).get("in_use", 0)
+        if got.returncode or not 180e6 < used < 200e6:
+            return shown(f"{lib}: {used} bytes", got.stdout, got.stderr)
+    return None
 
 
 def top(path, number):

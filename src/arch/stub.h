@@ -35,8 +35,9 @@ struct stub {
 	u64 slow; /* goes there in place of on: sampler.c says with what */
 };
 
-/* Writes it for address `at`; control reaches its end with all arguments and the stack as they
- * were. Bytes written; 0 when there is no room, or `slow` is too far. */
-u32 stub_emit(const struct stub *s, u64 at, u8 *out, u32 room);
+/* Writes it for address `at`, to be entered *entry bytes later; control reaches its end with all
+ * arguments and the stack as they were. Bytes written; 0 when there is no room, or `slow` is too
+ * far. */
+u32 stub_emit(const struct stub *s, u64 at, u8 *out, u32 room, u32 *entry);
 
 #endif

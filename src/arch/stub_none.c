@@ -4,12 +4,13 @@
 
 #if !defined(__x86_64__)
 
-u32 stub_emit(const struct stub *s, u64 at, u8 *out, u32 room)
+u32 stub_emit(const struct stub *s, u64 at, u8 *out, u32 room, u32 *entry)
 {
 	(void)s;
 	(void)at;
 	(void)out;
 	(void)room;
+	(void)entry;
 	return 0;
 }
 

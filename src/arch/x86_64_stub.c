@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#define ALIGNED     16u
 #define CPU_SEGMENT 0x7bu /* __CPUNODE_SEG: its limit is the CPU's number, with the node's above */
 
 struct code {
@@ -113,34 +114,60 @@ static bool put_look(struct code *c, const struct stub *s)
 	return true;
 }
 
-u32 stub_emit(const struct stub *s, u64 at, u8 *out, u32 room)
+/* A short jump back. */
+static void put_back(struct code *c, u8 op, u32 to)
+{
+	put(c, (const char[]){ (char)op, (char)(to - c->n - 2) }, 2);
+}
+
+/* The way to what is elsewhere; *distance: of the four bytes that say where the stub ends. */
+static bool put_slow(struct code *c, const struct stub *s, u32 *distance)
+{
+	bool near;
+
+	PUT(c, "\x48\x8d\x05"); /* lea end(%rip), %rax */
+	*distance = c->n;
+	put_word(c, 0);
+	PUT(c, "\xe9"); /* jmp slow */
+	near = put_distance(c, s->slow);
+	while (c->n % ALIGNED)
+		PUT(c, "\xcc");
+	return near;
+}
+
+/* What is seldom comes before the entry, so that a call passes no jump that is taken. */
+u32 stub_emit(const struct stub *s, u64 at, u8 *out, u32 room, u32 *entry)
 {
 	struct code c = { out, 0, room, at };
-	u32 skip = put_skip(&c, s->skip), over = 0, done = 0, used = 0;
-	bool near = true;
+	u32 skip, over = 0, used, distance, end;
+	bool near;
 
+	if (s->looks)
+		PUT(&c, "\x45\x31\xdb"); /* xor %r11d, %r11d */
+	used = c.n;
+	near = put_slow(&c, s, &distance);
+	*entry = c.n;
+	skip = put_skip(&c, s->skip);
 	if (s->product) {
 		PUT(&c, "\x49\x89\xfa\x4c\x0f\xaf\xd6"); /* mov %rdi, %r10; imul %rsi, %r10; jo */
 		over = put_jump(&c, 0x70);
 	}
 	if (s->counts) {
-		near = put_counter(&c, s);
+		near = put_counter(&c, s) && near;
 		put_count(&c, s);
-		*(s->looks ? &used : &done) = put_jump(&c, s->looks ? 0x72 : 0x73); /* jc, jnc */
+		put_back(&c, 0x72, used); /* jc */
 	}
 	if (s->looks) {
 		near = put_look(&c, s) && near;
-		done = put_jump(&c, 0x74); /* je */
-		PUT(&c, "\x45\x31\xdb");   /* xor %r11d, %r11d */
-		land(&c, used);
+		put_back(&c, 0x75, 0); /* jne */
 	}
-	PUT(&c, "\x48\x8d\x05\x05\x00\x00\x00"); /* lea 5(%rip), %rax: where this ends */
-	PUT(&c, "\xe9");
-	near = put_distance(&c, s->slow) && near;
-	land(&c, done);
 	land(&c, over);
 	land(&c, skip);
-	return near && c.n <= room ? c.n : 0;
+	end = c.n - (distance + 4);
+	if (!near || c.n > room)
+		return 0;
+	memcpy(out + distance, &end, sizeof(end));
+	return c.n;
 }
 
 #endif

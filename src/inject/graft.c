@@ -143,15 +143,15 @@ static bool make_slot(struct graft *g, u32 i, struct err *e)
 	u8 *out = g->code + slot(g, i);
 	u64 at = g->room.at + slot(g, i);
 	const char *why = "there is no room for its code";
-	u32 n = g->emit(g->ctx, i, at, graft_data(g), out,
-	                GRAFT_SLOT - HOOK_MOVED - sizeof(struct note));
+	u32 entry = 0, n = g->emit(g->ctx, i, at, graft_data(g), out,
+	                           GRAFT_SLOT - HOOK_MOVED - sizeof(struct note), &entry);
 	struct note note = { entry_of(h), n, { 0 } };
 
 	if (n && hook_move(g->d, h, at + n, out + n, &note.steps, &why)) {
 		memcpy(out + GRAFT_SLOT - sizeof(note), &note, sizeof(note));
 		why = "it is too far away";
 		for (u32 k = 0; k < g->room.n_pages; k++)
-			if (!hook_jump(h, at, g->room.pages[k].at,
+			if (!hook_jump(h, at + entry, g->room.pages[k].at,
 			               g->pages + (u64)k * arch_page()))
 				n = 0;
 		if (n)

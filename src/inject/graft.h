@@ -26,11 +26,12 @@ struct graft_mark {
 
 /*
  * Writes what is to happen when function i is called, for address `at`, with the data at `data`;
- * control reaches its end with all registers and the stack as they were, but for flags and what no
- * argument is passed in. Bytes written, at most `room`; 0 when they do not fit. It calls nothing,
- * and a thread that is in it may be taken back to the function's entry.
+ * control comes *entry bytes (0 before) after that, and reaches its end with all registers and the
+ * stack as they were, but for flags and what no argument is passed in. Bytes written, at most
+ * `room`; 0 when they do not fit. It calls nothing, and a thread that is in it may be taken back to
+ * the function's entry.
  */
-typedef u32 graft_emit(void *ctx, u32 i, u64 at, u64 data, u8 *out, u32 room);
+typedef u32 graft_emit(void *ctx, u32 i, u64 at, u64 data, u8 *out, u32 room, u32 *entry);
 /* Finishes the head, which is for address `at`. */
 typedef void graft_place(void *ctx, u8 *head, u64 at, u64 data);
 

@@ -81,7 +81,7 @@ static void place_head(void *ctx, u8 *head, u64 at, u64 data)
 	memcpy(head + offsetof(Elf64_Ehdr, e_type), &type, sizeof(type));
 }
 
-static u32 emit(void *ctx, u32 i, u64 at, u64 data, u8 *out, u32 room)
+static u32 emit(void *ctx, u32 i, u64 at, u64 data, u8 *out, u32 room, u32 *entry)
 {
 	const struct heap *hp = ctx;
 	enum sampler_kind kind = hp->a.functions[i].kind;
@@ -103,7 +103,7 @@ static u32 emit(void *ctx, u32 i, u64 at, u64 data, u8 *out, u32 room)
 
 	if (hp->a.skips[i])
 		s.skip = kind == SAMPLER_REALLOC ? STUB_SKIPS_NULL : STUB_SKIPS_SMALL;
-	return stub_emit(&s, at, out, room);
+	return stub_emit(&s, at, out, room, entry);
 }
 
 static bool write_data(pid_t pid, u64 at, const void *p, size_t n)

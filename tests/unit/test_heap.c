@@ -130,7 +130,7 @@ typedef u64 lab_fn(u64 a, u64 b, u64 c);
 static lab_fn *make(struct lab *l, struct stub *s)
 {
 	static const u8 one[] = { 0xb8, 1, 0, 0, 0, 0xc3 }, two[] = { 0xb8, 2, 0, 0, 0, 0xc3 };
-	u32 n;
+	u32 n, entry;
 	lab_fn *fn;
 	u8 *code = l->code;
 
@@ -142,10 +142,11 @@ static lab_fn *make(struct lab *l, struct stub *s)
 	s->slow = (u64)(uintptr_t)code + SLOW;
 	memset(l->counters, 0, sizeof(l->counters));
 	memset(l->filter, 0, sizeof(l->filter));
-	n = stub_emit(s, (u64)(uintptr_t)code, code, SLOW);
-	assert_true(n > 0);
+	n = stub_emit(s, (u64)(uintptr_t)code, code, SLOW, &entry);
+	assert_true(n > entry);
 	memcpy(code + n, one, sizeof(one));
-	memcpy(code + SLOW, two, sizeof(two));
+	memcpy(code + SLOW, two, sizeof(two)); /* does not look at where it would go on */
+	code += entry;
 	memcpy(&fn, &code, sizeof(fn));
 	return fn;
 }

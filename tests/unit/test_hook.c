@@ -297,13 +297,13 @@ static void run_child(int end_fd)
 }
 
 /* lock incq data + 8 * i */
-static u32 emit_count(void *ctx, u32 i, u64 at, u64 data, u8 *out, u32 room)
+static u32 emit_count(void *ctx, u32 i, u64 at, u64 data, u8 *out, u32 room, u32 *entry)
 {
 	static const u8 code[] = { 0xf0, 0x48, 0xff, 0x05 };
 	s32 distance = (s32)(data + 8 * i - (at + 8));
 
 	(void)ctx;
-	assert_true(room >= 8);
+	assert_true(room >= 8 && *entry == 0);
 	memcpy(out, code, sizeof(code));
 	memcpy(out + 4, &distance, 4);
 	return 8;

@@ -133,8 +133,9 @@ GO_PROG  := $(BUILD)/tests/progs/cache_go
 PROGS    += $(BUILD)/tests/progs/namespaces $(BUILD)/tests/progs/leaks_new
 ifndef ARCH
 PROGS    += $(addprefix $(BUILD)/tests/progs/,leaks_musl leaks_musl_pie leaks_musl_shared)
-PROGS    += $(addprefix $(BUILD)/tests/progs/,heaps_musl maps_musl)
+PROGS    += $(addprefix $(BUILD)/tests/progs/,heaps_musl maps_musl news news_tcmalloc news_mimalloc)
 endif
+CGO_PROG := $(BUILD)/tests/progs/cgo
 # BPF objects whose relocations the unit tests evaluate, and a BTF made up for them.
 CORE_OBJ := $(patsubst tests/core/%.c,$(BUILD)/tests/core/%.o,$(wildcard tests/core/*.c)) \
 	    $(BUILD)/tests/core/made.bpf.eb.o $(BUILD)/tests/core/target.eb.o
@@ -160,6 +161,7 @@ SETUP_dist := build static cross-arm64
 SETUP_package-check := build static package
 SETUP_bench := build test vm bench
 SETUP_soak-heap := build test
+SETUP_heap-check := build test heap
 SETUP_moves := build test
 SETUP_bench-heap := build test bench
 SETUP_bench-tools := build test vm bench
@@ -344,6 +346,24 @@ $(BUILD)/tests/progs/%_musl: tests/run/progs/%.c Makefile | $(READY)
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)musl-gcc -static $(MUSL_CFLAGS) -o $@ $<
+
+# As it is, and linked with an allocator, without the packages to develop with that.
+NEWS := $(addprefix $(BUILD)/tests/progs/news,_tcmalloc _mimalloc)
+$(BUILD)/tests/progs/news_tcmalloc: NEWS_LIB = tcmalloc_minimal
+$(BUILD)/tests/progs/news_mimalloc: NEWS_LIB = mimalloc
+$(BUILD)/tests/progs/news_mimalloc: NEWS_FLAGS = -DNEW_ABORTS
+$(BUILD)/tests/progs/news $(NEWS): tests/run/progs/news.cc Makefile | $(READY)
+	$(say) CXX $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) -std=c++17 -O2 -g -Wall -Wextra $(NEWS_FLAGS) -o $@ $< -Wl,--no-as-needed \
+		$$(ls /usr/lib/x86_64-linux-gnu/lib$(NEWS_LIB).so.* 2>/dev/null | head -n 1)
+
+$(CGO_PROG): tests/run/cgo/main.go tests/run/cgo/go.mod | $(READY)
+	$(say) GO $@
+	$(Q)mkdir -p $(@D)
+	$(Q)cd $(<D) && GOCACHE=$(abspath build)/go-cache GOPATH=$(abspath build)/go-path \
+		GO111MODULE=on GOFLAGS=-mod=mod GOPROXY=off CGO_ENABLED=1 \
+		$(GO) build -o $(abspath $@) .
 
 # Its wrapper of gcc does not know -static-pie.
 MUSL := /usr/lib/x86_64-linux-musl
@@ -577,6 +597,13 @@ ROUNDS ?= 10000
 SOAK_THREADS ?= 12
 soak-heap: $(BUILD)/bench/heap_soak $(BUILD)/tests/progs/churn
 	$(Q)$(BUILD)/bench/heap_soak $(ROUNDS) $(BUILD)/tests/progs/churn $(SOAK_THREADS)
+
+.PHONY: heap-check
+## make heap-check    memtap heap on real programs that are to do the same with it and without;
+##                    with KERNEL=6.1 (or 6.12, 7.2) on that kernel
+heap-check: all $(PROGS) $(CGO_PROG) $(BUILD)/tests/unit/test_heap $(BUILD)/tests/unit/test_inject
+	$(Q)HEAP_CHECK=1 tests/check --build $(BUILD) --only '^(test_)?(heap|inject|scenario: heap)' \
+		$(if $(KERNEL),--kernel $(KERNEL) vm,unit run)
 
 .PHONY: moves
 ## make moves         first instructions of all functions of all libraries here, moved, compared

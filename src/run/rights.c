@@ -33,5 +33,8 @@ u64 rights_kept(const struct unit *u, const struct session_options *o, bool has_
 	/* Before Linux 6.6. */
 	if (attaches_later(u) && !(o->features && o->features->uprobe_multi))
 		kept |= CAPS_ADMIN;
+	/* What was put into a process goes again; its filters of calls are read before. */
+	if (o->graft.inode)
+		kept |= CAPS_ADMIN;
 	return o->view ? kept | o->view->rights : kept;
 }

@@ -31,7 +31,7 @@ TOOLS = os.path.dirname(os.path.dirname(HERE)) + "/tools"
 # What comes out is right or not in any build, and the code is gone through by cases and other
 # scenarios: two minutes that a sanitizer build does without.
 UNSANITIZED = ("run.scenarios.columns", "run.scenarios.doctor", "run.scenarios.intervals",
-               "run.scenarios.tooltables", "run.scenarios.stacks")
+               "run.scenarios.tooltables", "run.scenarios.stacks", "run.scenarios.heap_programs")
 
 
 def require(*requirements):

@@ -10,7 +10,7 @@ import tempfile
 
 from lib.report import Skip
 from run.cases import Run
-from run.scenarios import require, shown, until
+from run.scenarios import on_host, require, shown, until
 from run.scenarios.serve import serving, up
 from run.scenarios.serve_pprof import get
 
@@ -147,6 +147,7 @@ def test_heap_of_the_c_library(context):
     return check(context)
 
 
+@on_host
 def test_heap_of_musl(context):
     """A static program, so small that stacks end in the page that it and malloc are in."""
     need()
@@ -190,6 +191,7 @@ def test_heap_of_mappings(context):
     return None
 
 
+@on_host
 def test_heap_passes_over_what_allocators_map(context):
     """A block so large that malloc maps it is counted once."""
     need()

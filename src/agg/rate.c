@@ -4,7 +4,8 @@
 
 #define LN2 0.69314718055994531
 
-/* 2^-x for x >= 0, to nine digits: whole halvings, and the series of e^-y for what is left. */
+/* 2^-x for x >= 0, to nine digits: whole halvings, and the series of e^-y for what is left; of what
+ * is hot, it is little, and two or three terms will do. */
 static double halved(double x)
 {
 	u32 whole;
@@ -14,7 +15,7 @@ static double halved(double x)
 		return 0;
 	whole = (u32)x;
 	y = -LN2 * (x - whole);
-	for (int i = 1; i < 13; i++) {
+	for (int i = 1; i < 13 && (term > 1e-11 || term < -1e-11); i++) {
 		term *= y / i;
 		sum += term;
 	}

@@ -332,7 +332,9 @@ bool meta_reply(struct proto *c, struct str word, struct str line)
 	struct flags f;
 	u64 size = 0;
 
-	while (a < ANSWERS && !str_is(word, answers[a].name))
+	if (word.n != sizeof(answers[a].name) - 1)
+		return false; /* most lines are of other forms */
+	while (a < ANSWERS && !str_is_row(word, answers[a].name))
 		a++;
 	if (a == ANSWERS || c->await_end || !c->n)
 		return false;

@@ -59,7 +59,7 @@ static const struct verb later = { .name = "other", .op = OP_OTHER, .shape = SHA
 static const struct verb *verb_find(struct str word)
 {
 	for (u32 i = 0; i < ARRAY_SIZE(verbs); i++) {
-		if (str_is(word, verbs[i].name))
+		if (str_is_row(word, verbs[i].name))
 			return &verbs[i];
 	}
 	return NULL;
@@ -217,8 +217,8 @@ static size_t request(struct proto *c, const char *p, size_t n)
 
 static bool is_error(struct str word)
 {
-	return str_is(word, "ERROR") || str_is(word, "CLIENT_ERROR") ||
-	       str_is(word, "SERVER_ERROR");
+	return str_is_row(word, "ERROR") || str_is_row(word, "CLIENT_ERROR") ||
+	       str_is_row(word, "SERVER_ERROR");
 }
 
 /* VALUE key flags bytes [cas]: those before it in its command were not found. */
@@ -288,7 +288,7 @@ static void reply_key(struct proto *c, struct str word)
 	u32 op = 1u << p->op, i = 0;
 	u64 number;
 
-	while (i < ARRAY_SIZE(lines) && !(str_is(word, lines[i].word) && lines[i].ops & op))
+	while (i < ARRAY_SIZE(lines) && !(str_is_row(word, lines[i].word) && lines[i].ops & op))
 		i++;
 	if (p->op == OP_CAS && str_is(word, "EXISTS"))
 		p->counted = COUNTED_BAD;

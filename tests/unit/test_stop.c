@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -161,6 +162,7 @@ static pid_t start_deaf(int target, bool ending, int *ready)
 		struct err e;
 		struct stop *s;
 
+		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 		signal(SIGTERM, SIG_IGN);
 		s = stop_open(target, &e);
 		if (ending)
@@ -211,6 +213,7 @@ static void test_second_ends_target(void **state)
 
 	(void)state;
 	if (target == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 		signal(SIGTERM, SIG_IGN);
 		for (;;)
 			pause();

@@ -602,8 +602,8 @@ soak-heap: $(BUILD)/bench/heap_soak $(BUILD)/tests/progs/churn
 ## make heap-check    memtap heap on real programs that are to do the same with it and without;
 ##                    with KERNEL=6.1 (or 6.12, 7.2) on that kernel
 heap-check: all $(PROGS) $(CGO_PROG) $(BUILD)/tests/unit/test_heap $(BUILD)/tests/unit/test_inject
-	$(Q)HEAP_CHECK=1 tests/check --build $(BUILD) --only '^(test_)?(heap|inject|scenario: heap)' \
-		$(if $(KERNEL),--kernel $(KERNEL) vm,unit run)
+	$(Q)HEAP_CHECK=1 tests/check --build $(BUILD) $(if $(KERNEL),--kernel $(KERNEL)) \
+		--only '^(test_)?(heap|inject|scenario: heap)' $(if $(KERNEL),vm,unit run)
 
 .PHONY: moves
 ## make moves         first instructions of all functions of all libraries here, moved, compared

@@ -2,10 +2,9 @@
 /*
  * Memory that a program takes from the kernel by itself: its own pools, an interpreter's arenas.
  *
- * Allocators do so too, and what they give out of it is counted already: a call that comes from the
- * file with malloc, or from the C library, is passed over (`around`). Where malloc is in the program
- * itself nobody can tell, and mappings are not counted at all; where there is no malloc, they all
- * are.
+ * Allocators do so too, and what they give out of it is counted already: a call that comes from
+ * the file with malloc, or from the C library, is passed over (`around`). Where malloc is in the
+ * program itself nobody can tell, and mappings are not counted; where there is no malloc, all are.
  */
 #include "inject/heap_files.h"
 

@@ -46,6 +46,7 @@ ARCHS = {"amd64": (["qemu-system-x86_64", "-M", "pc", "-cpu", "max"], "ttyS0",
 KERNEL_LINE = ("quiet loglevel=1 panic=-1 reboot=t nokaslr "
                "cryptomgr.notests initcall_blacklist=load_system_certificate_list "
                "random.trust_cpu=on rdinit=/init")
+ASKED = ("HEAP_CHECK",)  # variables that tests in there are told, too
 
 
 def guest_root(arch):
@@ -55,7 +56,6 @@ def guest_root(arch):
     p = subprocess.run([TOP + "/scripts/foreign-root", arch, "guest"], capture_output=True,
                        text=True, check=True)
     return p.stdout.strip()
-ASKED = ("HEAP_CHECK",)  # what tests in there are told, too
 
 
 def kernel_dir(series=None, arch="amd64"):
@@ -196,8 +196,9 @@ def run_suites(report, context, only, series, arch="amd64", part=(0, 1)):
     if arch == "amd64" and part[0] == 0:
         check_types(report, context, kernel, only)
     asked = [f"{name}={os.environ[name]}" for name in ASKED if name in os.environ]
-    command = ["env", *asked, "tests/check", "--build", os.path.relpath(context.build, TOP), "--factor",
-               str(FACTOR), "--in-vm", "/dev/results"] + (["--only", only] if only else [])
+    command = ["env", *asked, "tests/check", "--build", os.path.relpath(context.build, TOP),
+               "--factor", str(FACTOR), "--in-vm", "/dev/results"]
+    command += ["--only", only] if only else []
 
     def run_part(number):
         share = f"{part[0] * MACHINES + number}/{part[1] * MACHINES}"

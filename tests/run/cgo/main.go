@@ -53,7 +53,8 @@ func main() {
 			defer all.Done()
 			for ; atomic.LoadInt32(&stop) == 0; x++ {
 				s := C.CString(fmt.Sprint("a text for C, number ", x))
-				if C.GoString(s) != fmt.Sprint("a text for C, number ", x) || C.work(C.uint(x)) != 0 {
+				same := C.GoString(s) == fmt.Sprint("a text for C, number ", x)
+				if !same || C.work(C.uint(x)) != 0 {
 					atomic.StoreInt32(&wrong, 1)
 				}
 				C.free(unsafe.Pointer(s))

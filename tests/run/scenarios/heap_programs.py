@@ -129,7 +129,7 @@ def test_heap_refuses_where_mmap_is_forbidden(context):
 
 @once
 def test_heap_in_namespaces(context):
-    """Of pids and of mounts, and a root of its own: only paths and numbers from outside are used."""
+    """Of pids and of mounts, and a root of its own: paths and numbers are those from outside."""
     need()
     with tempfile.TemporaryDirectory() as d:
         shutil.copy(context.progs + "/heaps_musl", d)

@@ -221,6 +221,13 @@ def reclaimed():
     return [stat["pgscan_kswapd"], stat["pgscan_direct"]]
 
 
+def in_stat(figures, wanted):
+    """Are these of a memory.stat those? Before Linux 5.13 each processor keeps up to 32 events of a
+    group to itself, for ever."""
+    late = 0 if machine.kernel_at_least(5, 13) else 32 * os.cpu_count()
+    return all(w - late <= f <= w for f, w in zip(figures, wanted, strict=True))
+
+
 def reclaim_in_a_group(context):
     with group(context, max="16M") as where:
         lines, sums = tool(context, "drsnoop", "-eU"), tool(context, "vmscan", "--shrinkers")
@@ -232,10 +239,10 @@ def reclaim_in_a_group(context):
         def counted():
             stat = numbers(where + "/memory.stat")
             return [stat["pgscan"], stat["pgscan"], stat["pgsteal"]]
-        until(lambda: counted() == wanted, 10 * context.factor)
+        until(lambda: in_stat(counted(), wanted), 10 * context.factor)
         stat = counted()
     text = shown(shown("", out, err), out_, err_)
-    if stat != wanted or not stat[2]:
+    if not in_stat(stat, wanted) or not stat[2]:
         return f"pgscan, pgscan, pgsteal are {stat}, not {wanted}" + text
     others = [r for r in found if r["kind"] != "memcg" or r["cgroup"] != where[len(ROOT):] or
               r["comm"] not in ("sh", "cat", "head") or r["order"] != 0 or r["uid"] != 0 or
@@ -361,13 +368,14 @@ def test_hfaults_of_transparent_huge_pages(context):
         results = by_result(found, tight.pid)
         # memory.stat is brought up to date within seconds.
         wanted = [8, results.get(("thp", "ok"), 0)]
-        until(lambda: [taken(where), taken(small)] == wanted, 10 * context.factor)
+        until(lambda: in_stat([taken(where), taken(small)], wanted),
+              10 * context.factor)
         counted = [taken(where), taken(small)]
     if by_result(found, free.pid) != {("thp", "ok"): 8}:
         return shown(f"8 of {free.pid}", out, err)
     if made.returncode == 0 and by_result(found, made.pid).get(("collapse", "ok")) != 2:
         return shown(f"2 made by {made.pid}", out, err)
-    if counted != wanted or not 0 < results.get(("thp", "limit"), 0) <= refused or \
+    if not in_stat(counted, wanted) or not 0 < results.get(("thp", "limit"), 0) <= refused or \
        sum(results.values()) != 8:
         return shown(f"{results} of {tight.pid}; the kernel has {counted}, {refused}", out, err)
     return None

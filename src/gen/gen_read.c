@@ -64,8 +64,8 @@ static void load_size(struct gen *g, const struct temp *size, u32 max)
 	code_bind(&g->c, ok);
 }
 
-/* Headers are read in place, without a call: they lie in the packet's first piece of memory. What is
- * larger, or not there, the helper takes (skb_load_bytes reads all pieces). */
+/* Headers are read in place, without a call: they lie in the packet's first piece of memory. What
+ * is larger, or not there, the helper takes (skb_load_bytes reads all pieces). */
 #define IN_PLACE_MAX 40u
 #define FARTHEST     (0xffff - (s32)IN_PLACE_MAX) /* the verifier follows no larger offset */
 

@@ -16,7 +16,8 @@ from run.scenarios.serve import files, serving, write
 
 SCRIPT = """BEGIN { @lat_us = hist(100); @lat_us = hist(3000); @steps = lhist(5, 0, 10, 5);
 	@bytes[(who="a\\"b")] = sum((uint64)7); @avg = avg(4); @level = 3; }
-interval:s:1 { @ticks = count(); }"""
+interval:s:1 { @ticks = count(); }
+software:page-faults:10 { @faults[kstack] = count(); }"""
 DECODE = """
 const T = require('@opentelemetry/otlp-transformer/build/src/generated/root')
 	.opentelemetry.proto.collector.metrics.v1.ExportMetricsServiceRequest;
@@ -175,6 +176,9 @@ def test_serve_otlp_headers(context):
                                     "Content-Encoding": "gzip"}, patience)
         if wrong:
             return wrong
+        if not until(lambda: [g for g in e.got if g[1] == "/v1development/profiles" and
+                              gzip.decompress(g[3])], patience):
+            return f"profiles are not sent: { {g[1] for g in e.got} }"
         write(d + "/s.yml", (TO % (port, port, "other")).replace("compression: gzip", ""))
         s.process.send_signal(signal.SIGHUP)
         if not until(lambda: e.headers.get("Authorization") == "Bearer other" and

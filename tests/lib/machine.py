@@ -55,6 +55,11 @@ def kernel_at_least(major, minor):
     return (int(m[1]), int(m[2])) >= (major, minor)
 
 
+def has_hfaults():
+    """arm64 has no tracepoint of page faults; its functions can be traced from Linux 6.4 on."""
+    return os.uname().machine == "x86_64" or kernel_at_least(6, 4)
+
+
 def has_kprobe():
     return os.path.exists("/sys/bus/event_source/devices/kprobe")
 
@@ -154,6 +159,7 @@ def reads_packages():
 
 
 RULES = {
+    "hfaults": (has_hfaults, "hfaults needs Linux 6.4 on this machine"),
     "root": (lambda: os.geteuid() == 0, "needs root"),
     "kprobe": (has_kprobe, "this kernel has no kprobes"),
     "no-kprobe": (lambda: not has_kprobe(), "this kernel has kprobes"),

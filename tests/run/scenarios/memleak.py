@@ -329,7 +329,7 @@ def test_memleak_exec_with_another_allocator(context):
 def test_memleak_other_root(context):
     """A static program below a root of its own, as in a container."""
     program = context.progs + "/leaks_musl"
-    require("cmd:chroot")
+    require("cmd:chroot", "file:" + program)
     with tempfile.TemporaryDirectory(prefix="memtap-case.") as tmp:
         shutil.copy(program, tmp + "/inside")
         out, err = watched(context, ["chroot", tmp, "/inside", "wait"], "/inside")
@@ -340,7 +340,7 @@ def test_memleak_other_root(context):
 def test_memleak_without_names(context):
     """Where no allocator can be found, that is all that is said, and nothing runs."""
     program = context.progs + "/leaks_musl"
-    require("cmd:strip")
+    require("cmd:strip", "file:" + program)
     with tempfile.TemporaryDirectory(prefix="memtap-case.") as tmp:
         bare = tmp + "/bare"
         subprocess.run(["strip", "-o", bare, program], check=True)

@@ -10,7 +10,7 @@
 
 #define HEAP_FUNCTIONS  48u
 #define HEAP_EVERY      ((u64)512 << 10)
-#define HEAP_MOST       400u
+#define HEAP_MOST       100u
 #define HEAP_EVERY_MOST ((u64)1 << 32)
 
 struct heap_function {

@@ -15,7 +15,7 @@
 #define SAMPLER_INSIDE    48u          /* pieces of an allocator that call one another */
 #define SAMPLER_AROUND    4u           /* pieces of code that make mappings for others */
 #define SAMPLER_STEPS     256u         /* of the two curves below */
-#define SAMPLER_SAVED     256u         /* samples that may come at once */
+#define SAMPLER_SAVED     64u          /* samples that may come at once */
 #define SAMPLER_SPARES    12u          /* doublings of the gaps, at most */
 #define SAMPLER_NEVER     (1ULL << 62) /* bytes until a sample where none is wanted */
 

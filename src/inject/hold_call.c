@@ -133,6 +133,18 @@ static bool ended(const struct hold *h, struct err *e)
 	return err_set(e, "process %d ended while it was stopped", h->pid);
 }
 
+/* Until the caller stops. Where the process is killed instead, the end of its first thread is
+ * reported only after those of all others, so these are taken too. */
+static bool wait_caller(pid_t tid, int *status)
+{
+	pid_t got;
+
+	do
+		got = waitpid(-1, status, __WALL);
+	while (got != tid && (got > 0 || errno == EINTR));
+	return got == tid && WIFSTOPPED(*status);
+}
+
 /* Lets the caller run to a stop of that kind: a system call's, or (call false) one like the first.
  * Of the signals that can not be blocked, one that stops the process takes its way. */
 static bool run_to(const struct hold *h, bool call, struct err *e)
@@ -142,7 +154,7 @@ static bool run_to(const struct hold *h, bool call, struct err *e)
 
 	for (u32 i = 0; i < TRIES; i++) {
 		if (ptrace(call ? PTRACE_SYSCALL : PTRACE_CONT, tid, 0, signal) < 0 ||
-		    waitpid(tid, &status, __WALL) != tid || !WIFSTOPPED(status))
+		    !wait_caller(tid, &status))
 			return ended(h, e);
 		signal = 0;
 		if (status >> 16 == PTRACE_EVENT_STOP) {

@@ -424,6 +424,56 @@ static void test_stopped(void **state)
 	finish(pid);
 }
 
+static void *wait_for_ever(void *unused)
+{
+	for (;;)
+		pause();
+	return unused;
+}
+
+static void have_two_threads(void)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, wait_for_ever, NULL);
+}
+
+/* A call that lasts, in the first thread, until somebody ends the process. */
+static enum enter_end call_until_killed(struct hold *h, void *ctx, struct err *e)
+{
+	static const struct timespec day = { 86400, 0 };
+	const u64 args[6] = { (u64)(uintptr_t)&day };
+	struct visit *v = ctx;
+	pid_t target = h->pid;
+	s64 result;
+
+	if (!room_look(&v->room, h, e))
+		return ENTER_REFUSED;
+	h->call_at = v->room.call_at;
+	if (fork() == 0) {
+		poll(NULL, 0, 50);
+		_exit(kill(target, SIGKILL));
+	}
+	return hold_call(h, SYS_nanosleep, args, &result, e) ? ENTER_DONE : ENTER_REFUSED;
+}
+
+static void test_killed(void **state)
+{
+	pid_t pid = start_waiting(have_two_threads);
+	struct visit v;
+	struct enter n = {
+		.pid = pid, .fn = call_until_killed, .ctx = &v, .size = sizeof(v), .ms = 200
+	};
+	struct err e = { 0 };
+
+	(void)state;
+	visit_init(&v);
+	assert_false(enter_process(&n, &e));
+	assert_non_null(strstr(e.text, "ended while it was stopped"));
+	visit_free(&v);
+	finish(pid);
+}
+
 /* Never in a system call. */
 static void spin(void)
 {
@@ -734,6 +784,7 @@ int main(void)
 		cmocka_unit_test_setup(test_refused, needs_root),
 		cmocka_unit_test_setup(test_filters, needs_root),
 		cmocka_unit_test_setup(test_stopped, needs_root),
+		cmocka_unit_test_setup(test_killed, needs_root),
 		cmocka_unit_test_setup(test_spinning, needs_root),
 		cmocka_unit_test_setup(test_fork, needs_root),
 		cmocka_unit_test_setup(test_suspended, needs_root),

@@ -29,10 +29,10 @@ struct otlp {
 	/* What follows is its own. */
 	pid_t pid;
 	int fd;
-	u64 next;             /* ms of CLOCK_MONOTONIC */
-	struct buf page;      /* messages that are handed over */
-	size_t at;            /* so much of them is */
-	u32 held[OTLP_KINDS]; /* how many they are */
+	u64 next;                             /* ms of CLOCK_MONOTONIC */
+	struct buf page;                      /* messages that are handed over */
+	size_t at;                            /* so much of them is */
+	u32 held[OTLP_KINDS];                 /* how many they are */
 	struct otlp_told told[OTLP_KINDS];    /* of this process */
 	struct otlp_told earlier[OTLP_KINDS]; /* of those before */
 };

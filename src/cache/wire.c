@@ -430,10 +430,13 @@ static void take_packet(struct wire *w, struct link *l, const struct wire_event 
 		take_early(w, l, false);
 }
 
-/* A packet that opens a connection has nothing else to say. */
-static bool is_opening(const struct wire_event *e)
+/* Without bytes: a packet that opens its connection, or the connection's end. */
+static void take_empty(struct wire *w, const struct wire_event *e, struct link *l)
 {
-	return e->packet && e->asked && !e->ends;
+	if (e->packet && e->asked && !e->ends)
+		link_of_packet(w, e, l)->last = e->time;
+	else if (l && (e->asked || e->ends))
+		drop(w, l);
 }
 
 void wire_event(struct wire *w, const struct wire_event *e)
@@ -442,13 +445,8 @@ void wire_event(struct wire *w, const struct wire_event *e)
 
 	w->stats.events++;
 	w->stats.bytes += e->n;
-	if (!e->total && is_opening(e)) {
-		link_of_packet(w, e, l)->last = e->time;
-		return;
-	}
 	if (!e->total) {
-		if (l && (e->asked || e->ends))
-			drop(w, l);
+		take_empty(w, e, l);
 		return;
 	}
 	l = e->packet ? link_of_packet(w, e, l) : link_of(w, e, l);

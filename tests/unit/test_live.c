@@ -218,7 +218,7 @@ static void done(struct live *l, struct unit *u)
 /* ---- cases ---- */
 
 struct seen {
-	u32 n;
+	u32 n, stop; /* after so many, 0: never */
 	u64 last;
 };
 
@@ -228,13 +228,25 @@ static bool see_record(void *ctx, const void *record, u32 size)
 
 	assert_int_equal(size, 16);
 	memcpy(&s->last, (const u8 *)record + 8, 8);
-	return ++s->n < 3;
+	return ++s->n != s->stop;
+}
+
+/* Sends a record of two words, of which r10-16 is the first. */
+static void send_word(struct code *c, s32 value)
+{
+	code_store_imm(c, 8, R10, -8, value);
+	code_map(c, R1, RING_MAP);
+	code_mov(c, R2, R10);
+	code_alu_imm(c, BPF_ADD, R2, -16);
+	code_alu_imm(c, BPF_MOV, R3, 16);
+	code_alu_imm(c, BPF_MOV, R4, 0);
+	code_call(c, BPF_FUNC_ringbuf_output);
 }
 
 static void test_begin_sends_records(void **state)
 {
 	struct unit *u = new_unit(1);
-	struct seen seen = { 0 };
+	struct seen seen = { .stop = 3 };
 	struct err e = { 0 };
 	struct live *l;
 	struct code c;
@@ -243,15 +255,8 @@ static void test_begin_sends_records(void **state)
 	need_root();
 	code_init(&c, &u->arena);
 	code_store_imm(&c, 8, R10, -16, 0);
-	for (s32 i = 1; i <= 4; i++) {
-		code_store_imm(&c, 8, R10, -8, i * 11);
-		code_map(&c, R1, RING_MAP);
-		code_mov(&c, R2, R10);
-		code_alu_imm(&c, BPF_ADD, R2, -16);
-		code_alu_imm(&c, BPF_MOV, R3, 16);
-		code_alu_imm(&c, BPF_MOV, R4, 0);
-		code_call(&c, BPF_FUNC_ringbuf_output);
-	}
+	for (s32 i = 1; i <= 4; i++)
+		send_word(&c, i * 11);
 	code_alu_imm(&c, BPF_MOV, R0, 0);
 	code_exit(&c);
 	add_prog(u, ATTACH_BEGIN, &c, NULL, 0);
@@ -270,16 +275,6 @@ static void test_begin_sends_records(void **state)
 	done(l, u);
 }
 
-static bool count_record(void *ctx, const void *record, u32 size)
-{
-	struct seen *s = ctx;
-
-	assert_int_equal(size, 16);
-	memcpy(&s->last, (const u8 *)record + 8, 8);
-	s->n++;
-	return true;
-}
-
 /* Twice round a ring of 128 KiB, of which less is mapped at first: each record comes once. */
 static void test_ring_is_mapped_as_it_fills(void **state)
 {
@@ -294,13 +289,7 @@ static void test_ring_is_mapped_as_it_fills(void **state)
 	u->maps.v[RING_MAP].max_entries = 128 * 1024;
 	code_init(&c, &u->arena);
 	code_store_imm(&c, 8, R10, -16, 0);
-	code_store_imm(&c, 8, R10, -8, 7);
-	code_map(&c, R1, RING_MAP);
-	code_mov(&c, R2, R10);
-	code_alu_imm(&c, BPF_ADD, R2, -16);
-	code_alu_imm(&c, BPF_MOV, R3, 16);
-	code_alu_imm(&c, BPF_MOV, R4, 0);
-	code_call(&c, BPF_FUNC_ringbuf_output);
+	send_word(&c, 7);
 	code_alu_imm(&c, BPF_MOV, R0, 0);
 	code_exit(&c);
 	add_prog(u, ATTACH_BEGIN, &c, NULL, 0);
@@ -308,9 +297,9 @@ static void test_ring_is_mapped_as_it_fills(void **state)
 	for (u32 i = 0; i < 2 * 128 * 1024 / 24; i++) {
 		assert_true(live_run(l, ATTACH_BEGIN, &e));
 		if (i % 1000 == 0)
-			live_ring_read(l, count_record, &seen);
+			live_ring_read(l, see_record, &seen);
 	}
-	live_ring_read(l, count_record, &seen);
+	live_ring_read(l, see_record, &seen);
 	assert_int_equal(seen.n, 2 * 128 * 1024 / 24);
 	assert_int_equal(seen.last, 7);
 	done(l, u);

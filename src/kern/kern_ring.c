@@ -107,3 +107,13 @@ void live_ring_read(struct live *l, live_record_fn *cb, void *ctx)
 			return;
 	} while (at < end && read_reserved(r, &at, end, cb, ctx));
 }
+
+u64 live_ring_waiting(const struct live *l, u64 *size)
+{
+	const struct ring *r = &l->ring;
+
+	*size = r->size;
+	return r->data ? __atomic_load_n(r->reserved, __ATOMIC_RELAXED) -
+	                         __atomic_load_n(r->read, __ATOMIC_RELAXED)
+	               : 0;
+}

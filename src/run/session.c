@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,7 @@
 #include "world/stop.h"
 #include "run/testing.h"
 #include "run/failures.h"
+#include "run/give_way.h"
 #include "run/view.h"
 #include "sym/usym.h"
 
@@ -80,6 +82,7 @@ struct session {
 	u32 batch;     /* records since the last write */
 	u32 poll_ms;   /* unit->poll_ms, or more while nothing comes */
 	u64 n_read;    /* bytes of records, in all */
+	u64 behind;    /* since when the ring has not been empty, in ms */
 	u64 least;  /* until then drain() goes on even if detaching took all of the time, in ms */
 	bool ended; /* the target is gone */
 	int child_code; /* -1 while it has not ended by itself */
@@ -228,6 +231,15 @@ static bool has_time(const struct session *s)
 	unreachable();
 }
 
+static void give_way(const struct session *s)
+{
+	u64 size, waiting = live_ring_waiting(s->live, &size);
+
+	if (s->unit->poll_ms && s->haste == UNTIL_ASKED &&
+	    give_way_is_due(waiting, size, clock_ms() - s->behind))
+		sched_yield();
+}
+
 static bool on_record(void *ctx, const void *record, u32 size)
 {
 	struct session *s = ctx;
@@ -237,6 +249,8 @@ static bool on_record(void *ctx, const void *record, u32 size)
 		output_flush(&s->output);
 	s->batch++;
 	s->n_read += size;
+	if (s->batch % GIVE_WAY_RECORDS == 0)
+		give_way(s);
 	return !s->events.exiting && s->output.text.n < BATCH_BYTES && s->batch < BATCH_EVENTS &&
 	       has_time(s);
 }
@@ -257,6 +271,8 @@ static bool read_batch(struct session *s)
 	bool more;
 
 	s->batch = 0;
+	if (!s->more)
+		s->behind = clock_ms();
 	live_ring_read(s->live, on_record, s);
 	more = s->batch == BATCH_EVENTS || s->output.text.n >= BATCH_BYTES;
 	s->poll_ms = s->batch ? s->unit->poll_ms

@@ -419,10 +419,8 @@ static void find_way(struct job *j, const struct view_kind *kind, const struct r
 	if (!way)
 		return;
 	add_option(&j->arena, args, "via", way);
-	say_note(arena_printf(&j->arena,
-	                      "--via %s is taken, the cheapest way here; CPU%% needs "
-	                      "--via syscalls",
-	                      way));
+	say_note(arena_printf(&j->arena, "--via %s is taken, the cheapest way here; %s", way,
+	                      kind->way_note));
 }
 
 /* A tool may know which process is meant when none is named. A script that is only listed or

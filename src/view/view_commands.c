@@ -286,4 +286,11 @@ static void close_view(struct view *view)
 	free(v);
 }
 
-const struct view_kind view_commands = { "commands", cache_view_find, NULL, open_view, close_view };
+const struct view_kind view_commands = {
+	.name = "commands",
+	.find_pid = cache_view_find,
+	.find_way = cache_view_way,
+	.way_note = "US is from packet to packet",
+	.open = open_view,
+	.close = close_view,
+};

@@ -455,4 +455,11 @@ static void close_view(struct view *view)
 	free(v);
 }
 
-const struct view_kind view_hot = { "hot", cache_view_find, cache_view_way, open_view, close_view };
+const struct view_kind view_hot = {
+	.name = "hot",
+	.find_pid = cache_view_find,
+	.find_way = cache_view_way,
+	.way_note = "CPU% needs --via syscalls",
+	.open = open_view,
+	.close = close_view,
+};

@@ -18,6 +18,7 @@ struct view_kind {
 	/* The way, as the tool's option `via` names it, that takes least of that process, when the
 	 * user has named none; NULL: the usual one. NULL: there is one way. */
 	const char *(*find_way)(struct arena *a, u32 pid);
+	const char *way_note; /* what is different there, for who wonders */
 	/* A view for a session that prints in this format. NULL: there is none. */
 	struct view *(*open)(const struct out_ops *format);
 	void (*close)(struct view *v);

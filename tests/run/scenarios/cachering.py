@@ -2,7 +2,9 @@
 """mctop --via socket over a server that makes no system call for its sockets: ringcache reads and
 writes them by io_uring. When that is the way that is taken, and what is said where it sees none."""
 import json
+import signal
 import tempfile
+import time
 
 from run.scenarios import Skip, on_host, shown
 from run.scenarios.cacherestart import Group
@@ -90,6 +92,27 @@ def test_mctop_way_in(context):
                     problems, said, cpu = told(context, s, *options)
             if problems or (said, cpu) != (packets, not packets):
                 return f"{kind} {server} {options}: said {said}, cpu {cpu}\n" + "\n".join(problems)
+    return None
+
+
+@on_host
+def test_mcsnoop_way_in(context):
+    """The same. The time in which a request waits for a stopped server is its own."""
+    for apart, packets in ((True, True), (False, False)):
+        with Group() as group, Server(context, "memcached", apart=group if apart else None) as s:
+            with tool(context, "mcsnoop", "-p", str(s.pid), "--json", "-n", "1") as run:
+                with s.connect() as c:
+                    s.process.send_signal(signal.SIGSTOP)
+                    c.sendall(b"get snooped\r\n")
+                    time.sleep(0.1)
+                    s.process.send_signal(signal.SIGCONT)
+                    answer = c.recv(100)
+                out, err, _ = run.finish(30 * context.factor)
+        got = json.loads(out.splitlines()[0])
+        said, waited = "--via socket is taken" in err, got["us"] >= 100000
+        if answer != b"END\r\n" or got["key"] != "snooped" or got["outcome"] != "miss" or \
+                (said, waited) != (packets, packets):
+            return f"packets {packets}: {answer} {out}{err}"
     return None
 
 

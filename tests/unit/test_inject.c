@@ -394,7 +394,7 @@ static void finish(pid_t pid)
 static void refused(pid_t pid, const char *why)
 {
 	struct visit v;
-	struct enter n = { .pid = pid, .fn = go_in, .ctx = &v, .size = sizeof(v), .ms = 200 };
+	struct enter n = { .pid = pid, .fn = go_in, .ctx = &v, .size = sizeof(v), .ms = 20000 };
 
 	visit_init(&v);
 	inject_refused(&n, why);
@@ -462,7 +462,7 @@ static void test_killed(void **state)
 	pid_t pid = start_waiting(have_two_threads);
 	struct visit v;
 	struct enter n = {
-		.pid = pid, .fn = call_until_killed, .ctx = &v, .size = sizeof(v), .ms = 200
+		.pid = pid, .fn = call_until_killed, .ctx = &v, .size = sizeof(v), .ms = 20000
 	};
 	struct err e = { 0 };
 

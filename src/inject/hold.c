@@ -31,8 +31,9 @@
 #include "base/clock.h"
 #include "base/file.h"
 
-#define GIVE_UP_NS 5000000000u
-#define DEEP_NS    20000000u
+#define GIVE_UP_NS 60000000000u /* for threads that are to stop and do not */
+#define SUNK_NS    5000000000u  /* ... all of them in uninterruptible sleep */
+#define DEEP_NS    20000000u    /* in such a sleep, before the first is stopped */
 #define RUN_ON_MS  2000u
 #define LISTS      3u     /* of threads, before the first is stopped */
 #define LOOK_NS    50000u /* between two looks whether a thread has stopped */
@@ -330,15 +331,30 @@ static void let_standing_go(struct hold *h)
 	h->since = 0;
 }
 
-/* Of a stop that came to nothing: threads that were on their way are met there and let go. Those
- * that are too deep in the kernel are let go by this process's end. */
+/* Threads on their way are waited for; those that are deep in the kernel not for so long. */
+static bool is_worth_waiting(struct hold *h, u64 since)
+{
+	u64 passed = clock_ns(CLOCK_MONOTONIC) - since;
+
+	moving(h);
+	for (u32 i = 0; i < h->n && passed < GIVE_UP_NS; i++)
+		if (passed < SUNK_NS || hold_state(h->pid, h->v[i].tid) != 'D')
+			return true;
+	return false;
+}
+
+/*
+ * Of a stop that came to nothing: threads that were on their way are met there and let go. What is
+ * left when it is given up is let go by this process's end; but a thread that was called out of a
+ * system call and only waits for a processor would see that the call was interrupted.
+ */
 static void give_up(struct hold *h)
 {
-	u64 until = clock_ns(CLOCK_MONOTONIC) + GIVE_UP_NS;
+	u64 since = clock_ns(CLOCK_MONOTONIC);
 
-	for (let_standing_go(h); moving(h) && clock_ns(CLOCK_MONOTONIC) < until;) {
-		rest(LOOK_NS);
+	for (let_standing_go(h); is_worth_waiting(h, since);) {
 		let_standing_go(h);
+		rest(LOOK_NS);
 	}
 	let_standing_go(h);
 }

@@ -50,7 +50,8 @@ static INLINE u64 sampler_weight(const volatile struct sampler_params *p, u64 ev
 	if (size >= 16 * every)
 		return size;
 	size = (size << 20) / every; /* 4 bits of steps, 16 between them */
-	return (every * sampler_between(p->weight, size >> 16, size & 0xffff, 16)) >> 24;
+	return (every * sampler_between(p->weight, size >> 16, size & 0xffff, 16) + (1 << 23)) >>
+	       24;
 }
 
 /*

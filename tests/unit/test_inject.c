@@ -474,6 +474,39 @@ static void test_killed(void **state)
 	finish(pid);
 }
 
+/* It takes longer than there is time for, and has to be tried again. */
+static enum enter_end be_late(struct hold *h, void *ctx, struct err *e)
+{
+	u32 *tries;
+
+	(void)h;
+	memcpy(&tries, ctx, sizeof(tries));
+	poll(NULL, 0, 10);
+	err_set(e, "not yet");
+	return ++*tries < 7 ? ENTER_LATER : ENTER_DONE;
+}
+
+/* Each try gives threads twice as long to stop: the longest is not left out. */
+static void test_slow(void **state)
+{
+	pid_t pid = start_waiting(NULL);
+	u32 *tries = mmap(NULL, sizeof(*tries), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+	                  -1, 0);
+	struct enter n = {
+		.pid = pid, .fn = be_late, .ctx = &tries, .size = sizeof(tries), .ms = 1
+	};
+	struct err e = { 0 };
+
+	(void)state;
+	assert_true(tries != MAP_FAILED);
+	if (!enter_process(&n, &e))
+		fail_msg("%s", e.text);
+	assert_int_equal(*tries, 7);
+	assert_int_equal(n.stops, 7);
+	munmap(tries, sizeof(*tries));
+	finish(pid);
+}
+
 /* Never in a system call. */
 static void spin(void)
 {
@@ -785,6 +818,7 @@ int main(void)
 		cmocka_unit_test_setup(test_filters, needs_root),
 		cmocka_unit_test_setup(test_stopped, needs_root),
 		cmocka_unit_test_setup(test_killed, needs_root),
+		cmocka_unit_test_setup(test_slow, needs_root),
 		cmocka_unit_test_setup(test_spinning, needs_root),
 		cmocka_unit_test_setup(test_fork, needs_root),
 		cmocka_unit_test_setup(test_suspended, needs_root),

@@ -12,9 +12,10 @@
 #define INJECT_ROOM_H
 
 #include "inject/hold.h"
+#include "read/procmaps.h"
 
-#define ROOM_PAGES 24u                       /* of the process's own that are replaced, at most */
-#define ROOM_FILE  "/memfd:memtap (deleted)" /* as /proc/PID/maps has it */
+#define ROOM_PAGES 24u /* of the process's own that are replaced, at most */
+#define ROOM_FILE  PROCMAPS_COPIES
 
 /* A page of the process's code and what stands in its place. */
 struct room_page {

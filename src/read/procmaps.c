@@ -69,6 +69,8 @@ static bool parse_line(struct arena *a, struct str s, struct procmap *m)
 
 	if (!number(&s, 16, '-', &m->start) || !number(&s, 16, ' ', &m->end) || s.n < 5)
 		return false;
+	m->held_start = m->start;
+	m->held_end = m->end;
 	m->exec = s.p[2] == 'x';
 	s = (struct str){ s.p + 5, s.n - 5 };
 	if (!number(&s, 16, ' ', &m->offset) || !number(&s, 16, ':', &major) ||
@@ -137,6 +139,45 @@ bool procmaps_read(struct arena *a, s32 pid, struct procmaps *out, struct err *e
 		caps_file(e, path);
 	buf_free(&b);
 	return ok;
+}
+
+static bool is_same_file(const struct procmap *a, const struct procmap *b)
+{
+	return a->inode == b->inode && a->dev_major == b->dev_major && a->dev_minor == b->dev_minor;
+}
+
+/* The page itself lies as far behind the code as the copy's bytes in the file. */
+static const struct procmap *laid_aside(const struct procmaps *maps, const struct procmap *copy)
+{
+	for (u32 i = 0; i < maps->n; i++) {
+		const struct procmap *code = &maps->v[i];
+		const struct procmap *page;
+
+		if (code->offset || !is_same_file(code, copy))
+			continue;
+		page = procmaps_find(maps, code->start + copy->offset);
+		return page && page->exec && page->inode && !is_same_file(page, copy) ? page : NULL;
+	}
+	return NULL;
+}
+
+void procmaps_see_through(struct procmaps *maps)
+{
+	for (u32 i = 0; i < maps->n; i++) {
+		struct procmap *m = &maps->v[i];
+		const struct procmap *page = m->offset && m->exec &&
+		                                             strcmp(m->path, PROCMAPS_COPIES) == 0
+		                                     ? laid_aside(maps, m)
+		                                     : NULL;
+		struct procmap seen;
+
+		if (!page)
+			continue;
+		seen = *page;
+		seen.start = m->start;
+		seen.end = m->end;
+		*m = seen;
+	}
 }
 
 int procmaps_ask(int fd, u64 addr, u64 *start, u64 *end)

@@ -646,7 +646,8 @@ static void file_known(struct unwind *w, const struct procmap *m, struct file *f
 		key.nanoseconds = (u64)st.st_ctim.tv_nsec;
 		file_put(w, f, &key);
 	}
-	if (met && met->address - m->start < m->end - m->start) {
+	/* What the program has seen of a copy's address is the copy. */
+	if (met && m->start == m->held_start && met->address - m->start < m->end - m->start) {
 		memcpy(&key, met->key, sizeof(key));
 		file_put(w, f, &key);
 	}
@@ -799,6 +800,7 @@ static void note(struct unwind *w, u32 pid, const struct unit_meet *met)
 		arena_free(&arena);
 		return;
 	}
+	procmaps_see_through(&maps);
 	p = process_get(w, pid);
 	hash = maps_hash(&maps);
 	if (p->listed && hash == p->hash && same_again(w, p, met)) {

@@ -111,8 +111,8 @@ static int open_mapped(u32 pid, const struct procmap *m, struct stat *st, struct
 	char path[4096 + 64];
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, pid, m->start,
-	         m->end);
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, pid, m->held_start,
+	         m->held_end);
 	fd = open_regular(path, 0, st, e);
 	if (fd >= 0 || (length > tail && strcmp(m->path + length - tail, DELETED) == 0))
 		return fd;

@@ -171,6 +171,7 @@ static void proc_parse(struct usym *u, struct proc *p, const struct buf *text)
 		arena_free(&arena);
 		return;
 	}
+	procmaps_see_through(&maps);
 	files = bind_files(u, p, &arena, &maps);
 	arena_free(&p->arena);
 	p->arena = arena;

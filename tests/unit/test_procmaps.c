@@ -45,6 +45,47 @@ static void parses_lines(void **state)
 	arena_free(&a);
 }
 
+/* Of a page whose copy stands in for it the file, and the mapping that has it; the code, and what
+ * only has the name of one, stay. */
+static void sees_through_copies(void **state)
+{
+	static const char text[] =
+		"002a1000-002a5000 r-xp 00000000 00:01 64 /memfd:memtap (deleted)\n"
+		"002a5000-002a6000 r-xp 00001000 fe:03 60 /bin/x\n"
+		"002a6000-002a8000 r-xp 00003000 fe:03 60 /bin/x\n"
+		"002a8000-002a9000 rw-p 00000000 00:00 0 \n"
+		"00400000-00401000 r--p 00000000 fe:03 60 /bin/x\n"
+		"00401000-00402000 r-xp 00004000 00:01 64 /memfd:memtap (deleted)\n"
+		"00402000-00403000 r-xp 00002000 fe:03 60 /bin/x\n"
+		"00403000-00405000 r-xp 00005000 00:01 64 /memfd:memtap (deleted)\n"
+		"00500000-00501000 r-xp 00007000 00:01 64 /memfd:memtap (deleted)\n"
+		"00600000-00601000 r-xp 00004000 00:01 65 /memfd:memtap (deleted)\n";
+	struct arena a = { 0 };
+	struct procmaps m;
+	struct err e;
+
+	(void)state;
+	assert_true(procmaps_parse(&a, text, sizeof(text) - 1, &m, &e));
+	procmaps_see_through(&m);
+	assert_int_equal(m.n, 10);
+	for (u32 i = 0; i < m.n; i++)
+		assert_int_equal(m.v[i].inode, i == 3             ? 0
+		                               : i == 0 || i == 8 ? 64
+		                               : i == 9           ? 65
+		                                                  : 60);
+	for (u32 i = 5; i < 8; i += 2) {
+		assert_string_equal(m.v[i].path, "/bin/x");
+		assert_int_equal(m.v[i].offset, i == 5 ? 0x1000 : 0x3000);
+		assert_int_equal(m.v[i].dev_major, 0xfe);
+		assert_int_equal(m.v[i].start, i == 5 ? 0x401000 : 0x403000);
+		assert_int_equal(m.v[i].end, i == 5 ? 0x402000 : 0x405000);
+		assert_int_equal(m.v[i].held_start, i == 5 ? 0x2a5000 : 0x2a6000);
+		assert_int_equal(m.v[i].held_end, i == 5 ? 0x2a6000 : 0x2a8000);
+	}
+	assert_int_equal(m.v[6].held_start, 0x402000);
+	arena_free(&a);
+}
+
 static void finds_addresses(void **state)
 {
 	struct arena a = { 0 };
@@ -210,6 +251,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(asks_for_one),
 		cmocka_unit_test(parses_lines),
+		cmocka_unit_test(sees_through_copies),
 		cmocka_unit_test(finds_addresses),
 		cmocka_unit_test(takes_what_came_later),
 		cmocka_unit_test(reads_a_process_that_maps),

@@ -86,11 +86,19 @@ def all_of(context, commands):
     return next((w for w in wrong if w), None)
 
 
-@once
-def test_heap_of_programs_with_ways_of_their_own(context):
-    """200 threads, handlers on another stack, longjmp, makecontext, a filter of system calls."""
-    return all_of(context, [(context.progs + "/ways", way) for way in
-                            ("threads", "signals", "jumps", "contexts", "filtered")])
+# 200 threads, handlers on another stack, longjmp, makecontext, a filter of system calls.
+WAYS = ("threads", "signals", "jumps", "contexts", "filtered")
+
+
+def way_test(*ways):
+    return lambda context: all_of(context, [(context.progs + "/ways", way) for way in ways])
+
+
+# An emulated machine has no time for all of them at once.
+if ALL:
+    globals().update({"test_heap_of_" + way: way_test(way) for way in WAYS})
+else:
+    test_heap_of_programs_with_ways_of_their_own = on_host(way_test(*WAYS))
 
 
 @once

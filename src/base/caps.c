@@ -127,8 +127,10 @@ bool caps_file(struct err *e, const char *path)
 /* Those that stand for others where these are not there are used as they. */
 static u64 widened(u64 some)
 {
+	u64 lacking = ~effective();
+
 	for (u32 i = 0; i < ARRAY_SIZE(known); i++)
-		if (some & ~effective() & CAPS(known[i].cap))
+		if (some & lacking & CAPS(known[i].cap))
 			some |= CAPS(known[i].wider);
 	return some;
 }

@@ -19,9 +19,10 @@
 #include "base/clock.h"
 #include "world/shell.h"
 
-#define SYSTEM_LIMIT (1u << 20) /* bytes of output that system() passes on */
-#define PART_ROWS    256u       /* of a table, printed at once ... */
-#define PART_BYTES   65536u     /* ... and written when there are so many bytes */
+#define SYSTEM_LIMIT    (1u << 20)     /* bytes of output that system() passes on */
+#define REPORT_BYTES(n) (4 * (n) + 64) /* a text of n bytes, escaped, with its label; at most */
+#define PART_ROWS       256u           /* of a table, printed at once ... */
+#define PART_BYTES      65536u         /* ... and written when there are so many bytes */
 
 typedef void event_fn(struct events *ev, const struct urecord *r, const u8 *record);
 
@@ -30,7 +31,8 @@ void event_report(struct events *ev, enum report kind, const struct loc *loc, co
 	output_flush(ev->output);
 	if (ev->mute)
 		return;
-	stop_wait(ev->stop);
+	/* To stderr; with a line of the script where there is a place. */
+	stop_wait_write(ev->stop, STDERR_FILENO, loc ? SIZE_MAX : REPORT_BYTES(strlen(text)));
 	ev->options->report(ev->options->report_ctx, kind, loc, text);
 	ev->mute = !stop_waited(ev->stop);
 }

@@ -53,7 +53,7 @@ static bool write_some(struct output *o, size_t *done)
 	ssize_t n;
 	int code;
 
-	stop_wait(o->stop);
+	stop_wait_write(o->stop, o->fd, o->text.n - *done);
 	n = write(o->fd, o->text.p + *done, o->text.n - *done);
 	code = errno;
 	in_time = stop_waited(o->stop);

@@ -153,10 +153,37 @@ static void give_signals_back(struct session *s)
 	signal(SIGCHLD, s->old_child);
 }
 
+static bool is_quick(enum action action)
+{
+	return action == ACTION_PRINTF || action == ACTION_EXIT;
+}
+
+/* Only BEGIN, and what it sends is printed in no time. */
+static bool is_brief(const struct session *s)
+{
+	const struct unit *u = s->unit;
+
+	if (s->child || s->options->pid || s->options->view || s->options->page || s->stacks ||
+	    s->user_names || draws(s))
+		return false;
+	for (u32 i = 0; i < u->progs.n; i++)
+		if (u->progs.v[i].kind != ATTACH_BEGIN)
+			return false;
+	for (u32 i = 0; i < u->maps.n; i++)
+		if (u->maps.v[i].role == UMAP_USER)
+			return false;
+	for (u32 i = 0; i < u->records.n; i++)
+		if (!is_quick(u->records.v[i].action))
+			return false;
+	return true;
+}
+
 /* Before this a signal ends us like any program: there is nothing to be shown yet. */
 static bool take_stop(struct session *s, struct err *e)
 {
 	s->stop = stop_open(s->child ? s->target_fd : -1, e);
+	if (s->stop && !is_brief(s) && !stop_listen(s->stop, e))
+		return false;
 	stop_allow(s->stop, STOP_EVENTS_MS, 0);
 	s->events.stop = s->output.stop = s->stop;
 	unwind_set_stop(s->unwind, s->stop);

@@ -46,7 +46,7 @@ static int spawn(const char *const *argv, int out, pid_t *pid)
 }
 
 /* To its end. False when it is time to stop. */
-static bool read_all(int fd, struct buf *b, size_t limit, const struct stop *stop)
+static bool read_all(int fd, struct buf *b, size_t limit, struct stop *stop)
 {
 	size_t end = b->n + limit;
 	char chunk[4096];
@@ -121,7 +121,7 @@ static void end_family(pid_t pid)
 /* ---- running it ---- */
 
 /* It may have closed its output and run on. */
-static bool serve(pid_t pid, int out, struct buf *b, size_t limit, const struct stop *stop)
+static bool serve(pid_t pid, int out, struct buf *b, size_t limit, struct stop *stop)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	bool whole = read_all(out, b, limit, stop) && (fd < 0 || stop_poll(stop, fd));
@@ -135,7 +135,7 @@ static bool serve(pid_t pid, int out, struct buf *b, size_t limit, const struct 
 	return whole;
 }
 
-bool shell_run(const char *command, struct buf *b, size_t limit, const struct stop *stop,
+bool shell_run(const char *command, struct buf *b, size_t limit, struct stop *stop,
                struct err *e)
 {
 	const char *const argv[] = { "/bin/sh", "-c", command, NULL };

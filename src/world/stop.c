@@ -7,15 +7,20 @@
  * system call that does neither is interrupted, by a signal whose handler does nothing; it is sent
  * again and again while the call lasts, so it makes no difference that one may come just before
  * the call.
+ *
+ * The thread is a sixth of what a start costs, so there is none before somebody may have to wait:
+ * signals that come earlier stay blocked until it is there, or until the end.
  */
 #include "world/stop.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,6 +41,7 @@ struct stop {
 	sigset_t wishes; /* the signals that ask */
 	sigset_t old_mask;
 	struct sigaction old_poke;
+	bool listening;           /* the session's alone: there is a thread */
 	int fd, target;           /* eventfd; pidfd, borrowed */
 	u64 asked_ns;             /* atomic; CLOCK_MONOTONIC, 0: not asked */
 	bool ending, closing;     /* atomic */
@@ -68,17 +74,13 @@ void stop_ask(struct stop *s)
 	debuginfod_give_up();
 	n = write(s->fd, &one, sizeof(one));
 	(void)n;
-	pthread_kill(s->thread, POKE); /* it looks after calls from now on */
+	if (s->listening)
+		pthread_kill(s->thread, POKE); /* it looks after calls from now on */
 }
 
 bool stop_asked(const struct stop *s)
 {
 	return asked_ns(s) != 0;
-}
-
-int stop_fd(const struct stop *s)
-{
-	return s ? s->fd : -1;
 }
 
 void stop_is_ending(struct stop *s)
@@ -108,43 +110,6 @@ int stop_left(const struct stop *s)
 bool stop_over(const struct stop *s)
 {
 	return stop_asked(s) && stop_left(s) == 0;
-}
-
-bool stop_poll(const struct stop *s, int fd)
-{
-	for (;;) {
-		/* Once asked, the descriptor stays readable. */
-		struct pollfd p[] = { { .fd = fd, .events = POLLIN },
-			              { .fd = stop_asked(s) ? -1 : stop_fd(s), .events = POLLIN } };
-
-		if (poll(p, ARRAY_SIZE(p), stop_left(s)) > 0 && p[0].revents)
-			return true;
-		if (stop_over(s))
-			return false;
-	}
-}
-
-void stop_wait(struct stop *s)
-{
-	if (!s)
-		return;
-	pthread_mutex_lock(&s->lock);
-	s->waiting_ns = now_ns();
-	s->interrupted = false;
-	pthread_mutex_unlock(&s->lock);
-}
-
-bool stop_waited(struct stop *s)
-{
-	bool interrupted;
-
-	if (!s)
-		return true;
-	pthread_mutex_lock(&s->lock);
-	s->waiting_ns = 0;
-	interrupted = s->interrupted;
-	pthread_mutex_unlock(&s->lock);
-	return !interrupted;
 }
 
 /* ---- the thread ---- */
@@ -244,6 +209,101 @@ static int start_thread(struct stop *s)
 	return r;
 }
 
+/* One that was blocked and is there already counts at once, not when the thread gets a
+ * processor. */
+static void take_pending(struct stop *s)
+{
+	const struct timespec none = { 0 };
+
+	if (!stop_asked(s) && sigtimedwait(&s->wishes, NULL, &none) > 0)
+		stop_ask(s);
+}
+
+bool stop_listen(struct stop *s, struct err *e)
+{
+	int r;
+
+	if (s->listening)
+		return true;
+	take_pending(s);
+	r = start_thread(s);
+	s->listening = r == 0;
+	return s->listening || err_sys(e, r, "can not receive signals");
+}
+
+/* ---- for those who wait ---- */
+
+/* Without a thread a signal has to act as without us: there is nobody else who could take it. */
+static void listen_or_let_go(struct stop *s)
+{
+	struct err ignored;
+
+	if (s && !s->listening && !stop_listen(s, &ignored))
+		pthread_sigmask(SIG_SETMASK, &s->old_mask, NULL);
+}
+
+int stop_fd(struct stop *s)
+{
+	listen_or_let_go(s);
+	return s ? s->fd : -1;
+}
+
+bool stop_poll(struct stop *s, int fd)
+{
+	for (;;) {
+		/* Once asked, the descriptor stays readable. */
+		struct pollfd p[] = { { .fd = fd, .events = POLLIN },
+			              { .fd = stop_asked(s) ? -1 : stop_fd(s), .events = POLLIN } };
+
+		if (poll(p, ARRAY_SIZE(p), stop_left(s)) > 0 && p[0].revents)
+			return true;
+		if (stop_over(s))
+			return false;
+	}
+}
+
+void stop_wait(struct stop *s)
+{
+	if (!s)
+		return;
+	listen_or_let_go(s);
+	pthread_mutex_lock(&s->lock);
+	s->waiting_ns = now_ns();
+	s->interrupted = false;
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* Of a pipe that has room the kernel takes so many bytes whole. A terminal may be stopped in the
+ * middle of them. */
+static bool may_block(int fd, size_t n)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+	struct stat st;
+
+	return n > PIPE_BUF || fstat(fd, &st) < 0 ||
+	       (!S_ISREG(st.st_mode) &&
+	        (!S_ISFIFO(st.st_mode) || poll(&p, 1, 0) != 1 || p.revents != POLLOUT));
+}
+
+void stop_wait_write(struct stop *s, int fd, size_t n)
+{
+	if (s && (s->listening || may_block(fd, n)))
+		stop_wait(s);
+}
+
+bool stop_waited(struct stop *s)
+{
+	bool interrupted;
+
+	if (!s)
+		return true;
+	pthread_mutex_lock(&s->lock);
+	s->waiting_ns = 0;
+	interrupted = s->interrupted;
+	pthread_mutex_unlock(&s->lock);
+	return !interrupted;
+}
+
 /* ---- its life ---- */
 
 static void change_mask(struct stop *s)
@@ -254,15 +314,6 @@ static void change_mask(struct stop *s)
 	sigemptyset(&set);
 	sigaddset(&set, POKE);
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
-}
-
-/* One that was blocked and is there already counts at once, not when the thread gets a
- * processor. */
-static bool take_pending(const struct stop *s)
-{
-	const struct timespec none = { 0 };
-
-	return sigtimedwait(&s->wishes, NULL, &none) > 0;
 }
 
 static void free_it(struct stop *s)
@@ -291,8 +342,6 @@ struct stop *stop_open(int target, struct err *e)
 {
 	const struct sigaction poke = { .sa_handler = do_nothing }; /* no SA_RESTART: EINTR */
 	struct stop *s = calloc(1, sizeof(*s));
-	bool is_pending;
-	int r;
 
 	if (!s)
 		base_no_memory();
@@ -301,16 +350,14 @@ struct stop *stop_open(int target, struct err *e)
 	s->wishes = wishes();
 	s->target = target;
 	s->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (s->fd < 0)
+		err_sys(e, errno, "can not receive signals");
 	sigaction(POKE, &poke, &s->old_poke);
 	change_mask(s);
-	is_pending = take_pending(s);
-	r = s->fd < 0 ? errno : start_thread(s);
-	if (!r && is_pending)
-		stop_ask(s);
-	if (!r)
+	take_pending(s);
+	if (s->fd >= 0)
 		return s;
 	free_it(s);
-	err_sys(e, r, "can not receive signals");
 	return NULL;
 }
 
@@ -328,9 +375,13 @@ void stop_close(struct stop *s)
 {
 	if (!s)
 		return;
-	__atomic_store_n(&s->closing, true, __ATOMIC_RELEASE);
-	pthread_kill(s->thread, POKE);
-	pthread_join(s->thread, NULL);
+	if (s->listening) {
+		__atomic_store_n(&s->closing, true, __ATOMIC_RELEASE);
+		pthread_kill(s->thread, POKE);
+		pthread_join(s->thread, NULL);
+	} else {
+		take_pending(s);
+	}
 	take_echo(s);
 	free_it(s);
 }

@@ -8,7 +8,7 @@
  * process at once, by the signal. One that comes within STOP_ECHO_MS of the first is the same wish:
  * timeout(1) sends each signal twice, to us and to our group.
  *
- * All functions but stop_open() take NULL, which is never asked.
+ * All functions but stop_open() and stop_listen() take NULL, which is never asked.
  */
 #ifndef WORLD_STOP_H
 #define WORLD_STOP_H
@@ -24,6 +24,9 @@ struct stop;
 /* From here on signals come here. The second one also kills the process of the pidfd `target`, -1
  * none. The caller's thread is the one that stop_wait() is about. */
 struct stop *stop_open(int target, struct err *e);
+/* From here on they are seen at once; before, when the first of stop_fd(), stop_poll(), stop_wait()
+ * and stop_close() comes. */
+bool stop_listen(struct stop *s, struct err *e);
 /* From here on signals act as before stop_open(). */
 void stop_close(struct stop *s);
 
@@ -36,7 +39,7 @@ void stop_release(const sigset_t *before);
 void stop_ask(struct stop *s);
 bool stop_asked(const struct stop *s);
 /* Readable when asked. */
-int stop_fd(const struct stop *s);
+int stop_fd(struct stop *s);
 /* The session comes to its end: also the first signal ends the process at once from here on. */
 void stop_is_ending(struct stop *s);
 
@@ -47,7 +50,7 @@ bool stop_over(const struct stop *s);
 /* Milliseconds until it is over; -1 when not asked. */
 int stop_left(const struct stop *s);
 /* Waits until `fd` is readable. False when it is over before that. */
-bool stop_poll(const struct stop *s, int fd);
+bool stop_poll(struct stop *s, int fd);
 
 /*
  * Around a system call that may block for as long as others like, as write() to a pipe: once asked,
@@ -55,6 +58,8 @@ bool stop_poll(const struct stop *s, int fd);
  * false when it had to be.
  */
 void stop_wait(struct stop *s);
+/* Before a write of `n` bytes to `fd`: where that can not block, nobody needs to listen for it. */
+void stop_wait_write(struct stop *s, int fd, size_t n);
 bool stop_waited(struct stop *s);
 
 #endif

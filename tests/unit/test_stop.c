@@ -27,7 +27,7 @@ static struct stop *open_stop(int target)
 	struct err e = { 0 };
 	struct stop *s = stop_open(target, &e);
 
-	if (!s)
+	if (!s || !stop_listen(s, &e))
 		fail_msg("%s", e.text);
 	return s;
 }
@@ -148,6 +148,60 @@ static void test_write_ends(void **state)
 	}
 }
 
+/* A signal that comes before anybody listens stays until somebody waits, or the end. */
+static void test_listens_late(void **state)
+{
+	struct stop *s;
+	struct err e;
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	for (u32 how = 0; how < 3; how++) {
+		s = stop_open(-1, &e);
+		kill(getpid(), SIGINT);
+		kill(getpid(), SIGHUP);
+		if (how == 0)
+			stop_fd(s);
+		else if (how == 1)
+			assert_false(stop_poll(s, ends[0]));
+		assert_int_equal(stop_asked(s), how < 2);
+		stop_close(s);
+	}
+	close(ends[0]);
+	close(ends[1]);
+}
+
+/* Somebody has to listen before a write that may block: not for what a pipe has room for. */
+static void test_writes(void **state)
+{
+	static const char filler[PIPE_BYTES];
+	struct stop *s;
+	struct err e;
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(fcntl(ends[1], F_SETPIPE_SZ, PIPE_BYTES), PIPE_BYTES);
+	for (u32 how = 0; how < 4; how++) {
+		if (how == 2)
+			assert_int_equal(write(ends[1], filler, PIPE_BYTES), PIPE_BYTES);
+		s = stop_open(-1, &e);
+		stop_wait_write(s, how == 3 ? STDIN_FILENO : ends[1],
+		                how == 1 ? PIPE_BYTES + 1 : PIPE_BYTES);
+		kill(getpid(), SIGINT);
+		for (u32 i = 0; i < (how ? 500 : 5) && !stop_asked(s); i++)
+			pause_ms(10);
+		assert_int_equal(stop_asked(s), how > 0);
+		assert_true(stop_waited(s));
+		stop_close(s);
+		if (how == 2)
+			dup2(open("/dev/zero", O_RDWR), STDIN_FILENO);
+	}
+	close(ends[0]);
+	close(ends[1]);
+}
+
 /* ---- the second one ---- */
 
 /* Somebody who never looks; readable from when it takes signals. */
@@ -165,6 +219,8 @@ static pid_t start_deaf(int target, bool ending, int *ready)
 		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 		signal(SIGTERM, SIG_IGN);
 		s = stop_open(target, &e);
+		if (!stop_listen(s, &e))
+			_exit(1);
 		if (ending)
 			stop_is_ending(s);
 		if (write(ends[1], "x", 1) != 1)
@@ -263,7 +319,8 @@ int main(void)
 		cmocka_unit_test(test_poll_ends),       cmocka_unit_test(test_write_ends),
 		cmocka_unit_test(test_second_ends),     cmocka_unit_test(test_second_ends_target),
 		cmocka_unit_test(test_ending),          cmocka_unit_test(test_close),
-		cmocka_unit_test(test_ignored_hang_up),
+		cmocka_unit_test(test_ignored_hang_up), cmocka_unit_test(test_listens_late),
+		cmocka_unit_test(test_writes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * A bump allocator over a list of chunks. Each is four times the one before, up to 1 MiB, so a
- * small script costs one malloc and a large one a few: from 128 KiB on they are fresh pages, of
- * which only those that are used are ever touched.
+ * small script costs few pages (what malloc() clears is touched) and a large one few mallocs: from
+ * 128 KiB on they are fresh pages, of which only those that are used are ever touched.
  */
 #include "base/arena.h"
 
@@ -17,7 +17,7 @@ struct arena_chunk {
 	_Alignas(16) char data[];
 };
 
-#define CHUNK_MIN  8192u
+#define CHUNK_MIN  2048u
 #define CHUNK_MAX  (1u << 20)
 #define GROW_LARGE 64u
 

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <linux/version.h>
 #include <stddef.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -267,11 +267,15 @@ static bool features_atomics(void)
 
 bool features_sure(u32 version)
 {
-	u32 major = 0, minor = 0;
 	struct utsname u;
+	u32 major, minor;
+	char *rest;
 
-	return uname(&u) == 0 && sscanf(u.release, "%u.%u", &major, &minor) == 2 &&
-	       KERNEL_VERSION(major, minor, 0) >= version;
+	if (uname(&u) != 0)
+		return false;
+	major = (u32)strtoul(u.release, &rest, 10);
+	minor = *rest == '.' ? (u32)strtoul(rest + 1, NULL, 10) : 0;
+	return KERNEL_VERSION(major, minor, 0) >= version;
 }
 
 void features_raise_memory(void)

@@ -128,6 +128,7 @@ static bool fill_data(const struct heap *hp, pid_t pid)
 		return false;
 	for (u32 i = 0; i < SAMPLER_CPUS; i++) {
 		d.cpus[i].random |= 1;
+		d.cpus[i].longer = 0;
 		d.cpus[i].left = sampler_gap(p, &d.cpus[i]);
 	}
 	d.words[0] = 1; /* on */

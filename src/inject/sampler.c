@@ -35,7 +35,7 @@ struct frame {
 	u64 next, result;
 	u64 old;       /* bytes of the block that realloc() is given, NONE: it was not sampled */
 	u64 sampled;   /* the new one is to be */
-	u64 every;     /* with such gaps */
+	u64 longer;    /* with gaps so often doubled */
 	u64 others[2]; /* arguments 4 and 5 */
 };
 
@@ -87,8 +87,8 @@ static INLINE struct sampler_entry *place(struct sampler_data *d, u64 block, u32
 	return &d->table[((block / 8 * 0x9e3779b97f4a7c15u >> 40) + i) % SAMPLER_TABLE];
 }
 
-/* False when there is no room. */
-static INLINE bool put(struct sampler_data *d, u64 block, u64 size)
+/* `what`: its size and how it was sampled. False when there is no room. */
+static INLINE bool put(struct sampler_data *d, u64 block, u64 what)
 {
 	u8 *f = filter_of(d, block);
 
@@ -99,7 +99,7 @@ static INLINE bool put(struct sampler_data *d, u64 block, u64 size)
 		if (e->block || !__atomic_compare_exchange_n(&e->block, &empty, 1, false,
 		                                             __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			continue;
-		e->size = size;
+		e->size = what;
 		__atomic_store_n(&e->block, block, __ATOMIC_RELEASE);
 		__atomic_fetch_add(f, 1, __ATOMIC_RELEASE);
 		return true;
@@ -108,7 +108,7 @@ static INLINE bool put(struct sampler_data *d, u64 block, u64 size)
 	return false;
 }
 
-/* Takes it out; its size, or NONE. */
+/* Takes it out; what it was, or NONE. */
 static INLINE u64 take(struct sampler_data *d, u64 block)
 {
 	for (u32 i = 0; i < TRIES && block; i++) {
@@ -123,6 +123,18 @@ static INLINE u64 take(struct sampler_data *d, u64 block)
 		return size;
 	}
 	return NONE;
+}
+
+static INLINE u64 bytes(u64 what)
+{
+	return what & (((u64)1 << SAMPLER_SIZE) - 1);
+}
+
+static INLINE u64 weight(u64 what)
+{
+	u64 longer = what >> SAMPLER_SIZE;
+
+	return sampler_weight(&sampler_params, sampler_params.every << longer, bytes(what));
 }
 
 /* ---- calls ---------------------------------------------------------------------------------- */
@@ -180,11 +192,10 @@ u32 sampler_begin(struct sampler_cpu *c, struct frame *f, u64 from, u32 kind, u6
 			c->left = SAMPLER_NEVER;
 		return 0;
 	}
+	f->sampled = c && size_of(f, kind) && !is_passed_over(f, from, kind) &&
+	             !sampler_spares(&sampler_params, c, now, size_of(f, kind), &f->longer);
 	if (c)
 		c->left = sampler_gap(&sampler_params, c);
-	f->every = sampler_params.every;
-	f->sampled = c && size_of(f, kind) && !is_passed_over(f, from, kind) &&
-	             !sampler_spares(&sampler_params, c, now, size_of(f, kind), &f->every);
 	f->old = kind == SAMPLER_REALLOC || kind == SAMPLER_REMAP ? take(d, f->args[0]) : NONE;
 	/* Before others can be given the block. */
 	if (f->old != NONE)
@@ -195,20 +206,20 @@ u32 sampler_begin(struct sampler_cpu *c, struct frame *f, u64 from, u32 kind, u6
 void sampler_end(struct frame *f, u64 result, u32 kind)
 {
 	struct sampler_data *d = data();
-	u64 block = result, size = size_of(f, kind);
+	u64 block = result, what = size_of(f, kind) | f->longer << SAMPLER_SIZE;
 
 	if (kind == SAMPLER_SIZE_3)
 		block = (u32)result ? 0 : *(u64 *)f->args[0];
 	if (maps(kind) && result == UINT64_MAX) /* MAP_FAILED */
 		block = 0;
-	if (!block && f->old != NONE && size) { /* as it was */
+	if (!block && f->old != NONE && size_of(f, kind)) { /* as it was */
 		block = f->args[0];
-		size = f->old;
+		what = f->old;
 	} else if (!f->sampled) {
 		return;
 	}
-	if (block && put(d, block, size))
-		fire_alloc(block, size, sampler_weight(&sampler_params, f->every, size));
+	if (block && put(d, block, what))
+		fire_alloc(block, bytes(what), weight(what));
 }
 
 void sampler_free(u64 block)
@@ -221,16 +232,16 @@ void sampler_free(u64 block)
  * for each of its own as before. */
 void sampler_unmap(u64 block, u64 length)
 {
-	u64 size = take(data(), block), each;
+	u64 what = take(data(), block), size = bytes(what), each;
 
-	if (size == NONE)
+	if (what == NONE)
 		return;
 	fire_free(block);
 	if (length >= size)
 		return;
 	length = ROUND_UP(length, sampler_params.page);
-	if (length >= size || !put(data(), block + length, size - length))
+	if (length >= size || !put(data(), block + length, what - length))
 		return;
-	each = (sampler_weight(&sampler_params, sampler_params.every, size) << 8) / size;
+	each = (weight(what) << 8) / size;
 	fire_alloc(block + length, size - length, each * (size - length) >> 8);
 }

@@ -17,6 +17,8 @@
 #define SAMPLER_STEPS     256u         /* of the two curves below */
 #define SAMPLER_SAVED     64u          /* samples that may come at once */
 #define SAMPLER_SPARES    12u          /* doublings of the gaps, at most */
+#define SAMPLER_VAIN      3u           /* of these so many by leaving out what came */
+#define SAMPLER_SIZE      56u          /* bits of a block's size */
 #define SAMPLER_NEVER     (1ULL << 62) /* bytes until a sample where none is wanted */
 
 /* How a function is told the size, and what becomes of it. */
@@ -79,11 +81,12 @@ struct sampler_cpu {
 	u64 left; /* bytes until the next sample */
 	u64 random;
 	u64 last, saved; /* cycles: when the last one came, and how many may be used */
-	u64 unused[4];
+	u64 longer;      /* how often this gap's mean is `every` doubled */
+	u64 unused[3];
 };
 
 struct sampler_entry {
-	u64 block, size;
+	u64 block, size; /* above SAMPLER_SIZE how often its gap's mean was doubled */
 };
 
 /* Zeros in a child of the process: the code does nothing then. */

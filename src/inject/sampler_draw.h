@@ -32,7 +32,7 @@ static INLINE u64 sampler_draw(struct sampler_cpu *c)
 	return x * 2685821657736338717u;
 }
 
-/* -ln(u) * every, of u in (0, 1]. */
+/* Bytes to the next sample: -ln(u) * every, of u in (0, 1]. */
 static INLINE u64 sampler_gap(const volatile struct sampler_params *p, struct sampler_cpu *c)
 {
 	u64 u = sampler_draw(c) | 1;
@@ -41,7 +41,7 @@ static INLINE u64 sampler_gap(const volatile struct sampler_params *p, struct sa
 	u64 log2 = sampler_between(p->log2, rest >> 56, rest >> 32 & 0xffffff, 24);
 	u64 less = ((u64)(zeros + 1) << 24) - log2;
 
-	return (p->every * ((less * SAMPLER_LN2) >> 32)) >> 24;
+	return ((p->every << c->longer) * ((less * SAMPLER_LN2) >> 32)) >> 24;
 }
 
 /* What a block of that many bytes stands for when it was sampled, with such gaps. */
@@ -55,27 +55,34 @@ static INLINE u64 sampler_weight(const volatile struct sampler_params *p, u64 ev
 }
 
 /*
- * Where more samples come than are wanted, some are left out again: the mean of the gaps that
- * remain in *every, and whether that block is one. How many follows from what came before it alone,
+ * Where more samples come than are wanted, some are left out again: what remains is as with gaps
+ * that are *longer times doubled, and whether that block is one of it. So that not too many come
+ * in vain, the next gap (sampler_gap()) is longer from the start, but for a few doublings, which
+ * are for a process that allocates less from now on. How many follows from what came before alone,
  * so that all is right on average as with such gaps from the start.
  */
 static INLINE bool sampler_spares(const volatile struct sampler_params *p, struct sampler_cpu *c,
-                                  u64 now, u64 size, u64 *every)
+                                  u64 now, u64 size, u64 *longer)
 {
-	u64 apart = p->apart, full = SAMPLER_SAVED * apart, saved = full;
+	u64 apart = p->apart, full = SAMPLER_SAVED * apart, saved = full, had = c->longer;
+	u64 every;
 
-	*every = p->every;
+	*longer = had;
 	if (!apart)
 		return false;
 	if (now - c->last < full)
 		saved = c->saved + (now - c->last);
 	if (saved > full)
 		saved = full;
-	*every <<= (full - saved) / (full / SAMPLER_SPARES + 1);
+	*longer = (full - saved) / (full / SAMPLER_SPARES + 1);
 	c->last = now;
 	c->saved = saved;
-	if (size < 16 * *every && (sampler_draw(c) >> 40) * sampler_weight(p, *every, size) >=
-	                                  sampler_weight(p, p->every, size) << 24)
+	c->longer = *longer > SAMPLER_VAIN ? *longer - SAMPLER_VAIN : 0;
+	if (*longer < had)
+		*longer = had;
+	every = p->every << *longer;
+	if (size < 16 * every && (sampler_draw(c) >> 40) * sampler_weight(p, every, size) >=
+	                                 sampler_weight(p, p->every << had, size) << 24)
 		return true;
 	c->saved = saved > apart ? saved - apart : 0;
 	return false;

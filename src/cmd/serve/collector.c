@@ -87,7 +87,7 @@ void collector_take(struct collector *to, struct collector *from)
 	to->words = what.words;
 	from->pid = 0;
 	from->fd = -1;
-	from->answer = (struct buf){ 0 };
+	from->answer = from->kept = (struct buf){ 0 };
 }
 
 /* ---- the process ---- */
@@ -135,7 +135,7 @@ static void forget(struct collector *c)
 	c->pid = 0;
 	close(c->fd);
 	c->fd = -1;
-	c->asked = c->late = c->answered = false;
+	c->asked = c->late = c->apart = c->answered = false;
 	buf_reset(&c->answer);
 }
 
@@ -170,6 +170,7 @@ void collectors_stop(struct collector *const *all, u32 n)
 		if (c->pid)
 			forget(c);
 		buf_free(&c->answer);
+		buf_free(&c->kept);
 	}
 }
 
@@ -194,7 +195,17 @@ static void ask(struct collector *c, struct str what)
 	c->asked = send(c->fd, what.p, what.n, MSG_NOSIGNAL) == (ssize_t)what.n;
 }
 
-/* What has come so far. The answer to an older page is of no use any more. */
+static void keep(struct collector *c)
+{
+	struct buf empty = c->kept;
+
+	c->kept = c->answer;
+	c->answer = empty;
+	buf_reset(&c->answer);
+	c->apart = false;
+}
+
+/* What has come so far. The answer to an older page is of no use any more, then `what` is asked. */
 static void take(struct collector *c, struct str what)
 {
 	size_t left = answer_size(c) - c->answer.n;
@@ -202,17 +213,19 @@ static void take(struct collector *c, struct str what)
 
 	if (n <= 0) {
 		c->asked = n < 0 && errno == EAGAIN; /* else it is at its end */
+		c->apart &= c->asked;
 		return;
 	}
 	c->answer.n += (size_t)n;
 	if (c->answer.n < answer_size(c))
 		return;
 	c->asked = false;
-	c->answered = !c->late;
-	if (!c->late)
-		return;
+	c->answered = !c->late && !c->apart;
+	if (c->apart)
+		keep(c);
+	if (c->late && what.n)
+		ask(c, what);
 	c->late = false;
-	ask(c, what);
 }
 
 static void ask_all(struct collector *const *all, u32 n, struct str what, u32 ms)
@@ -266,4 +279,42 @@ struct str collector_page(const struct collector *c)
 	if (!c->answered)
 		return (struct str){ "", 0 };
 	return (struct str){ c->answer.p + head, (u32)(c->answer.n - head) };
+}
+
+/* ---- answers that nobody waits for ---- */
+
+void collector_ask_apart(struct collector *c, u32 what)
+{
+	char byte = (char)(METRICS_ASK + what);
+
+	if (collector_owes(c) || c->asked || c->kept.n)
+		return;
+	ask(c, (struct str){ &byte, 1 });
+	c->apart = c->asked;
+}
+
+bool collector_owes(struct collector *c)
+{
+	size_t had = ~(size_t)0;
+
+	while (c->asked && c->answer.n != had) {
+		had = c->answer.n;
+		c->late |= !c->apart; /* nobody waits for it now */
+		take(c, (struct str){ "", 0 });
+	}
+	return c->apart;
+}
+
+struct str collector_apart(const struct collector *c)
+{
+	size_t head = sizeof(struct metrics_answer);
+
+	if (!c->kept.n)
+		return (struct str){ "", 0 };
+	return (struct str){ c->kept.p + head, (u32)(c->kept.n - head) };
+}
+
+void collector_had(struct collector *c)
+{
+	buf_free(&c->kept);
 }

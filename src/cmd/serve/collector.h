@@ -37,6 +37,8 @@ struct collector {
 	u64 began;         /* ms */
 	bool asked;        /* the answer has not come as a whole */
 	bool late;         /* ... to the last page, for which it came too late */
+	bool apart;        /* ... and is for collector_apart() */
+	struct buf kept;   /* what came for that, with its head */
 	struct buf answer; /* what came of it */
 	u64 stackless;     /* the start in which it turned out to have no stacks */
 	bool answered;     /* the page is in answer, after its head */
@@ -64,6 +66,14 @@ struct feed_about;
 void collector_ask_about(struct collector *c, u32 what, const struct feed_about *about, u32 ms);
 /* What the last collectors_ask() brought; empty when it came too late or it does not run. */
 struct str collector_page(const struct collector *c);
+/* Asks it without waiting, unless an earlier answer has not come or not been taken: what comes is
+ * kept, whatever else it is asked meanwhile. */
+void collector_ask_apart(struct collector *c, u32 what);
+/* Is such an answer still to come? */
+bool collector_owes(struct collector *c);
+/* The one that has come, and is to be forgotten by collector_had(). */
+struct str collector_apart(const struct collector *c);
+void collector_had(struct collector *c);
 /* Ends them. */
 void collectors_stop(struct collector *const *all, u32 n);
 

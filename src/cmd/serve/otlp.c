@@ -13,8 +13,7 @@
 #include "cmd/serve/own.h"
 #include "cmd/serve/serve.h"
 
-#define AGAIN_MS  20    /* until the process has read some of a page */
-#define ANSWER_MS 2000u /* what a collector has for its profiles */
+#define AGAIN_MS 20 /* until the process has read some of a page */
 
 static void begin_message(struct otlp *o, enum otlp_kind kind, u32 size)
 {
@@ -63,27 +62,33 @@ static void take_page(struct otlp *o, struct serve *s)
 	o->held[OTLP_METRICS]++;
 }
 
-/* Each collector has a message for each of its maps. What one that answers too late had in them is
- * lost. */
-static void take_profiles(struct otlp *o, struct serve *s)
+/* Each collector has a message for each of its maps. */
+static void take_profiles(struct otlp *o, struct str page)
 {
 	u32 size;
 
-	collectors_ask(s->all, s->n, FEED_OTLP, ANSWER_MS);
-	for (u32 i = 0; i < s->n; i++) {
-		struct str page = collector_page(s->all[i]);
-
-		o->earlier[OTLP_PROFILES].dropped += s->all[i]->pid && !s->all[i]->answered;
-		while (page.n > sizeof(size)) {
-			memcpy(&size, page.p, sizeof(size));
-			page = (struct str){ page.p + sizeof(size), page.n - (u32)sizeof(size) };
-			size = MIN(size, page.n);
-			begin_message(o, OTLP_PROFILES, size);
-			buf_add(&o->page, page.p, size);
-			page = (struct str){ page.p + size, page.n - size };
-			o->held[OTLP_PROFILES]++;
-		}
+	while (page.n > sizeof(size)) {
+		memcpy(&size, page.p, sizeof(size));
+		page = (struct str){ page.p + sizeof(size), page.n - (u32)sizeof(size) };
+		size = MIN(size, page.n);
+		begin_message(o, OTLP_PROFILES, size);
+		buf_add(&o->page, page.p, size);
+		page = (struct str){ page.p + size, page.n - size };
+		o->held[OTLP_PROFILES]++;
 	}
+}
+
+/* Those that have come. Is one still to come? */
+static bool hear_profiles(struct otlp *o, struct serve *s)
+{
+	bool owe = false;
+
+	for (u32 i = 0; o->pid && i < s->n; i++) {
+		owe |= collector_owes(s->all[i]);
+		take_profiles(o, collector_apart(s->all[i]));
+		collector_had(s->all[i]);
+	}
+	return owe;
 }
 
 /* While an earlier one is not handed over a page is dropped; profiles come with the next ones. */
@@ -99,12 +104,14 @@ static void take(struct otlp *o, struct serve *s)
 	else if (o->sends[OTLP_METRICS])
 		take_page(o, s);
 	if (!busy && o->sends[OTLP_PROFILES])
-		take_profiles(o, s);
+		for (u32 i = 0; i < s->n; i++)
+			collector_ask_apart(s->all[i], FEED_OTLP);
 }
 
 int otlp_work(struct otlp *o, struct serve *s)
 {
 	u64 now = clock_ms();
+	int ms;
 
 	if (!o->to)
 		return -1;
@@ -112,11 +119,15 @@ int otlp_work(struct otlp *o, struct serve *s)
 		o->next = now + o->every * 1000ull;
 	if (now >= o->next) {
 		o->next = now + o->every * 1000ull;
+		o->asked = now;
 		take(o, s);
 	}
+	ms = (int)(o->next - now);
+	if (o->sends[OTLP_PROFILES] && hear_profiles(o, s))
+		ms = MIN(ms, AGAIN_MS + (int)(now - o->asked) / 8);
 	if (o->page.n)
 		hand_over(o);
-	return o->page.n ? AGAIN_MS : (int)(o->next - now);
+	return o->page.n ? AGAIN_MS : ms;
 }
 
 static void hear(struct otlp *o)

@@ -29,7 +29,7 @@ struct otlp {
 	/* What follows is its own. */
 	pid_t pid;
 	int fd;
-	u64 next;                             /* ms of CLOCK_MONOTONIC */
+	u64 next, asked;                      /* ms of CLOCK_MONOTONIC */
 	struct buf page;                      /* messages that are handed over */
 	size_t at;                            /* so much of them is */
 	u32 held[OTLP_KINDS];                 /* how many they are */

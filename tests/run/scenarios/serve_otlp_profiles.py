@@ -4,9 +4,12 @@ package that can be had here decodes this format, so protobufjs does, with the n
 that opentelemetry-proto 1.10 has (profiles/v1development)."""
 import collections
 import json
+import os
 import re
+import signal
+import time
 
-from run.scenarios import free_port, loads, on_host, require, until
+from run.scenarios import children_of, free_port, loads, on_host, require, until
 from run.scenarios.serve import files, serving
 from run.scenarios.serve_otlp import Endpoint, by_node, labels
 from run.scenarios.serve_pprof import CALLS, SCRIPT, branches, decoded, fault_in_kernel, get, \
@@ -166,3 +169,36 @@ def test_serve_sends_otlp_profiles(context):
                 s.value("memtap_otlp_profiles_sent_total") < 3 or "memtap_otlp_sent" in s.ask()[2]:
             return f"{ {g[1:3] for g in e.got} } is asked"
         return profile_problem(so_far(), context)
+
+
+@on_host
+def test_serve_answers_while_profiles_are_awaited(context):
+    """A collector that is stopped holds up nobody, and goes on to be asked."""
+    require("root", "cmd:node", "kernel:5.17")
+    loads(context, "libcurl")
+    port, patience = free_port(), 30 * context.factor
+    with files(a_bt=SCRIPT % context.progs) as d, Endpoint(port, []) as e, serving(
+            context, "--otlp-every", "1", "--otlp-profiles",
+            f"http://127.0.0.1:{port}/v1development/profiles", d + "/a.bt") as s:
+        warm(context, s)
+        if not until(lambda: e.got, patience):
+            return "nothing is sent"
+        pid = min(children_of(s.process.pid))
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            time.sleep(1.5)
+            longest = 0
+            for _ in range(30):
+                began = time.monotonic()
+                s.ask("/healthz")
+                longest = max(longest, time.monotonic() - began)
+                time.sleep(0.1)
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        if longest > 1:
+            return f"a request waited for {longest:.2f} s"
+        had = len(e.got)
+        branches(context, 1)
+        if not until(lambda: len(e.got) > had, patience):
+            return "nothing is sent after it went on"
+        return None

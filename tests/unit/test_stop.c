@@ -12,6 +12,8 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -234,6 +236,27 @@ static pid_t start_deaf(int target, bool ending, int *ready)
 	return pid;
 }
 
+/* Until no signal waits for it: a second one of the kind would be the same one. */
+static void wait_taken(pid_t pid)
+{
+	char path[64], text[4096];
+	const char *at = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	for (u32 i = 0; i < 2000; i++, pause_ms(10)) {
+		FILE *f = fopen(path, "r");
+		size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+
+		if (f)
+			fclose(f);
+		text[n] = 0;
+		at = strstr(text, "\nShdPnd:");
+		if (at && strtoull(at + 8, NULL, 16) == 0)
+			return;
+	}
+	fail_msg("it does not take the signal: %s", at ? at : text);
+}
+
 static int death_of(pid_t pid, int ready)
 {
 	int status;
@@ -255,6 +278,7 @@ static void test_second_ends(void **state)
 		pid_t pid = start_deaf(-1, false, &ready);
 
 		kill(pid, pairs[i][0]);
+		wait_taken(pid);
 		pause_ms(2 * STOP_ECHO_MS);
 		assert_int_equal(waitpid(pid, &status, WNOHANG), 0);
 		kill(pid, pairs[i][1]);

@@ -135,8 +135,7 @@ static bool serve(pid_t pid, int out, struct buf *b, size_t limit, struct stop *
 	return whole;
 }
 
-bool shell_run(const char *command, struct buf *b, size_t limit, struct stop *stop,
-               struct err *e)
+bool shell_run(const char *command, struct buf *b, size_t limit, struct stop *stop, struct err *e)
 {
 	const char *const argv[] = { "/bin/sh", "-c", command, NULL };
 	bool whole = true;

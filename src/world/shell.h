@@ -12,7 +12,6 @@
 /* Runs it to its end and appends what it writes to its standard output, at most `limit` bytes
  * (the rest is read and dropped). It is ended when `stop` is over, which is an error; what it wrote
  * until then is in b. */
-bool shell_run(const char *command, struct buf *b, size_t limit, struct stop *stop,
-               struct err *e);
+bool shell_run(const char *command, struct buf *b, size_t limit, struct stop *stop, struct err *e);
 
 #endif

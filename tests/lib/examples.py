@@ -232,8 +232,11 @@ def problem(shown, printed, names=False):
         last = i == len(pieces) - 1
         found = find(piece, got, len(got) - len(piece) if last and i else at)
         if found < at or (i == 0 and found) or (last and found + len(piece) != len(got)):
+            unlike = set(got) - set(sum(pieces, []))
+            odd = [line for line in printed if form(line, names) in unlike]
             return "\n".join([f"part {i + 1} of what the page shows has the form"] + piece +
-                             ["what was printed has"] + got)
+                             ["what was printed has"] + got +
+                             ["of no form that is shown"] + odd[:9])
         at = found + max(len(piece) - 1, 0)  # rows go on after `...`
     return None
 

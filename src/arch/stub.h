@@ -23,11 +23,12 @@ struct stub {
 	 * none. */
 	bool counts, product;
 	u8 size;
-	bool looks; /* whether a byte of the filter at the first argument / 16 is not 0 */
+	bool looks; /* whether a byte of the filter at the first argument >> near is not 0 */
 	enum stub_skip skip;
 	u64 counters, filter; /* addresses in the process */
 	u32 shift;            /* 1 << shift bytes from a CPU's counter to the next one's */
-	u32 cpus, bytes;      /* counters, and bytes of the filter: powers of 2 */
+	u8 near;
+	u32 cpus, bytes; /* counters, and bytes of the filter: powers of 2 */
 	/* Where the kernel keeps the number of a thread's CPU, from the thread pointer on, when
 	 * `has_cpu`. */
 	bool has_cpu;

@@ -105,7 +105,8 @@ static void put_count(struct code *c, const struct stub *s)
 /* Zero: no sampled block begins near there. */
 static bool put_look(struct code *c, const struct stub *s)
 {
-	PUT(c, "\x48\x89\xf8\x48\xc1\xe8\x04\x25"); /* mov %rdi, %rax; shr $4, %rax; and */
+	PUT(c, "\x48\x89\xf8"); /* mov %rdi, %rax; shr $near, %rax; and */
+	put(c, (const char[]){ 0x48, (char)0xc1, (char)0xe8, (char)s->near, 0x25 }, 5);
 	put_word(c, s->bytes - 1);
 	PUT(c, "\x4c\x8d\x1d"); /* lea filter(%rip), %r11 */
 	if (!put_distance(c, s->filter))

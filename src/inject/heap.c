@@ -69,6 +69,7 @@ static void place_head(void *ctx, u8 *head, u64 at, u64 data)
 	u32 n = hp->a.n_inside;
 
 	sampler_fill(&p, hp->every);
+	p.near = sampler_near(hp->every);
 	p.apart = hp->apart;
 	for (u32 i = 0; i < 2; i++)
 		p.nothrow[i] = hp->a.nothrow[i] + hp->a.bias;
@@ -96,6 +97,7 @@ static u32 emit(void *ctx, u32 i, u64 at, u64 data, u8 *out, u32 room, u32 *entr
 		.shift = SAMPLER_CPU_SHIFT,
 		.cpus = SAMPLER_CPUS,
 		.bytes = SAMPLER_FILTER,
+		.near = (u8)sampler_near(hp->every),
 		.has_cpu = hp->has_cpu,
 		.cpu = (s32)hp->cpu,
 		.slow = hp->g.room.at + hp->slow[kind],

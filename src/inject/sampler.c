@@ -79,7 +79,7 @@ static INLINE struct sampler_data *data(void)
 
 static INLINE u8 *filter_of(struct sampler_data *d, u64 block)
 {
-	return &d->filter[block / 16 % SAMPLER_FILTER];
+	return &d->filter[(block >> sampler_params.near) % SAMPLER_FILTER];
 }
 
 static INLINE struct sampler_entry *place(struct sampler_data *d, u64 block, u32 i)

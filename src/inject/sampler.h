@@ -10,7 +10,7 @@
 
 #define SAMPLER_CPUS      512u         /* counters; with more CPUs some share one */
 #define SAMPLER_CPU_SHIFT 6u           /* each in a cache line of its own */
-#define SAMPLER_FILTER    (1u << 18)   /* bytes, one for each 16 bytes of addresses */
+#define SAMPLER_FILTER    (1u << 18)   /* bytes, one for each 1 << near bytes of addresses */
 #define SAMPLER_TABLE     (1u << 16)   /* sampled blocks that live, at most */
 #define SAMPLER_INSIDE    48u          /* pieces of an allocator that call one another */
 #define SAMPLER_AROUND    4u           /* pieces of code that make mappings for others */
@@ -67,6 +67,7 @@ struct sampler_params {
 	u64 every;      /* bytes, the mean of the gaps */
 	u64 nothrow[2]; /* what is called for SAMPLER_NEW, SAMPLER_NEW_ALIGNED */
 	u64 page;       /* bytes of one */
+	u64 near;       /* log2 of the bytes of addresses that share a byte of the filter */
 	u64 apart;      /* cycles between two samples of a CPU, on average at least; 0: none */
 	struct sampler_inside inside[SAMPLER_INSIDE];
 	/* Whose mappings are counted as what is allocated in them, or are of the C library. */

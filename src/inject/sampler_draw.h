@@ -13,6 +13,15 @@
 #define INLINE      inline __attribute__((always_inline, unused))
 #define SAMPLER_LN2 2977044472u /* 32 bits of fraction */
 
+/* As many as let one block in 512 that is freed lie near a sampled one: the more, the less of the
+ * filter gets into the caches, and takes the place of what is the program's own there. */
+static INLINE u32 sampler_near(u64 every)
+{
+	u32 log2 = every ? 63 - (u32)__builtin_clzll(every) : 0;
+
+	return log2 < 13 ? 4 : log2 > 21 ? 12 : log2 - 9;
+}
+
 /* Between two of a curve's points. */
 static INLINE u64 sampler_between(const volatile u32 *curve, u64 step, u64 part, u32 bits)
 {

@@ -233,9 +233,11 @@ static void test_stubs(void **state)
 	                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct stub size = { .counts = true, .size = 1 };
 	struct stub product = { .counts = true, .product = true };
-	struct stub both = { .counts = true, .size = 1, .looks = true, .skip = STUB_SKIPS_NULL };
+	struct stub both = {
+		.counts = true, .size = 1, .looks = true, .near = 4, .skip = STUB_SKIPS_NULL
+	};
 	struct stub small = { .counts = true, .size = 1, .skip = STUB_SKIPS_SMALL };
-	struct stub looks = { .looks = true };
+	struct stub looks = { .looks = true, .near = 10 };
 	lab_fn *fn;
 
 	(void)state;
@@ -273,9 +275,10 @@ static void test_stubs(void **state)
 	assert_int_equal(fn(STUB_SMALL + 1, 1000, 7), 2);
 
 	fn = make(l, &looks);
-	assert_int_equal(fn(0x123f, 7, 7), 1);
+	assert_int_equal(fn(0x123 << 10, 7, 7), 1);
 	l->filter[0x23] = 1;
-	assert_int_equal(fn(0x123f, 7, 7), 2);
+	assert_int_equal(fn((0x124 << 10) - 1, 7, 7), 2);
+	assert_int_equal(fn(0x124 << 10, 7, 7), 1);
 	munmap(l, sizeof(*l));
 }
 

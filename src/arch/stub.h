@@ -27,8 +27,8 @@ struct stub {
 	enum stub_skip skip;
 	u64 counters, filter; /* addresses in the process */
 	u32 shift;            /* 1 << shift bytes from a CPU's counter to the next one's */
-	u8 near;
-	u32 cpus, bytes; /* counters, and bytes of the filter: powers of 2 */
+	u8 near;              /* log2 of the bytes of addresses that share a byte of the filter */
+	u32 cpus, bytes;      /* counters, and bytes of the filter: powers of 2 */
 	/* Where the kernel keeps the number of a thread's CPU, from the thread pointer on, when
 	 * `has_cpu`. */
 	bool has_cpu;

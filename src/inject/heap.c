@@ -69,7 +69,6 @@ static void place_head(void *ctx, u8 *head, u64 at, u64 data)
 	u32 n = hp->a.n_inside;
 
 	sampler_fill(&p, hp->every);
-	p.near = sampler_near(hp->every);
 	p.apart = hp->apart;
 	for (u32 i = 0; i < 2; i++)
 		p.nothrow[i] = hp->a.nothrow[i] + hp->a.bias;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Two curves, made without the library of mathematics. */
 #include "inject/heap.h"
+#include "inject/sampler_draw.h"
 
 #define FRACTION 24u
 #define ONE      ((unsigned __int128)1 << 62)
@@ -30,6 +31,7 @@ void sampler_fill(struct sampler_params *p, u64 every)
 	double power = 1;
 
 	p->every = every;
+	p->near = sampler_near(every);
 	for (u32 i = 0; i <= SAMPLER_STEPS; i++) {
 		double x = i / 16.0, y = i ? x / (1 - power) : 1;
 

@@ -21,6 +21,7 @@ static const struct {
 	[BPF_FUNC_map_update_elem] = { { 4 }, true },
 	[BPF_FUNC_map_delete_elem] = { { 2 }, true },
 	[BPF_FUNC_map_lookup_percpu_elem] = { { 3 }, true },
+	[BPF_FUNC_tail_call] = { { 3 }, true },
 	[BPF_FUNC_probe_read] = { { 3 }, true },
 	[BPF_FUNC_probe_read_str] = { { 3 }, true },
 	[BPF_FUNC_probe_read_user] = { { 3 }, true },

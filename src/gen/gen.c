@@ -458,6 +458,27 @@ static void result_load(struct gen *g)
 	code_bind(&g->c, passed);
 }
 
+/*
+ * Nothing keeps a program at a user probe from running while another task waits in the middle of it
+ * on the same processor (it was preempted, or brings a page in). Since 6.13 the kernel may give
+ * programs a stack for each processor, on which these two would overwrite each other's variables
+ * and saved pointers: a later load through them is an oops. It never does so where one has a tail
+ * call, be it one that the verifier sees to be never reached.
+ */
+static void keep_task_stack(struct gen *g)
+{
+	u32 on = code_label(&g->c);
+
+	if (!attach_kind_has(g->v->kind, KIND_USER))
+		return;
+	code_const(&g->c, R0, 0);
+	code_if_imm(&g->c, BPF_JEQ, R0, 0, on);
+	code_mov(&g->c, R2, R0);
+	code_mov(&g->c, R3, R0);
+	code_call(&g->c, BPF_FUNC_tail_call);
+	code_bind(&g->c, on);
+}
+
 static void body(struct gen *g)
 {
 	u32 dropped = code_label(&g->c), out = code_label(&g->c);
@@ -465,6 +486,7 @@ static void body(struct gen *g)
 
 	g->exit_label = code_label(&g->c);
 	code_mov(&g->c, CTX, R1); /* taken away again where nobody reads it */
+	keep_task_stack(g);
 	pid_filter(g, out);
 	gen_iter_skip_end(g, out);
 	if (attach_kind_has(g->v->kind, KIND_VERDICT))

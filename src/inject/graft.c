@@ -15,17 +15,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "arch/arch.h"
 #include "arch/move.h"
+#include "base/clock.h"
 #include "inject/there.h"
 #include "read/procmaps.h"
 #include "read/procstat.h"
 
-#define GRAFT_MOST ((u64)1 << 30) /* bytes of code, or of data */
-#define MOMENTS    50u
-#define MOMENT_MS  1u
+#define GRAFT_MOST  ((u64)1 << 30) /* bytes of code, or of data */
+#define MOMENTS     12u
+#define MOMENT_MS   1u /* the first, then twice as long each time */
+#define MOMENT_MOST 64u
+#define LOOK_NS     100000 /* between two looks whether it may end */
 
 /* The last bytes of a slot. */
 struct note {
@@ -393,6 +397,23 @@ static enum enter_end nobody_is_in(const struct graft *g, struct hold *h, struct
 	return all_move(g, h, t, moved_out, e);
 }
 
+/*
+ * Ends once nobody is inside, where somebody was. Else it has to be long: threads that are woken
+ * together wait for one another's turns on the processor, and one that is stopped again before its
+ * own has come stands where it stood.
+ */
+static void moment(const struct graft *g, struct hold *h, u32 ms)
+{
+	u64 until = clock_ns(CLOCK_MONOTONIC) + (u64)ms * 1000000;
+	bool busy = graft_is_busy(g, h->pid);
+
+	hold_run_on(h);
+	do {
+		hold_keep_running(h);
+		nanosleep(&(struct timespec){ .tv_nsec = LOOK_NS }, NULL);
+	} while (clock_ns(CLOCK_MONOTONIC) < until && graft_is_busy(g, h->pid) == busy);
+}
+
 static enum enter_end leave(const struct graft *g, struct hold *h, struct there *t, struct err *e)
 {
 	enum enter_end end = nobody_is_in(g, h, t, e);
@@ -401,7 +422,8 @@ static enum enter_end leave(const struct graft *g, struct hold *h, struct there 
 	 * waited for; they, and whoever they wait for, are let run for a moment. */
 	for (u32 i = 0; i < MOMENTS && end == ENTER_LATER && hold_is_paused(h); i++) {
 		there_free(t);
-		end = hold_run_on(h, MOMENT_MS, e) ? nobody_is_in(g, h, t, e) : ENTER_REFUSED;
+		moment(g, h, MIN(MOMENT_MS << i, MOMENT_MOST));
+		end = hold_stand_again(h, e) ? nobody_is_in(g, h, t, e) : ENTER_REFUSED;
 	}
 	return end == ENTER_DONE && !(room_leave(&g->room, h, e) && there_set(h, t, e))
 	               ? ENTER_REFUSED

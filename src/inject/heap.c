@@ -290,10 +290,12 @@ static void switch_off(const struct heap *hp, pid_t pid)
 	           sizeof(filter));
 }
 
-/* While all run: to stop them meanwhile would only make it longer. */
+/* While all run: to stop them meanwhile would only make it longer. Where a signal has stopped them
+ * it would be in vain; graft_out() lets them run. */
 static void wait_inside(const struct graft *g, pid_t pid)
 {
-	for (u32 i = 0; i < INSIDE_TRIES && graft_is_busy(g, pid); i++)
+	for (u32 i = 0; i < INSIDE_TRIES && graft_is_busy(g, pid) && hold_state(pid, pid) != 'T';
+	     i++)
 		nanosleep(&(struct timespec){ .tv_nsec = INSIDE_NS }, NULL);
 }
 

@@ -416,7 +416,7 @@ bool hold_is_paused(const struct hold *h)
 	return false;
 }
 
-bool hold_run_on(struct hold *h, u32 ms, struct err *e)
+void hold_run_on(struct hold *h)
 {
 	for (u32 i = 0; i < h->n; i++) {
 		set_regs(&h->v[i]);
@@ -426,7 +426,26 @@ bool hold_run_on(struct hold *h, u32 ms, struct err *e)
 	}
 	arena_free(&h->arena);
 	h->has_maps = false;
-	rest((u64)ms * 1000000);
+}
+
+void hold_keep_running(struct hold *h)
+{
+	for (u32 i = h->n; i--;) {
+		struct hold_thread *t = &h->v[i];
+		int status;
+
+		if (waitpid(t->tid, &status, __WALL | WNOHANG) != t->tid)
+			continue;
+		if (!WIFSTOPPED(status))
+			drop(h, t);
+		else
+			ptrace(PTRACE_CONT, t->tid, 0,
+			       status >> 16 == PTRACE_EVENT_STOP ? 0 : WSTOPSIG(status));
+	}
+}
+
+bool hold_stand_again(struct hold *h, struct err *e)
+{
 	return stop_all(h, RUN_ON_MS, e);
 }
 

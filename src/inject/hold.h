@@ -58,9 +58,15 @@ bool hold_may_call(struct hold *h, u64 number, const u64 args[6], struct err *e)
 void hold_go_on_at(struct hold *h, u32 i, u64 ip);
 /* Whether a signal has stopped the process, so that it stands still after hold_let_go(), too. */
 bool hold_is_paused(const struct hold *h);
-/* All run for `ms`, in spite of that, and stand still again. Before any call is made. False and *e:
- * as of hold_all(), but that hold_let_go() is to be called. */
-bool hold_run_on(struct hold *h, u32 ms, struct err *e);
+/*
+ * All run, in spite of that, until hold_stand_again(). Before any call is made. Meanwhile
+ * hold_keep_running() is to be called again and again: a thread that stood already when it was
+ * asked to stop comes to that stop as soon as it runs.
+ */
+void hold_run_on(struct hold *h);
+void hold_keep_running(struct hold *h);
+/* False and *e: as of hold_all(), but that hold_let_go() is to be called. */
+bool hold_stand_again(struct hold *h, struct err *e);
 /* All go on where they stood, and system calls that were interrupted are started again. Frees what
  * h has. False and *e when the process has ended. */
 bool hold_let_go(struct hold *h, struct err *e);

@@ -367,7 +367,7 @@ static void wait_until_it_waits(pid_t pid)
 	}
 }
 
-static pid_t start_waiting(void (*prepare)(void))
+static pid_t start_child(void (*prepare)(void))
 {
 	pid_t pid = fork();
 
@@ -378,6 +378,13 @@ static pid_t start_waiting(void (*prepare)(void))
 		for (;;)
 			pause();
 	}
+	return pid;
+}
+
+static pid_t start_waiting(void (*prepare)(void))
+{
+	pid_t pid = start_child(prepare);
+
 	wait_until_it_waits(pid);
 	return pid;
 }
@@ -399,6 +406,64 @@ static void refused(pid_t pid, const char *why)
 	visit_init(&v);
 	inject_refused(&n, why);
 	visit_free(&v);
+}
+
+struct counted {
+	volatile u64 n;
+};
+
+static struct counted *counted;
+
+static void count_on(void)
+{
+	for (;;)
+		counted->n++;
+}
+
+/* By turns it runs and stands, although it was asked to stop once more while it stood. */
+static enum enter_end run_and_stand(struct hold *h, void *ctx, struct err *e)
+{
+	(void)ctx;
+	for (u32 i = 0; i < 10; i++) {
+		u64 was = counted->n;
+
+		if (!hold_is_paused(h) || ptrace(PTRACE_INTERRUPT, h->v[0].tid, 0, 0) < 0)
+			return ENTER_REFUSED;
+		hold_run_on(h);
+		for (u32 k = 0; k < 5000 && counted->n == was; k++) {
+			hold_keep_running(h);
+			poll(NULL, 0, 1);
+		}
+		if (counted->n == was || !hold_stand_again(h, e))
+			return ENTER_REFUSED;
+		was = counted->n;
+		poll(NULL, 0, 2);
+		if (counted->n != was)
+			return ENTER_REFUSED;
+	}
+	return ENTER_DONE;
+}
+
+static void test_run_on(void **state)
+{
+	pid_t pid;
+	int status;
+	u64 was;
+
+	(void)state;
+	counted = mmap(NULL, sizeof(*counted), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+	               -1, 0);
+	assert_true(counted != MAP_FAILED);
+	pid = start_child(count_on);
+	kill(pid, SIGSTOP);
+	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+	inject_enter(pid, run_and_stand, &status, sizeof(status));
+	was = counted->n;
+	poll(NULL, 0, 20);
+	assert_true(counted->n == was); /* as before */
+	assert_int_equal(hold_state(pid, pid), 'T');
+	finish(pid);
+	munmap(counted, sizeof(*counted));
 }
 
 static void test_stopped(void **state)
@@ -816,6 +881,7 @@ int main(void)
 		cmocka_unit_test(test_filter_run),
 		cmocka_unit_test_setup(test_refused, needs_root),
 		cmocka_unit_test_setup(test_filters, needs_root),
+		cmocka_unit_test_setup(test_run_on, needs_root),
 		cmocka_unit_test_setup(test_stopped, needs_root),
 		cmocka_unit_test_setup(test_killed, needs_root),
 		cmocka_unit_test_setup(test_slow, needs_root),

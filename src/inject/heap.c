@@ -85,18 +85,18 @@ static u32 emit(void *ctx, u32 i, u64 at, u64 data, u8 *out, u32 room, u32 *entr
 {
 	const struct heap *hp = ctx;
 	enum sampler_kind kind = hp->a.functions[i].kind;
+	bool unmaps = kind == SAMPLER_REMAP || kind == SAMPLER_UNMAP;
 	struct stub s = {
 		.counts = kind != SAMPLER_FREE && kind != SAMPLER_UNMAP,
 		.product = kind == SAMPLER_PRODUCT,
 		.size = sampler_size_argument(kind),
-		.looks = kind == SAMPLER_FREE || kind == SAMPLER_REALLOC || kind == SAMPLER_REMAP ||
-		         kind == SAMPLER_UNMAP,
+		.looks = kind == SAMPLER_FREE || kind == SAMPLER_REALLOC || unmaps,
 		.counters = data + offsetof(struct sampler_data, cpus),
 		.filter = data + offsetof(struct sampler_data, filter),
 		.shift = SAMPLER_CPU_SHIFT,
 		.cpus = SAMPLER_CPUS,
 		.bytes = SAMPLER_FILTER,
-		.near = (u8)sampler_near(hp->every),
+		.near = unmaps ? SAMPLER_ANYWHERE : (u8)sampler_near(hp->every),
 		.has_cpu = hp->has_cpu,
 		.cpu = (s32)hp->cpu,
 		.slow = hp->g.room.at + hp->slow[kind],

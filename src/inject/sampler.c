@@ -37,6 +37,8 @@ struct frame {
 	u64 sampled;   /* the new one is to be */
 	u64 longer;    /* with gaps so often doubled */
 	u64 others[2]; /* arguments 4 and 5 */
+	u64 old_size;  /* of a mapping, whose bytes stood for `old` each */
+	u64 unused;
 };
 
 /* sys/sdt.h's notes, of numbers of 8 bytes without a sign. */
@@ -137,6 +139,74 @@ static INLINE u64 weight(u64 what)
 	return sampler_weight(&sampler_params, sampler_params.every << longer, bytes(what));
 }
 
+/* ---- mappings ------------------------------------------------------------------------------- */
+
+/*
+ * Parts of them come and go, so they are in a list, not in the table. Those who unmap are few, and
+ * the kernel takes longer than to look through it.
+ */
+static INLINE void use_mapping(struct sampler_data *d, u64 n)
+{
+	u64 had = d->mapped;
+
+	while (had < n)
+		if (__atomic_compare_exchange_n(&d->mapped, &had, n, false, __ATOMIC_ACQ_REL,
+		                                __ATOMIC_RELAXED)) {
+			if (!had)
+				__atomic_fetch_add(&d->filter[0], 1, __ATOMIC_RELEASE);
+			break;
+		}
+}
+
+static INLINE void put_mapping(struct sampler_data *d, u64 block, u64 size, u64 each)
+{
+	for (u32 i = 0; i < SAMPLER_MAPPINGS; i++) {
+		struct sampler_mapping *m = &d->mappings[i];
+		u64 empty = 0;
+
+		if (m->block || !__atomic_compare_exchange_n(&m->block, &empty, 1, false,
+		                                             __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			continue;
+		m->size = size;
+		m->each = each;
+		__atomic_store_n(&m->block, block, __ATOMIC_RELEASE);
+		use_mapping(d, i + 1);
+		fire_alloc(block, size, each * size >> 16);
+		return;
+	}
+	__atomic_fetch_add(&d->full, 1, __ATOMIC_RELAXED);
+}
+
+/* Takes [start, end) out; what is left of a mapping at its sides stands for as many bytes for each
+ * of its own as before. What the first of those bytes was in goes to *old. */
+static void cut(struct sampler_data *d, u64 start, u64 end, struct sampler_mapping *old)
+{
+	for (u64 i = 0; i < d->mapped; i++) {
+		struct sampler_mapping was = d->mappings[i];
+		u64 block = was.block, after = block + was.size;
+
+		if (block <= 1 || block >= end || after <= start ||
+		    !__atomic_compare_exchange_n(&d->mappings[i].block, &block, 0, false,
+		                                 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			continue;
+		fire_free(block);
+		if (block < start)
+			put_mapping(d, block, start - block, was.each);
+		if (after > end)
+			put_mapping(d, end, after - end, was.each);
+		if (block <= start)
+			*old = (struct sampler_mapping){ start, (after < end ? after : end) - start,
+				                         was.each };
+	}
+}
+
+/* As the kernel takes them for a range; false when it does not. */
+static INLINE bool is_range(u64 at, u64 length, u64 *end)
+{
+	*end = at + ROUND_UP(length, sampler_params.page);
+	return at % sampler_params.page == 0 && *end > at;
+}
+
 /* ---- calls ---------------------------------------------------------------------------------- */
 
 static INLINE bool is_in(const volatile struct sampler_inside *v, u32 n, u64 from)
@@ -182,6 +252,24 @@ __attribute__((used)) void sampler_end(struct frame *f, u64 result, u32 kind);
 __attribute__((used)) void sampler_free(u64 block);
 __attribute__((used)) void sampler_unmap(u64 block, u64 length);
 
+static INLINE void begin_realloc(struct sampler_data *d, struct frame *f)
+{
+	f->old = take(d, f->args[0]);
+	if (f->old != NONE)
+		fire_free(f->args[0]);
+}
+
+static INLINE void begin_remap(struct sampler_data *d, struct frame *f)
+{
+	struct sampler_mapping old = { .each = NONE };
+	u64 end;
+
+	if (is_range(f->args[0], f->args[1], &end))
+		cut(d, f->args[0], end, &old);
+	f->old = old.each;
+	f->old_size = old.size;
+}
+
 /* The function is to be called from here: its result is needed. */
 u32 sampler_begin(struct sampler_cpu *c, struct frame *f, u64 from, u32 kind, u64 now)
 {
@@ -196,11 +284,28 @@ u32 sampler_begin(struct sampler_cpu *c, struct frame *f, u64 from, u32 kind, u6
 	             !sampler_spares(&sampler_params, c, now, size_of(f, kind), &f->longer);
 	if (c)
 		c->left = sampler_gap(&sampler_params, c);
-	f->old = kind == SAMPLER_REALLOC || kind == SAMPLER_REMAP ? take(d, f->args[0]) : NONE;
 	/* Before others can be given the block. */
-	if (f->old != NONE)
-		fire_free(f->args[0]);
+	f->old = NONE;
+	if (kind == SAMPLER_REALLOC)
+		begin_realloc(d, f);
+	if (kind == SAMPLER_REMAP)
+		begin_remap(d, f);
 	return f->sampled || f->old != NONE;
+}
+
+static INLINE void end_mapping(struct sampler_data *d, const struct frame *f, u64 result, u32 kind)
+{
+	u64 size = size_of(f, kind);
+	struct sampler_mapping old;
+
+	if (result == UINT64_MAX) { /* MAP_FAILED */
+		if (f->old != NONE)
+			put_mapping(d, f->args[0], f->old_size, f->old);
+	} else if (f->sampled) {
+		cut(d, result, result + size, &old); /* it went unseen */
+		put_mapping(d, result, size,
+		            (weight(size | f->longer << SAMPLER_SIZE) << 16) / size);
+	}
 }
 
 void sampler_end(struct frame *f, u64 result, u32 kind)
@@ -208,10 +313,12 @@ void sampler_end(struct frame *f, u64 result, u32 kind)
 	struct sampler_data *d = data();
 	u64 block = result, what = size_of(f, kind) | f->longer << SAMPLER_SIZE;
 
+	if (maps(kind)) {
+		end_mapping(d, f, result, kind);
+		return;
+	}
 	if (kind == SAMPLER_SIZE_3)
 		block = (u32)result ? 0 : *(u64 *)f->args[0];
-	if (maps(kind) && result == UINT64_MAX) /* MAP_FAILED */
-		block = 0;
 	if (!block && f->old != NONE && size_of(f, kind)) { /* as it was */
 		block = f->args[0];
 		what = f->old;
@@ -228,20 +335,11 @@ void sampler_free(u64 block)
 		fire_free(block);
 }
 
-/* What is left of a mapping whose beginning goes is one of its own, and stands for as many bytes
- * for each of its own as before. */
 void sampler_unmap(u64 block, u64 length)
 {
-	u64 what = take(data(), block), size = bytes(what), each;
+	struct sampler_mapping old;
+	u64 end;
 
-	if (what == NONE)
-		return;
-	fire_free(block);
-	if (length >= size)
-		return;
-	length = ROUND_UP(length, sampler_params.page);
-	if (length >= size || !put(data(), block + length, what - length))
-		return;
-	each = (weight(what) << 8) / size;
-	fire_alloc(block + length, size - length, each * (size - length) >> 8);
+	if (is_range(block, length, &end))
+		cut(data(), block, end, &old);
 }

@@ -12,6 +12,8 @@
 #define SAMPLER_CPU_SHIFT 6u           /* each in a cache line of its own */
 #define SAMPLER_FILTER    (1u << 18)   /* bytes, one for each 1 << near bytes of addresses */
 #define SAMPLER_TABLE     (1u << 16)   /* sampled blocks that live, at most */
+#define SAMPLER_MAPPINGS  (1u << 12)   /* sampled mappings, and what is left of them */
+#define SAMPLER_ANYWHERE  63u          /* a log2 of bytes by which all addresses are one */
 #define SAMPLER_INSIDE    48u          /* pieces of an allocator that call one another */
 #define SAMPLER_AROUND    4u           /* pieces of code that make mappings for others */
 #define SAMPLER_STEPS     256u         /* of the two curves below */
@@ -90,15 +92,24 @@ struct sampler_entry {
 	u64 block, size; /* above SAMPLER_SIZE how often its gap's mean was doubled */
 };
 
+/* All or a piece of what was sampled. */
+struct sampler_mapping {
+	u64 block, size;
+	u64 each; /* bytes that one of them stands for, 16 bits of fraction */
+};
+
 /* Zeros in a child of the process: the code does nothing then. */
 struct sampler_data {
 	u64 on;
 	u64 full;   /* samples for which there was no room */
 	u64 inside; /* threads between a thunk's first instruction and its last */
-	u64 unused[5];
+	u64 mapped; /* of `mappings` so many were ever used, from the first on */
+	u64 unused[4];
 	struct sampler_cpu cpus[SAMPLER_CPUS];
-	u8 filter[SAMPLER_FILTER]; /* how many sampled blocks begin there */
+	u8 filter[SAMPLER_FILTER]; /* how many sampled blocks begin there; the first: once more, for
+	                            * all mappings together */
 	struct sampler_entry table[SAMPLER_TABLE];
+	struct sampler_mapping mappings[SAMPLER_MAPPINGS];
 };
 
 /* sampler.c, linked; of no bytes on a machine that it is not for. */

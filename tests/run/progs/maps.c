@@ -5,7 +5,9 @@
  *
  * keeps() keeps 40 mappings of 1 MB and two of 64 KB that are shared, drops() unmaps as many,
  * grows() makes 10 of them larger, of 256 KB then 512 KB, cuts() makes 8 of 512 KB and unmaps the
- * first quarter of each, reserves() maps what is no memory: addresses, and a file.
+ * first quarter of each, reserves() maps what is no memory: addresses, and a file. parts() makes
+ * mappings of 512 KB and unmaps parts of them, moves() moves all or parts of such, makes them
+ * smaller or larger, and tries what fails.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,6 +20,7 @@
 #define MANY 40
 #define SOME 10
 #define CUT  8
+#define HALF (256 * KB)
 
 static unsigned char *kept[MANY], *shared[2], *grown[SOME], *cut[CUT];
 static int wrong;
@@ -69,6 +72,60 @@ __attribute__((noinline)) static void cuts(void)
 	}
 }
 
+/* Next to one another. */
+static unsigned char *row(int n)
+{
+	unsigned char *p = mmap(NULL, n * HALF * 2, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	for (int i = 0; i < n; i++)
+		if (mmap(p + i * HALF * 2, HALF * 2, PROT_READ | PROT_WRITE,
+		         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+			wrong = 1;
+	return p;
+}
+
+static void unmap(unsigned char *p, size_t n)
+{
+	if (munmap(p, n))
+		wrong = 1;
+}
+
+__attribute__((noinline)) static void parts(void)
+{
+	unsigned char *p = row(1), *q = row(4);
+
+	unmap(p + HALF, HALF); /* the end */
+	p = row(1);
+	unmap(p + HALF / 2, HALF); /* the middle */
+	p = row(1);
+	unmap(p, HALF / 2); /* at both ends, one page more than is asked for */
+	unmap(p + HALF + HALF / 2 - 4096, HALF / 2 + 1);
+	unmap(q + HALF, HALF * 4); /* over several */
+	if (munmap(q + 1, HALF) == 0 || munmap(q, 0) == 0 || munmap(q, -1ul << 20) == 0)
+		wrong = 1;
+}
+
+__attribute__((noinline)) static void moves(void)
+{
+	unsigned char *p = row(1), *q;
+
+	if (mremap(p, HALF * 2, HALF, 0) != p) /* smaller */
+		wrong = 1;
+	p = row(1);
+	q = mremap(p + HALF / 2, HALF, HALF * 2, MREMAP_MAYMOVE); /* a part of it, becomes larger */
+	if (q == MAP_FAILED)
+		wrong = 1;
+	p = row(1);
+	q = mremap(p, HALF * 2, HALF * 2, MREMAP_MAYMOVE | MREMAP_FIXED, q); /* over the last one */
+	if (q == MAP_FAILED)
+		wrong = 1;
+	p = row(1);
+	if (mremap(p + HALF, HALF, 1ul << 60, MREMAP_MAYMOVE) != MAP_FAILED ||
+	    mremap(p + 1, HALF, HALF * 2, MREMAP_MAYMOVE) != MAP_FAILED ||
+	    mremap(p, HALF, HALF * 2, 0) != MAP_FAILED)
+		wrong = 1;
+}
+
 /* The arguments of the file's arrive as they are: its bytes are those at 4096. */
 __attribute__((noinline)) static void reserves(void)
 {
@@ -116,6 +173,8 @@ int main(void)
 	grows();
 	cuts();
 	reserves();
+	parts();
+	moves();
 	says("done");
 	if (read(0, &line, 1) != 1)
 		return 2;

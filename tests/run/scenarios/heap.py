@@ -89,12 +89,14 @@ def near(row, name, want):
     return abs(row.get(name, 0) - want) <= 5 * row[name + "_error"] + 1
 
 
-NAMES = ("keeps", "drops", "grows", "cuts", "reserves")
+NAMES = ("keeps", "drops", "grows", "cuts", "reserves", "parts", "moves", "fails",
+         "zeroes")
 
 
 def by_function(out):
-    """Of a run's JSON the rows of the program's functions, of each the largest, and "all"."""
-    by = {}
+    """Of a run's JSON the rows of the program's functions, of each the largest, with the sum of
+    bytes in use over all of them, and "all"."""
+    by, used = {}, {}
     for line in out.splitlines():
         got = json.loads(line) if line.startswith("{") else {}
         row = got.get("data") if got.get("type") == "row" else None
@@ -103,7 +105,8 @@ def by_function(out):
         if row and "stack" in row:
             name = next((n for n in NAMES if n in row["stack"]), "")
             by[name] = max(by.get(name, row), row, key=lambda r: r["allocated"])
-    return by
+            used[name] = used.get(name, 0) + row["in_use"]
+    return {name: {**row, "used": used.get(name, row["in_use"])} for name, row in by.items()}
 
 
 def sample(context, p, *options):
@@ -130,11 +133,11 @@ def is_right(by):
         near(by["grows"], "in_use", GROWN)
 
 
-def sampled(context, env=None, name="heaps"):
+def sampled(context, env=None, name="heaps", options=()):
     """What is said of the program, and what is wrong: its own status, too, which is 0."""
     p = Heaps(context, env, name)
     try:
-        by, wrong = sample(context, p)
+        by, wrong = sample(context, p, *options)
         result = p.end()
     finally:
         p.process.kill()
@@ -163,9 +166,11 @@ def test_heap_of_musl(context):
 MB = 1 << 20
 # progs/maps.c, whose mappings are so large that each is sampled, and stands for itself alone: bytes
 # in use and allocated by the stack with most of these. What could not be made larger is allocated
-# once more, by another stack.
+# once more, by another stack. Parts of mappings are used by who cut them out or moved them.
 MAPPED = {"keeps": (40 * MB, 40 * MB), "drops": (0, 40 * MB), "grows": (0, 5 * MB),
           "cuts": (0, 4 * MB)}
+MAPPED_USED = {"keeps": 40 * MB + (128 << 10), "drops": 0, "grows": 5 * MB, "cuts": 3 * MB,
+               "parts": 1788 << 10, "moves": 1536 << 10}
 
 
 def test_heap_of_mappings(context):
@@ -175,12 +180,28 @@ def test_heap_of_mappings(context):
     for name, env in (("maps", {}), ("maps_musl", {}), ("maps", {"LD_PRELOAD": jemalloc})):
         if not all(os.path.exists(path) for path in env.values()):
             continue
-        by, wrong = sampled(context, env, name)
-        got = {n: (row["in_use"], row["allocated"]) for n, row in by.items() if n in NAMES}
-        right = by.get("all", {}).get("in_use") == 48 * MB + (128 << 10) and \
-            got == MAPPED
+        by, wrong = sampled(context, env, name, ("-T", "100"))
+        got = {n: (row["in_use"], row["allocated"]) for n, row in by.items() if n in MAPPED}
+        used = {n: row["used"] for n, row in by.items() if n in NAMES}
+        right = by.get("all", {}).get("in_use") == sum(MAPPED_USED.values()) and \
+            got == MAPPED and used == MAPPED_USED
         if wrong or not right:
-            return f"{name} {env}: {wrong}, {got}, {by.get('all')}"
+            return f"{name} {env}: {wrong}, {got}, {used}, {by.get('all')}"
+    return None
+
+
+def test_heap_of_an_allocator_that_says_no(context):
+    """What could not be had is not counted, and a block that could not be made larger lives on: of
+    progs/refused.c, where each block is sampled and stands for itself alone."""
+    need()
+    jemalloc = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
+    for env in ({}, {"LD_PRELOAD": jemalloc} if os.path.exists(jemalloc) else {}):
+        by, wrong = sampled(context, env, "refused", ("-T", "100"))
+        used = {n: row["used"] for n, row in by.items()}
+        want = 10 * 80 << 10
+        if wrong or used != {"fails": want, "zeroes": 0, "all": want} or \
+                by["all"]["samples"] != 30:
+            return f"{env}: {wrong}, {used}, {by.get('all')}"
     return None
 
 

@@ -38,7 +38,7 @@
 /* ---- what is against it --------------------------------------------------------------------- */
 
 /* Another process, not a thread, that runs in the same memory. */
-static bool shares_memory(pid_t pid, pid_t *other, struct err *e)
+static bool find_sharer(pid_t pid, pid_t *other, struct err *e)
 {
 	int fd = file_open_dir("/proc");
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -103,7 +103,6 @@ bool enter_allowed(pid_t pid, struct err *e)
 {
 	struct buf b = { 0 };
 	char path[64];
-	pid_t other;
 	bool ok;
 
 	if (!thread_machine.known)
@@ -113,10 +112,22 @@ bool enter_allowed(pid_t pid, struct err *e)
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
 	if (!file_read(path, &b, 65536, e))
 		return err_set(e, "there is no process with pid %d", pid);
-	ok = status_allows(pid, buf_text(&b), e) && shares_memory(pid, &other, e) &&
-	     (!other || err_set(e, "process %d runs in the memory of process %d", other, pid));
+	ok = status_allows(pid, buf_text(&b), e);
 	buf_free(&b);
 	return ok;
+}
+
+/* Most who share it are children of vfork(), which soon run another program. */
+static enum enter_end is_alone(pid_t pid, struct err *e)
+{
+	pid_t other;
+
+	if (!find_sharer(pid, &other, e))
+		return ENTER_REFUSED;
+	if (!other)
+		return ENTER_DONE;
+	err_set(e, "process %d runs in the memory of process %d", other, pid);
+	return ENTER_LATER;
 }
 
 /* ---- one time ------------------------------------------------------------------------------- */
@@ -201,9 +212,12 @@ bool enter_process(struct enter *n, struct err *e)
 	if (s == MAP_FAILED)
 		return err_sys(e, errno, "mmap");
 	for (;;) {
-		ok = once(n, stop_ms, s, e);
-		n->stopped_ns += s->stopped_ns;
-		n->stops++;
+		s->end = is_alone(n->pid, &s->e);
+		if (s->end == ENTER_DONE) {
+			ok = once(n, stop_ms, s, e);
+			n->stopped_ns += s->stopped_ns;
+			n->stops++;
+		}
 		if (!ok || s->end != ENTER_LATER ||
 		    (stop_ms == STOP_LONG && clock_ns(CLOCK_MONOTONIC) > until))
 			break;

@@ -401,7 +401,7 @@ static void finish(pid_t pid)
 static void refused(pid_t pid, const char *why)
 {
 	struct visit v;
-	struct enter n = { .pid = pid, .fn = go_in, .ctx = &v, .size = sizeof(v), .ms = 20000 };
+	struct enter n = { .pid = pid, .fn = go_in, .ctx = &v, .size = sizeof(v), .ms = 100 };
 
 	visit_init(&v);
 	inject_refused(&n, why);

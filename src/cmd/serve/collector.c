@@ -21,6 +21,7 @@
 #define PAUSE_MOST   300   /* seconds */
 #define PAUSE_RESETS 60000 /* ms: one that ran so long begins with the first pause again */
 #define STOP_MS      900
+#define TAKE_OUT_MS  25000 /* more than the 20 s of cmd/heap_target.c */
 
 /* "reads" of "/etc/memtap/reads.bt" */
 static const char *base_name(struct arena *a, const char *path)
@@ -152,9 +153,20 @@ void collector_reap(struct collector *c)
 	c->next_start = now + c->pause * 1000ull;
 }
 
+/* One that has put code into a process takes it out first, however long a thread of it sleeps. */
+static u64 stop_ms(const struct collector *c)
+{
+	if (strcmp(c->words[0], "heap") == 0)
+		return TAKE_OUT_MS;
+	for (u32 i = 1; i < c->n_words; i++)
+		if (strcmp(c->words[i], "--in-process") == 0)
+			return TAKE_OUT_MS;
+	return STOP_MS;
+}
+
 void collectors_stop(struct collector *const *all, u32 n)
 {
-	u64 until = clock_ms() + STOP_MS;
+	u64 asked = clock_ms();
 
 	for (u32 i = 0; i < n; i++)
 		if (all[i]->pid)
@@ -163,7 +175,7 @@ void collectors_stop(struct collector *const *all, u32 n)
 		struct collector *c = all[i];
 
 		while (c->pid && waitpid(c->pid, NULL, WNOHANG) == 0) {
-			if (clock_ms() > until)
+			if (clock_ms() - asked > stop_ms(c))
 				kill(c->pid, SIGKILL);
 			usleep(2000);
 		}

@@ -5,12 +5,13 @@
  *
  * keeps() keeps KEPT blocks of 500 bytes, drops() frees as many, grows() keeps 2000 that were made
  * larger, of 5000 bytes, and frees half of them. The library HEAPS_LOADS is loaded first, for
- * itself.
+ * itself. With HEAPS_SLEEPS it sleeps uninterruptibly for two seconds once it is done.
  */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define KEPT  20000
 #define GROWN 2000
@@ -60,6 +61,15 @@ static void says(const char *what)
 	fflush(stdout);
 }
 
+/* As whoever waits for a child of vfork() does. */
+static void sleeps(void)
+{
+	if (vfork() == 0) {
+		sleep(2);
+		_exit(0);
+	}
+}
+
 int main(void)
 {
 	const char *other = getenv("HEAPS_LOADS");
@@ -75,6 +85,8 @@ int main(void)
 	drops();
 	grows();
 	says("done");
+	if (getenv("HEAPS_SLEEPS"))
+		sleeps();
 	if (getchar() == EOF)
 		return 2;
 	for (int i = 0; i < KEPT; i++)

@@ -420,10 +420,11 @@ GO_PROFILES = ("allocs", "heap?seconds=1", "profile?seconds=1", "block", "gorout
 
 
 def test_heap_by_a_service(context):
-    """The system calls that memtap serve leaves to its collectors are enough; nothing stays. What
-    pulls profiles of Go's programs finds it where it looks."""
+    """The system calls that memtap serve leaves to its collectors are enough; nothing stays, also
+    when a thread can not be stopped at once. What pulls profiles of Go's programs finds it where
+    it looks."""
     need()
-    p = Heaps(context)
+    p = Heaps(context, env={"HEAPS_SLEEPS": "1"})
     before = mappings(p.pid)
     try:
         with serving(context, f"heap -p {p.pid}") as s:
@@ -432,11 +433,11 @@ def test_heap_by_a_service(context):
             asked = {n: get(s, n)[0] for n in GO_PROFILES}
             if asked != {n: 404 if n[0] in "bgm" else 200 for n in GO_PROFILES}:
                 return f"/debug/pprof/ answers {asked}"
+            p.go()
             s.process.terminate()
             s.process.wait(30 * context.factor)
         if not until(lambda: mappings(p.pid) == before, 30 * context.factor):
             return "".join(mappings(p.pid))
-        p.go()
         result = p.end()
     finally:
         p.process.kill()

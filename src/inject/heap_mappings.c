@@ -3,8 +3,13 @@
  * Memory that a program takes from the kernel by itself: its own pools, an interpreter's arenas.
  *
  * Allocators do so too, and what they give out of it is counted already: a call that comes from
- * the file with malloc, or from the C library, is passed over (`around`). Where malloc is in the
- * program itself nobody can tell, and mappings are not counted; where there is no malloc, all are.
+ * the file with malloc, or from the C library, is passed over (`around`). Where there is no malloc,
+ * all are counted.
+ *
+ * Where malloc is in the program itself, none is. Which of its functions are the allocator's is
+ * written nowhere. To follow the calls from malloc on does not find them: jemalloc, tcmalloc and
+ * others ask for memory through a pointer. Nor does the stack tell, for a malloc that jumps on to
+ * another function is not on it. What is counted twice is worse than what is missing and said.
  */
 #include "inject/heap_files.h"
 
@@ -80,8 +85,12 @@ void heap_mappings_add(struct heap_allocator *a, pid_t pid)
 	u64 bias = a->bias;
 	struct err e;
 
-	if (f && elf_is_program(f))
+	if (f && elf_is_program(f)) {
+		if (!a->left)
+			a->left =
+				"mappings (mmap) are not counted: malloc is in the program itself";
 		return;
+	}
 	if (!f || !has_mmap(f)) {
 		if (!heap_each_file(&a->arena, pid, find, a, &e) || !a->kernel)
 			return;

@@ -409,18 +409,26 @@ static void refused(pid_t pid, const char *why)
 }
 
 struct counted {
-	volatile u64 n;
+	volatile u64 n, signals;
 };
 
 static struct counted *counted;
 
+static void count_signal(int number)
+{
+	(void)number;
+	counted->signals++;
+}
+
 static void count_on(void)
 {
+	signal(SIGUSR1, count_signal);
 	for (;;)
 		counted->n++;
 }
 
-/* By turns it runs and stands, although it was asked to stop once more while it stood. */
+/* By turns it runs and stands, although it was asked to stop once more while it stood. A signal
+ * that comes meanwhile arrives. */
 static enum enter_end run_and_stand(struct hold *h, void *ctx, struct err *e)
 {
 	(void)ctx;
@@ -430,11 +438,12 @@ static enum enter_end run_and_stand(struct hold *h, void *ctx, struct err *e)
 		if (!hold_is_paused(h) || ptrace(PTRACE_INTERRUPT, h->v[0].tid, 0, 0) < 0)
 			return ENTER_REFUSED;
 		hold_run_on(h);
-		for (u32 k = 0; k < 5000 && counted->n == was; k++) {
+		kill(h->pid, SIGUSR1);
+		for (u32 k = 0; k < 5000 && (counted->n == was || counted->signals == i); k++) {
 			hold_keep_running(h);
 			poll(NULL, 0, 1);
 		}
-		if (counted->n == was || !hold_stand_again(h, e))
+		if (counted->n == was || counted->signals != i + 1 || !hold_stand_again(h, e))
 			return ENTER_REFUSED;
 		was = counted->n;
 		poll(NULL, 0, 2);
@@ -455,6 +464,8 @@ static void test_run_on(void **state)
 	               -1, 0);
 	assert_true(counted != MAP_FAILED);
 	pid = start_child(count_on);
+	for (u32 k = 0; k < 5000 && !counted->n; k++)
+		poll(NULL, 0, 1);
 	kill(pid, SIGSTOP);
 	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
 	inject_enter(pid, run_and_stand, &status, sizeof(status));

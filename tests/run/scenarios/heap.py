@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """memtap heap: code put into a program that counts for itself, and taken out again."""
 import json
+import math
 import os
 import platform
 import re
@@ -398,8 +399,31 @@ def test_heap_of_real_programs(context):
     return "\n".join(wrong) or None
 
 
+def figures(name, n):
+    """A row's, of n samples of blocks that are all as long (progs/producer.c): `name` stands for
+    n weights; of each the variance is its weight by what it stands for besides itself."""
+    size, weight = 500, int(500 / -math.expm1(-500 / 4096) + 0.5)
+    blocks = (weight << 12) // size  # 12 bits of fraction
+    return {name: n * weight, name + "_error": math.isqrt(n * weight * (weight - size)),
+            name + "_blocks": (n * blocks + 2048) >> 12,
+            name + "_blocks_error":
+                (math.isqrt(n * (blocks * (blocks - 4096) >> 12)) + 32) >> 6}
+
+
+def are_exact(by):
+    """Its weights and the number of its samples are known."""
+    weight = figures("", 1)[""]
+    for name in ("keeps", "drops"):
+        n = by[name]["allocated"] // weight
+        want = {**figures("allocated", n), **figures("in_use", n if name == "keeps" else 0)}
+        if not want.items() <= by[name].items():
+            return f"{name}: {by[name]}, not {want}"
+    want = figures("in_use", by["keeps"]["allocated"] // weight)
+    return None if want.items() <= by["all"].items() else f"{by['all']}, not {want}"
+
+
 def test_heap_of_a_producer(context):
-    """A program that fires the probes by itself is used as it is."""
+    """A program that fires the probes by itself is used as it is; all figures follow."""
     need()
     p = Heaps(context, name="producer")
     try:
@@ -418,7 +442,9 @@ def test_heap_of_a_producer(context):
         "the process samples by itself: nothing is put in" in err and \
         by.keys() >= {"keeps", "drops"} and near(by["keeps"], "in_use", KEPT) and \
         by["drops"]["in_use"] == 0 and near(by["drops"], "allocated", KEPT)
-    return None if ok else shown(f"same {same}, status {status}, {result}", out, err)
+    if not ok:
+        return shown(f"same {same}, status {status}, {result}", out, err)
+    return are_exact(by)
 
 
 # What Parca, Alloy's pyroscope.scrape and Pyroscope ask for unless they are told otherwise, but for

@@ -52,20 +52,31 @@ static const struct type *unknown_kernel_symbol(struct infer *in, struct loc loc
 	return NULL;
 }
 
+/* Of "symbol" or "module:symbol"; *name is the symbol's. Without an address there is none. */
+static void find_kernel_symbols(struct infer *in, const char *text, const char **name,
+                                struct ksymbols *s)
+{
+	const char *colon = strchr(text, ':'), *module = NULL;
+
+	*name = colon ? colon + 1 : text;
+	if (colon)
+		module = arena_strndup(in->arena, text, (size_t)(colon - text));
+	ksymbols_find(in->world, *name, module, false, s);
+	if (s->n && !s->v[0].addr)
+		s->n = 0;
+}
+
 /* kaddr("symbol"), kaddr("module:symbol") */
 const struct type *infer_call_kaddr(struct infer *in, struct node *n)
 {
-	const char *text = infer_literal(in, n, 0), *colon = text ? strchr(text, ':') : NULL;
-	const char *name = colon ? colon + 1 : text, *module = NULL;
+	const char *text = infer_literal(in, n, 0), *name;
 	struct loc loc = n->call.args ? n->call.args->loc : n->loc;
 	struct ksymbols s;
 
 	if (!text)
 		return NULL;
-	if (colon)
-		module = arena_strndup(in->arena, text, (size_t)(colon - text));
-	ksymbols_find(in->world, name, module, false, &s);
-	if (!s.n || !s.v[0].addr)
+	find_kernel_symbols(in, text, &name, &s);
+	if (!s.n)
 		return unknown_kernel_symbol(in, loc, text);
 	if (s.n > 1) {
 		infer_error(in, loc, "'%s' is ambiguous: the kernel has %u symbols of this name",
@@ -75,6 +86,18 @@ const struct type *infer_call_kaddr(struct infer *in, struct node *n)
 		return NULL;
 	}
 	return infer_set_int(n, s.v[0].addr, &type_u64);
+}
+
+/* has_kaddr("symbol"): would kaddr() know it? Ours, not bpftrace's. */
+const struct type *infer_call_has_kaddr(struct infer *in, struct node *n)
+{
+	const char *text = infer_literal(in, n, 0), *name;
+	struct ksymbols s;
+
+	if (!text)
+		return NULL;
+	find_kernel_symbols(in, text, &name, &s);
+	return infer_set_answer(n, s.n == 1);
 }
 
 struct offer {

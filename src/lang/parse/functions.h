@@ -183,6 +183,8 @@
 	  "true when the kernel has that function")                                                \
 	F(HAS_PROBE, "has_probe", 1, 1, VALUE, infer_call_has_probe, AS_CONSTANT, "\"probe\"",     \
 	  "true when there is something to attach that probe to")                                  \
+	F(HAS_KADDR, "has_kaddr", 1, 1, VALUE, infer_call_has_kaddr, AS_CONSTANT, "\"symbol\"",    \
+	  "true when kaddr() knows that symbol of the kernel")                                     \
 	F(KFUNC_ALLOWED, "kfunc_allowed", 1, 1, VALUE, infer_call_kfunc, AS_CONSTANT, "\"name\"",  \
 	  "true when this probe may call that function of the kernel")
 

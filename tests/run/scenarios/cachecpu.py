@@ -39,9 +39,12 @@ def on_processor(pid):
 def hogged(pid):
     """Everything of the process on one processor, and another that never gives it up."""
     one = min(os.sched_getaffinity(0))
-    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as hog:
+    with subprocess.Popen([sys.executable, "-c", "print(flush=True)\nwhile True: pass"],
+                          stdout=subprocess.PIPE) as hog:
         try:
+            hog.stdout.readline()
             for task in [hog.pid, *map(int, os.listdir(f"/proc/{pid}/task"))]:
+                os.sched_setscheduler(task, os.SCHED_OTHER, os.sched_param(0))
                 os.sched_setaffinity(task, {one})
             yield
         finally:

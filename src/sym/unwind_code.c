@@ -29,6 +29,7 @@
 #define BYTES_MAX (1u << 20) /* of one file: what has more is made without on purpose (JIT, Go) */
 #define PASSES    8
 #define SURE      4  /* of these take nothing for a function that nobody says is one */
+#define PARTS     4  /* sections */
 #define PADDING   64 /* fewer bytes between two functions may only align the second */
 
 struct state {
@@ -311,21 +312,49 @@ static void merge(struct ehframe_rows *rows, const struct unwind_row *v, u32 n)
 	rows->n = kept;
 }
 
-void unwind_code_fill(struct elf *f, u64 base, struct insn_decoder **decoder,
-                      struct ehframe_rows *rows)
+/* A section with code. */
+struct part {
+	const u8 *p;
+	u64 from, to;
+};
+
+/* Ascending, as rows are; linkers put them in any order. How many there are. */
+static u32 find_parts(struct elf *f, struct part *parts)
 {
 	/* Linkers describe their tables where a call leaves something on the stack. */
 	static const char *const names[] = { ".init", ".text", ".fini", ".plt" };
 	const u32 n_names = ARRAY_SIZE(names) - (arch.frames.return_below != 0);
+	u32 n = 0;
+
+	_Static_assert(ARRAY_SIZE(names) == PARTS, "room for each");
+	for (u32 i = 0; i < n_names; i++) {
+		struct part next;
+		size_t size;
+		u32 at = n;
+
+		if (!elf_section(f, names[i], &next.p, &size, &next.from))
+			continue;
+		next.to = next.from + size;
+		for (; at && parts[at - 1].from > next.from; at--)
+			parts[at] = parts[at - 1];
+		parts[at] = next;
+		n++;
+	}
+	return n;
+}
+
+void unwind_code_fill(struct elf *f, u64 base, struct insn_decoder **decoder,
+                      struct ehframe_rows *rows)
+{
 	struct code c = { .base = base };
 	struct filling w = { .c = &c };
-	struct err e;
-	size_t n;
+	struct part parts[PARTS];
+	u32 n = find_parts(f, parts);
 	u64 bytes = 0;
+	struct err e;
 
-	for (u32 i = 0; i < n_names; i++)
-		if (elf_section(f, names[i], &w.p, &n, &w.vaddr))
-			bytes += each_gap(rows, base, w.vaddr, w.vaddr + n, NULL, NULL);
+	for (u32 i = 0; i < n; i++)
+		bytes += each_gap(rows, base, parts[i].from, parts[i].to, NULL, NULL);
 	if (!bytes || bytes > BYTES_MAX)
 		return;
 	if (!*decoder)
@@ -335,9 +364,11 @@ void unwind_code_fill(struct elf *f, u64 base, struct insn_decoder **decoder,
 	c.decoder = *decoder;
 	find_starts(&c, f);
 	c.start = elf_entry(f);
-	for (u32 i = 0; i < n_names; i++)
-		if (elf_section(f, names[i], &w.p, &n, &w.vaddr))
-			each_gap(rows, base, w.vaddr, w.vaddr + n, fill_gap, &w);
+	for (u32 i = 0; i < n; i++) {
+		w.p = parts[i].p;
+		w.vaddr = parts[i].from;
+		each_gap(rows, base, parts[i].from, parts[i].to, fill_gap, &w);
+	}
 	merge(rows, c.rows.v, c.rows.n);
 	arena_free(&c.arena);
 }

@@ -42,7 +42,8 @@ enum {
 	ST_ID = ST_MEET + (s32)sizeof(struct unit_meet), /* struct unwind_key */
 	ST_NODE = ST_ID + (s32)sizeof(struct unwind_key),
 	ST_FRAMES = ST_NODE + UNWIND_NODE,
-	ST_LINK = ST_FRAMES + (s32)sizeof(struct ustack_value), /* a register, 0: not known */
+	ST_LINK = ST_FRAMES +
+	          (s32)sizeof(struct ustack_value), /* a register, the innermost frame's */
 	ST_END = ST_LINK + 8,
 };
 
@@ -52,8 +53,9 @@ enum {
 	FLAG_UNKNOWN = 4,  /* an address was in no span, or in a file that is not known */
 	FLAG_RAW = 8,      /* all frames are to be addresses */
 	FLAG_ADDRESS = 16, /* a frame is an address */
-	FLAG_KERNEL = 64,  /* the kernel has walked, not we */
 	FLAG_FOUND = 32,   /* a span was found by the kernel's tree of mappings */
+	FLAG_KERNEL = 64,  /* the kernel has walked, not we */
+	FLAG_BOUND = 128,  /* the stack pointer is not below ST_SP, but where is not known */
 };
 
 #define MOST_RETURNS    64 /* the kernel replaces no more: MAX_URETPROBE_DEPTH */

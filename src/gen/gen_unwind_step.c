@@ -8,6 +8,10 @@
  *     span of pc (that of the last frame is tried first) --> row of pc --> CFA
  *     read return address and frame pointer below the CFA --> next pc, sp, fp
  *
+ * Where a call leaves the return address in a register, a frame pointer points to the low end of
+ * its frame, not to its top: the caller's stack pointer is not known then (FLAG_BOUND), and its CFA
+ * is where its row says that the frame pointer was saved, which is where that points.
+ *
  * Both searches are unrolled: halve the distance, look at one entry, move on or not. An address
  * without a row (JIT code, a gap, a rule that did not fit) is left by its frame pointer, and
  * tables are tried again after it. A return address that a uretprobe has replaced is in no span;
@@ -117,6 +121,16 @@ void gen_unwind_search(struct step *s, u32 entries, u32 size, u32 width)
 		code_bind(c, stay);
 	}
 	code_alu(c, BPF_ADD, R2, R6);
+}
+
+/* Jumps to `label` when a frame pointer alone has led here; uses r1. */
+static void if_bound(struct step *s, u32 label)
+{
+	if (arch.frames.return_below)
+		return;
+	code_load(s->c, 8, R1, ST, ST_FLAGS);
+	code_alu_imm(s->c, BPF_AND, R1, FLAG_BOUND);
+	code_if_imm(s->c, BPF_JNE, R1, 0, label);
 }
 
 void gen_unwind_flag(struct step *s, s32 flag)
@@ -265,19 +279,38 @@ static void rule_bytes(struct step *s, s32 from)
 	code_alu_imm(s->c, BPF_LSH, R1, 3);
 }
 
+/* r6 = CFA of a frame that its frame pointer points into, by where the row has that saved. */
+static void cfa_by_record(struct step *s)
+{
+	struct code *c = s->c;
+
+	code_mov(c, R6, R7);
+	code_alu_imm(c, BPF_RSH, R6, UNWIND_FP_SHIFT);
+	code_alu_imm(c, BPF_AND, R6, UNWIND_FP_MASK);
+	code_if_imm(c, BPF_JEQ, R6, UNWIND_FP_SAME, s->by_fp);
+	code_alu_imm(c, BPF_LSH, R6, 3);
+	code_load(c, 8, R1, ST, ST_FP);
+	code_alu(c, BPF_ADD, R6, R1);
+	code_goto(c, s->have_cfa);
+}
+
 /* r6 = CFA by the two rules that nearly every row has. */
 static void plain_cfa(struct step *s)
 {
 	struct code *c = s->c;
-	u32 by_fp = code_label(c);
+	u32 by_fp = code_label(c), by_record = code_label(c);
 	bool has_link = !arch.frames.return_below;
 
 	code_mov(c, R1, R7);
 	code_alu_imm(c, BPF_AND, R1, UNWIND_KIND_MASK);
 	code_if_imm(c, BPF_JEQ, R1, has_link ? UNWIND_LINK_FP : UNWIND_FP, by_fp);
 	code_if_imm(c, BPF_JNE, R1, has_link ? UNWIND_LINK_SP : UNWIND_SP, s->special);
+	if_bound(s, by_record);
 	code_load(c, 8, R6, ST, ST_SP);
 	code_goto(c, s->have_base);
+	code_bind(c, by_record);
+	if (has_link)
+		cfa_by_record(s);
 	code_bind(c, by_fp);
 	code_load(c, 8, R6, ST, ST_FP);
 	code_bind(c, s->have_base);
@@ -305,9 +338,16 @@ static void return_in_memory(struct step *s)
 	read_user(s, ST_PAIR + 8, 8, s->cut);
 }
 
+/* Leaves when this frame has called another one, so that the register is that one's. */
+static void needs_link(struct step *s)
+{
+	code_load(s->c, 8, R1, ST, ST_BACK);
+	code_if_imm(s->c, BPF_JNE, R1, 0, s->cut);
+}
+
 /*
  * Where it leaves it in a register: that of the innermost frame is known until the first call, and
- * with it the CFA may be where the stack pointer is.
+ * with it the CFA may be where the stack pointer is. A program starts with 0 in it.
  */
 static void return_in_register(struct step *s)
 {
@@ -318,8 +358,8 @@ static void return_in_register(struct step *s)
 	code_alu_imm(c, BPF_RSH, R1, UNWIND_OFFSET_SHIFT);
 	code_alu_imm(c, BPF_AND, R1, UNWIND_LINK_MASK);
 	code_if_imm(c, BPF_JNE, R1, UNWIND_LINK_SAME, saved);
+	needs_link(s);
 	code_load(c, 8, R1, ST, ST_LINK);
-	code_if_imm(c, BPF_JEQ, R1, 0, s->cut);
 	code_store(c, 8, ST, ST_PAIR + 8, R1);
 	code_goto(c, done);
 	code_bind(c, saved);
@@ -344,9 +384,15 @@ static void ends_loops(struct step *s)
 	}
 	code_if(c, BPF_JGT, R6, R1, above);
 	code_if(c, BPF_JNE, R6, R1, s->cut);
-	code_load(c, 8, R1, ST, ST_LINK);
-	code_if_imm(c, BPF_JEQ, R1, 0, s->cut);
+	needs_link(s);
 	code_bind(c, above);
+}
+
+static void clear_flag(struct step *s, s32 flag)
+{
+	code_load(s->c, 8, R1, ST, ST_FLAGS);
+	code_alu_imm(s->c, BPF_AND, R1, ~flag);
+	code_store(s->c, 8, ST, ST_FLAGS, R1);
 }
 
 /* From the CFA in r6 to the caller's registers. Callers are above: that ends loops. */
@@ -375,10 +421,12 @@ static void to_caller(struct step *s)
 	code_load(c, 8, R1, ST, ST_PAIR);
 	code_store(c, 8, ST, ST_FP, R1);
 	code_bind(c, only_return);
-	if (arch.frames.return_below)
+	if (arch.frames.return_below) {
 		return_in_memory(s);
-	else
+	} else {
 		return_in_register(s);
+		clear_flag(s, FLAG_BOUND);
+	}
 	code_goto(c, s->saved);
 	/* Both beside each other, as a function with a frame pointer pushes them. */
 	code_bind(c, s->have_pair);
@@ -393,10 +441,6 @@ static void to_caller(struct step *s)
 	strip(s, R1);
 	code_store(c, 8, ST, ST_PC, R1);
 	code_if_imm(c, BPF_JEQ, R1, 0, s->whole);
-	if (!arch.frames.return_below) {
-		code_const(c, R1, 0);
-		code_store(c, 8, ST, ST_LINK, R1);
-	}
 	code_const(c, R1, 1);
 	code_store(c, 8, ST, ST_BACK, R1);
 	code_bind(c, s->again);
@@ -475,12 +519,23 @@ static void deref(struct step *s)
 	code_goto(c, s->have_cfa);
 }
 
+/* These go by the stack pointer; r1 = the kind, still. */
+static void special_if_bound(struct step *s)
+{
+	if (arch.frames.return_below)
+		return;
+	if_bound(s, s->by_fp);
+	code_mov(s->c, R1, R7);
+	code_alu_imm(s->c, BPF_AND, R1, UNWIND_KIND_MASK);
+}
+
 static void special_rules(struct step *s)
 {
 	struct code *c = s->c;
 
 	code_bind(c, s->special);
 	code_if_imm(c, BPF_JEQ, R1, UNWIND_END, s->whole);
+	special_if_bound(s);
 	plt(s);
 	signal_frame(s);
 	deref(s);
@@ -564,7 +619,7 @@ static void frame_pointer_step(struct step *s)
 	code_bind(c, s->by_fp);
 	code_load(c, 8, R6, ST, ST_FP);
 	code_if_imm(c, BPF_JEQ, R6, 0, s->whole);
-	gen_unwind_flag(s, FLAG_FP);
+	gen_unwind_flag(s, arch.frames.return_below ? FLAG_FP : FLAG_FP | FLAG_BOUND);
 	code_load(c, 8, R1, ST, ST_SP);
 	code_if(c, BPF_JLT, R6, R1, s->cut);
 	code_mov(c, R1, R6);

@@ -11,7 +11,8 @@
 
 struct regs {
 	u64 pc, sp, fp, link;
-	bool back; /* pc is a return address: the call is before it */
+	bool back;  /* pc is a return address: the call is before it */
+	bool bound; /* sp is not below that, but where is not known */
 };
 
 static bool read_word(const struct unwind_stack *s, u64 address, u64 *out)
@@ -37,7 +38,7 @@ static bool restore_fp(const struct unwind_stack *s, struct regs *r, u64 cfa, u3
 	}
 	r->fp = saved;
 	r->sp = cfa;
-	r->link = 0;
+	r->bound = false;
 	r->back = true;
 	r->pc &= arch_return_mask();
 	return true;
@@ -49,12 +50,13 @@ static bool restore(const struct unwind_stack *s, struct regs *r, u64 cfa, u32 f
 	return cfa > r->sp && read_word(s, cfa - below, &r->pc) && restore_fp(s, r, cfa, fp);
 }
 
-/* It may still be in its register, in the innermost frame, which may have no memory. */
+/* It may still be in its register, in the innermost frame, which may have no memory; a program
+ * starts with 0 in it. */
 static bool restore_link(const struct unwind_stack *s, struct regs *r, u64 cfa, u32 rule)
 {
 	if (unwind_link(rule) != UNWIND_LINK_SAME)
 		return restore(s, r, cfa, unwind_fp(rule), 8 * (u64)unwind_link(rule));
-	if (!r->link || cfa < r->sp)
+	if (r->back || cfa < r->sp)
 		return false;
 	r->pc = r->link;
 	return restore_fp(s, r, cfa, unwind_fp(rule));
@@ -73,12 +75,25 @@ static bool signal_frame(const struct unwind_stack *s, struct regs *r)
 	       read_word(s, frame + (u64)arch.frames.signal_sp + 8, &r->pc);
 }
 
-/* The caller's lies where it points to, below the return address. */
+/* The caller's lies where it points to, below the return address; what else is in the frame may be
+ * above these. */
 static bool by_frame_pointer(const struct unwind_stack *s, struct regs *r, bool *whole)
 {
 	*whole = r->fp == 0;
-	return r->fp >= r->sp && r->fp % 8 == 0 &&
-	       restore(s, r, r->fp + UNWIND_PAIR, UNWIND_PAIR / 8, 8);
+	if (r->fp < r->sp || r->fp % 8 || !restore(s, r, r->fp + UNWIND_PAIR, UNWIND_PAIR / 8, 8))
+		return false;
+	r->bound = !arch.frames.return_below;
+	return true;
+}
+
+/* A frame pointer alone has led here: the CFA is by where the row has that saved. */
+static bool by_record(const struct unwind_stack *s, struct regs *r, u32 rule, bool *whole)
+{
+	u32 fp = unwind_fp(rule);
+
+	if (unwind_kind(rule) != UNWIND_LINK_SP || fp == UNWIND_FP_SAME)
+		return by_frame_pointer(s, r, whole);
+	return restore_link(s, r, r->fp + 8 * (u64)fp, rule);
 }
 
 /* To the caller. False at the end, *whole when that is the outermost frame. */
@@ -90,6 +105,8 @@ static bool step(const struct unwind_stack *s, struct regs *r, bool *whole)
 	if (!s->rule(s->ctx, r->pc - r->back, &rule))
 		return by_frame_pointer(s, r, whole);
 	fp = unwind_fp(rule);
+	if (r->bound && unwind_kind(rule) != UNWIND_END && unwind_kind(rule) != UNWIND_LINK_FP)
+		return by_record(s, r, rule, whole);
 	switch (unwind_kind(rule)) {
 	case UNWIND_END:
 		*whole = true;
@@ -120,7 +137,7 @@ static bool step(const struct unwind_stack *s, struct regs *r, bool *whole)
 
 u32 unwind_walk(const struct unwind_stack *s, u64 *ips, u32 max, bool *whole)
 {
-	struct regs r = { s->pc, s->sp, s->fp, s->link, false };
+	struct regs r = { .pc = s->pc, .sp = s->sp, .fp = s->fp, .link = s->link };
 	u32 n = 0;
 
 	*whole = false;

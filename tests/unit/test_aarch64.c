@@ -418,20 +418,57 @@ static void test_walk(void **state)
 	assert_int_equal(ips[0], 0x110);
 	assert_int_equal(ips[1], 0x210);
 	assert_int_equal(ips[2], 0x310);
-	/* Without the register the leaf's caller is not known, and nobody goes round in circles. */
+	/* At a program's first instruction the register is 0. */
 	s.link = 0;
 	assert_int_equal(unwind_walk(&s, ips, 8, &whole), 1);
+	assert_true(whole);
+	/* Of one that has called the register is another's: nobody goes round in circles. */
+	s.link = 0x110;
+	assert_int_equal(unwind_walk(&s, ips, 8, &whole), 2);
 	assert_false(whole);
+}
+
+/* A frame pointer points to the low end of its frame: where the caller's ends is known from the
+ * caller's own. */
+static void test_walk_by_frame_pointer(void **state)
+{
+	const u64 memory[] = {
+		1,          1,     STACK + 56, 0x210, 7, 7, 7, /* of code without a row, 5 words */
+		STACK + 88, 0x220, 8,          8,              /* 0x210 */
+		0,          0,     9,          9,              /* 0x220 */
+	};
+	struct unwind_stack s = { .pc = 0x500,
+		                  .sp = STACK,
+		                  .fp = STACK + 16,
+		                  .link = 0x300,
+		                  .bytes = (const u8 *)memory,
+		                  .start = STACK,
+		                  .n = sizeof(memory),
+		                  .rule = rule_at };
+	u64 ips[8];
+	bool whole;
+
+	(void)state;
+	assert_int_equal(unwind_walk(&s, ips, 8, &whole), 3);
+	assert_true(whole);
+	assert_int_equal(ips[1], 0x210);
+	assert_int_equal(ips[2], 0x220);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_operands),     cmocka_unit_test(test_arguments),
-		cmocka_unit_test(test_instructions), cmocka_unit_test(test_flow),
-		cmocka_unit_test(test_leads),        cmocka_unit_test(test_linkage),
-		cmocka_unit_test(test_go),           cmocka_unit_test(test_stack_pointer),
-		cmocka_unit_test(test_rows),         cmocka_unit_test(test_walk),
+		cmocka_unit_test(test_operands),
+		cmocka_unit_test(test_arguments),
+		cmocka_unit_test(test_instructions),
+		cmocka_unit_test(test_flow),
+		cmocka_unit_test(test_leads),
+		cmocka_unit_test(test_linkage),
+		cmocka_unit_test(test_go),
+		cmocka_unit_test(test_stack_pointer),
+		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_walk),
+		cmocka_unit_test(test_walk_by_frame_pointer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -331,6 +331,8 @@ $(BUILD)/examples/%: examples/lru/%.c Makefile | $(READY)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(TARGET_CFLAGS) -o $@ $<
 
+# Variables by their names: gcc for arm64 knows them by their distance from a label, else.
+$(BUILD)/tests/progs/probes: TARGET_CFLAGS += -fno-section-anchors
 $(BUILD)/tests/progs/%: tests/run/progs/%.c Makefile | $(READY)
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)

@@ -7,10 +7,11 @@
  *             | "[" register ["," offset] "]"
  *     offset  = ["#"] number
  *             | register ["," "lsl" ["#"] number]
+ *             | ["#"] ":lo12:" symbol [number]    a variable of the file
  *     number  = ["-" | "+"] digits
  *
- * An offset in half a register (w1, sxtw) and a variable ([x0, #:lo12:name]), whose address is half
- * in a register and half in the text, are not understood.
+ * Of a variable the register holds the address but for its low 12 bits. Files are loaded at multiples
+ * of 4096, so the symbol table knows those. An offset in half a register (w1, sxtw) is not understood.
  */
 #include "arch/operand.h"
 
@@ -23,7 +24,8 @@
 #include "arch/arch.h"
 #include "base/str.h"
 
-#define SCALE_BITS 3u /* a scale is 8 at most */
+#define SCALE_BITS 3u     /* a scale is 8 at most */
+#define LOW_BITS   0xfffu /* of an address, which adrp leaves out */
 
 static bool is_digit(char c)
 {
@@ -111,14 +113,36 @@ static bool shift(struct operand_text *t, u8 *scale)
 	return true;
 }
 
+/* ":lo12:" symbol [number] */
+static bool variable(struct operand_text *t, struct operand *o)
+{
+	char name[OPERAND_NAME];
+	s64 plus = 0;
+	u64 address;
+
+	if (strncmp(t->p, ":lo12:", 6) != 0)
+		return operand_bad(t, "an address that is not half of a symbol's");
+	t->p += 6;
+	if (!operand_name(t, name))
+		return false;
+	if ((*t->p == '+' || *t->p == '-') && !number(t, &plus))
+		return false;
+	if (!operand_find(t, name, &address))
+		return false;
+	o->value = (s64)((address + (u64)plus) & LOW_BITS);
+	return true;
+}
+
 /* What follows "[x0,". */
 static bool offset(struct operand_text *t, struct operand *o)
 {
 	bool half;
 
 	blanks(t);
-	if (*t->p == '#' && t->p[1] == ':')
-		return operand_bad(t, "a symbol whose address depends on where the file is loaded");
+	if (*t->p == ':' || (*t->p == '#' && t->p[1] == ':')) {
+		operand_take(t, '#');
+		return variable(t, o);
+	}
 	if (*t->p == '#' || *t->p == '-' || *t->p == '+' || is_digit(*t->p))
 		return number(t, &o->value);
 	if (!reg(t, &o->index, &half))

@@ -25,10 +25,11 @@ struct operand {
 struct operand_text {
 	const char *p;
 	const char *why; /* a fixed text: what was not understood first, NULL nothing */
-	/* Bytes from the instruction to a variable of the file; why they are not known, or NULL.
-	 * The callback NULL: variables are not understood. */
-	const char *(*variable)(void *ctx, const char *name, s64 *distance);
+	/* The address of a variable in the file; why it is not known, or NULL. The callback NULL: none
+	 * is. */
+	const char *(*variable)(void *ctx, const char *name, u64 *address);
 	void *ctx;
+	u64 pc; /* address of the probed instruction in the file */
 };
 
 /* Keeps the first reason. Always false. */
@@ -47,6 +48,14 @@ static inline bool operand_take(struct operand_text *t, char want)
 	t->p++;
 	return true;
 }
+
+#define OPERAND_NAME 256u /* bytes of the longest name, its end included */
+
+/* Reads a variable's name into name[OPERAND_NAME]. False, and t->why, where there is none. */
+bool operand_name(struct operand_text *t, char *name);
+
+/* The variable's address in the file. False, and t->why, when it is not known. */
+bool operand_find(struct operand_text *t, const char *name, u64 *address);
 
 /* Leaves t->p after the operand. False, and t->why, when it is not understood. */
 bool operand_parse(struct operand_text *t, struct operand *o);

@@ -163,39 +163,30 @@ static bool address(struct operand_text *t, struct operand *o)
 	return operand_take(t, ')') || operand_bad(t, "a missing ')'");
 }
 
-static bool is_symbol_char(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_' ||
-	       c == '.' || c == '$';
-}
-
 /* symbol [number] "(%rip)" */
 static bool variable(struct operand_text *t, struct operand *o)
 {
-	char name[256];
-	s64 plus = 0, distance;
-	const char *why;
-	size_t n = 0;
+	char name[OPERAND_NAME];
+	s64 plus = 0;
+	u64 address;
 
-	while (is_symbol_char(t->p[n]))
-		n++;
-	if (n >= sizeof(name))
-		return operand_bad(t, "an operand with a very long name");
-	memcpy(name, t->p, n);
-	name[n] = 0;
-	t->p += n;
+	if (!operand_name(t, name))
+		return false;
 	if ((*t->p == '+' || *t->p == '-') && !number(t, &plus))
 		return false;
 	if (strncmp(t->p, "(%rip)", 6) != 0)
 		return operand_bad(t, "a symbol whose address depends on where the file is loaded");
 	t->p += 6;
-	why = t->variable ? t->variable(t->ctx, name, &distance)
-	                  : "a variable that is not in the symbol table";
-	if (why)
-		return operand_bad(t, why);
+	if (!operand_find(t, name, &address))
+		return false;
 	o->reg = arch.ip;
-	o->value = (s64)((u64)distance + (u64)plus);
+	o->value = (s64)(address - t->pc + (u64)plus);
 	return true;
+}
+
+static bool starts_name(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.' || c == '$';
 }
 
 bool operand_parse(struct operand_text *t, struct operand *o)
@@ -210,7 +201,7 @@ bool operand_parse(struct operand_text *t, struct operand *o)
 		return reg(t, &o->reg, &o->high_byte);
 	}
 	o->form = OPERAND_MEM;
-	if (is_symbol_char(*t->p) && !is_digit(*t->p))
+	if (starts_name(*t->p))
 		return variable(t, o);
 	if (*t->p != '(' && !number(t, &o->value))
 		return false;

@@ -24,10 +24,9 @@
 struct variables {
 	struct elf *elf;
 	u32 *looked_up; /* how many were */
-	u64 pc;         /* address of the probed instruction */
 };
 
-static const char *variable(void *ctx, const char *name, s64 *distance)
+static const char *variable(void *ctx, const char *name, u64 *address)
 {
 	const struct variables *v = ctx;
 	struct elf_sym sym;
@@ -36,7 +35,7 @@ static const char *variable(void *ctx, const char *name, s64 *distance)
 		return "a variable, after very many others";
 	if (!elf_find(v->elf, name, &sym))
 		return "a variable that is not in the symbol table";
-	*distance = (s64)(sym.value - v->pc);
+	*address = sym.value;
 	return NULL;
 }
 
@@ -136,6 +135,7 @@ static const char *site_read(struct notes *w, const struct elf_note *note, struc
 	const char *p = (const char *)note->desc + sizeof(struct note_head);
 	const char *end = (const char *)note->desc + note->n, *spec;
 	struct variables v = { .elf = w->elf, .looked_up = &w->looked_up };
+	struct operand_text t = { .variable = variable, .ctx = &v };
 	struct note_head h;
 
 	if (note->n < sizeof(h))
@@ -146,10 +146,11 @@ static const char *site_read(struct notes *w, const struct elf_note *note, struc
 	spec = s->name ? next_string(&p, end) : NULL;
 	if (!spec)
 		return "its names do not end";
+	t.p = spec;
 	if (!site_place(w, &h, s))
 		return "its address is outside the file";
-	elf_vaddr(w->elf, s->offset, &v.pc);
-	parse((struct operand_text){ .p = spec, .variable = variable, .ctx = &v }, s);
+	elf_vaddr(w->elf, s->offset, &t.pc);
+	parse(t, s);
 	return NULL;
 }
 

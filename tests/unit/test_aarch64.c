@@ -23,6 +23,13 @@
 
 /* ---- operands ---- */
 
+static const char *at_12678(void *ctx, const char *name, u64 *address)
+{
+	(void)ctx;
+	*address = 0x12678;
+	return strcmp(name, "v") == 0 ? NULL : "no such variable";
+}
+
 static void test_operands(void **state)
 {
 	static const struct {
@@ -43,6 +50,9 @@ static void test_operands(void **state)
 		{ "[x0,x1]", { OPERAND_MEM, false, 0, 8, 1, 0 } },
 		{ "[x0, x1, lsl 3]", { OPERAND_MEM, false, 0, 8, 8, 0 } },
 		{ "[x0, x1, lsl #2]", { OPERAND_MEM, false, 0, 8, 4, 0 } },
+		{ "[x0, #:lo12:v]", { OPERAND_MEM, false, 0, -1, 0, 0x678 } },
+		{ "[x0, :lo12:v+16]", { OPERAND_MEM, false, 0, -1, 0, 0x688 } },
+		{ "[x0, #:lo12:v-0x680]", { OPERAND_MEM, false, 0, -1, 0, 0xff8 } },
 	};
 	static const char *const wrong[][2] = {
 		{ "d0", "a floating point register" },
@@ -54,13 +64,17 @@ static void test_operands(void **state)
 		{ "[x0, x1, sxtx 3]", "an index that is extended" },
 		{ "[x0, x1, lsl 4]", "a shift by more than 3" },
 		{ "[x0, 8", "a missing ']'" },
-		{ "[x0, #:lo12:v]", "a symbol whose address depends on where the file is loaded" },
+		{ "[x0, #:lo12:no]", "no such variable" },
+		{ "[x0, #:lo12:]", "a symbol's name was expected" },
+		{ "[x0, #:lo12:.LANCHOR3]",
+		  "a label of the compiler's, which the file does not keep" },
+		{ "[x0, #:got_lo12:v]", "an address that is not half of a symbol's" },
 		{ "99999999999999999999", "a number that is too large" },
 	};
 
 	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct operand_text t = { .p = rows[i].text };
+		struct operand_text t = { .p = rows[i].text, .variable = at_12678 };
 		struct operand o;
 
 		assert_true(operand_parse(&t, &o));
@@ -72,7 +86,7 @@ static void test_operands(void **state)
 		assert_int_equal(o.value, rows[i].o.value);
 	}
 	for (u32 i = 0; i < ARRAY_SIZE(wrong); i++) {
-		struct operand_text t = { .p = wrong[i][0] };
+		struct operand_text t = { .p = wrong[i][0], .variable = at_12678 };
 		struct operand o;
 
 		assert_false(operand_parse(&t, &o));

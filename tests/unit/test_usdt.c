@@ -119,6 +119,7 @@ static void marks_what_it_can_not_read(void **state)
 	} bads[] = {
 		{ "8@foo(%rip)", "a variable that is not in the symbol table" },
 		{ "8@8(%rip)", "an address relative to the instruction pointer" },
+		{ "8@.LC0(%rip)", "a label of the compiler's, which the file does not keep" },
 		{ "8@foo+4(%rip)", "a variable that is not in the symbol table" },
 		{ "8@foo", "a symbol whose address depends on where the file is loaded" },
 		{ "8@$foo", "an operand that names a symbol" },

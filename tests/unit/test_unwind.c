@@ -174,9 +174,9 @@ static void test_given_up(void **state)
 }
 
 /*
- * After a pop the description still has the frame pointer where it was saved, and it is there. Where a
- * call leaves the return address in a register, what points to the saved frame pointer may be the CFA's
- * base as well as the stack pointer.
+ * After a pop the description still has the frame pointer where it was saved, and it is there.
+ * Where a call leaves the return address in a register, what points to the saved frame pointer may
+ * be the CFA's base as well as the stack pointer.
  */
 static bool says_the_same(u32 want, u32 got)
 {

@@ -10,8 +10,9 @@
  *             | ["#"] ":lo12:" symbol [number]    a variable of the file
  *     number  = ["-" | "+"] digits
  *
- * Of a variable the register holds the address but for its low 12 bits. Files are loaded at multiples
- * of 4096, so the symbol table knows those. An offset in half a register (w1, sxtw) is not understood.
+ * Of a variable the register holds the address but for its low 12 bits. Files are loaded at
+ * multiples of 4096, so the symbol table knows those. An offset in half a register (w1, sxtw) is
+ * not understood.
  */
 #include "arch/operand.h"
 

@@ -25,8 +25,8 @@ struct operand {
 struct operand_text {
 	const char *p;
 	const char *why; /* a fixed text: what was not understood first, NULL nothing */
-	/* The address of a variable in the file; why it is not known, or NULL. The callback NULL: none
-	 * is. */
+	/* The address of a variable in the file; why it is not known, or NULL. The callback NULL:
+	 * none is. */
 	const char *(*variable)(void *ctx, const char *name, u64 *address);
 	void *ctx;
 	u64 pc; /* address of the probed instruction in the file */

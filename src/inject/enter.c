@@ -211,6 +211,7 @@ bool enter_process(struct enter *n, struct err *e)
 	s = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (s == MAP_FAILED)
 		return err_sys(e, errno, "mmap");
+	memcpy(s->ctx, n->ctx, n->size); /* what it stays when nobody comes so far */
 	for (;;) {
 		s->end = is_alone(n->pid, &s->e);
 		if (s->end == ENTER_DONE) {

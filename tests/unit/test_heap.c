@@ -23,6 +23,8 @@
 
 #include "arch/arch.h"
 #include "arch/stub.h"
+#include "arch/thread.h"
+#include "base/clock.h"
 #include "inject/heap.h"
 #include "inject/sampler_draw.h"
 #include "unit/inject_aid.h"
@@ -383,12 +385,17 @@ static void run_child(int end_fd)
 	_exit(0);
 }
 
-static struct inject_child start_child(void)
+static struct inject_child start_child_of(void (*run)(int end_fd))
 {
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 	              0);
 	assert_true(shared != MAP_FAILED);
-	return inject_start(run_child);
+	return inject_start(run);
+}
+
+static struct inject_child start_child(void)
+{
+	return start_child_of(run_child);
 }
 
 static void end_child(struct inject_child *c)
@@ -420,7 +427,7 @@ static void put_in(pid_t pid, u64 every)
 	assert_int_equal(owner, getpid());
 }
 
-static u32 take_out(pid_t pid)
+static struct heap_result take_out(pid_t pid)
 {
 	struct heap_result r;
 	struct err e = { 0 };
@@ -429,7 +436,7 @@ static u32 take_out(pid_t pid)
 	if (!heap_out(pid, 60000, &r, &e))
 		fail_msg("%s", e.text);
 	assert_false(heap_is_in(pid, &owner));
-	return r.stops;
+	return r;
 }
 
 /* Pages of code, as the process sees them. */
@@ -498,7 +505,7 @@ static void test_paused(void **state)
 		kill(c.pid, SIGSTOP);
 		if (i % 4)
 			wait_paused(c.pid);
-		stops += take_out(c.pid);
+		stops += take_out(c.pid).stops;
 		assert_true(hash_code(c.pid) == code);
 		wait_paused(c.pid);
 		kill(c.pid, SIGCONT);
@@ -508,10 +515,91 @@ static void test_paused(void **state)
 	end_child(&c);
 }
 
+#define MAPS   5000
+#define BLOCKS 70000
+
+static void fill_maps(void)
+{
+	for (u32 i = 0; i < MAPS; i++)
+		if (mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
+		    MAP_FAILED)
+			shared->wrong = 1;
+}
+
+static void fill_blocks(void)
+{
+	static void *kept[BLOCKS];
+
+	for (u32 i = 0; i < BLOCKS; i++)
+		kept[i] = malloc(100);
+	for (u32 i = 0; i < BLOCKS; i++)
+		free(kept[i]);
+}
+
+static void (*fill)(void);
+
+static void run_full(int end_fd)
+{
+	char c;
+
+	while (!shared->stop)
+		poll(NULL, 0, 1);
+	fill();
+	shared->rounds = 1;
+	(void)!read(end_fd, &c, 1);
+	_exit(0);
+}
+
+/* More of a sort than there is room for, of which each is sampled; how many were too many. */
+static u64 too_many(void (*fn)(void))
+{
+	struct inject_child c;
+	u64 full;
+
+	fill = fn;
+	c = start_child_of(run_full);
+	put_in(c.pid, 1);
+	shared->stop = true;
+	for (u32 i = 0; i < 20000 && !shared->rounds; i++)
+		poll(NULL, 0, 1);
+	assert_int_equal(shared->rounds, 1);
+	full = take_out(c.pid).full;
+	end_child(&c);
+	return full;
+}
+
+static void test_full(void **state)
+{
+	(void)state;
+	if (SANITIZED || geteuid())
+		skip();
+	assert_int_equal(too_many(fill_maps), MAPS - SAMPLER_MAPPINGS);
+	/* Of a block only some places are tried. */
+	assert_in_range(too_many(fill_blocks), BLOCKS - SAMPLER_TABLE, BLOCKS / 4);
+}
+
 static void wait_here(void)
 {
 	for (;;)
 		pause();
+}
+
+static pid_t start_waiting(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+		wait_here();
+	}
+	poll(NULL, 0, 20);
+	return pid;
+}
+
+static void finish(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
 }
 
 /* One that allocates nothing, so that its mappings are its own again to the byte. */
@@ -523,28 +611,70 @@ static void test_mappings(void **state)
 	(void)state;
 	if (SANITIZED || geteuid())
 		skip();
-	pid = fork();
-	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-		wait_here();
-	}
-	poll(NULL, 0, 20);
+	pid = start_waiting();
 	before = inject_maps(pid);
 	put_in(pid, HEAP_EVERY);
 	assert_true(inject_maps(pid) != before);
 	take_out(pid);
 	assert_true(inject_maps(pid) == before);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	finish(pid);
+}
+
+/* What the code in a process was given. */
+static struct sampler_params params_in(pid_t pid)
+{
+	struct err e = { 0 };
+	struct elf *f = elf_open_memory(packed_sampler, packed_sampler_size, "the sampler", &e);
+	struct sampler_params p;
+	struct graft_mark m;
+	struct elf_sym s;
+	struct graft g;
+	struct iovec here = { &p, sizeof(p) }, there = { .iov_len = sizeof(p) };
+
+	assert_true(f && elf_find(f, "sampler_params", &s) && graft_find(&g, &m, pid));
+	there.iov_base = (void *)(uintptr_t)(m.at + s.value);
+	assert_int_equal(process_vm_readv(pid, &here, 1, &there, 1, 0), sizeof(p));
+	elf_close(f);
+	return p;
+}
+
+/* As many cycles between two samples as make so many in a second. */
+static void test_most(void **state)
+{
+	u64 ns, cycles;
+	struct heap_result r;
+	struct err e = { 0 };
+	char left[256];
+	double off = 1;
+
+	(void)state;
+	if (SANITIZED || geteuid())
+		skip();
+	for (u32 i = 0; i < 5 && off > 0.05; i++) { /* somebody else may have the processor */
+		pid_t pid = start_waiting();
+		struct sampler_params p;
+
+		ns = clock_ns(CLOCK_MONOTONIC);
+		cycles = thread_cycles();
+		assert_true(heap_in(pid, 4096, 50, 60000, &r, left, &e));
+		ns = clock_ns(CLOCK_MONOTONIC) - ns;
+		cycles = thread_cycles() - cycles;
+		p = params_in(pid);
+		off = fabs((double)p.apart * 50 / 1e9 * (double)ns / (double)cycles - 1);
+		assert_int_equal(p.every, 4096);
+		finish(pid);
+	}
+	assert_true(off <= 0.05);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_gaps),   cmocka_unit_test(test_weights),
-		cmocka_unit_test(test_spares), cmocka_unit_test(test_errors),
-		cmocka_unit_test(test_stubs),  cmocka_unit_test(test_in_and_out),
-		cmocka_unit_test(test_paused), cmocka_unit_test(test_mappings),
+		cmocka_unit_test(test_gaps),     cmocka_unit_test(test_weights),
+		cmocka_unit_test(test_spares),   cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_stubs),    cmocka_unit_test(test_in_and_out),
+		cmocka_unit_test(test_paused),   cmocka_unit_test(test_full),
+		cmocka_unit_test(test_mappings), cmocka_unit_test(test_most),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

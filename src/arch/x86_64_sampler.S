@@ -4,7 +4,7 @@
  * (inject/sampler.c): sampler_slow_N for kind N of inject/sampler.h. They come with
  *      r11   the counter, or 0 when none is used up (realloc)
  *      rax   where the function goes on, its first instructions moved
- * and everything else as at the function's entry. A frame of 104 bytes holds the arguments, where the function goes on, and its
+ * and everything else as at the function's entry. A frame of 88 bytes holds the arguments, where the function goes on, and its
  * result; the unwinder finds through it.
  *
  * Threads that are in here, or come back here, are counted: while there is one, nothing of it can be
@@ -18,8 +18,8 @@
 .macro frame
 	mov DATA, %r10
 	lock incq INSIDE(%r10)
-	sub $104, %rsp
-	.cfi_adjust_cfa_offset 104
+	sub $88, %rsp
+	.cfi_adjust_cfa_offset 88
 	mov %rdi, (%rsp)
 	mov %rsi, 8(%rsp)
 	mov %rdx, 16(%rsp)
@@ -58,7 +58,7 @@ sampler_slow_\name:
 	lea (%rdx, %rax), %r8
 	mov %r11, %rdi
 	mov %rsp, %rsi
-	mov 104(%rsp), %rdx
+	mov 88(%rsp), %rdx
 	mov $\kind, %ecx
 	call sampler_begin
 	test %eax, %eax
@@ -73,17 +73,17 @@ sampler_slow_\name:
 	call sampler_end
 	mov DATA, %r11
 	mov 40(%rsp), %rax
-	add $104, %rsp
-	.cfi_adjust_cfa_offset -104
+	add $88, %rsp
+	.cfi_adjust_cfa_offset -88
 	lock decq INSIDE(%r11)
 	ret
-	.cfi_adjust_cfa_offset 104
+	.cfi_adjust_cfa_offset 88
 .endm
 
 .macro go_on
 1:	arguments
-	add $104, %rsp
-	.cfi_adjust_cfa_offset -104
+	add $88, %rsp
+	.cfi_adjust_cfa_offset -88
 	mov DATA, %rax
 	lock decq INSIDE(%rax)
 	xor %eax, %eax

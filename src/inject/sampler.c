@@ -33,12 +33,11 @@ _Static_assert(offsetof(struct sampler_data, inside) == 16, "the thunks know");
 struct frame {
 	u64 args[4];
 	u64 next, result;
-	u64 old;       /* bytes of the block that realloc() is given, NONE: it was not sampled */
+	u64 old;       /* bytes of the block that realloc() is given, NONE: it was not sampled; of a
+	                * mapping 0: something of it was */
 	u64 sampled;   /* the new one is to be */
 	u64 longer;    /* with gaps so often doubled */
 	u64 others[2]; /* arguments 4 and 5 */
-	u64 old_size;  /* of a mapping, whose bytes stood for `old` each */
-	u64 unused;
 };
 
 /* sys/sdt.h's notes, of numbers of 8 bytes without a sign. */
@@ -177,26 +176,48 @@ static INLINE void put_mapping(struct sampler_data *d, u64 block, u64 size, u64 
 	__atomic_fetch_add(&d->full, 1, __ATOMIC_RELAXED);
 }
 
-/* Takes [start, end) out; what is left of a mapping at its sides stands for as many bytes for each
- * of its own as before. What the first of those bytes was in goes to *old. */
-static void cut(struct sampler_data *d, u64 start, u64 end, struct sampler_mapping *old)
+/*
+ * Takes [start, end) out; what is left of a mapping at its sides stands for as many bytes for each
+ * of its own as before. Whether there was anything. `hides`: it waits for settle(), and an odd
+ * address says so.
+ */
+static bool cut(struct sampler_data *d, u64 start, u64 end, bool hides)
 {
-	for (u64 i = 0; i < d->mapped; i++) {
-		struct sampler_mapping was = d->mappings[i];
-		u64 block = was.block, after = block + was.size;
+	bool any = false;
 
-		if (block <= 1 || block >= end || after <= start ||
-		    !__atomic_compare_exchange_n(&d->mappings[i].block, &block, 0, false,
-		                                 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+	for (u64 i = 0; i < d->mapped; i++) {
+		struct sampler_mapping *m = &d->mappings[i], was = *m;
+		u64 block = was.block, after = block + was.size,
+		    first = block > start ? block : start;
+
+		if (!block || block % 2 || block >= end || after <= start ||
+		    !__atomic_compare_exchange_n(&m->block, &block, 1, false, __ATOMIC_ACQ_REL,
+		                                 __ATOMIC_RELAXED))
 			continue;
 		fire_free(block);
 		if (block < start)
 			put_mapping(d, block, start - block, was.each);
 		if (after > end)
 			put_mapping(d, end, after - end, was.each);
-		if (block <= start)
-			*old = (struct sampler_mapping){ start, (after < end ? after : end) - start,
-				                         was.each };
+		m->size = (after < end ? after : end) - first;
+		__atomic_store_n(&m->block, hides ? first + 1 : 0, __ATOMIC_RELEASE);
+		any = true;
+	}
+	return any;
+}
+
+/* What is hidden there is as before, or gone. */
+static INLINE void settle(struct sampler_data *d, u64 start, u64 end, bool stays)
+{
+	for (u64 i = 0; i < d->mapped; i++) {
+		struct sampler_mapping *m = &d->mappings[i], was = *m;
+		u64 block = was.block - 1;
+
+		if (was.block < 2 || block % 2 || block < start || block >= end)
+			continue;
+		__atomic_store_n(&m->block, stays ? block : 0, __ATOMIC_RELEASE);
+		if (stays)
+			fire_alloc(block, was.size, was.each * was.size >> 16);
 	}
 }
 
@@ -261,13 +282,10 @@ static INLINE void begin_realloc(struct sampler_data *d, struct frame *f)
 
 static INLINE void begin_remap(struct sampler_data *d, struct frame *f)
 {
-	struct sampler_mapping old = { .each = NONE };
 	u64 end;
 
-	if (is_range(f->args[0], f->args[1], &end))
-		cut(d, f->args[0], end, &old);
-	f->old = old.each;
-	f->old_size = old.size;
+	if (is_range(f->args[0], f->args[1], &end) && cut(d, f->args[0], end, true))
+		f->old = 0;
 }
 
 /* The function is to be called from here: its result is needed. */
@@ -295,17 +313,15 @@ u32 sampler_begin(struct sampler_cpu *c, struct frame *f, u64 from, u32 kind, u6
 
 static INLINE void end_mapping(struct sampler_data *d, const struct frame *f, u64 result, u32 kind)
 {
-	u64 size = size_of(f, kind);
-	struct sampler_mapping old;
+	u64 size = size_of(f, kind), end;
+	bool failed = result == UINT64_MAX; /* MAP_FAILED */
 
-	if (result == UINT64_MAX) { /* MAP_FAILED */
-		if (f->old != NONE)
-			put_mapping(d, f->args[0], f->old_size, f->old);
-	} else if (f->sampled) {
-		cut(d, result, result + size, &old); /* it went unseen */
-		put_mapping(d, result, size,
-		            (weight(size | f->longer << SAMPLER_SIZE) << 16) / size);
-	}
+	if (f->old != NONE && is_range(f->args[0], f->args[1], &end))
+		settle(d, f->args[0], end, failed);
+	if (!f->sampled || failed)
+		return;
+	cut(d, result, result + size, false); /* it went unseen */
+	put_mapping(d, result, size, (weight(size | f->longer << SAMPLER_SIZE) << 16) / size);
 }
 
 void sampler_end(struct frame *f, u64 result, u32 kind)
@@ -337,9 +353,8 @@ void sampler_free(u64 block)
 
 void sampler_unmap(u64 block, u64 length)
 {
-	struct sampler_mapping old;
 	u64 end;
 
 	if (is_range(block, length, &end))
-		cut(data(), block, end, &old);
+		cut(data(), block, end, false);
 }

@@ -120,9 +120,9 @@ __attribute__((noinline)) static void moves(void)
 	if (mremap(p, HALF, HALF, MREMAP_MAYMOVE | MREMAP_FIXED, q + HALF) != q + HALF)
 		wrong = 1;
 	p = row(1);
-	if (mremap(p + HALF, HALF, 1ul << 60, MREMAP_MAYMOVE) != MAP_FAILED ||
-	    mremap(p + 1, HALF, HALF * 2, MREMAP_MAYMOVE) != MAP_FAILED ||
-	    mremap(p, HALF, HALF * 2, 0) != MAP_FAILED)
+	if (mremap(p, HALF, HALF * 2, 0) != MAP_FAILED ||
+	    mremap(p + HALF / 2, HALF, 1ul << 60, MREMAP_MAYMOVE) != MAP_FAILED ||
+	    mremap(p + 1, HALF, HALF * 2, MREMAP_MAYMOVE) != MAP_FAILED)
 		wrong = 1;
 }
 

@@ -36,7 +36,6 @@ struct heap {
 	u64 every, apart;
 	bool has_cpu;
 	s64 cpu;
-	u64 full;
 };
 
 /* ---- in ------------------------------------------------------------------------------------- */
@@ -268,14 +267,20 @@ bool heap_is_in(pid_t pid, pid_t *owner)
 static enum enter_end go_out(struct hold *h, void *ctx, struct err *e)
 {
 	struct heap *hp = ctx;
-	struct iovec here = { &hp->full, sizeof(hp->full) };
+
+	return graft_out(&hp->g, h, e);
+}
+
+/* Before it is switched off: of a table that is empty all at once nobody knows what is in it. */
+static u64 full_so_far(const struct heap *hp, pid_t pid)
+{
+	u64 full = 0;
+	struct iovec here = { &full, sizeof(full) };
 	struct iovec there = { (void *)(uintptr_t)(graft_data(&hp->g) +
 		                                   offsetof(struct sampler_data, full)),
-		               sizeof(hp->full) };
+		               sizeof(full) };
 
-	if (process_vm_readv(h->pid, &here, 1, &there, 1, 0) != (ssize_t)sizeof(hp->full))
-		hp->full = 0;
-	return graft_out(&hp->g, h, e);
+	return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)sizeof(full) ? full : 0;
 }
 
 /* From now on nobody goes where he would have to be waited for: nothing is sampled, and no block is
@@ -309,10 +314,10 @@ bool heap_out(pid_t pid, u32 ms, struct heap_result *r, struct err *e)
 		base_no_memory();
 	*r = (struct heap_result){ 0 };
 	if (graft_find(&hp->g, &m, pid)) {
+		r->full = full_so_far(hp, pid);
 		switch_off(hp, pid);
 		wait_inside(&hp->g, pid);
 		ok = enter(hp, pid, go_out, ms, r, e);
-		r->full = hp->full;
 	}
 	free(hp);
 	return ok;

@@ -318,7 +318,7 @@ static INLINE void end_mapping(struct sampler_data *d, const struct frame *f, u6
 
 	if (f->old != NONE && is_range(f->args[0], f->args[1], &end))
 		settle(d, f->args[0], end, failed);
-	if (!f->sampled || failed)
+	if (!f->sampled || failed || !size)
 		return;
 	cut(d, result, result + size, false); /* it went unseen */
 	put_mapping(d, result, size, (weight(size | f->longer << SAMPLER_SIZE) << 16) / size);

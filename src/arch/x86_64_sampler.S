@@ -4,8 +4,9 @@
  * (inject/sampler.c): sampler_slow_N for kind N of inject/sampler.h. They come with
  *      r11   the counter, or 0 when none is used up (realloc)
  *      rax   where the function goes on, its first instructions moved
- * and everything else as at the function's entry. A frame of 88 bytes holds the arguments, where the function goes on, and its
- * result; the unwinder finds through it.
+ * and everything else as at the function's entry. A frame of 136 bytes holds the arguments, where
+ * the function goes on, its result, and what else it left in registers: who was compiled together
+ * with it may know which it leaves alone (gcc's -fipa-ra). The unwinder finds through it.
  *
  * Threads that are in here, or come back here, are counted: while there is one, nothing of it can be
  * taken out (inject/graft.c). Before and after that stand instructions that are over at once.
@@ -18,8 +19,8 @@
 .macro frame
 	mov DATA, %r10
 	lock incq INSIDE(%r10)
-	sub $88, %rsp
-	.cfi_adjust_cfa_offset 88
+	sub $136, %rsp
+	.cfi_adjust_cfa_offset 136
 	mov %rdi, (%rsp)
 	mov %rsi, 8(%rsp)
 	mov %rdx, 16(%rsp)
@@ -58,7 +59,7 @@ sampler_slow_\name:
 	lea (%rdx, %rax), %r8
 	mov %r11, %rdi
 	mov %rsp, %rsi
-	mov 88(%rsp), %rdx
+	mov 136(%rsp), %rdx
 	mov $\kind, %ecx
 	call sampler_begin
 	test %eax, %eax
@@ -67,23 +68,35 @@ sampler_slow_\name:
 
 .macro finish kind
 	mov %rax, 40(%rsp)
+	mov %rcx, 88(%rsp)
+	mov %rdx, 96(%rsp)
+	mov %rsi, 104(%rsp)
+	mov %rdi, 112(%rsp)
+	mov %r8, 120(%rsp)
+	mov %r9, 128(%rsp)
 	mov %rsp, %rdi
 	mov %rax, %rsi
 	mov $\kind, %edx
 	call sampler_end
 	mov DATA, %r11
 	mov 40(%rsp), %rax
-	add $88, %rsp
-	.cfi_adjust_cfa_offset -88
+	mov 88(%rsp), %rcx
+	mov 96(%rsp), %rdx
+	mov 104(%rsp), %rsi
+	mov 112(%rsp), %rdi
+	mov 120(%rsp), %r8
+	mov 128(%rsp), %r9
+	add $136, %rsp
+	.cfi_adjust_cfa_offset -136
 	lock decq INSIDE(%r11)
 	ret
-	.cfi_adjust_cfa_offset 88
+	.cfi_adjust_cfa_offset 136
 .endm
 
 .macro go_on
 1:	arguments
-	add $88, %rsp
-	.cfi_adjust_cfa_offset -88
+	add $136, %rsp
+	.cfi_adjust_cfa_offset -136
 	mov DATA, %rax
 	lock decq INSIDE(%rax)
 	xor %eax, %eax

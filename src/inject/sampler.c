@@ -29,7 +29,7 @@ const volatile struct sampler_params sampler_params = { 0 };
 
 _Static_assert(offsetof(struct sampler_data, inside) == 16, "the thunks know");
 
-/* As the thunks lay it out. */
+/* As the thunks lay it out, who have more behind it. */
 struct frame {
 	u64 args[4];
 	u64 next, result;

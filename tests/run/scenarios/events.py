@@ -8,6 +8,7 @@ import fcntl
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -278,6 +279,27 @@ def test_vmscan_rows_add_up_to_the_totals(context):
     wrong = [name for name in ("slab", "direct", "memcg")
              if summed(found, name + "_ms") != at_end[0]["total_" + name]]
     return shown(f"other totals of {wrong}", out, err) if wrong else None
+
+
+def test_drsnoop_finds_the_group_of_a_call_that_it_did_not_see(context):
+    """As while probes are closed together: the call that tells the group is seen by nobody, here
+    of all of them. It is the nearest full one above the process."""
+    seen = "/is_wanted()/\n{\n\t@group[tid] = arg0;"
+    script = get(TOOLS + "/drsnoop.bt")
+    if script.count(seen) != 1:
+        return "drsnoop's probe of try_to_free_mem_cgroup_pages is another one"
+    with group(context, max="16M") as where, tempfile.TemporaryDirectory() as own:
+        put(own + "/drsnoop.bt", script.replace(seen, seen.replace("is_wanted()", "false")))
+        shutil.copytree(TOOLS + "/lib", own + "/lib")
+        run = Run([context.memtap, "-f", "json", own + "/drsnoop.bt"])
+        run.wait_for(r'"type": "attached_probes"', 20 * context.factor, "out")
+        read_files(context, where)
+        found, out, err = end(context, run)
+    found = [r for r in found if r["comm"] in ("sh", "cat", "head")]
+    wrong = [r for r in found if r["kind"] != "memcg" or r["cgroup"] != where[len(ROOT):]]
+    if wrong or not found or err or "runtime_error" in out:
+        return shown(f"{len(found)} rows, wrong are {wrong[:3]}", out[-500:], err)
+    return None
 
 
 def test_drsnoop_sums_and_filters(context):

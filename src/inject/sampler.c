@@ -224,8 +224,10 @@ static INLINE void settle(struct sampler_data *d, u64 start, u64 end, bool stays
 /* As the kernel takes them for a range; false when it does not. */
 static INLINE bool is_range(u64 at, u64 length, u64 *end)
 {
-	*end = at + ROUND_UP(length, sampler_params.page);
-	return at % sampler_params.page == 0 && *end > at;
+	u64 rest = sampler_params.page - 1;
+
+	*end = at + ((length + rest) & ~rest);
+	return !(at & rest) && *end > at;
 }
 
 /* ---- calls ---------------------------------------------------------------------------------- */

@@ -626,8 +626,8 @@ static struct sampler_params params_in(pid_t pid)
 	struct err e = { 0 };
 	struct elf *f = elf_open_memory(packed_sampler, packed_sampler_size, "the sampler", &e);
 	struct sampler_params p;
-	struct graft_mark m;
-	struct elf_sym s;
+	struct graft_mark m = { 0 };
+	struct elf_sym s = { 0 };
 	struct graft g;
 	struct iovec here = { &p, sizeof(p) }, there = { .iov_len = sizeof(p) };
 

@@ -65,8 +65,9 @@ bool tracee_to_entry(struct tracee *t, struct err *e)
 	u64 entry = tracee_auxv(t->pid, AT_ENTRY), old, new;
 	int status;
 
-	if (!t->attached || !t->stands || !thread_machine.known || !entry ||
-	    !word_at(t->pid, entry, &old))
+	if (!thread_machine.known)
+		return err_set(e, "memtap can not put code into processes on this machine");
+	if (!t->attached || !t->stands || !entry || !word_at(t->pid, entry, &old))
 		return err_set(e, "process %d can not be stopped at its program's entry", t->pid);
 	new = old;
 	memcpy(&new, thread_machine.trap, thread_machine.trap_length);

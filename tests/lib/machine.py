@@ -158,6 +158,28 @@ def reads_packages():
     return tuple(map(int, libdw.dwfl_version(None).decode().split(".")))[:2] >= (0, 191)
 
 
+# The machine's own names and numbers, which cases write as {{REG_1}}.
+OWN = {
+    "x86_64": {
+        "REG_1": "di", "REG_6": "r9",   # of the first and the sixth argument
+        "GO_7": "arg5",                 # what is C's in the register of Go's seventh number
+        "SYSCALL": "do_syscall_64",     # it calls system calls
+        "SYS": "__x64_sys_",            # a system call's function starts with it
+        "NR_READ": "0", "NR_WRITE": "1", "NR_EXECVE": "59", "NR_EXIT_GROUP": "231",
+        "INSN_MANY": "2", "INSN_TICK": "1",     # second instructions, from a function's start on
+        "INSN_K1": "5", "INSN_K2": "9",         # instructions of do_exit()
+        "WATCHED": "4",                 # seen by a watchpoint when 4 is written over 3
+        "JIT": "11",                    # progs/jit.c's code after its system call
+    },
+    "aarch64": {
+        "REG_1": "x0", "REG_6": "x5", "GO_7": "arg6", "SYSCALL": "do_el0_svc",
+        "SYS": "__arm64_sys_",
+        "NR_READ": "63", "NR_WRITE": "64", "NR_EXECVE": "221", "NR_EXIT_GROUP": "94",
+        "INSN_MANY": "4", "INSN_TICK": "4", "INSN_K1": "12", "INSN_K2": "16",
+        "WATCHED": "3", "JIT": "16",
+    },
+}[os.uname().machine]
+
 RULES = {
     "hfaults": (has_hfaults, "hfaults needs Linux 6.4 on this machine"),
     "root": (lambda: os.geteuid() == 0, "needs root"),

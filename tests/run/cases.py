@@ -33,7 +33,7 @@ What a program of -c prints comes on the same stdout, between any two lines of m
 prints, each line is asked for by itself, or by a pattern that lets others stand between (?s).
 
 {{MEMTAP}} {{BUILD}} {{TESTS}} {{PROGS}} {{EXAMPLES}} {{PID}} {{TMP}} {{MEMCACHED}} are replaced in
-all texts.
+all texts, and so are the machine's own names and numbers (OWN in tests/lib/machine.py).
 """
 import glob
 import json
@@ -80,7 +80,7 @@ class Context:
         return {"MEMTAP": self.memtap, "BUILD": self.build, "PROGS": self.progs,
                 "TESTS": os.path.dirname(HERE),
                 "EXAMPLES": self.build + "/examples", "PID": str(pid), "TMP": tmp,
-                "MEMCACHED": machine.memcached_usdt() or "/nonexistent"}
+                "MEMCACHED": machine.memcached_usdt() or "/nonexistent", **machine.OWN}
 
 
 def parse(path):

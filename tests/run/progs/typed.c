@@ -88,7 +88,7 @@ KEEP void scalars(signed char c, short s, int i, long l, bool b, unsigned char u
 	sink = c + s + i + l + b + u;
 }
 
-KEEP void many(int a, int b, int c, int d, int e, int f, int g, char h, long i)
+KEEP void many(int a, int b, int c, int d, int e, int f, int g, signed char h, long i)
 {
 	sink = a + b + c + d + e + f + g + h + i;
 }

@@ -2,7 +2,7 @@
 /*
  * Memory to watch, at an address that scripts can name: writes the eight bytes at 0x600000000 five
  * times and reads them twice, in a second thread the eight after them three times; calls the code
- * at 0x600001000 four times. With an argument it does so only after a line on standard input, and
+ * at 0x600010000 four times. With an argument it does so only after a line on standard input, and
  * says "ready" before.
  */
 #include <pthread.h>
@@ -11,8 +11,8 @@
 #include <sys/mman.h>
 
 #define WATCHED 0x600000000ul
-#define CODE    0x600001000ul
-#define PAGE    4096
+#define CODE    0x600010000ul
+#define PAGE    0x1000
 
 __attribute__((noipa)) static int two(void)
 {

@@ -9,6 +9,7 @@
  */
 #include "gen/emit.h"
 
+#include "arch/arch.h"
 #include "base/unwind.h"
 #include "bpf/tidy.h"
 
@@ -663,7 +664,8 @@ static void size_internal_maps(struct gen *g)
 	if (turns >= 0)
 		g->u->maps.v[turns].value_size = (UTURN_FIRST + UTURN_WORDS * g->n_turns) * 8;
 	if (ring >= 0)
-		g->u->maps.v[ring].max_entries = g->cfg->ring_pages * UNIT_RING_PAGE;
+		g->u->maps.v[ring].max_entries = MAX(g->cfg->ring_pages * UNIT_RING_PAGE,
+		                                     arch_page());
 	if (stacks >= 0 && g->s->hurried)
 		preallocate_stacks(&g->u->maps.v[stacks]);
 }

@@ -13,6 +13,8 @@
  */
 #include "gen/gen_unwind.h"
 
+#include "arch/arch.h"
+
 #define TREE_DEPTH 6 /* 15 ways: more mappings than a process may have */
 /* Of struct maple_node, by type (include/linux/maple_tree.h). */
 #define ROOT_IS_NODE     2
@@ -294,7 +296,7 @@ static void find_mapping(struct step *s, const struct places *p)
 	code_store_imm(c, 8, ST, ST_ROWS, 0);
 	code_store_imm(c, 8, ST, ST_FILE, 0);
 	code_load(c, 8, R2, ST, ST_NODE + p->page);
-	code_alu_imm(c, BPF_LSH, R2, 12);
+	code_alu_imm(c, BPF_LSH, R2, __builtin_ctz(arch_page()));
 	code_alu(c, BPF_SUB, R1, R2);
 	code_store(c, 8, ST, ST_BASE, R1);
 	code_load(c, 8, R3, ST, ST_NODE + p->file);

@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "arch/arch.h"
 #include "base/base.h"
@@ -58,6 +59,10 @@ static void test_values(void **state)
 	assert_int_equal(value_of("ENOMEM"), ENOMEM);
 	assert_int_equal(value_of("SIGKILL"), SIGKILL);
 	assert_int_equal(value_of("MAP_ANONYMOUS"), MAP_ANONYMOUS);
+	assert_int_equal(value_of("PAGE_SIZE"), sysconf(_SC_PAGESIZE));
+	assert_int_equal(value_of("PAGE_MASK"), -sysconf(_SC_PAGESIZE));
+	assert_int_equal(1 << value_of("PAGE_SHIFT"), sysconf(_SC_PAGESIZE));
+	assert_int_equal(value_of("HPAGE_PMD_ORDER"), value_of("PAGE_SHIFT") - 3);
 	assert_int_equal(value_of("O_CLOEXEC"), O_CLOEXEC);
 	assert_int_equal(value_of("AT_FDCWD"), (u64)(s64)AT_FDCWD);
 	assert_int_equal(value_of("GFP_KERNEL"), 0xcc0);

@@ -15,6 +15,7 @@
 #define ZLIB_CONST /* it does not write where it reads */
 #include <zlib.h>
 
+#include "arch/arch.h"
 #include "base/base.h"
 
 #define GZIP      (16 + MAX_WBITS) /* what inflateInit2 calls a stream with gzip's head */
@@ -86,6 +87,22 @@ static bool find(struct constants *c, struct str want, struct str *value)
 	return false;
 }
 
+/* Where kernels differ in their pages the table has those of 4 KiB. A table of page numbers fills a
+ * page, 8 bytes each. */
+static void of_page(struct str name, u64 *value)
+{
+	u64 page = arch_page(), shift = (u64)__builtin_ctzll(page);
+
+	if (str_is(name, "PAGE_SIZE"))
+		*value = page;
+	else if (str_is(name, "PAGE_SHIFT"))
+		*value = shift;
+	else if (str_is(name, "PAGE_MASK"))
+		*value = -page;
+	else if (str_is(name, "HPAGE_PMD_ORDER"))
+		*value = shift - 3;
+}
+
 bool constants_find(struct constants *c, struct str name, u64 *value, bool *is_unsigned)
 {
 	char call[NAME_MOST];
@@ -99,6 +116,7 @@ bool constants_find(struct constants *c, struct str name, u64 *value, bool *is_u
 		return false;
 	*is_unsigned = text.p[0] != '-';
 	*value = *is_unsigned ? strtoull(text.p, NULL, 10) : (u64)strtoll(text.p, NULL, 10);
+	of_page(name, value);
 	return true;
 }
 

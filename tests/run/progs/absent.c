@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define PAGE 4096
+#define PAGE sysconf(_SC_PAGESIZE)
 
 __attribute__((noinline, noclone, used)) void look(const char *p, long n)
 {
@@ -20,9 +20,9 @@ int main(void)
 	int fd = memfd_create("absent", 0);
 	char *p;
 
-	if (fd < 0 || ftruncate(fd, 2L * PAGE) || pwrite(fd, "across it", 9, PAGE - 4) != 9)
+	if (fd < 0 || ftruncate(fd, 2 * PAGE) || pwrite(fd, "across it", 9, PAGE - 4) != 9)
 		return 1;
-	p = mmap(NULL, 2L * PAGE, PROT_READ, MAP_PRIVATE, fd, 0);
+	p = mmap(NULL, (size_t)(2 * PAGE), PROT_READ, MAP_PRIVATE, fd, 0);
 	if (p == MAP_FAILED)
 		return 1;
 	look(p + PAGE - 4, 8);

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PAGE 4096u
+#define PAGE ((size_t)sysconf(_SC_PAGESIZE))
 #define LEAK static __attribute__((noinline)) void
 /* Keeps the compiler from seeing that a block is lost, and from ending in a jump. */
 #define USE(p) __asm__ volatile("" : : "r"(p) : "memory")

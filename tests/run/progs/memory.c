@@ -22,7 +22,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define PAGE    4096ul
+#define PAGE    ((size_t)sysconf(_SC_PAGESIZE))
 #define HUGE    (2ul << 20)
 #define BETWEEN (64ul << 10)
 #ifndef MADV_COLLAPSE

@@ -50,7 +50,8 @@ static int join(const char *group)
 
 int main(int argc, char **argv)
 {
-	size_t pages = argc > 1 ? strtoul(argv[1], NULL, 10) : 256, size = pages * 4096;
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t pages = argc > 1 ? strtoul(argv[1], NULL, 10) : 256, size = pages * page;
 	size_t unread = argc > 3 ? strtoul(argv[3], NULL, 10) : 0;
 	long in, out, start, sum = 0;
 	unsigned char *p;
@@ -70,7 +71,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 50 && vmstat("pswpout") - out < (long)pages; i++)
 		madvise(p, size, MADV_PAGEOUT);
 	usleep(argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) * 1000 : 0);
-	for (size_t i = 0; i < size - unread * 4096; i += 4096)
+	for (size_t i = 0; i < size - unread * page; i += page)
 		sum += p[i];
 	munmap(p, size);
 	printf("in %ld out %ld least %ld most %ld sum %ld\n", vmstat("pswpin") - in,

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define PAGE    4096l
+#define PAGE    sysconf(_SC_PAGESIZE)
 #define ANON    100 /* written */
 #define THREAD  25  /* the same in a second thread */
 #define ZEROS   15  /* read, then written: two faults each */

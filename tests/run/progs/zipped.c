@@ -8,8 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
-#define PAGE 4096ul
+#define PAGE ((unsigned long)sysconf(_SC_PAGESIZE))
 
 __attribute__((noinline, aligned(64))) long zipped_work(long n)
 {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """memtap cachesize on programs whose sizes and hits are known."""
 import json
+import mmap
 import os
 import re
 import signal
@@ -30,7 +31,8 @@ def as_json(context, *args):
 
 def glibc(n):
     chunk = max((n + 8 + 15) // 16 * 16, 32)
-    return chunk if chunk < 128 * 1024 else (chunk + 8 + 4095) // 4096 * 4096
+    page = mmap.PAGESIZE
+    return chunk if chunk < 128 * 1024 else (chunk + 8 + page - 1) // page * page
 
 
 def near(a, b, share):

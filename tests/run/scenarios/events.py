@@ -6,6 +6,7 @@ import collections
 import contextlib
 import fcntl
 import json
+import mmap
 import os
 import re
 import shutil
@@ -165,9 +166,9 @@ def test_oomkill_says_what_the_kernel_log_says(context):
     if not 0 <= row["limit_kb"] - row["used_kb"] <= 512:
         wrong.append(f"used {row['used_kb']}")
     pages = (row["anon_kb"] + row["file_kb"] + row["shmem_kb"] + row["swap_kb"] +
-             row["pagetables_kb"]) // 4
-    # The limit counts for the score: 4096 pages by thousandths of the adjustment.
-    if row["score"] != pages + 300 * (4096 // 1000):
+             row["pagetables_kb"]) // (mmap.PAGESIZE // 1024)
+    # The limit counts for the score: pages of 16 MiB by thousandths of the adjustment.
+    if row["score"] != pages + 300 * ((16 << 20) // mmap.PAGESIZE // 1000):
         wrong.append(f"score {row['score']} of {pages} pages")
     if row["anon_kb"] > 16384:
         wrong.append("the victim has more than the limit allows: the size of something else")

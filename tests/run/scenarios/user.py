@@ -324,12 +324,12 @@ def faults_after_reading():
     """Faults of a page that is written when it has been read: 1. Some virtual machines say of each
     fault that it is for writing: there a page has its memory at the first, and it is 0."""
     pages = 64
-    with mmap.mmap(-1, pages * 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as m:
+    with mmap.mmap(-1, pages * mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as m:
         m.madvise(mmap.MADV_NOHUGEPAGE)
-        sum(m[i * 4096] for i in range(pages))
+        sum(m[i * mmap.PAGESIZE] for i in range(pages))
         before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
         for i in range(pages):
-            m[i * 4096] = 1
+            m[i * mmap.PAGESIZE] = 1
         return (resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) // pages
 
 
@@ -339,7 +339,7 @@ def touched(context, name, *options):
         first, second = d + "/written", d + "/read"
         for path in (first, second):
             with open(path, "wb") as f:
-                f.write(b"x" * 64 * 4096)
+                f.write(b"x" * 64 * mmap.PAGESIZE)
         with Waiting(context.progs + "/touches", first, second) as p:
             run = on_waiting(context, name, p, *options)
             before = fault_counts(p.pid)
@@ -362,13 +362,16 @@ def test_faults_are_those_of_getrusage(context):
     problems = []
     if (count.get("minor", 0), count.get("major", 0)) != (minor, major) or status:
         problems.append(f"{count}, the kernel: {minor} minor, {major} major, status {status}")
-    # x86 alone says what is copied.
     again = 15 * faults_after_reading()
     # Before Linux 6.0 the first write to a page of shared memory is tried twice: a major fault.
     shared = "shmem" if machine.kernel_at_least(6, 0) else "swap"
     wanted = {"anon": 100 + 25 + 15 + 7, "copy": again + 12, shared: 20 + 10}
+    if machine.missing("tracepoint:exceptions:page_fault_user"): # x86 alone says what is copied
+        wanted = {"anon": wanted["anon"] + again, shared: 20 + 10}
+    # Without them the files are shared memory, too, where temporary ones are in a tmpfs.
+    room = 20 if "copy" in wanted else 20 + 12 + 64
     for kind, least in wanted.items():
-        if not least <= count.get(kind, 0) <= least + 20:
+        if not least <= count.get(kind, 0) <= least + room:
             problems.append(f"{kind}: {count.get(kind, 0)}, touched {least}")
     writes = sum(r["faults"] for r in got if "write_all" in json.dumps(r["stack"]))
     if writes != 100 + 25 + again + 7 + 20 + 10 + 12:
@@ -397,7 +400,7 @@ def test_ffaults_names_files_and_memory(context):
         problems.append(f"the kernel: {minor} minor, {major} major, status {status}")
     for name, pages in (("memfd:touched", 20), ("[shared]", 10), (first, 12), ("[heap]", 7)):
         row = count.get(name, {})
-        if row.get("faults") != pages or row.get("kb") != pages * 4:
+        if row.get("faults") != pages or row.get("kb") != pages * (mmap.PAGESIZE // 1024):
             problems.append(f"{name}: {row}, touched {pages}")
     if not 1 <= count.get(second, {}).get("faults", 0) <= 64:
         problems.append(f"{second}: {count.get(second)}")

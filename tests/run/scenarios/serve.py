@@ -13,6 +13,7 @@ import tempfile
 import textwrap
 import time
 
+from lib import machine
 from run.scenarios import HERE, children_of, on_host, require, shown, until
 from run.scenarios.cachefind import Apart
 from run.scenarios.caches import Server
@@ -101,6 +102,7 @@ def up(s, name, patience):
 def test_serve_counts_what_happened(context):
     """Counters are the truth, though the script prints and clears its maps meanwhile."""
     require("root")
+    machine.library("libmicrohttpd.so.*")
     name = f"rd{os.getpid()}"
     key = f'collector="reads",comm="{name}"'
     with script(SCRIPT % name) as path, serving(context, path) as s:

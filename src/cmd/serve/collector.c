@@ -21,7 +21,8 @@
 #define PAUSE_MOST   300   /* seconds */
 #define PAUSE_RESETS 60000 /* ms: one that ran so long begins with the first pause again */
 #define STOP_MS      900
-#define TAKE_OUT_MS  25000 /* more than the 20 s of cmd/heap_target.c */
+#define TAKE_OUT_MS  25000          /* more than the 20 s of cmd/heap_target.c */
+#define IN_PROCESS   "--in-process" /* of memleak, or with a value: --in-process=true */
 
 /* "reads" of "/etc/memtap/reads.bt" */
 static const char *base_name(struct arena *a, const char *path)
@@ -159,7 +160,7 @@ static u64 stop_ms(const struct collector *c)
 	if (strcmp(c->words[0], "heap") == 0)
 		return TAKE_OUT_MS;
 	for (u32 i = 1; i < c->n_words; i++)
-		if (strcmp(c->words[i], "--in-process") == 0)
+		if (strncmp(c->words[i], IN_PROCESS, strlen(IN_PROCESS)) == 0)
 			return TAKE_OUT_MS;
 	return STOP_MS;
 }

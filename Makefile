@@ -103,7 +103,7 @@ TOOL_LIB := $(sort $(wildcard tools/*/*.bt))
 # Last, so that a tool is found without unpacking them.
 PAGES    := docs/language.md docs/troubleshooting.md
 PACKED   := $(BUILD)/packed_tools.c
-PACKED_H := src/cmd/tools.h src/lang/infer/constants.h src/out/page.h
+PACKED_H := src/cmd/tools.h src/lang/infer/constants.h src/out/page.h src/inject/sampler.h
 # What a browser is given; with them goes uPlot.
 PAGE     := $(addprefix src/web/page/,index.html page.css page.js)
 CONSTANTS := src/arch/$(MACHINE)_constants.txt
@@ -253,9 +253,9 @@ $(BUILD)/packed_page.c: $(PAGE) $(BUILD)/uplot.path scripts/pack-page | $(READY)
 	$(say) PACK $@
 	$(Q)scripts/pack-page "$$(cat $(BUILD)/uplot.path)" $(PAGE) >$@.new && mv $@.new $@
 
-$(BUILD)/packed_constants.c: $(CONSTANTS) scripts/pack-constants | $(READY)
+$(BUILD)/packed_constants.c: $(CONSTANTS) scripts/pack | $(READY)
 	$(say) PACK $@
-	$(Q)scripts/pack-constants $< >$@.new && mv $@.new $@
+	$(Q)scripts/pack constants lang/infer/constants.h $< >$@.new && mv $@.new $@
 
 # Without anything of a library, in general registers alone, as it is wherever it comes to lie.
 THUNKS   := src/arch/$(MACHINE)_sampler.S
@@ -274,8 +274,9 @@ else
 	$(Q): >$@
 endif
 
-$(BUILD)/packed_sampler.c: $(BUILD)/sampler.elf scripts/pack-sampler
-	$(Q)scripts/pack-sampler $< >$@.new && mv $@.new $@
+$(BUILD)/packed_sampler.c: $(BUILD)/sampler.elf scripts/pack
+	$(say) PACK $@
+	$(Q)scripts/pack sampler inject/sampler.h $< >$@.new && mv $@.new $@
 
 $(BUILD)/obj/packed_%.o: $(BUILD)/packed_%.c $(PACKED_H) Makefile | $(READY)
 	$(Q)mkdir -p $(@D)

@@ -19,6 +19,7 @@
 #include "arch/arch.h"
 #include "arch/stub.h"
 #include "base/clock.h"
+#include "base/unpack.h"
 #include "inject/sampler_draw.h"
 #include "read/procmaps.h"
 #include "read/procstat.h"
@@ -30,6 +31,7 @@
 struct heap {
 	struct heap_allocator a;
 	struct graft g;
+	u8 *code; /* the sampler, unpacked */
 	struct elf *head;
 	u64 params; /* bytes from the head's start */
 	u64 slow[N_SAMPLER_KINDS];
@@ -45,9 +47,10 @@ static bool open_head(struct heap *hp, struct err *e)
 	struct elf_sym s;
 	char name[32];
 
-	if (!packed_sampler_size)
+	if (!packed_sampler_text)
 		return err_set(e, "memtap can not put code into processes on this machine");
-	hp->head = elf_open_memory(packed_sampler, packed_sampler_size, "the sampler", e);
+	hp->code = unpack(packed_sampler, packed_sampler_size, packed_sampler_text);
+	hp->head = elf_open_memory(hp->code, packed_sampler_text, "the sampler", e);
 	if (!hp->head || !elf_find(hp->head, "sampler_params", &s))
 		return false;
 	hp->params = s.value;
@@ -174,8 +177,8 @@ static bool make(struct heap *hp, const struct insn_decoder *d, pid_t pid, struc
 		.hooks = hp->a.hooks,
 		.n = hp->a.n,
 		.emit = emit,
-		.head = packed_sampler,
-		.head_size = packed_sampler_size,
+		.head = hp->code,
+		.head_size = packed_sampler_text,
 		.place = place_head,
 		.ctx = hp,
 		.data_size = ROUND_UP((u64)sizeof(struct sampler_data), (u64)arch_page()),
@@ -246,6 +249,7 @@ bool heap_in(pid_t pid, u64 every, u32 most, u32 ms, struct heap_result *r, char
 	graft_free(&hp->g);
 	heap_allocator_close(&hp->a);
 	elf_close(hp->head);
+	free(hp->code);
 	insn_decoder_close(d);
 	free(hp);
 	return ok;

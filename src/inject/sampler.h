@@ -112,8 +112,9 @@ struct sampler_data {
 	struct sampler_mapping mappings[SAMPLER_MAPPINGS];
 };
 
-/* sampler.c, linked; of no bytes on a machine that it is not for. */
+/* sampler.c, linked, packed by scripts/pack: a gzip stream, its bytes, and those of the ELF file, 0
+ * on a machine that it is not for. */
 extern const unsigned char packed_sampler[];
-extern const unsigned packed_sampler_size;
+extern const unsigned packed_sampler_size, packed_sampler_text;
 
 #endif

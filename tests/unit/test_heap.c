@@ -25,6 +25,7 @@
 #include "arch/stub.h"
 #include "arch/thread.h"
 #include "base/clock.h"
+#include "base/unpack.h"
 #include "inject/heap.h"
 #include "inject/sampler_draw.h"
 #include "unit/inject_aid.h"
@@ -624,7 +625,8 @@ static void test_mappings(void **state)
 static struct sampler_params params_in(pid_t pid)
 {
 	struct err e = { 0 };
-	struct elf *f = elf_open_memory(packed_sampler, packed_sampler_size, "the sampler", &e);
+	u8 *code = unpack(packed_sampler, packed_sampler_size, packed_sampler_text);
+	struct elf *f = elf_open_memory(code, packed_sampler_text, "the sampler", &e);
 	struct sampler_params p;
 	struct graft_mark m = { 0 };
 	struct elf_sym s = { 0 };
@@ -635,6 +637,7 @@ static struct sampler_params params_in(pid_t pid)
 	there.iov_base = (void *)(uintptr_t)(m.at + s.value);
 	assert_int_equal(process_vm_readv(pid, &here, 1, &there, 1, 0), sizeof(p));
 	elf_close(f);
+	free(code);
 	return p;
 }
 

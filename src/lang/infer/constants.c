@@ -12,38 +12,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#define ZLIB_CONST /* it does not write where it reads */
-#include <zlib.h>
 
 #include "arch/arch.h"
 #include "base/base.h"
+#include "base/unpack.h"
 
-#define GZIP      (16 + MAX_WBITS) /* what inflateInit2 calls a stream with gzip's head */
 #define NAME_MOST 64u
 
-/* The stream is a part of the program: it can not be broken. */
-static void unpack(struct constants *c)
+static void open_text(struct constants *c)
 {
-	z_stream z = { .next_in = packed_constants, .avail_in = packed_constants_size };
-	int code;
-
-	c->text = malloc(packed_constants_text);
-	z.next_out = (Bytef *)c->text;
-	z.avail_out = packed_constants_text;
-	if (!c->text || inflateInit2(&z, GZIP) != Z_OK)
-		base_no_memory();
-	code = inflate(&z, Z_FINISH);
-	assert(code == Z_STREAM_END && !z.avail_out);
-	(void)code;
-	inflateEnd(&z);
+	if (!c->text)
+		c->text = unpack(packed_constants, packed_constants_size, packed_constants_text);
 }
 
 bool constants_next(struct constants *c, u32 *at, struct str *name, struct str *value)
 {
 	struct str line;
 
-	if (!c->text)
-		unpack(c);
+	open_text(c);
 	if (*at >= packed_constants_text)
 		return false;
 	line.p = c->text + *at;
@@ -69,8 +55,7 @@ static bool find(struct constants *c, struct str want, struct str *value)
 		struct str name;
 		int order;
 
-		if (!c->text)
-			unpack(c);
+		open_text(c);
 		while (start > from && c->text[start - 1] != '\n')
 			start--;
 		next = start;

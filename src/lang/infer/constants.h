@@ -18,7 +18,7 @@ bool constants_next(struct constants *c, u32 *at, struct str *name, struct str *
 void constants_offer(struct constants *c, struct near *n);
 void constants_free(struct constants *c);
 
-/* Made by scripts/pack-constants: a gzip stream, its bytes, and those of the text. */
+/* Made by scripts/pack: a gzip stream, its bytes, and those of the text. */
 extern const unsigned char packed_constants[];
 extern const unsigned packed_constants_size, packed_constants_text;
 

@@ -110,10 +110,17 @@ struct unwind_proc {
 	u64 raw;   /* set by programs when user space was informed that its addresses are kept */
 };
 
-/* How programs know a file: all zero is the vdso. ctime changes when an inode is used again. */
+/* Of a key without a device: the file's size is in its place. */
+#define UNWIND_SIZE (1ull << 63)
+
+/*
+ * How programs know a file: all zero is the vdso. ctime changes when an inode is used again. What
+ * is mapped of a file on overlayfs is one of a layer's, whose device user space does not get to
+ * know: such a file is known by its size instead.
+ */
 struct unwind_key {
 	u64 inode;
-	u64 device; /* major << 20 | minor, as the kernel has it */
+	u64 device; /* major << 20 | minor, as the kernel has it, or UNWIND_SIZE | size */
 	u64 seconds, nanoseconds;
 };
 

@@ -32,7 +32,7 @@ struct places {
 	s32 slots, slots_gaps; /* ... of both sorts */
 	s32 vma_from, vma_size, start, end, page, file;
 	s32 inode; /* in struct file */
-	s32 inode_from, inode_size, number, block, seconds, nanoseconds;
+	s32 inode_from, inode_size, number, block, length, seconds, nanoseconds;
 	s32 device; /* in super_block */
 	s32 vdso;   /* in mm_struct; -1 not known */
 };
@@ -94,10 +94,11 @@ static bool find_places(const struct gen *g, struct places *p)
 		{ "struct file", "f_inode", &p->inode },
 		{ "struct inode", "i_ino", &p->number },
 		{ "struct inode", "i_sb", &p->block },
+		{ "struct inode", "i_size", &p->length },
 		{ "struct super_block", "s_dev", &p->device },
 	};
 	s32 *const vma[] = { &p->start, &p->end, &p->page, &p->file };
-	s32 *const inode[] = { &p->number, &p->block, &p->seconds, &p->nanoseconds };
+	s32 *const inode[] = { &p->number, &p->block, &p->length, &p->seconds, &p->nanoseconds };
 
 	if (!find_all(g, all, ARRAY_SIZE(all)) || !find_changed(g, p))
 		return false;
@@ -346,17 +347,43 @@ static void make_key(struct step *s, const struct places *p)
 	code_store(c, 8, ST, ST_ID + (s32)offsetof(struct unwind_key, device), R1);
 }
 
-/* The file's element; one that is not known is reported, with the address. */
-static void find_file(struct step *s)
+/* r0 = the element of the state's key. */
+static void look_up(struct step *s)
+{
+	code_map(s->c, R1, gen_map_of(s->g, UMAP_FILES));
+	code_mov(s->c, R2, ST);
+	code_alu_imm(s->c, BPF_ADD, R2, ST_ID);
+	code_call(s->c, BPF_FUNC_map_lookup_elem);
+}
+
+/* The same without the device, whose number stays in ST_PAIR. */
+static void look_up_size(struct step *s, const struct places *p, u32 known)
 {
 	struct code *c = s->c;
-	u32 known = code_label(c);
+	const s32 device = ST_ID + (s32)offsetof(struct unwind_key, device);
 
-	code_map(c, R1, gen_map_of(s->g, UMAP_FILES));
-	code_mov(c, R2, ST);
-	code_alu_imm(c, BPF_ADD, R2, ST_ID);
-	code_call(c, BPF_FUNC_map_lookup_elem);
+	code_load(c, 8, R1, ST, ST_NODE + p->length);
+	code_const(c, R2, UNWIND_SIZE);
+	code_alu(c, BPF_OR, R1, R2);
+	code_store(c, 8, ST, device, R1);
+	look_up(s);
 	code_if_imm(c, BPF_JNE, R0, 0, known);
+	code_load(c, 4, R1, ST, ST_PAIR);
+	code_store(c, 8, ST, device, R1);
+}
+
+/* The file's element; one that is not known is reported, with the address. */
+static void find_file(struct step *s, const struct places *p)
+{
+	struct code *c = s->c;
+	u32 known = code_label(c), unknown = code_label(c);
+
+	look_up(s);
+	code_if_imm(c, BPF_JNE, R0, 0, known);
+	code_load(c, 8, R1, ST, ST_ID + (s32)offsetof(struct unwind_key, inode));
+	code_if_imm(c, BPF_JEQ, R1, 0, unknown); /* the vdso */
+	look_up_size(s, p, known);
+	code_bind(c, unknown);
 	code_store(c, 8, ST, ST_MEET + (s32)offsetof(struct unit_meet, address), R7);
 	for (s32 off = 0; off < (s32)sizeof(struct unwind_key); off += 8) {
 		code_load(c, 8, R1, ST, ST_ID + off);
@@ -424,7 +451,7 @@ void gen_unwind_mapping(struct step *s)
 	code_bind(c, file);
 	make_key(s, p);
 	code_bind(c, look);
-	find_file(s);
+	find_file(s, p);
 	gen_unwind_chunk(s, s->cut);
 	code_mov(c, R6, R0);
 	code_load(c, 8, R1, ST, ST_BASE);

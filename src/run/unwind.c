@@ -23,6 +23,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -30,6 +31,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -57,7 +59,7 @@
 #define AGAIN_MAX_NS 1000000000ull
 #define THREAD_STACK (256u << 10)
 #define FILE_SHARE   8192u /* of the memory allowed: as many files as there are of this */
-#define FILE_KEYS    2u    /* a file may be known by another inode than the one in /proc/PID/maps */
+#define FILE_KEYS    3u    /* as /proc/PID/maps has it, by its size, as a program has seen it */
 
 /* Rows of a file in one chunk. */
 struct piece {
@@ -622,6 +624,14 @@ static void file_put(struct unwind *w, struct file *f, const struct unwind_key *
 		f->keys[f->n_keys++] = *key;
 }
 
+static bool is_overlay(struct unwind *w, const struct file *f)
+{
+	struct statfs st;
+
+	return statfs(files_path(w->names, f->id).text, &st) == 0 &&
+	       st.f_type == OVERLAYFS_SUPER_MAGIC;
+}
+
 /* As the mapping and the file say it, and as the program has seen it. */
 static void file_known(struct unwind *w, const struct procmap *m, struct file *f, u32 keep,
                        const struct unit_meet *met)
@@ -645,6 +655,11 @@ static void file_known(struct unwind *w, const struct procmap *m, struct file *f
 		key.seconds = (u64)st.st_ctim.tv_sec;
 		key.nanoseconds = (u64)st.st_ctim.tv_nsec;
 		file_put(w, f, &key);
+		if (is_overlay(w, f)) {
+			key.inode = st.st_ino;
+			key.device = UNWIND_SIZE | (u64)st.st_size;
+			file_put(w, f, &key);
+		}
 	}
 	/* What the program has seen of a copy's address is the copy. */
 	if (met && m->start == m->held_start && met->address - m->start < m->end - m->start) {

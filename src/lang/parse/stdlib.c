@@ -143,13 +143,21 @@ static const struct {
 	  "macro fd_file(fd) {"
 	  " let $fdt = curtask.files.fdt; let $fd = (uint64)(uint32)(fd);"
 	  " (struct file *)kptr($fd < $fdt.max_fds ? (uint64)$fdt.fd[$fd] : 0) }" },
+	/* FMODE_BACKING, which moved when files got to know who is notified (6.14, 6.12.y). */
+	{ "__backing", NULL, NULL,
+	  "macro __backing() { kfunc_exist(\"fsnotify_open_perm_and_set_mode\") ||"
+	  " kfunc_exist(\"file_set_fsnotify_mode_from_watchers\") ||"
+	  " kfunc_exist(\"file_set_fsnotify_mode\") ? 1 << 24 : 1 << 25 }" },
 	{ "file_path", "file", "the path of a struct file, as /proc/PID/fd shows it",
 	  "macro file_path(file) {"
-	  " let $file = (struct file *)(file); let $at = $file.f_path.dentry;"
-	  " let $made = \"/\";"
-	  " if ($at == $at.d_parent && $at != $file.f_path.mnt.mnt_root"
-	  " && $at.d_sb.s_magic != 0x534f434b) { $made = str($at.d_name.name); }"
-	  " $made != \"\" && $made != \"/\" ? $made : path($file.f_path) }" },
+	  " let $file = (struct file *)(file); let $at = offsetof(struct file, f_path);"
+	  " if (kfunc_exist(\"backing_file_user_path\")) { if ($file.f_mode & __backing())"
+	  " { $at = offsetof(struct backing_file, user_path); } }"
+	  " let $path = (struct path *)kptr((uint64)$file + $at);"
+	  " let $entry = $path.dentry; let $made = \"/\";"
+	  " if ($entry == $entry.d_parent && $entry != $path.mnt.mnt_root"
+	  " && $entry.d_sb.s_magic != 0x534f434b) { $made = str($entry.d_name.name); }"
+	  " $made != \"\" && $made != \"/\" ? $made : path($path) }" },
 	{ "__vma_step", NULL, NULL,
 	  "macro __vma_step($node, $i, $a, $last, by) { if ($i + by <= $last) {"
 	  " let $pivot = *(uint64 *)kptr($node + ($i + by - 1) * 8 +"

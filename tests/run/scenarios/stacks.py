@@ -2,10 +2,13 @@
 """Stacks at the scale of a build server: many programs that live for milliseconds."""
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import tempfile
 
+from lib.report import Skip
 from run.cases import Run
 from run.scenarios import require, shown
 
@@ -88,3 +91,34 @@ def test_stacks_of_programs_that_live_for_milliseconds(context):
     if problems:
         return shown("\n".join(problems) + f"\n{stacks}", out, err)
     return None
+
+
+MOUNTED = "mount -t overlay overlay -o lowerdir=%s %s && exec \"$0\" \"$@\""
+
+
+def test_file_of_a_layer(context):
+    """On overlayfs what is mapped is a layer's file: the first stack is whole, and the name is the
+    one in the overlay."""
+    require("root", "cmd:unshare", "cmd:nsenter", "kernel:6.1", "btf")
+    with tempfile.TemporaryDirectory() as folder:
+        low, lower, whole = (f"{folder}/{name}" for name in ("low", "lower", "whole"))
+        for place in low, lower, whole:
+            os.mkdir(place)
+        shutil.copy(context.progs + "/sizes", low)
+        program = whole + "/sizes"
+        script = f"uprobe:{program}:six {{ @[ustack(3)] = count(); " \
+                 "print(vma_name(find_vma(reg(\"ip\")))); }"
+        memtap = Run(["unshare", "-m", "sh", "-c", MOUNTED % (f"{low}:{lower}", whole),
+                      context.memtap, "-e", script])
+        if not memtap.attached(30 * context.factor):
+            out, err, _ = memtap.finish(1)
+            if "mount: " in err:
+                raise Skip("overlayfs can not be mounted here")
+            return shown("it never attached", out, err)
+        subprocess.run(["nsenter", "-t", str(memtap.process.pid), "-m", program], check=True,
+                       stdout=subprocess.DEVNULL)
+        memtap.process.send_signal(signal.SIGINT)
+        out, err, status = memtap.finish(20 * context.factor)
+    ok = status == 0 and f"\n{program}\n" in f"\n{out}" and \
+        re.search(r"@\[\s+six\+.*\n\s+all\+.*\n\s+main\+.*\n\]: 1\n", out)
+    return None if ok else shown(f"status {status}", out, err)

@@ -9,7 +9,8 @@ come.
 
 An HTML comment before a block says more of it; what it holds is one of
 
-  run: COMMAND        a command that the page does not show, as `COMMAND &` and others
+  run: COMMAND        a command that the page does not show, as `COMMAND &` and others; it needs
+                      what comments before it say, not those after it
   needs: WORDS        what the machine needs, see tests/lib/machine.py; vm: the virtual one, in
                       which a page with such examples runs alone
   status: NUMBER      what the command ends with; without it 0, or not 0 where ERROR is shown
@@ -102,10 +103,12 @@ def blocks(text):
 def examples(page, text):
     """Its examples in their order; a hidden command is one without an output."""
     for start, lines, notes in blocks(text):
-        marks = {kind: value for kind, value, _ in notes if kind != "run"}
+        marks = {}
         for kind, value, number in notes:
             if kind == "run":
                 yield Example(page, number, value, {**marks, "hidden": ""})
+            else:
+                marks[kind] = value
         yield from of_block(page, start, lines, marks)
 
 

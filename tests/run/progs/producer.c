@@ -53,14 +53,17 @@ static void release(void *p)
 	free(p);
 }
 
+/* One call in each, so that there is one stack of each. */
 __attribute__((noinline)) static void keeps(void)
 {
+#pragma GCC unroll 1
 	for (int i = 0; i < KEPT; i++)
 		kept[i] = allocate();
 }
 
 __attribute__((noinline)) static void drops(void)
 {
+#pragma GCC unroll 1
 	for (int i = 0; i < KEPT; i++)
 		release(allocate());
 }

@@ -165,6 +165,7 @@ OWN = {
         "GO_7": "arg5",                 # what is C's in the register of Go's seventh number
         "SYSCALL": "do_syscall_64",     # it calls system calls
         "SYS": "__x64_sys_",            # a system call's function starts with it
+        "CLOSED": "exc_page_fault",     # a function that the kernel closes to probes
         "NR_READ": "0", "NR_WRITE": "1", "NR_EXECVE": "59", "NR_EXIT_GROUP": "231",
         "INSN_MANY": "2", "INSN_TICK": "1",     # second instructions, from a function's start on
         "INSN_K1": "5", "INSN_K2": "9",         # instructions of do_exit()
@@ -173,7 +174,7 @@ OWN = {
     },
     "aarch64": {
         "REG_1": "x0", "REG_6": "x5", "GO_7": "arg6", "SYSCALL": "do_el0_svc",
-        "SYS": "__arm64_sys_",
+        "SYS": "__arm64_sys_", "CLOSED": "el0t_64_sync_handler",
         "NR_READ": "63", "NR_WRITE": "64", "NR_EXECVE": "221", "NR_EXIT_GROUP": "94",
         "INSN_MANY": "4", "INSN_TICK": "4", "INSN_K1": "12", "INSN_K2": "16",
         "WATCHED": "3", "JIT": "16",

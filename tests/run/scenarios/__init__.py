@@ -234,8 +234,10 @@ def mcsnoop(context, target, *options):
     contain PID and PATH."""
     with Memcached(context.factor) as m:
         text = open(AIDS + "/mcsnoop.bt").read()
-        # Not every version has all of them.
-        wanted = set(re.findall(r"TARGET:memcached:(\w+)", text)) & set(probes_of(m.path))
+        named, there = set(re.findall(r"TARGET:memcached:(\w+)", text)), set(probes_of(m.path))
+        wanted = named & there
+        for name in named - there:  # not every version has all of them
+            text = text.replace(f",\nTARGET:memcached:{name}", "")
         target = target.replace("PATH", m.path).replace("PID", str(m.pid))
         with tempfile.NamedTemporaryFile("w", suffix=".bt") as f:
             f.write(text.replace("TARGET", target))

@@ -127,7 +127,7 @@ FUZZ_OBJ := $(filter-out %/main.o,$(SRC:src/%.c=$(BUILD)/fuzz/obj/%.o)) \
 	    $(BUILD)/fuzz/obj/packed_sampler.o $(BUILD)/fuzz/obj/packed_page.o
 EXAMPLES := $(BUILD)/examples/itest
 PROGS    := $(patsubst tests/run/progs/%.c,$(BUILD)/tests/progs/%,\
-	    $(filter-out $(if $(ARCH),%/sites.c),$(wildcard tests/run/progs/*.c))) \
+	    $(filter-out $(if $(ARCH),%/sites.c %/vectors.c),$(wildcard tests/run/progs/*.c))) \
 	    $(BUILD)/tests/progs/shapes $(BUILD)/tests/progs/blocks
 GO_PROG  := $(BUILD)/tests/progs/cache_go
 PROGS    += $(BUILD)/tests/progs/namespaces $(BUILD)/tests/progs/leaks_new

@@ -34,6 +34,13 @@ bool insn_is_cheap(const u8 *p, size_t n, bool nop5)
 	       (w & 0xbf000000) == 0x18000000 || (w & 0xff000000) == 0x98000000; /* ldr, ldrsw */
 }
 
+bool insn_is_mistaken(const u8 *p, size_t n)
+{
+	(void)p;
+	(void)n;
+	return false;
+}
+
 bool insn_has_nop5(const u8 *p, size_t n)
 {
 	(void)p;

@@ -39,9 +39,10 @@ void insn_decoder_close(struct insn_decoder *d);
  * that are none or are cut short. */
 bool insn_read(const struct insn_decoder *d, const u8 *p, size_t n, u64 vaddr, struct insn *out);
 /*
- * True when it can not fail, writes no memory, leaves the stack pointer and all registers but those
- * that nothing is passed in and the flags as they were, and is not one of those that order memory
- * or talk to the system. Memory it reads is its own file's, its thread's or the stack.
+ * True when it can not fail, writes no memory, leaves the stack pointer and all registers that a
+ * script can read, but those that nothing is passed in and the flags, as they were, and is not one
+ * of those that order memory or talk to the system. Memory it reads is its own file's, its thread's
+ * or the stack.
  */
 bool insn_is_harmless(const struct insn_decoder *d, const u8 *p, size_t n);
 
@@ -53,6 +54,9 @@ bool insn_is_harmless(const struct insn_decoder *d, const u8 *p, size_t n);
  * long nop.
  */
 bool insn_is_cheap(const u8 *p, size_t n, bool nop5);
+/* True of a vector instruction that the kernel takes for another one, by the last byte of its
+ * opcode: a probe on it is never hit, or the program goes on without what it does, or worse. */
+bool insn_is_mistaken(const u8 *p, size_t n);
 /* True when such a nop may be among n bytes. */
 bool insn_has_nop5(const u8 *p, size_t n);
 

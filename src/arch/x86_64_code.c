@@ -37,6 +37,29 @@ bool insn_is_cheap(const u8 *p, size_t n, bool nop5)
 	return nop5 && n >= sizeof(long_nop) && memcmp(p, long_nop, sizeof(long_nop)) == 0;
 }
 
+/*
+ * arch/x86/kernel/uprobes.c looks at the last byte of an opcode whatever comes before it. So vpxor
+ * (c5 f9 ef) is `out`, which must not be probed, and nobody is told so where the file is mapped
+ * later; vmovd (c5 f9 7e) is `jle`, which it carries out itself; vpsubsb (e8) is a call, which
+ * leaves a word on the stack; what is a return is not sent back from where its copy was run; after
+ * popf the program is left under single step. Push and pop are told by their length, too. A bit for
+ * each byte.
+ */
+static const u16 mistaken[16] = { 0xc0c0, 0xc0c0, 0x8080, 0x8080, 0xffff, 0x0000, 0xf007, 0xffff,
+	                          0x0004, 0x2401, 0x0000, 0x0000, 0xfc3c, 0x0070, 0xfff0, 0x8c12 };
+
+bool insn_is_mistaken(const u8 *p, size_t n)
+{
+	size_t at;
+
+	while (n && (*p == 0x64 || *p == 0x65 || *p == 0x67)) {
+		p++;
+		n--;
+	}
+	at = n && *p == 0xc5 ? 2 : n && *p == 0xc4 ? 3 : n && *p == 0x62 ? 4 : 0;
+	return at && at < n && mistaken[p[at] >> 4] >> (p[at] & 15) & 1;
+}
+
 bool insn_has_nop5(const u8 *p, size_t n)
 {
 	return memmem(p, n, long_nop, sizeof(long_nop));

@@ -127,19 +127,25 @@ static bool is_calculation(const ZydisDecodedInstruction *z)
 	case ZYDIS_CATEGORY_ROTATE:
 	case ZYDIS_CATEGORY_SHIFT:
 	case ZYDIS_CATEGORY_WIDENOP:
+	case ZYDIS_CATEGORY_BROADCAST:
+	case ZYDIS_CATEGORY_KMASK:
+	case ZYDIS_CATEGORY_LOGICAL_FP:
 		return !(z->attributes & ZYDIS_ATTRIB_IS_PRIVILEGED);
 	default:
 		return z->mnemonic == ZYDIS_MNEMONIC_LEA || z->mnemonic == ZYDIS_MNEMONIC_ENDBR64;
 	}
 }
 
-/* Registers a caller does not pass anything in, and does not get back. */
+/* Registers that a caller passes nothing in and does not get back, and those of vectors, which
+ * scripts do not read. */
 static bool is_scratch(const struct insn_decoder *d, ZydisRegister r)
 {
 	if (r == ZYDIS_REGISTER_RFLAGS || r == ZYDIS_REGISTER_RIP)
 		return true;
 	r = d->whole(ZYDIS_MACHINE_MODE_LONG_64, r);
-	return r == ZYDIS_REGISTER_RAX || r == ZYDIS_REGISTER_R10 || r == ZYDIS_REGISTER_R11;
+	return r == ZYDIS_REGISTER_RAX || r == ZYDIS_REGISTER_R10 || r == ZYDIS_REGISTER_R11 ||
+	       (r >= ZYDIS_REGISTER_ZMM0 && r <= ZYDIS_REGISTER_ZMM31) ||
+	       (r >= ZYDIS_REGISTER_K0 && r <= ZYDIS_REGISTER_K7);
 }
 
 /* Memory that is there whenever the instruction is: the file's own, the stack, the thread's. */

@@ -159,6 +159,11 @@ def reads_packages():
 
 
 # The machine's own names and numbers, which cases write as {{REG_1}}.
+def has_avx():
+    with open("/proc/cpuinfo") as f:
+        return re.search(r"^flags\b.* avx\b", f.read(), re.M) is not None
+
+
 OWN = {
     "x86_64": {
         "REG_1": "di", "REG_6": "r9",   # of the first and the sixth argument
@@ -197,6 +202,7 @@ RULES = {
     "kallsyms_data": (has_data_symbols, "this kernel lists no data symbols (KALLSYMS_ALL)"),
     "overlay-btf": (lambda: os.path.exists("/sys/kernel/btf/overlay"),
                     "no module 'overlay' with BTF is loaded"),
+    "avx": (has_avx, "this processor has no AVX"),
     "uprobe_multi": (lambda: kernel_at_least(6, 6), "uprobe_multi needs Linux 6.6"),
     "tracefs": (lambda: os.path.exists(TRACEFS + "/events"), "tracefs is not mounted"),
     "dwp": (reads_packages, "libdw reads no .dwp before 0.191"),

@@ -91,6 +91,34 @@ static void test_cheap(void **state)
 	assert_false(insn_is_cheap((const u8 *)"\xc3", 1, true));
 }
 
+/* What the kernel takes for `out`, `jle`, `jp`, a call, a return, `popf` and a prefix of old; and
+ * what it takes for nothing else. */
+static void test_mistaken(void **state)
+{
+	static const char *const mistaken[] = {
+		"\xc5\xf9\xef\xc0",     "\xc5\xf9\x7e\xc0",     "\x62\xe2\x7d\x28\x7a\xc6",
+		"\xc4\xc1\x71\xe8\xc1", "\xc5\xf0\xc2\xd1\x00", "\xc4\xe2\x71\x9d\xd1",
+		"\x65\xc5\xf9\x6f\x00",
+	};
+	static const char *const others[] = {
+		"\xc5\xf8\x10\x04\x24", /* vmovups (%rsp),%xmm0 */
+		"\xc5\xf8\x57\xc0",     /* vxorps: `push` is told by its length */
+		"\x66\x0f\x7e\xc0",     /* movd */
+		"\x66\x0f\xef\xc0",     /* pxor */
+		"\x7e\x05",             /* jle */
+	};
+	static const u8 ends[] = { 2, 2, 4, 3, 2, 3, 3 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(mistaken); i++) {
+		assert_true(insn_is_mistaken((const u8 *)mistaken[i], ends[i] + 1u));
+		for (u32 n = 0; n <= ends[i]; n++)
+			assert_false(insn_is_mistaken((const u8 *)mistaken[i], n));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		assert_false(insn_is_mistaken((const u8 *)others[i], strlen(others[i])));
+}
+
 static void test_moves(void **state)
 {
 	(void)state;
@@ -110,6 +138,17 @@ static void test_moves(void **state)
 	assert_int_equal(MOVED("\x64\x48\x8b\x04\x25\x28\0\0\0\x90\xc3"), 9);
 	/* nopw; push: a nop that may be expensive is passed over */
 	assert_int_equal(MOVED("\x66\x90\x55\xc3"), 2);
+	/* vpbroadcastb %esi,%ymm16; mov %edi,%eax; push: vectors are not looked at */
+	assert_int_equal(MOVED("\x62\xe2\x7d\x28\x7a\xc6\x89\xf8\x55\xc3"), 8);
+	/* vpxor %xmm0,%xmm0,%xmm0; push */
+	assert_int_equal(MOVED("\xc5\xf9\xef\xc0\x55\xc3"), 4);
+	assert_int_equal(MOVED("\x0f\x57\xc0\x90\xc3"), 3); /* xorps %xmm0,%xmm0; nop */
+	/* kmovd %k0,%eax; push. Not: vaddps, which can trap; vmovups (%rdi), which can fail */
+	assert_int_equal(MOVED("\xc5\xfb\x93\xc0\x55\xc3"), 4);
+	assert_int_equal(MOVED("\xc5\xf0\x58\xd1\x55\xc3"), 0);
+	assert_int_equal(MOVED("\xc5\xf8\x10\x07\x55\xc3"), 0);
+	/* vmovd %xmm0,%edx: an argument */
+	assert_int_equal(MOVED("\xc5\xf9\x7e\xc2\x55\xc3"), 0);
 	/* test %edi,%edi; nop5; push: the nop is one the kernel knows or not */
 	assert_int_equal(MOVED("\x85\xff\x0f\x1f\x44\0\0\x55\xc3"), 7);
 	assert_int_equal(MOVED_NOP5("\x85\xff\x0f\x1f\x44\0\0\x55\xc3"), 2);
@@ -163,7 +202,6 @@ static void test_stays(void **state)
 	assert_int_equal(MOVED("\x48\x8b\x07\x90\xc3"), 0);         /* mov (%rdi),%rax */
 	assert_int_equal(MOVED("\x48\x8b\x44\xfc\x08\x90\xc3"), 0); /* 8(%rsp,%rdi,8) */
 	assert_int_equal(MOVED("\x64\x48\x8b\x07\x90\xc3"), 0);     /* %fs:(%rdi) */
-	assert_int_equal(MOVED("\x0f\x57\xc0\x90\xc3"), 0);         /* xorps %xmm0,%xmm0 */
 	assert_int_equal(MOVED("\xf6\xf1\x90\xc3"), 0);             /* div %cl */
 	assert_int_equal(MOVED("\x0f\x20\xc0\x90\xc3"), 0);         /* mov %cr0,%rax */
 	assert_int_equal(MOVED("\x8e\xe0\x90\xc3"), 0);             /* mov %eax,%fs */
@@ -344,15 +382,11 @@ static void test_covered(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cheap),
-		cmocka_unit_test(test_moves),
-		cmocka_unit_test(test_go),
-		cmocka_unit_test(test_stays),
-		cmocka_unit_test(test_begins),
-		cmocka_unit_test(test_function_cut),
-		cmocka_unit_test(test_far_jumps),
-		cmocka_unit_test(test_near_jumps),
-		cmocka_unit_test(test_symbols_and_neighbours),
+		cmocka_unit_test(test_cheap),        cmocka_unit_test(test_mistaken),
+		cmocka_unit_test(test_moves),        cmocka_unit_test(test_go),
+		cmocka_unit_test(test_stays),        cmocka_unit_test(test_begins),
+		cmocka_unit_test(test_function_cut), cmocka_unit_test(test_far_jumps),
+		cmocka_unit_test(test_near_jumps),   cmocka_unit_test(test_symbols_and_neighbours),
 		cmocka_unit_test(test_covered),
 	};
 

@@ -148,7 +148,7 @@ static const struct {
 	  "macro __backing() { kfunc_exist(\"fsnotify_open_perm_and_set_mode\") ||"
 	  " kfunc_exist(\"file_set_fsnotify_mode_from_watchers\") ||"
 	  " kfunc_exist(\"file_set_fsnotify_mode\") ? 1 << 24 : 1 << 25 }" },
-	{ "file_path", "file", "the path of a struct file, as /proc/PID/fd shows it",
+	{ "file_path", "file", "the path of a struct file, as /proc/PID/fd and maps show it",
 	  "macro file_path(file) {"
 	  " let $file = (struct file *)(file); let $at = offsetof(struct file, f_path);"
 	  " if (kfunc_exist(\"backing_file_user_path\")) { if ($file.f_mode & __backing())"

@@ -743,6 +743,8 @@ bool targets_expand(struct script *s, const struct config *c, struct world *w, s
 	check_limit(&t, over);
 	if (d->n_errors == errors && !s->request.exact_sites && !s->request.only_checks)
 		targets_site(&t);
+	if (d->n_errors == errors && !s->request.unsafe && !s->request.only_checks)
+		targets_refuse(&t);
 	targets_archives(&t);
 	found = t.n_sites > 0 || t.n_unchecked > 0;
 	if (!found && d->n_errors == errors)

@@ -128,6 +128,9 @@ bool targets_number(struct targets *t, u32 i, u64 *n);
 bool targets_reads_registers(struct probe *p);
 /* Moves probes on functions to instructions that cost less. After all is expanded. */
 void targets_site(struct targets *t);
+/* Leaves out places of user probes that the kernel would make something else of. After
+ * targets_site. */
+void targets_refuse(struct targets *t);
 /* Makes offsets in files that lie in archives offsets in the archives. After targets_site. */
 void targets_archives(struct targets *t);
 

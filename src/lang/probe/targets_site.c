@@ -223,6 +223,73 @@ void targets_site(struct targets *t)
 	hmap_free(&paths);
 }
 
+/* ---- what the kernel would make something else of ------------------------------------------- */
+
+static bool is_mistaken(struct targets *t, const struct usite *s)
+{
+	struct err ignored;
+	struct elf *f = t->world->ops->elf(t->world, s->path, &ignored);
+	struct site_code c;
+	u64 at;
+
+	return f && elf_vaddr(f, s->offset, &at) && site_code_at(f, at, &c) &&
+	       insn_is_mistaken(c.p + (at - c.vaddr), c.n - (at - c.vaddr));
+}
+
+/* How many there are, of which the first is called *name. */
+static u32 leave_out(struct targets *t, struct variant *v, const char **name)
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i < v->sites.n; i++) {
+		struct usite *s = &v->sites.v[i];
+
+		if (is_mistaken(t, s)) {
+			*name = *name ? *name : s->name;
+			n++;
+		} else {
+			v->sites.v[i - n] = *s;
+		}
+	}
+	v->sites.n -= n;
+	t->n_sites -= n;
+	return n;
+}
+
+static void refuse(struct targets *t, const struct probe *p)
+{
+	const char *name = NULL, *others = "", *text;
+	u32 n = 0, left = 0;
+
+	for (u32 i = 0; i < p->variants.n; i++) {
+		struct variant *v = p->variants.v[i];
+
+		if (attach_kind_has(v->kind, KIND_USER))
+			n += leave_out(t, v, &name);
+		left += v->sites.n;
+	}
+	if (!n)
+		return;
+	if (n > 1)
+		others = arena_printf(t->arena, ", and so at %u more place%s", n - 1,
+		                      n > 2 ? "s" : "");
+	text = arena_printf(t->arena,
+	                    "a probe would break the program at %s: the kernel takes the vector "
+	                    "instruction there for another one%s",
+	                    name, others);
+	if (left)
+		diag_warn(t->diags, p->loc, "%s", text);
+	else
+		diag_error(t->diags, p->loc, "%s", text);
+	diag_hint(t->diags, "a place further on can have one (FUNCTION+BYTES); --unsafe allows it");
+}
+
+void targets_refuse(struct targets *t)
+{
+	for (struct probe *p = t->script->probes; p; p = p->next)
+		refuse(t, p);
+}
+
 /* ---- archives ------------------------------------------------------------------------------- */
 
 static void to_archive(struct targets *t, struct probe *p, struct usite *s, void *ctx)

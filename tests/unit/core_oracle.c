@@ -226,9 +226,9 @@ const char *oracle_other_kernel(char *path, size_t n)
 	char pattern[512];
 
 	if (cache)
-		snprintf(pattern, sizeof(pattern), "%s/kernel/*/vmlinux", cache);
+		snprintf(pattern, sizeof(pattern), "%s/kernel/*amd64*/vmlinux", cache);
 	else
-		snprintf(pattern, sizeof(pattern), "%s/.cache/memtap/kernel/*/vmlinux",
+		snprintf(pattern, sizeof(pattern), "%s/.cache/memtap/kernel/*amd64*/vmlinux",
 		         home ? home : "");
 	path[0] = 0;
 	if (glob(pattern, 0, NULL, &g) == 0 && g.gl_pathc)

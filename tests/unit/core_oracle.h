@@ -39,7 +39,7 @@ void oracle_wide_target(char *path, size_t n);
 void oracle_split(struct buf *b);
 /* BTF of a program's: enum64 wide { WIDE_A, WIDE_B }, and "0" and "1" among its strings. */
 void oracle_wide_local(struct buf *b, u32 *enum_id, u32 access[2]);
-/* The BTF of the 6.1 kernel that the virtual machine runs, or NULL. */
+/* A kernel of x86-64 that virtual machines run here, or NULL: those of arm64 are no ELF files. */
 const char *oracle_other_kernel(char *path, size_t n);
 
 #endif

@@ -75,7 +75,7 @@ bool bytes_three(const char *p, u32 n, char c, u64 *masks)
 			const char *at = p + i * 16;
 			uint8x16_t in = vandq_u8(vandq_u8(load(at), load(at + 1)), load(at + 2));
 
-			v[i] = vceqq_u8(vandq_u8(in, all), all);
+			v[i] = vceqq_u8(in, all);
 		}
 		masks[k] = bits(v);
 	}

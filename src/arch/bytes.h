@@ -19,8 +19,8 @@ bool bytes_zero(const char *p, u32 n, u64 *masks);
  */
 bool bytes_zero_after(const char *p, u32 n, const u8 sets[3][2][16], u64 *masks);
 
-/* Where three of c begin, and bytes that have all bits of c count as c; two bytes after the blocks
- * are looked at, too. */
+/* Where three bytes begin that have c's bits in common and no other: three of c, or bytes that only
+ * together are so. Two bytes after the blocks are looked at, too. */
 bool bytes_three(const char *p, u32 n, char c, u64 *masks);
 
 /* Which are `first`, with `last` `distance` bytes after it; so many bytes after the blocks are

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* bpf_list.c and kern/programs.c: two programs of our own are found among those of this kernel. */
+/*
+ * bpf_list.c and kern/programs.c: two programs of our own are found among those of this kernel.
+ *
+ * Needs the machine itself: bpf().
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

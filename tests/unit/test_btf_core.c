@@ -2,6 +2,8 @@
 /*
  * btf_core.c against libbpf, relocation by relocation: the objects of tests/core with the running
  * kernel's BTF, the other kernel's, and one made up for them.
+ *
+ * Needs the machine itself: bpf().
  */
 #include <setjmp.h>
 #include <stdarg.h>

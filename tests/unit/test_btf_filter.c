@@ -2,6 +2,8 @@
 /*
  * btf_filter.c: what is left serves the objects as the whole does (libbpf relocates them alike),
  * bpftool reads it, and it is no larger than what bpftool makes. And by names and paths, by hand.
+ *
+ * Needs the machine itself: bpf().
  */
 #include <setjmp.h>
 #include <stdarg.h>

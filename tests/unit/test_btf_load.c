@@ -2,6 +2,8 @@
 /*
  * A BPF program that reads kernel structs is loaded with nothing but the part of the kernel's BTF
  * that was kept for it, and run: it must find this very process.
+ *
+ * Needs the machine itself: bpf().
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -17,9 +17,15 @@
 #include "elf/elf.h"
 #include "unit/ehframe_rule.h"
 
-#define RBP 6
-#define RSP 7
-#define RA  16
+#if defined(__x86_64__)
+#define FP 6
+#define SP 7
+#define RA 16
+#else
+#define FP 29
+#define SP 31
+#define RA 30
+#endif
 
 struct bench {
 	struct elf *ours;
@@ -102,22 +108,26 @@ static bool same_cfa(Dwarf_Frame *f, u32 rule)
 		return false;
 	switch (unwind_kind(rule)) {
 	case UNWIND_SP:
-		return n == 1 && is_breg(&ops[0], RSP) &&
+		return n == 1 && is_breg(&ops[0], SP) &&
 		       breg_offset(&ops[0]) == unwind_offset(rule);
 	case UNWIND_FP:
-		return n == 1 && is_breg(&ops[0], RBP) &&
+		return n == 1 && is_breg(&ops[0], FP) &&
 		       breg_offset(&ops[0]) == unwind_offset(rule);
 	case UNWIND_DEREF_SP:
 	case UNWIND_DEREF_FP:
 		return n >= 2 && n <= 3 && ops[1].atom == DW_OP_deref &&
-		       is_breg(&ops[0], unwind_kind(rule) == UNWIND_DEREF_SP ? RSP : RBP) &&
+		       is_breg(&ops[0], unwind_kind(rule) == UNWIND_DEREF_SP ? SP : FP) &&
 		       breg_offset(&ops[0]) == unwind_deref_offset(rule) &&
 		       (n == 2 ? 0 : ops[2].number) == unwind_deref_add(rule);
 	case UNWIND_PLT:
-		return n == 9 && is_breg(&ops[0], RSP) && is_breg(&ops[1], RA) &&
+		return n == 9 && is_breg(&ops[0], SP) && is_breg(&ops[1], RA) &&
 		       (u32)ops[4].atom == DW_OP_lit0 + (rule >> UNWIND_OFFSET_SHIFT);
 	case UNWIND_SIGNAL:
-		return n == 2 && is_breg(&ops[0], RSP) && ops[1].atom == DW_OP_deref;
+		return n == 2 && is_breg(&ops[0], SP) && ops[1].atom == DW_OP_deref;
+	case UNWIND_LINK_SP:
+	case UNWIND_LINK_FP:
+		return n == 1 && is_breg(&ops[0], unwind_kind(rule) == UNWIND_LINK_SP ? SP : FP) &&
+		       breg_offset(&ops[0]) == unwind_link_offset(rule);
 	default:
 		return false;
 	}
@@ -132,13 +142,48 @@ static bool same_fp(Dwarf_Frame *f, u32 rule)
 	if (unwind_kind(rule) == UNWIND_SIGNAL)
 		return true;
 	if (fp == UNWIND_FP_SAME)
-		return is_unknown(f, RBP, false);
+		return is_unknown(f, FP, false);
 	if (fp != UNWIND_FP_AT_FP)
-		return saved_at(f, RBP, -8 * (s64)fp);
+		return saved_at(f, FP, -8 * (s64)fp);
 	/* An expression starts with the CFA on its stack. */
-	return dwarf_frame_register(f, RBP, room, &ops, &n) == 0 && n == 2 && ops &&
-	       is_breg(&ops[1], RBP) && breg_offset(&ops[1]) == 0;
+	return dwarf_frame_register(f, FP, room, &ops, &n) == 0 && n == 2 && ops &&
+	       is_breg(&ops[1], FP) && breg_offset(&ops[1]) == 0;
 }
+
+/* In its register, or saved at a place that a row has room for. */
+static bool fits(Dwarf_Frame *f, int reg, u32 max)
+{
+	for (u32 i = 1; i <= max; i++)
+		if (saved_at(f, reg, -8 * (s64)i))
+			return true;
+	return is_unknown(f, reg, false);
+}
+
+#if defined(__x86_64__)
+static bool has_return(Dwarf_Frame *f, u32 rule)
+{
+	(void)rule;
+	return saved_at(f, RA, -8);
+}
+
+static bool may_have_return(Dwarf_Frame *f, s64 cfa)
+{
+	(void)cfa;
+	return saved_at(f, RA, -8);
+}
+#else
+static bool has_return(Dwarf_Frame *f, u32 rule)
+{
+	u32 link = unwind_link(rule);
+
+	return link ? saved_at(f, RA, -8 * (s64)link) : is_unknown(f, RA, false);
+}
+
+static bool may_have_return(Dwarf_Frame *f, s64 cfa)
+{
+	return cfa >= -(8 << 13) && cfa < 8 << 13 && fits(f, RA, UNWIND_LINK_MASK);
+}
+#endif
 
 /* A rich row claims nothing but that there is a rule which is not one of ours. */
 static bool is_rich(Dwarf_Frame *f)
@@ -148,14 +193,11 @@ static bool is_rich(Dwarf_Frame *f)
 
 	if (dwarf_frame_cfa(f, &ops, &n) != 0 || n != 1)
 		return true;
-	if (!is_breg(&ops[0], RSP) && !is_breg(&ops[0], RBP))
+	if (!is_breg(&ops[0], SP) && !is_breg(&ops[0], FP))
 		return true;
-	if (breg_offset(&ops[0]) % 8 || !saved_at(f, RA, -8))
+	if (breg_offset(&ops[0]) % 8 || !may_have_return(f, breg_offset(&ops[0])))
 		return true;
-	for (u32 i = 1; i <= UNWIND_FP_MAX; i++)
-		if (saved_at(f, RBP, -8 * (s64)i))
-			return false;
-	return !is_unknown(f, RBP, false);
+	return !fits(f, FP, UNWIND_FP_MAX);
 }
 
 static bool same(Dwarf_Frame *f, u32 rule)
@@ -170,7 +212,7 @@ static bool same(Dwarf_Frame *f, u32 rule)
 	case UNWIND_SIGNAL:
 		return same_cfa(f, rule);
 	default:
-		return same_cfa(f, rule) && same_fp(f, rule) && saved_at(f, RA, -8);
+		return same_cfa(f, rule) && same_fp(f, rule) && has_return(f, rule);
 	}
 }
 
@@ -266,6 +308,7 @@ static void check_file(const char *path)
 	bench_close(&b);
 }
 
+#if defined(__x86_64__)
 static void test_libc(void **state)
 {
 	(void)state;
@@ -300,14 +343,49 @@ static void test_node(void **state)
 	globfree(&found);
 }
 
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_libc),
+	cmocka_unit_test(test_python),
+	cmocka_unit_test(test_memcached),
+	cmocka_unit_test(test_node),
+};
+#else
+#define LIBRARIES "/lib/aarch64-linux-gnu/"
+
+static void test_libc(void **state)
+{
+	(void)state;
+	check_file(LIBRARIES "libc.so.6");
+}
+
+static void test_loader(void **state)
+{
+	(void)state;
+	check_file(LIBRARIES "ld-linux-aarch64.so.1");
+}
+
+static void test_libstdcxx(void **state)
+{
+	(void)state;
+	check_file(LIBRARIES "libstdc++.so.6");
+}
+
+/* With functions written by hand. */
+static void test_libcrypto(void **state)
+{
+	(void)state;
+	check_file(LIBRARIES "libcrypto.so.3");
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_libc),
+	cmocka_unit_test(test_loader),
+	cmocka_unit_test(test_libstdcxx),
+	cmocka_unit_test(test_libcrypto),
+};
+#endif
+
 int main(void)
 {
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_libc),
-		cmocka_unit_test(test_python),
-		cmocka_unit_test(test_memcached),
-		cmocka_unit_test(test_node),
-	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

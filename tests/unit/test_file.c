@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Reading and mapping files: whole, empty, growing without a size, missing, too large. */
+/*
+ * Reading and mapping files: whole, empty, growing without a size, missing, too large.
+ *
+ * Needs the machine itself: openat2().
+ */
 #include "base/file.h"
 
 #include <errno.h>

@@ -8,10 +8,14 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include <cmocka.h>
 
 #include "gen_rows.h"
+
+#define TEXT_(number) #number
+#define TEXT(macro)   TEXT_(macro)
 
 static const struct script_row searches[] = {
 	{ "BEGIN { print(strstr(\"hello world\", \"o w\")); }", "4\n" },
@@ -130,8 +134,9 @@ static const struct script_row bytes[] = {
 	{ "BEGIN { print(strcap(comm)); $s = \"abc\"; print(strcap($s)); }", "16\n4\n" },
 	{ "BEGIN { print(pton(\"127.0.0.1\")); print(ntop(pton(\"::1\"))); }",
 	  "[127,0,0,1]\n::1\n" },
-	{ "BEGIN { print(signal_name(9)); print(syscall_name(1)); $n = 500; "
-	  "print(syscall_name($n)); }",
+	{ "BEGIN { print(signal_name(9)); print(syscall_name(" TEXT(
+		  __NR_write) ")); $n = 500; "
+	                      "print(syscall_name($n)); }",
 	  "SIGKILL\nwrite\n500\n" },
 };
 RUN_ROWS(bytes)

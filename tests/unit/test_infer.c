@@ -10,6 +10,7 @@
  *   // hint text               of the error above
  *   // params A B              $1 $2 ...
  *   // with unsafe|nobtf       how the world differs
+ *   // machine x86-64|arm64    it is for that machine only
  *
  * A case without error lines must have none. Every expression of a right script has a type.
  */
@@ -23,6 +24,7 @@
 
 #include <cmocka.h>
 
+#include "arch/arch.h"
 #include "base/file.h"
 #include "fake_world.h"
 #include "lang/parse/lang.h"
@@ -40,6 +42,7 @@ struct run {
 	struct fake_world world;
 	struct buf *expected; /* lines of messages the case names */
 	struct buf *problems; /* of all cases, shown together */
+	bool other_machine;   /* the case says so */
 	bool ok;
 };
 
@@ -212,11 +215,23 @@ static void add_expected(struct run *r, const char *line)
 		buf_printf(r->expected, "%s\n", line);
 }
 
+static void only_on(struct run *r, const char *line)
+{
+	const char *machine = after(line, "machine");
+
+	r->other_machine |= machine && strcmp(machine, arch.name) != 0;
+}
+
 static void run_case(const char *name, const char *text, struct buf *problems)
 {
 	struct buf expected = { 0 }, got = { 0 };
 	struct run r = { .problems = problems };
 
+	each_line(&r, text, only_on);
+	if (r.other_machine) {
+		arena_free(&r.arena);
+		return;
+	}
 	fake_world_init(&r.world);
 	each_line(&r, text, set_world);
 	compile(&r, name, str_of(text));

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Perf maps: their lines, and a map of this process that grows, is replaced and is cut off. */
+/*
+ * Perf maps: their lines, and a map of this process that grows, is replaced and is cut off.
+ *
+ * Needs the machine itself: when a process began.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* ldcache.c on a cache written here and on the machine's own. */
+/*
+ * ldcache.c on a cache written here and on the machine's own.
+ *
+ * Needs the machine itself: its loader's cache.
+ */
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,6 +22,11 @@ struct cache {
 	u32 n;
 };
 
+#if defined(__x86_64__)
+#define OURS 0x0303u
+#else
+#define OURS 0x0a03u
+#endif
 #define ENTRIES_MAX 4u
 #define STRINGS_AT  (48u + ENTRIES_MAX * 24u)
 
@@ -59,9 +68,9 @@ static void sample(struct cache *c)
 {
 	*c = (struct cache){ 0 };
 	entry(c, 0x0003, 0, "libx.so.3", "/lib32/libx.so.3");
-	entry(c, 0x0303, 1, "libx.so.3", "/lib/fast/libx.so.3");
-	entry(c, 0x0303, 0, "libx.so.3", "/lib/libx.so.3");
-	entry(c, 0x0303, 0, "libx.so.2", "/lib/libx.so.2");
+	entry(c, OURS, 1, "libx.so.3", "/lib/fast/libx.so.3");
+	entry(c, OURS, 0, "libx.so.3", "/lib/libx.so.3");
+	entry(c, OURS, 0, "libx.so.2", "/lib/libx.so.2");
 	finish(c, c->n);
 }
 
@@ -95,7 +104,7 @@ static void stays_inside_the_bytes(void **state)
 	}
 	cache_free(&c);
 	c = (struct cache){ 0 };
-	entry(&c, 0x0303, 0, "libx.so.3", "/lib/libx.so.3");
+	entry(&c, OURS, 0, "libx.so.3", "/lib/libx.so.3");
 	finish(&c, 0xffffffff);
 	assert_null(ldcache_find(c.file.p, c.file.n, "libx"));
 	c.file.p[0] = 'G';
@@ -112,8 +121,8 @@ static void texts_are_as_long_as_paths(void **state)
 	(void)state;
 	memset(name, '/', PATH_MAX);
 	name[PATH_MAX] = 0;
-	entry(&c, 0x0303, 0, "liby.so.1", name);
-	entry(&c, 0x0303, 0, "libx.so.3", name + 1);
+	entry(&c, OURS, 0, "liby.so.1", name);
+	entry(&c, OURS, 0, "libx.so.3", name + 1);
 	finish(&c, c.n);
 	assert_null(ldcache_find(c.file.p, c.file.n, "liby"));
 	assert_string_equal(ldcache_find(c.file.p, c.file.n, "libx"), name + 1);
@@ -125,7 +134,7 @@ static void a_longer_file_than_libraries_fill_is_none(void **state)
 {
 	size_t n = LDCACHE_MAX + 1;
 	char *p = calloc(1, n);
-	u32 words[] = { 1, 0, 0, 0, 0, 0, 0, 0x0303, LDCACHE_MAX - 64, LDCACHE_MAX - 64 };
+	u32 words[] = { 1, 0, 0, 0, 0, 0, 0, OURS, LDCACHE_MAX - 64, LDCACHE_MAX - 64 };
 
 	(void)state;
 	strcpy(p, "glibc-ld.so.cache1.1"); /* the words stand where its 0 would be */

@@ -2,6 +2,8 @@
 /*
  * kern/ on the running kernel, with units built by hand: small programs that count in a map or
  * send a record. What this kernel or user can not do is skipped with a printed reason.
+ *
+ * Needs the machine itself: bpf().
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,9 +40,14 @@ __attribute__((noinline, noclone)) void test_target(int n)
 	sink += n;
 }
 
-/* 300 one-byte nops with a ret after each: places for many probes. */
+/* 300 nops with a ret after each: places for many probes. */
 __asm__(".text\n.globl test_many\ntest_many:\n.rept 300\nnop\nret\n.endr\n");
 extern const char test_many[];
+#if defined(__x86_64__)
+#define STRIDE 2
+#else
+#define STRIDE 8
+#endif
 
 static int find_bias(struct dl_phdr_info *info, size_t size, void *ctx)
 {
@@ -433,7 +440,7 @@ static u64 hit_many(u64 n)
 
 	for (u64 i = 0; i < n; i++)
 		for (u64 j = 0; j <= i % 3; j++, calls++)
-			((void (*)(void))(uintptr_t)(test_many + 2 * i))();
+			((void (*)(void))(uintptr_t)(test_many + STRIDE * i))();
 	return calls;
 }
 
@@ -453,7 +460,7 @@ static double check_many(const struct features *f, u32 n)
 		sites[i] = (struct usite){ .name = "many",
 			                   .loc = { i, 1 },
 			                   .path = "/proc/self/exe",
-			                   .offset = file_offset(test_many + 2 * i),
+			                   .offset = file_offset(test_many + STRIDE * i),
 			                   .cookie = i };
 	add_prog(u, ATTACH_UPROBE, &c, sites, n);
 	l = load(u, f);
@@ -535,7 +542,7 @@ static void test_bad_site_is_named(void **state)
 		sites[i] = (struct usite){ .name = i == 3 ? "bad one" : "good one",
 			                   .path = "/proc/self/exe",
 			                   .offset = i == 3 ? 0x7fffffff000
-			                                    : file_offset(test_many + 2 * i),
+			                                    : file_offset(test_many + STRIDE * i),
 			                   .cookie = i,
 			                   .loc = { i == 3 ? 14 : 20 + i, 3 } };
 	add_prog(u, ATTACH_UPROBE, &c, sites, 5);
@@ -764,7 +771,7 @@ static void test_clear_and_zero(void **state)
 	for (u32 i = 0; i < 3; i++)
 		sites[i] = (struct usite){ .name = "many",
 			                   .path = "/proc/self/exe",
-			                   .offset = file_offset(test_many + 2 * i),
+			                   .offset = file_offset(test_many + STRIDE * i),
 			                   .cookie = i };
 	add_prog(u, ATTACH_UPROBE, &c, sites, 3);
 	l = load(u, NULL);

@@ -2,6 +2,8 @@
 /*
  * ELF objects as libbpf reads them: programs, their kinds and instructions, maps, data and
  * functions called back. libbpf checks sections, types and relocations when it opens a file.
+ *
+ * Needs the machine itself: bpf().
  */
 #include "unit/object.h"
 

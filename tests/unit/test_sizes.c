@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Distributions of sizes against sorted numbers, and the rounding of allocators against the
- * allocators themselves. */
+/*
+ * Distributions of sizes against sorted numbers, and the rounding of allocators against the
+ * allocators themselves.
+ *
+ * Needs the machine itself: a program starts itself again.
+ */
 #include "agg/sizes.h"
 
 #include <dlfcn.h>

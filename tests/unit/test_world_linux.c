@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* world_linux.c (with tracefs.c and resolve.c) on a world made of files and on this machine. */
+/*
+ * world_linux.c (with tracefs.c and resolve.c) on a world made of files and on this machine.
+ *
+ * Needs the machine itself: the files of processes.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,6 +18,12 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "world/world_linux.h"
+
+#if defined(__x86_64__)
+#define LOADER "/lib64/ld-linux-x86-64.so.2"
+#else
+#define LOADER "/lib/ld-linux-aarch64.so.1"
+#endif
 
 static const struct features some_features = { .asked = FEATURES_ALL, .uprobe_multi = true };
 
@@ -278,8 +288,7 @@ static void as_the_loader_lists(const char *program)
 	assert_true(w->ops->command_files(w, program, add_path, &ours, &e));
 	buf_putc(&ours, '\n');
 	snprintf(command, sizeof(command),
-	         "/lib64/ld-linux-x86-64.so.2 --list %s | sed -n 's/.* => \\(.*\\) (.*/\\1/p'",
-	         program);
+	         LOADER " --list %s | sed -n 's/.* => \\(.*\\) (.*/\\1/p'", program);
 	p = popen(command, "r");
 	assert_non_null(p);
 	line[0] = '\n';

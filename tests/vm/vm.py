@@ -197,12 +197,14 @@ def run_suites(report, context, only, series, arch="amd64", part=(0, 1)):
         check_types(report, context, kernel, only)
     asked = [f"{name}={os.environ[name]}" for name in ASKED if name in os.environ]
     command = ["env", *asked, "tests/check", "--build", os.path.relpath(context.build, TOP),
-               "--factor", str(FACTOR), "--in-vm", "/dev/results"]
+               "--factor", str(FACTOR), "--arch", arch, "--in-vm", "/dev/results"]
     command += ["--only", only] if only else []
+    # Of another machine's unit tests those that could not be run here.
+    suites = ["run"] if arch == "amd64" else ["unit", "run"]
 
     def run_part(number):
         share = f"{part[0] * MACHINES + number}/{part[1] * MACHINES}"
-        run_machine(report, f"machine {number}", kernel, command + ["--part", share, "run"],
+        run_machine(report, f"machine {number}", kernel, command + ["--part", share, *suites],
                     arch=arch)
 
     with ThreadPoolExecutor(max_workers=MACHINES) as pool:

@@ -46,10 +46,20 @@ NOINL char *map_more(void)
 	return p;
 }
 
+/* Also where its pages are large. */
+NOINL void touch_stack(void)
+{
+	char deep[192 * KIB];
+
+	deep[0] = 1;
+	__asm__ volatile("" : : "r"(deep) : "memory");
+}
+
 int main(void)
 {
 	char *p, *q;
 
+	touch_stack();
 	set(0);
 	small_steps();
 	big_step();

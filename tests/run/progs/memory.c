@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #define PAGE    ((size_t)sysconf(_SC_PAGESIZE))
-#define HUGE    (2ul << 20)
+#define HUGE    (PAGE / 8 * PAGE) /* what one table of pages has */
 #define BETWEEN (64ul << 10)
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25

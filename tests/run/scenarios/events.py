@@ -20,6 +20,7 @@ from run.cases import Run
 from run.scenarios import TOOLS, Skip, require, shown, until
 
 ROOT = "/sys/fs/cgroup"
+HUGE = mmap.PAGESIZE ** 2 // 8  # bytes: what one table of pages has
 
 
 def put(path, text):
@@ -367,7 +368,8 @@ def test_hfaults_of_the_pool(context):
        by_result(found, too_many.pid) != {("hugetlb", "ok"): 3, ("hugetlb", "no page"): 1}:
         return shown(f"3, and 3 and 1 more, of {all_there.pid} and {too_many.pid}", out, err)
     ours = [r for r in found if r["pid"] in (all_there.pid, too_many.pid)]
-    return None if all(r["size_kb"] == 2048 for r in ours) else shown("of what size?", out, err)
+    ok = all(r["size_kb"] == HUGE >> 10 for r in ours)
+    return None if ok else shown("of what size?", out, err)
 
 
 def test_hfaults_of_transparent_huge_pages(context):
@@ -378,7 +380,7 @@ def test_hfaults_of_transparent_huge_pages(context):
     def taken(where):
         return numbers(where + "/memory.stat")["thp_fault_alloc"]
 
-    with group(context, max="max") as where, group(context, max="6M") as small, \
+    with group(context, max="max") as where, group(context, max=f"{3 * HUGE >> 10}K") as small, \
          setting("/sys/kernel/mm/transparent_hugepage/enabled", "madvise"):
         run = tool(context, "hfaults")
         before = numbers("/proc/vmstat")[name]
@@ -431,7 +433,8 @@ def test_hfaults_shows_each_with_its_address(context):
             p = subprocess.Popen([context.progs + "/memory", what, "3"], stdout=subprocess.PIPE,
                                  stderr=subprocess.DEVNULL, text=True)
             at = int(p.communicate(timeout=20 * context.factor)[0] or "0", 0)
-            wanted = [(at + (i << 21) + (4096 if what == "read" else 0), file) for i in range(3)]
+            wanted = [(at + i * HUGE + (mmap.PAGESIZE if what == "read" else 0), file)
+                      for i in range(3)]
             if what == "populate" and machine.missing("kprobe"):
                 wanted = [(None, None)] * 3
             made[p.pid] = (what, wanted, p.returncode)

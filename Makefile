@@ -103,13 +103,16 @@ TOOL_LIB := $(sort $(wildcard tools/*/*.bt))
 # Last, so that a tool is found without unpacking them.
 PAGES    := docs/language.md docs/troubleshooting.md
 PACKED   := $(BUILD)/packed_tools.c
-PACKED_H := src/cmd/tools.h src/lang/infer/constants.h src/out/page.h src/inject/sampler.h
+PACKED_H := src/cmd/tools.h src/lang/infer/constants.h src/out/page.h src/inject/sampler.h \
+	    src/out/flame.h
+PACK     := scripts/pack scripts/strip-comments
 # What a browser is given; with them goes uPlot.
 PAGE     := $(addprefix src/web/page/,index.html page.css page.js)
 CONSTANTS := src/arch/$(MACHINE)_constants.txt
 LIB_OBJ  := $(filter-out $(BUILD)/obj/main.o,$(OBJ)) $(BUILD)/obj/packed_tools.o \
 	    $(BUILD)/obj/packed_constants.o $(BUILD)/obj/packed_sampler.o \
-	    $(BUILD)/obj/packed_page.o
+	    $(BUILD)/obj/packed_page.o $(BUILD)/obj/packed_flame_js.o \
+	    $(BUILD)/obj/packed_flame_css.o
 
 # Those that hold one machine's code or registers say "Only on" which, at their head.
 ONLY_ON  != grep -l '^ \* Only on' tests/unit/test_*.c
@@ -124,7 +127,8 @@ REPLAY   := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=$(BUILD)/tests/replay/fuzz_%)
 FUZZ     := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=$(BUILD)/fuzz/fuzz_%)
 FUZZ_OBJ := $(filter-out %/main.o,$(SRC:src/%.c=$(BUILD)/fuzz/obj/%.o)) \
 	    $(BUILD)/fuzz/obj/packed_tools.o $(BUILD)/fuzz/obj/packed_constants.o \
-	    $(BUILD)/fuzz/obj/packed_sampler.o $(BUILD)/fuzz/obj/packed_page.o
+	    $(BUILD)/fuzz/obj/packed_sampler.o $(BUILD)/fuzz/obj/packed_page.o \
+	    $(BUILD)/fuzz/obj/packed_flame_js.o $(BUILD)/fuzz/obj/packed_flame_css.o
 EXAMPLES := $(BUILD)/examples/itest
 PROGS    := $(patsubst tests/run/progs/%.c,$(BUILD)/tests/progs/%,\
 	    $(filter-out $(if $(ARCH),%/sites.c %/vectors.c),$(wildcard tests/run/progs/*.c))) \
@@ -249,13 +253,17 @@ $(BUILD)/uplot.path: force | $(READY)
 	$(Q)scripts/npm-package --look >$@.new
 	$(Q)if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
-$(BUILD)/packed_page.c: $(PAGE) $(BUILD)/uplot.path scripts/pack-page | $(READY)
+$(BUILD)/packed_page.c: $(PAGE) $(BUILD)/uplot.path scripts/pack-page $(PACK) | $(READY)
 	$(say) PACK $@
 	$(Q)scripts/pack-page "$$(cat $(BUILD)/uplot.path)" $(PAGE) >$@.new && mv $@.new $@
 
-$(BUILD)/packed_constants.c: $(CONSTANTS) scripts/pack | $(READY)
+$(BUILD)/packed_constants.c: $(CONSTANTS) $(PACK) | $(READY)
 	$(say) PACK $@
 	$(Q)scripts/pack constants lang/infer/constants.h $< >$@.new && mv $@.new $@
+
+$(BUILD)/packed_flame_%.c: src/out/flame.% $(PACK) | $(READY)
+	$(say) PACK $@
+	$(Q)scripts/pack flame_$* out/flame.h $< >$@.new && mv $@.new $@
 
 # Without anything of a library, in general registers alone, as it is wherever it comes to lie.
 THUNKS   := src/arch/$(MACHINE)_sampler.S
@@ -274,7 +282,7 @@ else
 	$(Q): >$@
 endif
 
-$(BUILD)/packed_sampler.c: $(BUILD)/sampler.elf scripts/pack
+$(BUILD)/packed_sampler.c: $(BUILD)/sampler.elf $(PACK)
 	$(say) PACK $@
 	$(Q)scripts/pack sampler inject/sampler.h $< >$@.new && mv $@.new $@
 

@@ -96,7 +96,10 @@ struct flame_svg {
 };
 /* The whole picture as a file that needs no other (flame_svg.c). */
 void flame_svg(struct buf *b, const struct flame *f, const struct flame_svg *o);
-/* Parts of it: what it looks like and what makes it answer (flame_script.c). */
-extern const char flame_style[], flame_script[];
+/* Parts of it, what makes it answer and what it looks like (flame.js, flame.css), made by
+ * scripts/pack: gzip streams, their bytes, and those of the texts. */
+extern const unsigned char packed_flame_js[], packed_flame_css[];
+extern const unsigned packed_flame_js_size, packed_flame_js_text;
+extern const unsigned packed_flame_css_size, packed_flame_css_text;
 
 #endif

@@ -17,7 +17,10 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/unpack.h"
 
 #define WIDTH         1200u
 #define MARGIN        10u
@@ -310,6 +313,14 @@ static void add_notes(struct drawing *d, u32 y)
 	buf_puts(d->b, "</text>\n");
 }
 
+static void add_packed(struct buf *b, const unsigned char *packed, unsigned size, unsigned text)
+{
+	char *s = unpack(packed, size, text);
+
+	buf_add(b, s, text);
+	free(s);
+}
+
 static void add_head(struct drawing *d, const char *title, u32 height)
 {
 	struct buf *b = d->b;
@@ -320,7 +331,9 @@ static void add_head(struct drawing *d, const char *title, u32 height)
 	           "height=\"%u\">\n<title>",
 	           WIDTH, height);
 	add_xml(b, title, strlen(title));
-	buf_printf(b, "</title>\n<style>\n%s</style>\n", flame_style);
+	buf_puts(b, "</title>\n<style>\n");
+	add_packed(b, packed_flame_css, packed_flame_css_size, packed_flame_css_text);
+	buf_puts(b, "</style>\n");
 	buf_puts(b, "<rect id=\"back\" width=\"100%\" height=\"100%\"/>\n"
 	            "<text id=\"title\" x=\"50%\" y=\"28\">");
 	add_short(b, title, TITLE_MAX);
@@ -377,5 +390,7 @@ void flame_svg(struct buf *b, const struct flame *f, const struct flame_svg *o)
 	buf_puts(b, "<script");
 	if (o->nonce)
 		buf_printf(b, " nonce=\"%s\"", o->nonce);
-	buf_printf(b, "><![CDATA[\n%s]]></script>\n</svg>\n", flame_script);
+	buf_puts(b, "><![CDATA[\n");
+	add_packed(b, packed_flame_js, packed_flame_js_size, packed_flame_js_text);
+	buf_puts(b, "]]></script>\n</svg>\n");
 }

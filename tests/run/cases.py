@@ -154,13 +154,15 @@ def settles(pid, seconds):
 
 
 class Run:
-    """One memtap process, its output collected while it runs; merged: both streams as one."""
+    """One memtap process, its output collected while it runs; merged: both streams as one; stdout:
+    a file that is to have it instead."""
 
-    def __init__(self, argv, env=None, stdin=None, shell=False, cwd=None, merged=False):
+    def __init__(self, argv, env=None, stdin=None, shell=False, cwd=None, merged=False,
+                 stdout=subprocess.PIPE):
         self.process = subprocess.Popen(
             argv, shell=shell, env={**os.environ, **(env or {})}, cwd=cwd,
             stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT if merged else subprocess.PIPE,
+            stdout=stdout, stderr=subprocess.STDOUT if merged else subprocess.PIPE,
             start_new_session=True, text=True, errors="backslashreplace")
         self.out, self.err = [], []
         self.readers = [threading.Thread(target=self._read, args=pair, daemon=True) for pair in

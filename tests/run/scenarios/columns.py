@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """Titles of the tools' columns on a terminal of 80, and no titles of what is empty."""
+import os
 import re
 import signal
 import subprocess
+import tempfile
 
 from lib import machine
 from run.cases import Run
-from run.scenarios import on_host, require, shown, side_by_side
+from run.scenarios import on_host, require, shown, side_by_side, until
 
 # What tools have to be given; the others run by themselves. mctop has tests of its own,
 # heap has stacks and no columns.
@@ -25,16 +27,20 @@ def titles(text):
 
 
 def ended(context, name, *args):
-    """stdout of a tool that was interrupted a while after it was attached."""
-    run = Run([context.memtap, name, *args])
-    if not run.attached(60 * context.factor):
-        run.kill()
-        return None, shown(f"{name} never attached", "".join(run.out), "".join(run.err))
-    if args and args[-1] == "1":
-        run.wait_for(".", 5, "out")
-    run.process.send_signal(signal.SIGINT)
-    out, err, status = run.finish(60 * context.factor)
-    return out, shown(f"{name}: status {status}", out, err) if status else None
+    """stdout of a tool that was interrupted a while after it was attached. A file, which takes it
+    at once: memtap waits for a reader less than a second then, and some tools print much."""
+    with tempfile.TemporaryFile("w+", errors="backslashreplace") as file:
+        run = Run([context.memtap, name, *args], stdout=file)
+        if not run.attached(60 * context.factor):
+            run.kill()
+            return None, shown(f"{name} never attached", "", "".join(run.err))
+        if args and args[-1] == "1":
+            until(lambda: os.fstat(file.fileno()).st_size, 5)
+        run.process.send_signal(signal.SIGINT)
+        _, err, status = run.finish(60 * context.factor)
+        file.seek(0)
+        out = file.read()
+    return out, shown(f"{name}: status {status}", out, err) if status != 0 else None
 
 
 def without_rows(text):

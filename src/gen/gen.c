@@ -212,6 +212,15 @@ static bool wants_elements(struct gen *g, const struct map_sym *sym)
 
 /* What is counted by key, and what has a stack in its key, has keys nobody knows beforehand: the
  * loader gives it as many as there is memory for. */
+/* Maps of a group are turned over by one word, that of the first. */
+static u32 word_of_group(const struct gen *g, const struct umap *m)
+{
+	for (u32 i = 0; i < g->u->maps.n; i++)
+		if (g->u->maps.v[i].turn && g->u->maps.v[i].together == m->together)
+			return g->u->maps.v[i].now;
+	return m->turn + UTURN_NOW;
+}
+
 static void add_script_map(struct gen *g, const struct map_sym *sym)
 {
 	bool per_cpu = type_is_agg(sym->value);
@@ -239,6 +248,7 @@ static void add_script_map(struct gen *g, const struct map_sym *sym)
 		m.turn = UTURN_FIRST + UTURN_WORDS * g->n_turns++;
 		m.spills = gen_spills(sym);
 		m.together = sym->taken;
+		m.now = word_of_group(g, &m);
 		m.max_entries = sym->key ? m.max_entries : 2;
 	}
 	assert(sym->index == g->u->maps.n);

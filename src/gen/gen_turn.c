@@ -9,16 +9,19 @@
  */
 #include "gen/emit.h"
 
+static void load_word(struct gen *g, u32 word, enum reg dst)
+{
+	code_map_value(&g->c, dst, gen_map_of(g, UMAP_TURNS), word * 8);
+}
+
 static void turn_word(struct gen *g, const struct map_sym *sym, u32 i, enum reg dst)
 {
-	u32 word = g->u->maps.v[sym->index].turn + i;
-
-	code_map_value(&g->c, dst, gen_map_of(g, UMAP_TURNS), word * 8);
+	load_word(g, g->u->maps.v[sym->index].turn + i, dst);
 }
 
 void gen_turn_load(struct gen *g, const struct map_sym *sym, enum reg dst)
 {
-	turn_word(g, sym, UTURN_NOW, dst);
+	load_word(g, g->u->maps.v[sym->index].now, dst);
 }
 
 void gen_turn_number(struct gen *g, const struct map_sym *sym, enum reg dst)

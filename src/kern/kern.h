@@ -81,7 +81,8 @@ struct live {
 	struct pair gate;       /* a map, and the map of maps that it is in */
 	u64 *turns;             /* mapped, see enum uturn; NULL none */
 	size_t turns_size;
-	bool late;   /* since the last wait a map was turned over */
+	bool late;   /* since the last wait a map was turned over: programs may use the other yet */
+	bool asleep; /* ... if they may sleep; the kernel has waited for others */
 	u32 n_cells; /* possible CPUs, 0 without per-CPU maps */
 	u32 *online; /* online CPUs, read on first use */
 	u32 n_online;

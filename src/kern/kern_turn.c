@@ -14,6 +14,9 @@
  *
  * What was turned over and could not be read stays, and is read before the map is turned over
  * again.
+ *
+ * Maps of a group have one word and are turned over at one instant. One of them alone, for it is
+ * full: its two maps change places in the map of maps, and the word stays.
  */
 #include "kern/kern.h"
 
@@ -128,33 +131,72 @@ const void *kern_turn_key(const struct live *l, u32 map, const void *key)
 
 u32 kern_turn_now(const struct live *l, u32 map)
 {
-	u32 word = map_at(l, map)->turn;
+	u32 word = map_at(l, map)->now;
 
 	return word ? (u32)__atomic_load_n(&l->turns[word], __ATOMIC_RELAXED) & 1 : 0;
 }
 
-/* What is left unread of the last turn keeps a map from being turned over. */
-static void turn_one(struct live *l, u32 map)
+static void before_turn(struct live *l, u32 map)
 {
-	u32 word = map_at(l, map)->turn;
+	__atomic_add_fetch(&l->turns[map_at(l, map)->turn + UTURN_DONE], 1, __ATOMIC_SEQ_CST);
+}
 
-	if (l->pairs[map].unread)
-		return;
-	__atomic_add_fetch(&l->turns[word + UTURN_DONE], 1, __ATOMIC_SEQ_CST);
-	__atomic_xor_fetch(&l->turns[word + UTURN_NOW], 1, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&l->turns[word + UTURN_KEYS], 0, __ATOMIC_SEQ_CST);
-	l->pairs[map].unread = true;
+static void after_turn(struct live *l, u32 map)
+{
+	__atomic_store_n(&l->turns[map_at(l, map)->turn + UTURN_KEYS], 0, __ATOMIC_SEQ_CST);
+	l->pairs[map].unread = l->asleep = true;
+}
+
+static bool are_together(const struct live *l, u32 a, u32 b)
+{
+	return map_at(l, a)->turn && map_at(l, a)->now == map_at(l, b)->now;
+}
+
+static void turn_group(struct live *l, u32 map)
+{
+	for (u32 i = 0; i < l->unit->maps.n; i++)
+		if (are_together(l, i, map))
+			before_turn(l, i);
+	__atomic_xor_fetch(&l->turns[map_at(l, map)->now], 1, __ATOMIC_SEQ_CST);
+	for (u32 i = 0; i < l->unit->maps.n; i++)
+		if (are_together(l, i, map))
+			after_turn(l, i);
 	l->late = true;
 }
 
-static void turn_over(struct live *l, u32 map, bool with_group)
+/* To programs the other map first has both places. The kernel waits for them each time. */
+static bool change_places(struct live *l, u32 map, struct err *e)
 {
-	u32 group = with_group ? map_at(l, map)->together : 0;
+	struct pair *p = &l->pairs[map];
+	u32 now = kern_turn_now(l, map), other = !now;
+	int used = p->fds[now], r;
 
-	turn_one(l, map);
-	for (u32 i = 0; group && i < l->unit->maps.n; i++)
-		if (map_at(l, i)->turn && map_at(l, i)->together == group)
-			turn_one(l, i);
+	before_turn(l, map);
+	r = sys_map_update(l->maps[map], &now, &p->fds[other], BPF_ANY);
+	if (r < 0)
+		return err_sys(e, -r, "can not turn map %s over", map_at(l, map)->name);
+	p->fds[now] = p->fds[other];
+	p->fds[other] = used;
+	after_turn(l, map);
+	r = sys_map_update(l->maps[map], &other, &used, BPF_ANY);
+	return r >= 0 || err_sys(e, -r, "can not turn map %s over", map_at(l, map)->name);
+}
+
+/* A group waits for those of it that were not read yet. */
+static bool turn_over(struct live *l, u32 map, bool alone, struct err *e)
+{
+	bool is_one = true, is_read = true;
+
+	for (u32 i = 0; i < l->unit->maps.n; i++)
+		if (are_together(l, i, map)) {
+			is_one &= i == map;
+			is_read &= !l->pairs[i].unread;
+		}
+	if (is_one || (!alone && is_read))
+		turn_group(l, map);
+	else if (map_at(l, map)->key)
+		return change_places(l, map, e);
+	return true;
 }
 
 /* Each cell of the epoch was 0 at some moment. */
@@ -190,15 +232,13 @@ static bool wait_late(struct live *l, struct err *e)
 	u32 zero = 0;
 	int r = 0;
 
-	if (!l->late)
-		return true;
-	if (l->handles.n)
+	if (l->late && l->handles.n)
 		r = sys_map_update(l->gate.fds[1], &zero, &l->gate.fds[0], BPF_ANY);
 	if (r < 0)
 		return err_sys(e, -r, "can not wait for programs that run");
-	if (l->handles.n && !wait_sleepers(l))
+	if (l->asleep && l->handles.n && !wait_sleepers(l))
 		return err_set(e, "a program that counts in the map does not end");
-	l->late = false;
+	l->late = l->asleep = false;
 	return true;
 }
 
@@ -252,6 +292,18 @@ static bool take_old(struct taking *t, struct err *e)
 	return !p->unread;
 }
 
+/* A map without key that its group keeps from being turned over: cleared, it is emptied where it
+ * is, else taken when programs count no more. */
+static bool take(struct taking *t, u32 how, struct err *e)
+{
+	struct live *l = t->l;
+
+	if (l->pairs[t->map].unread)
+		return wait_late(l, e) && take_old(t, e);
+	return (!(how & TURN_ALONE) && l->handles.n) ||
+	       take_element(t, kern_turn_now(l, t->map), e);
+}
+
 u64 live_map_turned(const struct live *l, u32 map)
 {
 	u32 word = map_at(l, map)->turn;
@@ -288,9 +340,7 @@ bool live_map_turn(struct live *l, u32 map, u32 how, live_row_fn *cb, void *ctx,
 			return err_set(e, "no memory to zero map %s", map_at(l, map)->name);
 		t.zeros = zeros;
 	}
-	if (!l->pairs[map].unread)
-		turn_over(l, map, !(how & TURN_ALONE));
-	ok = wait_late(l, e) && take_old(&t, e);
+	ok = (l->pairs[map].unread || turn_over(l, map, how & TURN_ALONE, e)) && take(&t, how, e);
 	free(zeros);
 	return ok;
 }

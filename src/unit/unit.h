@@ -114,9 +114,9 @@ enum udata {
 
 /*
  * A map of two generations can be taken: programs count in one of them, and user space reads and
- * empties the other. Which one is said by a word for each such map, which programs read at each
- * access and user space changes (live_map_turn()). With a key the map is, to programs, an array of
- * two maps; without one, an array of two elements.
+ * empties the other. Which one is said by a word, which programs read at each access and user space
+ * changes (live_map_turn()): one word for all maps that are taken at the same instant. With a key
+ * the map is, to programs, an array of two maps; without one, an array of two elements.
  *
  * Who waits until nobody counts in the old generation any more waits for the kernel's grace period,
  * and that says nothing about programs that may sleep. Those add 1 to a cell before they read the
@@ -130,7 +130,7 @@ enum uturn {
 };
 
 enum uturn_map {
-	UTURN_NOW,  /* 0 or 1 */
+	UTURN_NOW,  /* 0 or 1; of the first map of a group that of all (umap.now) */
 	UTURN_DONE, /* how often it was turned over */
 	UTURN_KEYS, /* keys that programs put in since then (by programs) */
 	UTURN_TELL, /* with so many a program says that it is time to empty the map; 0: never */
@@ -161,6 +161,7 @@ struct umap {
 	bool by_memory;
 	bool sized;   /* the script says how many elements it has room for: let @x = hash(N) */
 	u32 turn;     /* two generations: its words in the map of turns (enum uturn); 0: one */
+	u32 now;      /* ... and the word that says which is in use */
 	bool spills;  /* ... what has no room is sent, and the map emptied as it fills */
 	u32 together; /* maps with the same number are taken at the same instant; 0: by itself */
 	bool is_read; /* by programs, which would miss what is taken for the sake of room */

@@ -140,7 +140,7 @@ static void print_map(struct buf *b, const struct unit *u, u32 i)
 	if (m->flags)
 		buf_printf(b, ", flags 0x%x", m->flags);
 	if (m->turn)
-		buf_printf(b, ", two generations (word %u, group %u)", m->turn, m->together);
+		buf_printf(b, ", two generations (words %u, %u)", m->turn, m->now);
 	if (m->metric)
 		buf_printf(b, ", metric %s in \"%s\"", m->metric->name, m->metric->unit);
 	buf_putc(b, '\n');

@@ -130,6 +130,14 @@ def test_intervals_of_full_maps_lose_nothing(context):
                  config="max_map_keys = 2000; ring_pages = 4096", least=1)
 
 
+def test_intervals_of_one_full_map_of_several_lose_nothing(context):
+    """Half full it is emptied by itself, and the others are not."""
+    return check(context, "@x[args.who] = count(); @n = count(); @k[args.who % 5] = count();",
+                 "print(@n); clear(@n); print(@x); clear(@x); print(@k); clear(@k);",
+                 ["@x", "@n", "@k"], n=100000, keys=1500,
+                 config="max_map_keys = 2000", interval="interval:ms:200")
+
+
 def test_intervals_of_extremes(context):
     """Of consecutive numbers each interval has its part. The maps are taken at the same instant,
     but an event that is being counted then may be in the earlier table of one and the later of

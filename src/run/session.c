@@ -486,7 +486,8 @@ static bool watch(struct session *s, struct err *e)
 	while (goes_on(s))
 		if (!loop_once(s, e))
 			return false;
-	return true;
+	/* One that came before the wish to stop is older. */
+	return s->signal_fd < 0 || on_signals(s, e);
 }
 
 /* ---- start ---- */

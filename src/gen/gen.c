@@ -210,8 +210,6 @@ static bool wants_elements(struct gen *g, const struct map_sym *sym)
 	       !has_allocator(g, sym->key);
 }
 
-/* What is counted by key, and what has a stack in its key, has keys nobody knows beforehand: the
- * loader gives it as many as there is memory for. */
 /* Maps of a group are turned over by one word, that of the first. */
 static u32 word_of_group(const struct gen *g, const struct umap *m)
 {
@@ -221,6 +219,8 @@ static u32 word_of_group(const struct gen *g, const struct umap *m)
 	return m->turn + UTURN_NOW;
 }
 
+/* What is counted by key, and what has a stack in its key, has keys nobody knows beforehand: the
+ * loader gives it as many as there is memory for. */
 static void add_script_map(struct gen *g, const struct map_sym *sym)
 {
 	bool per_cpu = type_is_agg(sym->value);

@@ -4,8 +4,8 @@
  * other, would add up to seconds:
  *
  * Closing a link takes the program off its probe, then waits until no CPU can still be in it
- * (20 to 60 ms since Linux 6.13). Waits that begin together end together, so the links are
- * closed by threads.
+ * (20 to 60 ms). Since Linux 6.13 waits that begin together end together, so the links are closed
+ * by threads; before, those of user probes come one after the other.
  *
  * Closing a perf event then removes the probe itself, 4 ms for a tracepoint and 70 to 110 ms for
  * a user probe; these waits exclude each other, at process exit just as well. By then no

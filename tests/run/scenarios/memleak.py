@@ -213,7 +213,8 @@ def test_memleak_full_map(context):
             out, err, status = end(run, context)
     full = [json.loads(line) for line in out.split("\n") if '"helper_error"' in line]
     lost = sum(e.get("count", 0) for e in full if "full" in e.get("detail", ""))
-    kept = sum(row["count"] for row in rows(out))
+    last = out[out.rfind('"type": "time"'):]  # a slow machine has a table of an interval, too
+    kept = sum(row["count"] for row in rows(last))
     if status != 0 or kept != 1000 or lost != 19000:
         return shown(f"{kept} kept, {lost} lost", out, err)
     return None

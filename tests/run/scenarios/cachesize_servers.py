@@ -5,6 +5,7 @@ import re
 import ssl
 import subprocess
 import tempfile
+import time
 
 from run.scenarios import Skip, on_host, shown
 from run.scenarios.cacherestart import Group
@@ -55,6 +56,7 @@ def watched(context, server, preset, work, *options):
     with tool(context, "cachesize", preset, "-p", str(server.pid), "--json",
               *options) as run:
         told = work()
+        time.sleep(0.3)  # the client has the last answer before the server's call is over
         out, err, status = ended(context, run)
     if status:
         raise RuntimeError(shown(f"status {status}", out, err))

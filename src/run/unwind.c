@@ -607,21 +607,22 @@ static void file_publish(struct unwind *w, struct file *f, u32 keep)
 	free(l);
 }
 
-/* Programs find the file by this key from now on. */
-static void file_put(struct unwind *w, struct file *f, const struct unwind_key *key)
+/* Programs find the file by this key from now on; false when they did already. */
+static bool file_put(struct unwind *w, struct file *f, const struct unwind_key *key)
 {
 	struct unwind_file value = { .number = f->number };
 	struct err e;
 
 	for (u32 i = 0; i < f->n_keys; i++)
 		if (memcmp(&f->keys[i], key, sizeof(*key)) == 0)
-			return;
+			return false;
 	if (f->list.n)
 		value.spans = UNWIND_REF(f->list.shelf, f->list.chunk, f->list.first, f->list.n);
 	if (f->n_keys == FILE_KEYS) /* it was changed, or is one of many copies */
 		live_map_remove(w->live, w->files_map, &f->keys[--f->n_keys]);
 	if (live_map_put(w->live, w->files_map, key, &value, &e))
 		f->keys[f->n_keys++] = *key;
+	return true;
 }
 
 static bool is_overlay(struct unwind *w, const struct file *f)
@@ -654,8 +655,7 @@ static void file_known(struct unwind *w, const struct procmap *m, struct file *f
 		key.device = (u64)m->dev_major << 20 | m->dev_minor;
 		key.seconds = (u64)st.st_ctim.tv_sec;
 		key.nanoseconds = (u64)st.st_ctim.tv_nsec;
-		file_put(w, f, &key);
-		if (is_overlay(w, f)) {
+		if (file_put(w, f, &key) && is_overlay(w, f)) {
 			key.inode = st.st_ino;
 			key.device = UNWIND_SIZE | (u64)st.st_size;
 			file_put(w, f, &key);

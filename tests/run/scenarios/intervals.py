@@ -134,8 +134,7 @@ def test_intervals_of_one_full_map_of_several_lose_nothing(context):
     """Half full it is emptied by itself, and the others are not."""
     return check(context, "@x[args.who] = count(); @n = count(); @k[args.who % 5] = count();",
                  "print(@n); clear(@n); print(@x); clear(@x); print(@k); clear(@k);",
-                 ["@x", "@n", "@k"], n=100000, keys=1500,
-                 config="max_map_keys = 2000", interval="interval:ms:200")
+                 ["@x", "@n", "@k"], n=100000, keys=1500, config="max_map_keys = 2000")
 
 
 def test_intervals_of_extremes(context):

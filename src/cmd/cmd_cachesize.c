@@ -30,6 +30,7 @@
 #include "cmd/say.h"
 #include "run/session.h"
 #include "run/view.h"
+#include "world/stop.h"
 #include "world/world_linux.h"
 
 #define TO(member) offsetof(struct cachesize_options, member)
@@ -452,6 +453,7 @@ int cmd_cachesize(int argc, char **argv)
 	struct opt_rest rest;
 	int code = 0;
 
+	stop_heed();
 	if (!opt_parse(rows, ARRAY_SIZE(rows), &o, &a, argc, argv, &rest, &e)) {
 		code = fail(&e);
 	} else if (o.help) {

@@ -647,6 +647,7 @@ int cmd_run(int argc, char **argv)
 	struct err e = { 0 };
 	int code;
 
+	stop_heed();
 	if (!opt_parse_head(rows, n, &head, &arena, argc, argv, &behind, &e) ||
 	    !run_options_feed(&head, &e))
 		code = fail(&e);

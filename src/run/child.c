@@ -28,6 +28,7 @@
 #include "base/str.h"
 #include "base/words.h"
 #include "run/tracee.h"
+#include "world/stop.h"
 
 #define KILL_MS 500 /* one that is deep in the kernel is left to init */
 
@@ -86,6 +87,7 @@ static void run_child(struct child *c, int socket)
 		_exit(1);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+	stop_ignore_again();
 	execv(c->program, c->argv);
 	code = errno;
 	if (write(socket, &code, sizeof(code)) < 0)

@@ -140,14 +140,14 @@ static bool take_signals(struct session *s, struct err *e)
 	return s->signal_fd >= 0 || err_sys(e, errno, "can not receive signals");
 }
 
+/* Who sends the script's own does not know that it has ended: one that comes late, or is there
+ * already, is not to end the process. */
 static void give_signals_back(struct session *s)
 {
-	struct signalfd_siginfo late;
-
-	while (s->signal_fd >= 0 && read(s->signal_fd, &late, sizeof(late)) > 0)
-		;
-	if (s->signal_fd >= 0)
+	if (s->signal_fd >= 0) {
+		signal(SIGUSR1, SIG_IGN);
 		close(s->signal_fd);
+	}
 	sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
 	signal(SIGPIPE, s->old_pipe);
 	signal(SIGCHLD, s->old_child);
@@ -349,14 +349,13 @@ static void drop_rest(struct session *s)
 
 /* ---- the loop ---- */
 
-static bool on_signals(struct session *s, struct err *e)
+/* One at a time: there may always be another. */
+static bool on_signal(struct session *s, struct err *e)
 {
 	struct signalfd_siginfo info;
 
-	while (read(s->signal_fd, &info, sizeof(info)) == sizeof(info))
-		if (!live_run(s->live, ATTACH_SELF, e))
-			return false;
-	return true;
+	return read(s->signal_fd, &info, sizeof(info)) != sizeof(info) ||
+	       live_run(s->live, ATTACH_SELF, e);
 }
 
 static void on_target_end(struct session *s)
@@ -444,7 +443,7 @@ static bool loop_once(struct session *s, struct err *e)
 		return false;
 	s->more = read_batch(s);
 	serve_view(s, p[POLL_VIEW].revents);
-	if (p[POLL_SIGNAL].revents && !on_signals(s, e))
+	if (p[POLL_SIGNAL].revents && !on_signal(s, e))
 		return false;
 	if (p[POLL_OUTPUT].revents & POLLERR)
 		stop_ask(s->stop);
@@ -487,7 +486,7 @@ static bool watch(struct session *s, struct err *e)
 		if (!loop_once(s, e))
 			return false;
 	/* One that came before the wish to stop is older. */
-	return s->signal_fd < 0 || on_signals(s, e);
+	return s->signal_fd < 0 || on_signal(s, e);
 }
 
 /* ---- start ---- */

@@ -158,8 +158,7 @@ static void interrupt_stuck(struct stop *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* SIGHUP that is ignored (nohup) is not a wish; SIGINT is ignored in what shells start in the
- * background. */
+/* SIGHUP that is ignored (nohup) is not a wish. */
 static sigset_t wishes(void)
 {
 	struct sigaction hang_up;
@@ -305,6 +304,22 @@ bool stop_waited(struct stop *s)
 }
 
 /* ---- its life ---- */
+
+static const int heeded[] = { SIGINT, SIGTERM };
+static bool was_ignored[ARRAY_SIZE(heeded)];
+
+void stop_heed(void)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(heeded); i++)
+		was_ignored[i] = signal(heeded[i], SIG_DFL) == SIG_IGN;
+}
+
+void stop_ignore_again(void)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(heeded); i++)
+		if (was_ignored[i])
+			signal(heeded[i], SIG_IGN);
+}
 
 static void change_mask(struct stop *s)
 {

@@ -21,6 +21,12 @@
 
 struct stop;
 
+/* SIGINT and SIGTERM that are ignored, as SIGINT is in what shells start in the background, end the
+ * process from here on: a session takes them all the same, so that what is sent before it must not
+ * be lost. For processes that we make: they are ignored there as before. */
+void stop_heed(void);
+void stop_ignore_again(void);
+
 /* From here on signals come here. The second one also kills the process of the pidfd `target`, -1
  * none. The caller's thread is the one that stop_wait() is about. */
 struct stop *stop_open(int target, struct err *e);

@@ -5,6 +5,7 @@ import array
 import contextlib
 import fcntl
 import os
+import pathlib
 import pty
 import re
 import signal
@@ -95,6 +96,59 @@ def test_commands_of_end_are_ended(context):
     ok = status == 0 and "the end\n" in out and "@x: 7\n" in out and "never" not in out and \
         "the command was ended" in err and "Lost 1 event:" in err
     return None if ok else shown(f"status {status}", out, err)
+
+
+# ---- signals that come early, or late -----------------------------------------------------------
+
+def start_ignoring(args, number, stdin="/dev/null"):
+    """As shells start something in the background, with SIGINT ignored."""
+    return Run(["sh", "-c", f"trap '' {number}; exec \"$@\" < {stdin}", "sh", *args])
+
+
+def test_ignored_signals_before_the_session(context):
+    """Sent while the script is read; there is nothing to show yet."""
+    problems = []
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkfifo(f"{folder}/script")
+            writer = os.open(f"{folder}/script", os.O_RDWR)
+            run = start_ignoring([context.memtap, "-"], number.value, f"{folder}/script")
+            call = pathlib.Path(f"/proc/{run.process.pid}/syscall")
+            reads = until(lambda call=call: re.match(r"\d+ 0x0 ", call.read_text()),
+                          20 * context.factor)
+            run.process.send_signal(number)
+            out, err, status = run.finish(10 * context.factor)
+            os.close(writer)
+            if not reads or status != -number:
+                problems.append(shown(f"{number.name}: exit status {status}", out, err))
+    return "\n".join(problems) or None
+
+
+def test_commands_ignore_what_we_ignored(context):
+    run = start_ignoring([context.memtap, "-q", "-e", "END { }", "-c",
+                          "grep SigIgn /proc/self/status"], signal.SIGINT.value)
+    out, err, status = run.finish(20 * context.factor)
+    mask = re.search(r"SigIgn:\s*([0-9a-f]+)", out)
+    ok = status == 0 and mask and int(mask[1], 16) & 1 << signal.SIGINT - 1
+    return None if ok else shown(f"exit status {status}", out, err)
+
+
+def test_own_signal_after_the_end(context):
+    """A script's own signal that comes when the script has ended, sent at memtap's last close()."""
+    require("tracefs")
+    run = Run([context.memtap, "-e", "self:signal:SIGUSR1 { @n = count(); }"])
+    late = Run([context.memtap, "--unsafe", "-e", "tracepoint:syscalls:sys_enter_close "
+                f"/pid == {run.process.pid} && args.fd == 1/ {{ @sent = 1; signal(\"USR1\"); }}"])
+    if not run.attached(20 * context.factor) or not late.attached(20 * context.factor):
+        run.kill()
+        late.kill()
+        return shown("it never attached", "".join(late.out), "".join(run.err + late.err))
+    run.process.send_signal(signal.SIGINT)
+    out, err, status = run.finish(20 * context.factor)
+    late.process.send_signal(signal.SIGINT)
+    sent, _, _ = late.finish(20 * context.factor)
+    return None if status == 0 and "@sent: 1\n" in sent else shown(f"exit status {status}, {sent}",
+                                                                  out, err)
 
 
 # ---- output ----------------------------------------------------------------------------------

@@ -30,7 +30,8 @@ struct sizing {
 	struct shards *shards;
 	bool has_evictions, has_lookups, has_hits;
 	u64 evictions, lookups, hits;
-	u64 lost; /* events that got lost */
+	u64 lost;   /* events that got lost */
+	u64 unseen; /* has_hits: replies that were not seen, of lookups and others */
 };
 
 /* Bytes that an entry takes: with overhead and rounding. Not with o.how. */

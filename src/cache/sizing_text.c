@@ -222,4 +222,10 @@ void sizing_text(struct buf *b, const struct sizing *s)
 		sizing_print_count(b, (double)s->lost);
 		buf_puts(b, " events were lost: counts are too low.\n");
 	}
+	if (s->unseen) {
+		buf_putc(b, '\n');
+		sizing_print_count(b, (double)s->unseen);
+		buf_puts(b,
+		         " replies not seen: lookups without one are uses, not hits or misses.\n");
+	}
 }

@@ -133,7 +133,8 @@ void sizing_tree(struct tree *t, const struct sizing *s)
 		       { COL_COUNT("evictions", NULL), s->has_evictions, s->evictions },
 		       { COL_COUNT("lookups", NULL), s->has_lookups, s->lookups },
 		       { COL_COUNT("hits", NULL), s->has_hits, s->hits },
-		       { COL_COUNT("lost", NULL), true, s->lost } };
+		       { COL_COUNT("lost", NULL), true, s->lost },
+		       { COL_COUNT("unseen_replies", NULL), s->has_hits, s->unseen } };
 
 	tree_object(t, NULL);
 	tree_text(t, &type, "cachesize");

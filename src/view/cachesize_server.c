@@ -96,4 +96,5 @@ void cachesize_server_end(struct cachesize_server *w, const struct view_of *v)
 	cache_feed_end(&w->feed, v);
 	missed = cache_feed_missed(&w->feed, v);
 	w->sizing->lost = missed.events + missed.commands;
+	w->sizing->unseen = missed.replies;
 }

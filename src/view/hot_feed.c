@@ -167,6 +167,8 @@ static void tables(void *ctx, const struct view_of *of, struct buf *b)
 	if (!f->uses.kind)
 		return;
 	t = (struct tree){ .b = b, .ops = &tree_json };
+	f->sizing.lost = r.missed.events + r.missed.commands;
+	f->sizing.unseen = r.missed.replies;
 	buf_puts(b, "cachesize\t");
 	sizing_tree(&t, &f->sizing);
 }

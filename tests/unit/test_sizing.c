@@ -97,6 +97,12 @@ static void test_little(void **state)
 	assert_non_null(strstr(buf_text(&b), ": 0 uses of 0 keys\nNo key was used twice"));
 	assert_null(strstr(buf_text(&b), "nan"));
 	assert_null(strstr(buf_text(&b), "inf"));
+	assert_null(strstr(buf_text(&b), "not seen"));
+	s->has_hits = true;
+	s->unseen = 1318;
+	sizing_text(&b, s);
+	assert_non_null(
+		strstr(buf_text(&b), "1,318 replies not seen: lookups without one are uses"));
 	shards_use(s->shards, hash_mix(1), 10, SHARDS_GET);
 	assert_true(sizing_curve(s, points) >= 3);
 	buf_reset(&b);

@@ -2,6 +2,7 @@
 """memtap cachesize memcached|redis on Debian's servers as they are, against what they say."""
 import contextlib
 import re
+import signal
 import ssl
 import subprocess
 import tempfile
@@ -66,7 +67,8 @@ def watched(context, server, preset, work, *options):
 def wrong_counts(data, real):
     """`real`: lookups, hits, inserts."""
     got = (data["lookups"], data["hits"], data["inserts"])
-    problems = [] if got == real and not data["lost"] else [f"{got}, lost {data['lost']}; {real}"]
+    lost, unseen = data["lost"], data["unseen_replies"]
+    problems = [] if got == real and not lost else [f"{got}, lost {lost}, {unseen} unseen; {real}"]
     if data["curve"]["uses"] != data["lookups"]:
         problems.append(f"{data['curve']['uses']} uses")
     return problems
@@ -142,6 +144,29 @@ def test_cachesize_memcached_curve(context):
     if len({items for _, items in real}) != 3:
         problems.append(f"items {real}")
     return shown("\n".join(problems), out, err) if problems else None
+
+
+def test_cachesize_unseen_replies(context):
+    """Where it can not keep up answers are left out: their lookups are uses, and that is said."""
+    uses = 10000  # of 1,000 bytes: more than 8 MiB, and the ring has room for 16
+    with Talk(context, "memcached") as s:
+        s.set("key", 1000)
+        with tool(context, "cachesize", "memcached", "-p", str(s.pid), "--json",
+                  "--via", "syscalls") as run:
+            run.process.send_signal(signal.SIGSTOP)
+            for _ in range(uses):
+                s.client.sendall(b"get key\r\n")
+                while s.file.readline() != b"END\r\n":
+                    pass
+            run.process.send_signal(signal.SIGCONT)
+            time.sleep(0.3)
+            out, err, status = ended(context, run)
+    data = data_of(out)
+    seen, unseen = data["lookups"], data["unseen_replies"]
+    if status or data["lost"] or seen + unseen != uses or not 0 < unseen < uses // 2 or \
+            data["hits"] != seen or data["curve"]["uses"] != uses:
+        return shown(f"{unseen} unseen of {uses}, status {status}", out, err)
+    return None
 
 
 def test_cachesize_servers_ask(context):

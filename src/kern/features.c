@@ -11,11 +11,11 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "arch/arch.h"
 #include "base/caps.h"
+#include "base/kernel.h"
 #include "bpf/uapi.h"
 
 /* "return 0" */
@@ -267,15 +267,7 @@ static bool features_atomics(void)
 
 bool features_sure(u32 version)
 {
-	struct utsname u;
-	u32 major, minor;
-	char *rest;
-
-	if (uname(&u) != 0)
-		return false;
-	major = (u32)strtoul(u.release, &rest, 10);
-	minor = *rest == '.' ? (u32)strtoul(rest + 1, NULL, 10) : 0;
-	return KERNEL_VERSION(major, minor, 0) >= version;
+	return kernel_version() >= version;
 }
 
 void features_raise_memory(void)

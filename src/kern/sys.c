@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/caps.h"
 #include "base/file.h"
+#include "base/kernel.h"
 
 #define CPUS_MAX 12288u /* kernels are built for up to 8192 */
 #define CPUS_FEW 128u   /* most machines have fewer */
@@ -31,26 +32,18 @@ int sys_event_source(const char *name)
 	return type;
 }
 
-/* Reads a list as "0-3,8,10-11"; see Documentation/admin-guide/cputopology.rst. */
+/* See Documentation/admin-guide/cputopology.rst. */
 u32 *sys_online_cpus(struct arena *a, u32 *n)
 {
 	VEC(u32) cpus = { 0 };
 	struct buf b = { 0 };
 	struct err ignored;
-	const char *p;
+	u32 first, last;
 
 	file_read("/sys/devices/system/cpu/online", &b, 65536, &ignored);
-	p = buf_text(&b);
-	while (*p >= '0' && *p <= '9') {
-		char *end;
-		u32 first = (u32)strtoul(p, &end, 10), last = first;
-
-		if (*end == '-')
-			last = (u32)strtoul(end + 1, &end, 10);
+	for (const char *p = buf_text(&b); kernel_next_range(&p, &first, &last);)
 		for (u32 cpu = first; cpu <= last && cpu < 65536; cpu++)
 			vec_add(a, &cpus, cpu);
-		p = *end == ',' ? end + 1 : end;
-	}
 	buf_free(&b);
 	*n = cpus.n;
 	return cpus.v;

@@ -16,12 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 
 #include "base/caps.h"
 #include "base/file.h"
 #include "base/glob.h"
 #include "base/hmap.h"
+#include "base/kernel.h"
 #include "kern/live.h"
 #include "world/bpf_list.h"
 #include "world/cgroup.h"
@@ -595,39 +595,21 @@ static const struct world_ops ops = {
 	.features = world_features,
 };
 
-/* CPUs in a list like "0-3,8": 1 when the file can not be understood. */
+/* 1 when the file can not be understood. */
 static u32 count_cpus(const char *root)
 {
-	char path[512];
-	struct buf b = { 0 };
+	struct buf path = { 0 }, list = { 0 };
 	struct err ignored;
 	u32 n = 0, from, to;
-	int used;
 
-	snprintf(path, sizeof(path), "%s/sys/devices/system/cpu/possible", root);
-	if (file_read(path, &b, 65536, &ignored)) {
-		for (const char *p = buf_text(&b); sscanf(p, "%u%n", &from, &used) == 1;) {
-			p += used;
-			to = from;
-			if (sscanf(p, "-%u%n", &to, &used) == 1)
-				p += used;
-			n += to >= from && to < 65536 ? to - from + 1 : 0;
-			p += *p == ',';
-		}
-	}
-	buf_free(&b);
+	buf_puts(&path, root);
+	buf_puts(&path, "/sys/devices/system/cpu/possible");
+	if (file_read(buf_text(&path), &list, 65536, &ignored))
+		for (const char *p = buf_text(&list); kernel_next_range(&p, &from, &to);)
+			n += to < 65536 ? to - from + 1 : 0;
+	buf_free(&path);
+	buf_free(&list);
 	return MAX(n, 1u);
-}
-
-/* "6.1.0-13-cloud" as the kernel's headers write it. */
-static u32 kernel_version(void)
-{
-	u32 a = 0, b = 0, c = 0;
-	struct utsname u;
-
-	if (uname(&u) != 0 || sscanf(u.release, "%u.%u.%u", &a, &b, &c) < 2)
-		return 0;
-	return a * 65536 + b * 256 + MIN(c, 255u);
 }
 
 static void find_pid_namespace(struct world *w)

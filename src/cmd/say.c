@@ -16,6 +16,8 @@
 #include "base/file.h"
 #include "ui/term.h"
 
+static bool output_failed; /* said once, and nothing is written any more */
+
 static bool use_color(void)
 {
 	const char *mode = getenv("MEMTAP_COLOR");
@@ -29,10 +31,24 @@ static bool use_color(void)
 	return isatty(STDERR_FILENO) == 1 && !term_no_color() && !term_is_dumb();
 }
 
+/* One that is interrupted is given up: nobody reads it, and memtap is to end (world/stop.h). */
+static bool write_out(int fd, const struct buf *b)
+{
+	size_t done = 0;
+	ssize_t n;
+
+	for (; done < b->n; done += (size_t)n) {
+		n = write(fd, b->p + done, b->n - done);
+		if (n <= 0)
+			return false;
+	}
+	return true;
+}
+
+/* Who reads no messages goes without. */
 static void put(struct buf *b)
 {
-	fflush(stdout);
-	fwrite(buf_text(b), 1, b->n, stderr);
+	(void)write_out(STDERR_FILENO, b);
 	buf_free(b);
 }
 
@@ -119,10 +135,11 @@ static void say_lost(int code)
 
 static bool put_output(const struct buf *b)
 {
-	if (ferror(stdout))
+	if (output_failed)
 		return false;
-	if (fwrite(buf_text(b), 1, b->n, stdout) == b->n && fflush(stdout) == 0)
+	if (write_out(STDOUT_FILENO, b))
 		return true;
+	output_failed = true;
 	say_lost(errno);
 	return false;
 }
@@ -187,7 +204,7 @@ static void say_lacks(void)
 int say_end(int code)
 {
 	say_lacks();
-	if (ferror(stdout))
+	if (output_failed)
 		return 1;
 	if (close(STDOUT_FILENO) == 0)
 		return code;

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A value from either source: a number, or text. */
 struct value {
@@ -295,6 +296,15 @@ static const char *variable(char name[64], const char *prefix, const char *setti
 	return getenv(name);
 }
 
+/* Hardly ever: that spares a start to make and look for some fifty names. */
+static bool environment_has(const char *prefix)
+{
+	for (char **v = environ; *v; v++)
+		if (strncmp(*v, prefix, strlen(prefix)) == 0)
+			return true;
+	return false;
+}
+
 /* A name of old that is set would have no effect, unsaid. */
 static void old_variable(const char *prefix, const char *old, const char *now, struct diags *d)
 {
@@ -321,6 +331,16 @@ static void read_variable(struct config *c, const char *prefix, const struct set
 	if (expected)
 		diag_error(d, (struct loc){ 0, 0 }, "environment variable %s must be %s, not '%s'",
 		           name, expected, text);
+}
+
+static void read_variables(struct config *c, struct diags *d)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(settings); i++) {
+		read_variable(c, "bpftrace_", &settings[i], d);
+		read_variable(c, "memtap_", &settings[i], d);
+	}
+	for (u32 i = 0; i < ARRAY_SIZE(renamed); i++)
+		old_variable("bpftrace_", renamed[i].old, renamed[i].now, d);
 }
 
 void config_without_effect(struct buf *b)
@@ -420,12 +440,8 @@ bool config_read(struct config *c, const struct script *s, struct diags *d)
 	};
 	for (const struct config_item *item = s->config; item; item = item->next)
 		read_item(c, item, d);
-	for (u32 i = 0; i < ARRAY_SIZE(settings); i++) {
-		read_variable(c, "bpftrace_", &settings[i], d);
-		read_variable(c, "memtap_", &settings[i], d);
-	}
-	for (u32 i = 0; i < ARRAY_SIZE(renamed); i++)
-		old_variable("bpftrace_", renamed[i].old, renamed[i].now, d);
+	if (environment_has("BPFTRACE_") || environment_has("MEMTAP_"))
+		read_variables(c, d);
 	return d->n_errors == errors;
 }
 

@@ -22,6 +22,7 @@
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -35,6 +36,7 @@
 #define STUCK_NEW_MS 500 /* but one that began later has so long */
 #define THREAD_STACK (64 * 1024)
 #define MS           1000000ull
+#define NULL_DEVICE  makedev(1, 3) /* /dev/null; Documentation/admin-guide/devices.txt */
 
 struct stop {
 	pthread_t thread, waiter;
@@ -279,9 +281,11 @@ static bool may_block(int fd, size_t n)
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
 	struct stat st;
 
-	return n > PIPE_BUF || fstat(fd, &st) < 0 ||
-	       (!S_ISREG(st.st_mode) &&
-	        (!S_ISFIFO(st.st_mode) || poll(&p, 1, 0) != 1 || p.revents != POLLOUT));
+	if (n > PIPE_BUF || fstat(fd, &st) < 0)
+		return true;
+	if (S_ISFIFO(st.st_mode))
+		return poll(&p, 1, 0) != 1 || p.revents != POLLOUT;
+	return !S_ISREG(st.st_mode) && st.st_rdev != NULL_DEVICE;
 }
 
 void stop_wait_write(struct stop *s, int fd, size_t n)

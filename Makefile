@@ -480,11 +480,7 @@ mutants: tests
 fresh: | $(READY)
 	$(Q)scripts/fresh $(RELEASE)
 
-.PHONY: stacks golden tools-index resp-commands language constants start-order
-## make start-order    write mk/start.ld anew: the functions of a start, which lie side by side
-start-order: $(BUILD)/memtap
-	$(Q)scripts/start-order $(abspath $<) >$(ORDER).new && mv $(ORDER).new $(ORDER)
-
+.PHONY: stacks golden tools-index resp-commands language constants
 ## make tools-index    write the tables of the tools anew: README.md, docs/tools/README.md
 tools-index: $(BUILD)/memtap
 	$(Q)scripts/tools-index $(BUILD)/memtap
@@ -598,7 +594,8 @@ big-endian: | $(READY)
 	$(Q)scripts/big-endian $(BUILD)/s390x
 
 ## make bench     tables beside bpftrace, libbpf and bpftool: start-up, memory, cost per event
-bench: all $(EXAMPLES) $(PROGS) $(BUILD)/bench/names $(BUILD)/bench/floor bench-btf bench-tools
+bench: all static $(EXAMPLES) $(PROGS) $(BUILD)/bench/names $(BUILD)/bench/floor bench-btf \
+       bench-tools
 	$(Q)bench/bench --build $(BUILD)
 	$(Q)bench/caches --build $(BUILD)
 

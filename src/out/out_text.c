@@ -25,7 +25,9 @@ static void text_attached(struct buf *b, const struct out *o, u32 n_probes)
 	struct buf text = { 0 };
 
 	(void)b;
-	buf_printf(&text, "Attached %u probe%s", n_probes, n_probes == 1 ? "" : "s");
+	buf_puts(&text, "Attached ");
+	buf_decimal(&text, n_probes);
+	buf_puts(&text, n_probes == 1 ? " probe" : " probes");
 	say(o, REPORT_NOTE, NULL, &text);
 }
 

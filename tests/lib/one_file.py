@@ -61,7 +61,7 @@ def build(context):
 
 
 def shape_problem(path):
-    """Libraries it wants, and its size."""
+    """Libraries it wants, its size, and where libc's functions of a start are (mk/start.ld)."""
     with tempfile.NamedTemporaryFile() as f:
         subprocess.run(["strip", "-o", f.name, path], check=True)
         size = os.path.getsize(f.name)
@@ -69,7 +69,20 @@ def shape_problem(path):
                           check=True).stdout
     if re.search(r"NEEDED|INTERP", head):
         return "it needs the dynamic linker\n" + head
+    sections = subprocess.run(["readelf", "-SW", path], capture_output=True, text=True,
+                              check=True).stdout
+    at, size_of = (int(x, 16) for x in re.search(
+        r" \.text\.start +PROGBITS +(\w+) +\w+ (\w+)", sections).groups())
+    apart = [name for name in ("__libc_start_main", "malloc", "memcpy", "run_script")
+             if not at <= address_of(path, name) < at + size_of]
+    if apart:
+        return f"make start-order: {', '.join(apart)} not among the functions of a start"
     return None if size <= MAX_STRIPPED else f"{size} bytes"
+
+
+def address_of(path, function):
+    nm = subprocess.run(["nm", path], capture_output=True, text=True, check=True).stdout
+    return int(re.search(rf"^(\w+) [TtWi] {function}$", nm, re.M)[1], 16)
 
 
 def enter(root, argv, **options):

@@ -45,6 +45,9 @@ struct shelf {
 struct pair {
 	int fds[2]; /* -1 none: also of maps without key, which are elements of one array */
 	bool unread;
+	bool late;   /* ... and a program had not ended when it was to be read */
+	bool forget; /* ... and it was to be cleared */
+	u32 how;     /* ... and how it was to be taken: live_map_turn() */
 };
 
 /* The ring buffer, mapped; all zero when the unit has none. */
@@ -83,6 +86,7 @@ struct live {
 	size_t turns_size;
 	bool late;   /* since the last wait a map was turned over: programs may use the other yet */
 	bool asleep; /* ... if they may sleep; the kernel has waited for others */
+	u64 turned;  /* when that was, ns */
 	u32 n_cells; /* possible CPUs, 0 without per-CPU maps */
 	u32 *online; /* online CPUs, read on first use */
 	u32 n_online;

@@ -13,7 +13,8 @@
  * is all that was ever counted in it, and not one event is in neither table or in both.
  *
  * What was turned over and could not be read stays, and is read before the map is turned over
- * again.
+ * again. Such a map is late when a program that may sleep had not ended for long: one that lost its
+ * processor gets it back when those before it have had theirs.
  *
  * Maps of a group have one word and are turned over at one instant. One of them alone, for it is
  * full: its two maps change places in the map of maps, and the word stays.
@@ -29,8 +30,9 @@
 
 #include "base/clock.h"
 
-#define LATE_NS  1000000000ull /* a program that may sleep is waited for so long */
-#define LATE_NAP 50000l        /* ns between two looks */
+#define LATE_NS    1000000000ull /* a program that may sleep is waited for so long */
+#define LATE_AGAIN 10000000ull   /* ... and after that so long each time */
+#define LATE_NAP   50000l        /* ns between two looks */
 
 static const struct umap *map_at(const struct live *l, u32 map)
 {
@@ -145,6 +147,7 @@ static void after_turn(struct live *l, u32 map)
 {
 	__atomic_store_n(&l->turns[map_at(l, map)->turn + UTURN_KEYS], 0, __ATOMIC_SEQ_CST);
 	l->pairs[map].unread = l->asleep = true;
+	l->turned = clock_ns(CLOCK_MONOTONIC);
 }
 
 static bool are_together(const struct live *l, u32 a, u32 b)
@@ -200,10 +203,9 @@ static bool turn_over(struct live *l, u32 map, bool alone, struct err *e)
 }
 
 /* Each cell of the epoch was 0 at some moment. */
-static bool wait_cells(const struct live *l, u64 epoch)
+static bool wait_cells(const struct live *l, u64 epoch, u64 until)
 {
 	const u64 *cell = l->turns + UTURN_CELLS + (epoch & 1);
-	u64 until = clock_ns(CLOCK_MONOTONIC) + LATE_NS;
 
 	for (u32 cpu = 0; cpu < UTURN_CPUS; cpu++) {
 		while (__atomic_load_n(&cell[(size_t)cpu * 8], __ATOMIC_SEQ_CST)) {
@@ -219,14 +221,15 @@ static bool wait_cells(const struct live *l, u64 epoch)
 static bool wait_sleepers(struct live *l)
 {
 	u64 epoch = __atomic_load_n(&l->turns[UTURN_EPOCH], __ATOMIC_RELAXED);
+	u64 until = MAX(l->turned + LATE_NS, clock_ns(CLOCK_MONOTONIC) + LATE_AGAIN);
 
-	if (!wait_cells(l, epoch + 1))
+	if (!wait_cells(l, epoch + 1, until))
 		return false;
 	__atomic_store_n(&l->turns[UTURN_EPOCH], epoch + 1, __ATOMIC_SEQ_CST);
-	return wait_cells(l, epoch);
+	return wait_cells(l, epoch, until);
 }
 
-/* When nothing is attached no program is late. */
+/* When nothing is attached no program is late. One that sleeps may be when this returns. */
 static bool wait_late(struct live *l, struct err *e)
 {
 	u32 zero = 0;
@@ -236,9 +239,8 @@ static bool wait_late(struct live *l, struct err *e)
 		r = sys_map_update(l->gate.fds[1], &zero, &l->gate.fds[0], BPF_ANY);
 	if (r < 0)
 		return err_sys(e, -r, "can not wait for programs that run");
-	if (l->asleep && l->handles.n && !wait_sleepers(l))
-		return err_set(e, "a program that counts in the map does not end");
-	l->late = l->asleep = false;
+	l->late = false;
+	l->asleep = l->asleep && l->handles.n && !wait_sleepers(l);
 	return true;
 }
 
@@ -280,16 +282,37 @@ static bool take_element(struct taking *t, u32 old, struct err *e)
 	return r >= 0 || err_sys(e, -r, "can not read map %s", map_at(t->l, t->map)->name);
 }
 
+static bool take_one(struct taking *t, u32 which, struct err *e)
+{
+	const struct pair *p = &t->l->pairs[t->map];
+
+	return map_at(t->l, t->map)->key
+	               ? kern_map_empty(t->l, t->map, p->fds[which], take_row, t, e)
+	               : take_element(t, which, e);
+}
+
 static bool take_old(struct taking *t, struct err *e)
 {
-	u32 old = !kern_turn_now(t->l, t->map);
 	struct pair *p = &t->l->pairs[t->map];
 
-	if (!map_at(t->l, t->map)->key)
-		p->unread = !take_element(t, old, e);
-	else
-		p->unread = !kern_map_empty(t->l, t->map, p->fds[old], take_row, t, e);
+	t->cb = p->forget ? NULL : t->cb;
+	p->unread = !take_one(t, !kern_turn_now(t->l, t->map), e);
+	p->late &= p->unread;
+	p->forget &= p->unread;
 	return !p->unread;
+}
+
+/* A program may add to the other one yet. To clear the map: what it has now goes at once, keys too:
+ * they can not be put in again while they are taken out. */
+static bool take_later(struct taking *t, u32 how, struct err *e)
+{
+	struct pair *p = &t->l->pairs[t->map];
+
+	p->late = true;
+	p->how = how;
+	p->forget |= !t->cb;
+	t->zeros = NULL;
+	return t->cb || take_one(t, kern_turn_now(t->l, t->map), e);
 }
 
 /* A map without key that its group keeps from being turned over: cleared, it is emptied where it
@@ -299,7 +322,7 @@ static bool take(struct taking *t, u32 how, struct err *e)
 	struct live *l = t->l;
 
 	if (l->pairs[t->map].unread)
-		return wait_late(l, e) && take_old(t, e);
+		return wait_late(l, e) && (l->asleep ? take_later(t, how, e) : take_old(t, e));
 	return (!(how & TURN_ALONE) && l->handles.n) ||
 	       take_element(t, kern_turn_now(l, t->map), e);
 }
@@ -328,12 +351,18 @@ bool live_map_unread(const struct live *l, u32 map)
 	return l->pairs[map].unread;
 }
 
+bool live_map_late(const struct live *l, u32 map)
+{
+	return l->pairs[map].late;
+}
+
 bool live_map_turn(struct live *l, u32 map, u32 how, live_row_fn *cb, void *ctx, struct err *e)
 {
 	struct taking t = { .l = l, .map = map, .cb = cb, .ctx = ctx };
 	void *zeros = NULL;
 	bool ok;
 
+	how = l->pairs[map].late ? l->pairs[map].how : how;
 	if (how & TURN_KEEPS_KEYS && map_at(l, map)->key) {
 		zeros = calloc(1, kern_map_element(l, map));
 		if (!zeros)

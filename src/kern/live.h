@@ -131,6 +131,8 @@ bool live_map_zero(struct live *l, u32 map, struct err *e);
  * (umap.together) are turned over at the same instant and wait once: what a later call for another
  * of the group hands over is as of then.
  *
+ * A program that may sleep has a second to end: then the map is late, and nothing is handed over.
+ *
  * False: *e says why. What was not handed over is handed over by the next call.
  */
 bool live_map_turn(struct live *l, u32 map, u32 how, live_row_fn *cb, void *ctx, struct err *e);
@@ -149,6 +151,9 @@ u64 live_map_turned(const struct live *l, u32 map);
 /* True while there is something to be handed over before what programs count in now: it was turned
  * over for the sake of its group, or could not be taken. live_map_each() does not see it. */
 bool live_map_unread(const struct live *l, u32 map);
+/* True while the last call of live_map_turn() for it handed nothing over, as a program had not
+ * ended. The next one hands that over first, and no more. */
+bool live_map_late(const struct live *l, u32 map);
 
 /* ---- unwind tables: memory that programs read (base/unwind.h) ---- */
 

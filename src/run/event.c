@@ -168,6 +168,17 @@ static void print_table(struct events *ev, struct table *t, const struct urecord
 	}
 }
 
+static void say_late(struct events *ev, const char *name)
+{
+	char text[192];
+
+	snprintf(text, sizeof(text),
+	         "%s: a program counts in it for more than a second now: what it holds comes with "
+	         "its next table",
+	         name);
+	event_report(ev, REPORT_WARNING, NULL, text);
+}
+
 /* All rows of a map; r->takes: they are taken out of it. What can not be read has been said
  * then. */
 static void read_table(struct events *ev, struct table *t, struct arena *a, const struct urecord *r)
@@ -181,6 +192,8 @@ static void read_table(struct events *ev, struct table *t, struct arena *a, cons
 	              : taken_look(&ev->taken, map, t, &e);
 	if (!ok)
 		event_report(ev, REPORT_ERROR, NULL, e.text);
+	else if (live_map_late(ev->live, map))
+		say_late(ev, t->map->name);
 	if (r->takes && ev->graph && ev->graph->map == map)
 		graph_take(ev->graph, &ev->out, t);
 }

@@ -148,6 +148,18 @@ static bool drain(struct taken *t, u32 map, struct err *e)
 	return ok;
 }
 
+/* What programs had not left when it was to be taken, of all maps: those of a group are turned over
+ * together when all of them were read. */
+static bool take_late(struct taken *t, struct err *e)
+{
+	bool ok = true;
+
+	for (u32 i = 0; i < t->unit->maps.n && ok; i++)
+		if (live_map_late(t->live, i))
+			ok = take_over(t, i, 0, e);
+	return ok;
+}
+
 bool taken_check(struct taken *t, struct err *e)
 {
 	bool ok = true;
@@ -200,6 +212,10 @@ static bool take(struct taken *t, u32 map, bool keeps_keys, struct table *rows, 
 	u32 how = keeps_keys ? TURN_KEEPS_KEYS : 0;
 	bool ours = keeps_keys && live_map_drains(t->live, map), ok;
 
+	if (!take_late(t, e))
+		return false;
+	if (live_map_late(t->live, map))
+		return true;
 	if (held_is_empty(held) && !ours)
 		return live_map_turn(t->live, map, how, add_row, &adding, e);
 	if (ours) { /* no program looks for the keys: they need not be put in again one by one */
@@ -208,6 +224,8 @@ static bool take(struct taken *t, u32 map, bool keeps_keys, struct table *rows, 
 		ok = live_map_turn(t->live, map, how, hold_row, &adding, e);
 		note_most(t);
 	}
+	if (live_map_late(t->live, map))
+		return ok;
 	held_rows(held, rows);
 	held_clear(held, keeps_keys);
 	return ok;

@@ -30,7 +30,7 @@ bool taken_check(struct taken *t, struct err *e);
  * had. */
 bool taken_look(struct taken *t, u32 map, struct table *rows, struct err *e);
 /* The same, and they are gone from the map; with keeps_keys the keys stay, with values of 0. Only
- * of maps of two generations. */
+ * of maps of two generations. One that is late (live_map_late()) has none yet. */
 bool taken_take(struct taken *t, u32 map, bool keeps_keys, struct table *rows, struct err *e);
 /* Adds the row of a key, of zeros when it is not there. */
 void taken_look_up(struct taken *t, u32 map, const void *key, struct table *rows);

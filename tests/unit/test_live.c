@@ -251,6 +251,16 @@ static void send_word(struct code *c, s32 value)
 	code_call(c, BPF_FUNC_ringbuf_output);
 }
 
+static bool kernel_is(u32 major, u32 minor)
+{
+	u32 a = 0, b = 0;
+	struct utsname u;
+
+	uname(&u);
+	sscanf(u.release, "%u.%u", &a, &b); /* NOLINT(cert-err34-c) */
+	return a > major || (a == major && b >= minor);
+}
+
 static void test_begin_sends_records(void **state)
 {
 	struct unit *u = new_unit(1);
@@ -279,7 +289,7 @@ static void test_begin_sends_records(void **state)
 	live_ring_read(l, see_record, &seen);
 	assert_int_equal(seen.n, 4);
 	assert_int_equal(seen.last, 44);
-	assert_true(live_insns(l, 0) > 0);
+	assert_true(live_insns(l, 0) > 0 || !kernel_is(5, 16));
 	done(l, u);
 }
 
@@ -509,16 +519,6 @@ static void test_many_uprobes(void **state)
 		skip();
 	}
 	check_end_together(&f, 300);
-}
-
-static bool kernel_is(u32 major, u32 minor)
-{
-	u32 a = 0, b = 0;
-	struct utsname u;
-
-	uname(&u);
-	sscanf(u.release, "%u.%u", &a, &b); /* NOLINT(cert-err34-c) */
-	return a > major || (a == major && b >= minor);
 }
 
 static void test_many_uprobes_without_multi(void **state)

@@ -108,12 +108,13 @@ void live_ring_read(struct live *l, live_record_fn *cb, void *ctx)
 	} while (at < end && read_reserved(r, &at, end, cb, ctx));
 }
 
-u64 live_ring_waiting(const struct live *l, u64 *size)
+struct live_ring live_ring_at(const struct live *l)
 {
 	const struct ring *r = &l->ring;
 
-	*size = r->size;
-	return r->data ? __atomic_load_n(r->reserved, __ATOMIC_RELAXED) -
-	                         __atomic_load_n(r->read, __ATOMIC_RELAXED)
-	               : 0;
+	if (!r->data)
+		return (struct live_ring){ 0 };
+	return (struct live_ring){ .read = __atomic_load_n(r->read, __ATOMIC_RELAXED),
+		                   .reserved = __atomic_load_n(r->reserved, __ATOMIC_RELAXED),
+		                   .size = r->size };
 }

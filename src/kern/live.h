@@ -91,8 +91,11 @@ int live_ring_fd(const struct live *l);
 typedef bool live_record_fn(void *ctx, const void *record, u32 size);
 /* Hands over the records that are there, and that come meanwhile, oldest first. */
 void live_ring_read(struct live *l, live_record_fn *cb, void *ctx);
-/* Bytes in it that have not been read, and how many it holds; 0 when the unit has none. */
-u64 live_ring_waiting(const struct live *l, u64 *size);
+/* Bytes ever read of it and written to it, and how many it holds; 0 when the unit has none. */
+struct live_ring {
+	u64 read, reserved, size;
+};
+struct live_ring live_ring_at(const struct live *l);
 
 /* One word of the data map (enum udata and the error counters after it). */
 u64 live_data(const struct live *l, u32 word);

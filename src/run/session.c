@@ -40,6 +40,7 @@
 
 #define BATCH_BYTES  65536u /* of output, then it is written */
 #define BATCH_EVENTS 4096u
+#define BATCH_MS     20   /* then other things get their turn */
 #define CHECK_MS     1000 /* runtime warnings */
 #define IDLE_POLLS   4u   /* times poll_ms, while nothing comes */
 #define NOTE_MS      1    /* first look at a child's maps after exec, then ever later */
@@ -81,8 +82,9 @@ struct session {
 	int target_fd; /* pidfd of the child (borrowed) or of -p; -1 none */
 	u32 batch;     /* records since the last write */
 	u32 poll_ms;   /* unit->poll_ms, or more while nothing comes */
-	u64 n_read;    /* bytes of records, in all */
-	u64 behind;    /* since when the ring has not been empty, in ms */
+	u64 batch_end; /* in ms of the coarse clock */
+	bool batch_cut;
+	u64 behind; /* since when the ring has not been empty, in ms */
 	u64 least;  /* until then drain() goes on even if detaching took all of the time, in ms */
 	bool ended; /* the target is gone */
 	int child_code; /* -1 while it has not ended by itself */
@@ -260,11 +262,25 @@ static bool has_time(const struct session *s)
 
 static void give_way(const struct session *s)
 {
-	u64 size, waiting = live_ring_waiting(s->live, &size);
+	struct live_ring at = live_ring_at(s->live);
 
 	if (s->unit->poll_ms && s->haste == UNTIL_ASKED &&
-	    give_way_is_due(waiting, size, clock_ms() - s->behind))
+	    give_way_is_due(at.reserved - at.read, at.size, clock_ms() - s->behind))
 		sched_yield();
+}
+
+/* Asked for each record. */
+static u64 coarse_ms(void)
+{
+	return clock_ns(CLOCK_MONOTONIC_COARSE) / 1000000;
+}
+
+/* By time, too: for a table of an interval the kernel may wait (kern/kern_turn.c) until the next
+ * one is due, and then the ring is never empty. */
+static bool batch_is_full(const struct session *s)
+{
+	return s->output.text.n >= BATCH_BYTES || s->batch >= BATCH_EVENTS ||
+	       coarse_ms() >= s->batch_end;
 }
 
 static bool on_record(void *ctx, const void *record, u32 size)
@@ -275,11 +291,10 @@ static bool on_record(void *ctx, const void *record, u32 size)
 	if (s->options->buffering == BUFFERING_NONE)
 		output_flush(&s->output);
 	s->batch++;
-	s->n_read += size;
 	if (s->batch % GIVE_WAY_RECORDS == 0)
 		give_way(s);
-	return !s->events.exiting && s->output.text.n < BATCH_BYTES && s->batch < BATCH_EVENTS &&
-	       has_time(s);
+	s->batch_cut = batch_is_full(s);
+	return !s->batch_cut && !s->events.exiting && has_time(s);
 }
 
 /* Writes what there is, unless it is to be gathered. */
@@ -295,43 +310,33 @@ static void write_batch(struct session *s)
 /* One batch; true when the ring may hold another. */
 static bool read_batch(struct session *s)
 {
-	bool more;
-
 	s->batch = 0;
+	s->batch_cut = false;
+	s->batch_end = coarse_ms() + BATCH_MS;
 	if (!s->more)
 		s->behind = clock_ms();
 	live_ring_read(s->live, on_record, s);
-	more = s->batch == BATCH_EVENTS || s->output.text.n >= BATCH_BYTES;
 	s->poll_ms = s->batch ? s->unit->poll_ms
 	                      : MIN(s->poll_ms * 2, s->unit->poll_ms * IDLE_POLLS);
 	write_batch(s);
-	return more;
+	return s->batch_cut;
 }
 
-/* All that is there, as long as there is time. */
-static void drain(struct session *s, enum haste haste)
+/* What the ring holds up to here, as long as there is time. */
+static void drain_to(struct session *s, enum haste haste, u64 end)
 {
 	bool more = true;
 
 	s->haste = haste;
 	s->least = clock_ms() + STOP_LEAST_MS;
-	while (more && !s->events.exiting && has_time(s))
+	while (more && !s->events.exiting && live_ring_at(s->live).read < end && has_time(s))
 		more = read_batch(s);
 	s->haste = UNTIL_ASKED;
 }
 
-/* What BEGIN sent and the ring has kept. Probes may be adding to it already, faster than it is
- * read, but what was there is no more than the ring holds. */
-static void take_first(struct session *s)
+static void drain(struct session *s, enum haste haste)
 {
-	u64 end = s->n_read + (u64)s->unit->ring_pages * UNIT_RING_PAGE;
-	bool more = true;
-
-	s->haste = UNTIL_OVER;
-	s->least = clock_ms() + STOP_LEAST_MS;
-	while (more && !s->events.exiting && s->n_read < end && has_time(s))
-		more = read_batch(s);
-	s->haste = UNTIL_ASKED;
+	drain_to(s, haste, UINT64_MAX);
 }
 
 static bool read_on(void *ctx, const void *record, u32 size)
@@ -702,12 +707,12 @@ static bool has_events(const struct unit *u)
 	return false;
 }
 
-/* Between two reads of an iterator. */
+/* Between two reads of an iterator: what is there now. */
 static bool take_records(void *ctx)
 {
 	struct session *s = ctx;
 
-	drain(s, UNTIL_OVER);
+	drain_to(s, UNTIL_OVER, live_ring_at(s->live).reserved);
 	return goes_on(s);
 }
 
@@ -1001,20 +1006,23 @@ static bool finish(struct session *s, struct err *e)
 /* ---- all of it ---- */
 
 /* What BEGIN prints is the sign that all probes are there: until then it waits in the ring. To a
- * view it says how it is to be. */
+ * view it says how it is to be. What came while probes were attached has its turn in the loop. */
 static bool begin(struct session *s, struct err *e)
 {
+	u64 begun;
+
 	if (s->options->dry_run)
 		return start_view(s, e) && attach(s, e);
 	if (!live_run(s->live, ATTACH_BEGIN, e))
 		return false;
+	begun = live_ring_at(s->live).reserved;
 	if (s->options->view)
-		take_first(s);
+		drain_to(s, UNTIL_OVER, begun);
 	if (stop_asked(s->stop) || (s->options->view && !goes_on(s)))
 		return true;
 	if (!start_view(s, e) || !attach(s, e))
 		return false;
-	take_first(s);
+	drain_to(s, UNTIL_OVER, begun);
 	return true;
 }
 

@@ -47,7 +47,7 @@ def tables(text):
         if missed_by(row):
             yield "missed", missed_by(row)
             continue
-        if row["type"] not in ("map", "hist", "stats", "attached_probes", "maps"):
+        if row["type"] not in ("map", "hist", "stats", "attached_probes", "maps", "stacks"):
             raise RuntimeError(line)
         if row["type"] in ("map", "hist", "stats") and row["data"]:
             yield from row["data"].items()
@@ -210,6 +210,19 @@ def test_intervals_of_extremes(context):
         return f"{n} events in {parts}"
     bad = [p for p in parts if abs(p[1] - p[0] + 1 - p[2]) > 1]
     return f"not all numbers between the lowest and the highest: {bad}" if bad else None
+
+
+def test_intervals_shorter_than_what_a_table_takes(context):
+    """For each table the kernel waits some milliseconds. The command comes past its loader and is
+    seen to end, though the next table is always due."""
+    script = (f"config = {{ ring_pages = 4096 }} uprobe:{context.progs}/ticks:tick "
+              "{ @x[ustack(2)] = count(); } interval:ms:1 { print(@x); clear(@x); }")
+    r = Run([context.memtap, "-f", "json", "-e", script, "-c", ticks(context, "call", 2, 20000, 7)])
+    out, err, status = r.finish(30 * context.factor)
+    if status != 0:
+        return shown(f"status {status}", out[-2000:], err)
+    n = sum(amount(content) for name, content in tables(out) if name in ("@x", "missed"))
+    return None if n == 40000 else shown(f"{n} events, not 40000", out, err)
 
 
 def test_intervals_reach_the_flame_graph(context):

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "cmd/say.h"
+#include "inject/enter.h"
 #include "inject/heap.h"
 #include "kern/live.h"
 #include "read/procstat.h"
@@ -110,7 +111,7 @@ bool heap_target_begin(struct heap_target *t, const struct run_options *o, s32 p
 			say_note("the process samples by itself: nothing is put in");
 		return true;
 	}
-	if (!can_report(o, e) ||
+	if (!enter_allowed(t->pid, e) || !can_report(o, e) ||
 	    !heap_in(t->pid, every, script_args_option(args, "every") ? 0 : HEAP_MOST, IN_MS, &r,
 	             left, e))
 		return false;

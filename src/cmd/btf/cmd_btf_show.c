@@ -19,6 +19,7 @@ struct shown {
 	struct buf text[SHOWN_MAX];
 	u32 id[SHOWN_MAX];
 	u32 n;
+	u32 kind;     /* wanted, 0 any */
 	bool forward; /* forward declarations too */
 };
 
@@ -163,6 +164,13 @@ static bool is_new(const struct shown *s, const struct buf *b)
 	return true;
 }
 
+/* Of a declaration, too, it is known whether it is a union's. */
+static bool is_another(const struct shown *s, const struct btf_info *t)
+{
+	return t->kind == BTF_KIND_FWD &&
+	       s->kind == (t->kind_flag ? (u32)BTF_KIND_STRUCT : (u32)BTF_KIND_UNION);
+}
+
 static bool take(void *ctx, u32 query, u32 id)
 {
 	struct shown *s = ctx;
@@ -170,7 +178,8 @@ static bool take(void *ctx, u32 query, u32 id)
 	struct btf_info t;
 
 	(void)query;
-	if (!btf_info(s->btf, id, &t) || (t.kind == BTF_KIND_FWD) != s->forward)
+	if (!btf_info(s->btf, id, &t) || (t.kind == BTF_KIND_FWD) != s->forward ||
+	    is_another(s, &t))
 		return true;
 	for (u32 i = 0; i < ARRAY_SIZE(rows); i++)
 		if (rows[i].kind == t.kind)
@@ -189,7 +198,8 @@ static void find(struct shown *s, u32 kind, const char *name)
 
 	btf_find_all(s->btf, q, kind == BTF_KIND_ENUM ? 2 : 1, 0, take, s);
 	s->forward = true;
-	if (!s->n && (!kind || kind == BTF_KIND_STRUCT || kind == BTF_KIND_UNION)) {
+	if (!s->n &&
+	    (!kind || kind == BTF_KIND_STRUCT || kind == BTF_KIND_UNION || kind == BTF_KIND_FWD)) {
 		q[0].kind = BTF_KIND_FWD;
 		btf_find_all(s->btf, q, 1, 0, take, s);
 	}
@@ -197,10 +207,12 @@ static void find(struct shown *s, u32 kind, const char *name)
 
 static bool show_one(void *ctx, struct btf_job *j, const char *what, struct err *e)
 {
-	struct shown s = { .btf = j->btf, .plain = { .work = &j->work, .tags = true } };
 	struct buf head = { 0 };
 	const char *name;
 	u32 kind = cmd_btf_split(what, &name);
+	struct shown s = { .btf = j->btf,
+		           .plain = { .work = &j->work, .tags = true },
+		           .kind = kind };
 
 	(void)ctx;
 	find(&s, kind, name);

@@ -156,21 +156,22 @@ static u32 event_of(int status)
 	return (u32)status >> 16;
 }
 
-/* Only a stop without an event is a signal on its way; of an event the number says nothing. */
+static bool is_system_call(int status)
+{
+	return WSTOPSIG(status) == (SIGTRAP | 0x80);
+}
+
+/* Only a stop without an event is a signal on its way; of an event the number says nothing, and at
+ * a system call it is none, with which the kernel would not detach. */
 static long signal_of(int status)
 {
-	return event_of(status) ? 0 : WSTOPSIG(status);
+	return event_of(status) || is_system_call(status) ? 0 : WSTOPSIG(status);
 }
 
 /* Ctrl-Z and SIGSTOP: it stays stopped until SIGCONT, as it would without us. */
 static bool is_group_stop(int status)
 {
 	return event_of(status) == PTRACE_EVENT_STOP && WSTOPSIG(status) != SIGTRAP;
-}
-
-static bool is_system_call(int status)
-{
-	return WSTOPSIG(status) == (SIGTRAP | 0x80);
 }
 
 /* One status of waitpid(). True at the two moments, and when the loader has mapped code; then it

@@ -272,6 +272,27 @@ static void test_child_let_go(void **state)
 	child_free(c);
 }
 
+/* While it stands at a system call of its loader: that is no signal that it could be given. */
+static void test_child_let_go_in_its_loader(void **state)
+{
+	struct err e = { 0 };
+	struct child *c = child_start("sh -c 'exit 5'", &e);
+	struct pollfd p = { .events = POLLIN };
+
+	(void)state;
+	assert_non_null(c);
+	assert_true(child_release(c, false, true, &e));
+	child_resume(c);
+	p.fd = child_held_fd(c);
+	assert_int_equal(poll(&p, 1, 10000), 1);
+	usleep(10000);
+	child_let_go(c);
+	p.fd = child_fd(c);
+	assert_int_equal(poll(&p, 1, 5000), 1); /* it ends */
+	assert_int_equal(child_wait(c), 5);
+	child_free(c);
+}
+
 /* ---- units ---- */
 
 enum { RING_MAP, DATA_MAP, VALUE_MAP };
@@ -806,6 +827,7 @@ int main(void)
 		cmocka_unit_test(test_child_held),
 		cmocka_unit_test(test_child_maps_at_end),
 		cmocka_unit_test(test_child_let_go),
+		cmocka_unit_test(test_child_let_go_in_its_loader),
 		cmocka_unit_test(test_begin_and_end),
 		cmocka_unit_test(test_exit_in_begin),
 		cmocka_unit_test(test_exit_in_probe),

@@ -31,22 +31,23 @@
 struct slot {
 	u64 hash;
 	u64 error;
-	u32 level;
-	u32 prev, next; /* in the level's ring */
-	u32 size;       /* of the key, really */
+	u32 size; /* of the key, really */
 	u16 kept;
 	u8 bytes[]; /* payload, then the key */
 };
 
-/* Of the slot with the same number: together, so that a search seldom leaves them. */
+/* Of the slot with the same number: together, so that a search and a step to the next level, which
+ * takes one along from its neighbours to others, seldom leave them. */
 struct link {
 	u32 tag; /* half of the hash */
 	u32 next;
+	u32 level;
+	u32 before, after; /* in the level's ring */
 };
 
 struct level {
 	u64 count;
-	u32 first; /* slot; its `prev` is the last one */
+	u32 first; /* slot; `before` it is the last one */
 	u32 lower, higher;
 };
 
@@ -201,50 +202,55 @@ static void level_drop(struct keys *k, u32 i)
 static void level_join(struct keys *k, u32 level, u32 i)
 {
 	struct level *l = &k->levels[level];
-	struct slot *s = slot_at(k, i), *first;
+	struct link *s = &k->links[i], *first;
 
 	s->level = level;
 	if (!l->first) {
-		l->first = s->prev = s->next = i;
+		l->first = s->before = s->after = i;
 		return;
 	}
-	first = slot_at(k, l->first);
-	s->next = l->first;
-	s->prev = first->prev;
-	slot_at(k, first->prev)->next = i;
-	first->prev = i;
+	first = &k->links[l->first];
+	s->after = l->first;
+	s->before = first->before;
+	k->links[first->before].after = i;
+	first->before = i;
 }
 
 static void level_leave(struct keys *k, u32 i)
 {
-	struct slot *s = slot_at(k, i);
+	const struct link *s = &k->links[i];
 	struct level *l = &k->levels[s->level];
 
-	if (s->next == i) {
+	if (s->after == i) {
 		level_drop(k, s->level);
 		return;
 	}
-	slot_at(k, s->prev)->next = s->next;
-	slot_at(k, s->next)->prev = s->prev;
+	k->links[s->before].after = s->after;
+	k->links[s->after].before = s->before;
 	if (l->first == i)
-		l->first = s->next;
+		l->first = s->after;
 }
 
 /* One more for a slot. */
 static void slot_raise(struct keys *k, u32 i)
 {
-	struct slot *s = slot_at(k, i);
+	const struct link *s = &k->links[i];
 	struct level *l = &k->levels[s->level];
 	u64 count = l->count + 1;
 	u32 to;
 
-	if (s->next == i && !(l->higher && k->levels[l->higher].count == count)) {
+	if (s->after == i && !(l->higher && k->levels[l->higher].count == count)) {
 		l->count = count; /* alone there: the level itself moves */
 		return;
 	}
 	to = level_after(k, s->level, count);
 	level_leave(k, i);
 	level_join(k, to, i);
+}
+
+static u64 slot_count(const struct keys *k, u32 i)
+{
+	return k->levels[k->links[i].level].count;
 }
 
 /* ---- keys ---- */
@@ -293,7 +299,7 @@ static void *slot_give(struct keys *k, u32 i, const struct asked *a, u64 error, 
 	memset(slot_payload(s), 0, k->o.payload);
 	if (a->kept.n)
 		memcpy(slot_key(k, s), a->kept.p, a->kept.n);
-	k->links[i] = (struct link){ (u32)a->hash, *head };
+	k->links[i] = (struct link){ .tag = (u32)a->hash, .next = *head };
 	*head = i;
 	level_join(k, level_after(k, below, error + 1), i);
 	return slot_payload(s);
@@ -306,7 +312,7 @@ static u32 slot_take(struct keys *k)
 	struct slot *s = slot_at(k, i);
 	u32 *at = &k->heads[spread(s->hash, k->n)];
 	u32 *cell = &k->filter[spread(s->hash, k->n * CELLS_PER_SLOT)];
-	u64 count = k->levels[s->level].count;
+	u64 count = slot_count(k, i);
 
 	while (*at != i)
 		at = &k->links[*at].next;
@@ -352,7 +358,7 @@ static void key_row_fill(const struct keys *k, u32 i, struct key_row *row)
 	*row = (struct key_row){
 		.key = { slot_key(k, s), s->kept },
 		.key_size = s->size,
-		.count = k->levels[s->level].count,
+		.count = slot_count(k, i),
 		.error = s->error,
 		.payload = slot_payload(s),
 	};

@@ -45,6 +45,7 @@ struct shelf {
 struct pair {
 	int fds[2]; /* -1 none: also of maps without key, which are elements of one array */
 	bool unread;
+	bool behind; /* both places of the map of maps have the one in use */
 	bool late;   /* ... and a program had not ended when it was to be read */
 	bool forget; /* ... and it was to be cleared */
 	u32 how;     /* ... and how it was to be taken: live_map_turn() */

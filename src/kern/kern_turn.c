@@ -17,7 +17,9 @@
  * processor gets it back when those before it have had theirs.
  *
  * Maps of a group have one word and are turned over at one instant. One of them alone, for it is
- * full: its two maps change places in the map of maps, and the word stays.
+ * full: its two maps change places in the map of maps, and the word stays. The kernel waits for
+ * programs at each of the two updates, and the map fills meanwhile; where the word does not point
+ * nobody looks, so that place is put right when the group is turned over.
  */
 #include "kern/kern.h"
 
@@ -31,6 +33,7 @@
 #include "base/clock.h"
 
 #define LATE_NS    1000000000ull /* a program that may sleep is waited for so long */
+#define LATE_ALONE 50000000ull   /* ... to make room: nobody waits for what is in the map */
 #define LATE_AGAIN 10000000ull   /* ... and after that so long each time */
 #define LATE_NAP   50000l        /* ns between two looks */
 
@@ -155,8 +158,27 @@ static bool are_together(const struct live *l, u32 a, u32 b)
 	return map_at(l, a)->turn && map_at(l, a)->now == map_at(l, b)->now;
 }
 
-static void turn_group(struct live *l, u32 map)
+static bool set_place(struct live *l, u32 map, u32 place, int fd, struct err *e)
 {
+	int r = sys_map_update(l->maps[map], &place, &fd, BPF_ANY);
+
+	return r >= 0 || err_sys(e, -r, "can not turn map %s over", map_at(l, map)->name);
+}
+
+static bool catch_up(struct live *l, u32 map, struct err *e)
+{
+	struct pair *p = &l->pairs[map];
+	u32 other = !kern_turn_now(l, map);
+
+	p->behind = p->behind && !set_place(l, map, other, p->fds[other], e);
+	return !p->behind;
+}
+
+static bool turn_group(struct live *l, u32 map, struct err *e)
+{
+	for (u32 i = 0; i < l->unit->maps.n; i++)
+		if (are_together(l, i, map) && !catch_up(l, i, e))
+			return false;
 	for (u32 i = 0; i < l->unit->maps.n; i++)
 		if (are_together(l, i, map))
 			before_turn(l, i);
@@ -165,24 +187,24 @@ static void turn_group(struct live *l, u32 map)
 		if (are_together(l, i, map))
 			after_turn(l, i);
 	l->late = true;
+	return true;
 }
 
-/* To programs the other map first has both places. The kernel waits for them each time. */
+/* The kernel waits for programs that found the one that was there. */
 static bool change_places(struct live *l, u32 map, struct err *e)
 {
 	struct pair *p = &l->pairs[map];
 	u32 now = kern_turn_now(l, map), other = !now;
-	int used = p->fds[now], r;
+	int used = p->fds[now];
 
 	before_turn(l, map);
-	r = sys_map_update(l->maps[map], &now, &p->fds[other], BPF_ANY);
-	if (r < 0)
-		return err_sys(e, -r, "can not turn map %s over", map_at(l, map)->name);
+	if (!set_place(l, map, now, p->fds[other], e))
+		return false;
 	p->fds[now] = p->fds[other];
 	p->fds[other] = used;
+	p->behind = true;
 	after_turn(l, map);
-	r = sys_map_update(l->maps[map], &other, &used, BPF_ANY);
-	return r >= 0 || err_sys(e, -r, "can not turn map %s over", map_at(l, map)->name);
+	return true;
 }
 
 /* A group waits for those of it that were not read yet. */
@@ -196,10 +218,8 @@ static bool turn_over(struct live *l, u32 map, bool alone, struct err *e)
 			is_read &= !l->pairs[i].unread;
 		}
 	if (is_one || (!alone && is_read))
-		turn_group(l, map);
-	else if (map_at(l, map)->key)
-		return change_places(l, map, e);
-	return true;
+		return turn_group(l, map, e);
+	return !map_at(l, map)->key || change_places(l, map, e);
 }
 
 /* Each cell of the epoch was 0 at some moment. */
@@ -218,10 +238,11 @@ static bool wait_cells(const struct live *l, u64 epoch, u64 until)
 }
 
 /* Cells of the other epoch may still be used by who read the epoch before it was last changed. */
-static bool wait_sleepers(struct live *l)
+static bool wait_sleepers(struct live *l, u32 how)
 {
 	u64 epoch = __atomic_load_n(&l->turns[UTURN_EPOCH], __ATOMIC_RELAXED);
-	u64 until = MAX(l->turned + LATE_NS, clock_ns(CLOCK_MONOTONIC) + LATE_AGAIN);
+	u64 least = l->turned + (how & TURN_ALONE ? LATE_ALONE : LATE_NS);
+	u64 until = MAX(least, clock_ns(CLOCK_MONOTONIC) + LATE_AGAIN);
 
 	if (!wait_cells(l, epoch + 1, until))
 		return false;
@@ -230,7 +251,7 @@ static bool wait_sleepers(struct live *l)
 }
 
 /* When nothing is attached no program is late. One that sleeps may be when this returns. */
-static bool wait_late(struct live *l, struct err *e)
+static bool wait_late(struct live *l, u32 how, struct err *e)
 {
 	u32 zero = 0;
 	int r = 0;
@@ -240,7 +261,7 @@ static bool wait_late(struct live *l, struct err *e)
 	if (r < 0)
 		return err_sys(e, -r, "can not wait for programs that run");
 	l->late = false;
-	l->asleep = l->asleep && l->handles.n && !wait_sleepers(l);
+	l->asleep = l->asleep && l->handles.n && !wait_sleepers(l, how);
 	return true;
 }
 
@@ -322,7 +343,7 @@ static bool take(struct taking *t, u32 how, struct err *e)
 	struct live *l = t->l;
 
 	if (l->pairs[t->map].unread)
-		return wait_late(l, e) && (l->asleep ? take_later(t, how, e) : take_old(t, e));
+		return wait_late(l, how, e) && (l->asleep ? take_later(t, how, e) : take_old(t, e));
 	return (!(how & TURN_ALONE) && l->handles.n) ||
 	       take_element(t, kern_turn_now(l, t->map), e);
 }
@@ -362,7 +383,8 @@ bool live_map_turn(struct live *l, u32 map, u32 how, live_row_fn *cb, void *ctx,
 	void *zeros = NULL;
 	bool ok;
 
-	how = l->pairs[map].late ? l->pairs[map].how : how;
+	if (l->pairs[map].late)
+		how = (how & TURN_ALONE) | (l->pairs[map].how & TURN_KEEPS_KEYS);
 	if (how & TURN_KEEPS_KEYS && map_at(l, map)->key) {
 		zeros = calloc(1, kern_map_element(l, map));
 		if (!zeros)

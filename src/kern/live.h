@@ -134,7 +134,8 @@ bool live_map_zero(struct live *l, u32 map, struct err *e);
  * (umap.together) are turned over at the same instant and wait once: what a later call for another
  * of the group hands over is as of then.
  *
- * A program that may sleep has a second to end: then the map is late, and nothing is handed over.
+ * A program that may sleep has a second to end, or less with TURN_ALONE: then the map is late, and
+ * nothing is handed over.
  *
  * False: *e says why. What was not handed over is handed over by the next call.
  */

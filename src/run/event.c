@@ -173,7 +173,7 @@ static void say_late(struct events *ev, const char *name)
 	char text[192];
 
 	snprintf(text, sizeof(text),
-	         "%s: a program counts in it for more than a second now: what it holds comes with "
+	         "%s: a program that counts in it has not ended yet: what it holds comes with "
 	         "its next table",
 	         name);
 	event_report(ev, REPORT_WARNING, NULL, text);

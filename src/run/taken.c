@@ -309,11 +309,11 @@ void taken_held(const struct taken *t, u32 map, live_row_fn *cb, void *ctx)
 }
 
 /* It is full, unless that was said before it was last emptied. What programs read in it has to
- * stay. */
+ * stay. One that is late is asked for by taken_check(), not for each event. */
 static bool may_empty(const struct taken *t, u32 map, const struct unit_spill *spill)
 {
 	return (s32)(u32)spill->why - EEXIST == -E2BIG && live_map_drains(t->live, map) &&
-	       spill->turn == live_map_turned(t->live, map);
+	       !live_map_late(t->live, map) && spill->turn == live_map_turned(t->live, map);
 }
 
 bool taken_spill(struct taken *t, u32 map, const struct unit_spill *spill, struct err *e)

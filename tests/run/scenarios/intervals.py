@@ -16,7 +16,7 @@ from run.cases import Run
 from run.scenarios import shown, until
 
 INTERVAL = "interval:ms:20"
-LATE = re.compile(r"WARNING: (@\w+): a program counts in it for more than a second now: .*\n")
+LATE = re.compile(r"WARNING: (@\w+): a program that counts in it has not ended yet: .*\n")
 
 
 def ticks(context, how, threads, n, keys):

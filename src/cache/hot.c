@@ -39,6 +39,7 @@ struct hot *hot_new(const struct hot_options *o, struct err *e)
 	if (!h)
 		base_no_memory();
 	h->o = *o;
+	h->o.sample = MAX(o->sample, 1);
 	h->half = MIN(o->half ? o->half : HOT_HALF, HALF_MOST) * 1000000000;
 	h->interval = 1;
 	h->began = h->now = o->start;
@@ -118,8 +119,33 @@ static bool looks_up(const struct command *c, enum outcome outcome)
 	return proto_op_reads(c->op) && c->outcome == outcome;
 }
 
-static void count_key(struct hot *h, struct hot_key *k, const struct command *c,
-                      const struct client *from, u64 time)
+static bool is_sampled(const struct hot *h, struct hot_key *k, struct str key)
+{
+	bool in;
+
+	if (h->o.sample == 1)
+		return true;
+	if (k && k->decided)
+		return !k->left_out;
+	in = hash_quick(&h->o.secret, key.p, key.n) % h->o.sample == 0;
+	if (k) {
+		k->decided = true;
+		k->left_out = !in;
+	}
+	return in;
+}
+
+/* What of a key takes most room, and so most of the time. */
+static void look_at(struct hot_key *k, const struct command *c, const struct client *from, u64 time)
+{
+	if (tells_size(c))
+		note_size(k, c->size, time);
+	if (c->answered)
+		latency_add(&k->latency, c->ended - c->started);
+	count_client(k, from);
+}
+
+static void count_key(struct hot *h, struct hot_key *k, const struct command *c, u64 time)
 {
 	k->hits += c->outcome == OUTCOME_HIT;
 	k->misses += c->outcome == OUTCOME_MISS;
@@ -131,13 +157,8 @@ static void count_key(struct hot *h, struct hot_key *k, const struct command *c,
 	k->timed += c->cpu != 0;
 	k->last = MAX(k->last, time);
 	k->ops[c->op]++;
-	if (tells_size(c))
-		note_size(k, c->size, time);
-	if (c->answered)
-		latency_add(&k->latency, c->ended - c->started);
 	rate_hit(&k->rate, time, h->half, 1);
 	count_interval(h, k);
-	count_client(k, from);
 }
 
 /* That of Redis may be empty. */
@@ -172,8 +193,6 @@ static void count_total(struct hot_totals *t, const struct command *c)
 	t->cpu += c->cpu;
 	t->timed += c->cpu != 0;
 	t->ops[c->op]++;
-	if (c->answered && c->first)
-		latency_add(&t->latency, c->ended - c->started);
 }
 
 /* The key as it is to be counted; `room` has PROTO_KEY_MAX bytes. */
@@ -201,6 +220,7 @@ void hot_command(struct hot *h, const struct command *c, const struct client *fr
 	u32 size = c->key_size;
 	struct str key;
 	struct hot_key *k;
+	bool sampled;
 
 	h->now = MAX(h->now, time);
 	count_total(&h->totals, c);
@@ -212,8 +232,14 @@ void hot_command(struct hot *h, const struct command *c, const struct client *fr
 	if (h->o.alert)
 		alert_call(h->o.alert, key, size, time);
 	k = keys_hit(h->keys, key, size);
-	if (k)
-		count_key(h, k, c, from, time);
+	sampled = is_sampled(h, k, key);
+	if (sampled && c->answered && c->first)
+		latency_add(&h->totals.latency, c->ended - c->started);
+	if (!k)
+		return;
+	count_key(h, k, c, time);
+	if (sampled)
+		look_at(k, c, from, time);
 }
 
 void hot_tick(struct hot *h, u64 now)
@@ -250,6 +276,11 @@ const struct verbs *hot_verbs(const struct hot *h)
 void hot_stats(const struct hot *h, struct keys_stats *s)
 {
 	keys_stats(h->keys, s);
+}
+
+u32 hot_sample(const struct hot *h)
+{
+	return h->o.sample;
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */

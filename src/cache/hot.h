@@ -42,8 +42,10 @@ struct hot_key {
 	u32 interval;      /* number of that */
 	u32 found, absent; /* hits and misses of lookups: stores and deletes are none */
 	u32 errors;
-	u32 timed;   /* calls whose time on the processor is known */
-	u32 n_sizes; /* ever; the newest at (n_sizes - 1) % HOT_SIZES */
+	u32 timed;        /* calls whose time on the processor is known */
+	u32 n_sizes : 30; /* ever; the newest at (n_sizes - 1) % HOT_SIZES */
+	u32 decided : 1;  /* by hot_options.sample */
+	u32 left_out : 1; /* ... that sizes, clients and latencies are not kept of it */
 	struct rate rate;
 	u32 ops[OPS];
 	struct latency latency;
@@ -73,6 +75,9 @@ struct hot_options {
 	struct hash_secret secret;
 	u64 half;  /* seconds after which a call counts half in the decayed rate; 0: HOT_HALF */
 	u64 start; /* time at which the first interval begins */
+	/* Sizes, clients and latencies are kept of one key in so many, chosen by its hash; 0, 1: of
+	 * all. The latency of all calls together is then that of those keys. */
+	u32 sample;
 	struct alert *alert; /* is told of all calls; borrowed, NULL none */
 };
 
@@ -89,6 +94,8 @@ const struct hot_totals *hot_totals(const struct hot *h);
 /* The same calls by their commands. */
 const struct verbs *hot_verbs(const struct hot *h);
 void hot_stats(const struct hot *h, struct keys_stats *s);
+/* hot_options.sample, 1 at least. */
+u32 hot_sample(const struct hot *h);
 
 /* ---- rows ---- */
 

@@ -162,9 +162,11 @@ static u64 bytes_of(const struct hot_row *r)
 	return r->more->bytes;
 }
 
+#define NOT_KNOWN UINT64_MAX
+
 static u64 size_of(const struct hot_row *r)
 {
-	return r->more->size;
+	return r->more->n_sizes ? r->more->size : NOT_KNOWN;
 }
 
 static const struct {
@@ -224,9 +226,13 @@ static void add_keys(struct buf *b, const struct hot_metrics *m)
 	for (u32 i = 0; m->n && i < ARRAY_SIZE(of_key); i++) {
 		family(b, m, of_key[i].name, of_key[i].kind, of_key[i].help);
 		for (u32 k = 0; k < m->n; k++) {
+			u64 value = of_key[i].value(&m->rows[k]);
+
+			if (value == NOT_KNOWN)
+				continue;
 			sample(b, m, of_key[i].name, *of_key[i].kind == 'c' ? "_total" : "", "key",
 			       key_of(&text, &m->rows[k]));
-			buf_printf(b, "%" PRIu64 "\n", of_key[i].value(&m->rows[k]));
+			buf_printf(b, "%" PRIu64 "\n", value);
 		}
 	}
 	if (m->n)

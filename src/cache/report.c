@@ -110,6 +110,12 @@ void report_clock(struct buf *b, u64 time)
 	buf_puts(b, text);
 }
 
+void report_sample(struct buf *b, const struct hot *h)
+{
+	if (hot_sample(h) > 1)
+		buf_printf(b, "; latencies, sizes and clients of one key in %u", hot_sample(h));
+}
+
 static void text_total(struct buf *b, const struct report_of *r)
 {
 	const struct hot_totals *t = hot_totals(r->hot);
@@ -188,6 +194,7 @@ void report_text(struct buf *b, const struct report_of *r)
 	buf_printf(b, "these %u are %.1f %% of %llu calls; ", r->n, covered_share(r),
 	           (unsigned long long)hot_totals(r->hot)->calls);
 	missed_print(b, &r->missed);
+	report_sample(b, r->hot);
 	buf_putc(b, '\n');
 	if (r->commands)
 		verbs_text(b, hot_verbs(r->hot));
@@ -302,7 +309,9 @@ static void put_total(struct tree *t, const struct report_of *r)
 				   keys = COL_GAUGE("keys", "different ones"),
 				   keys_error = COL_RATIO("keys_error", "of their number"),
 				   exact = COL_LABEL("exact", NULL),
-				   share = COL_RATIO("covered", "calls of the keys listed");
+				   share = COL_RATIO("covered", "calls of the keys listed"),
+				   sample = COL_GAUGE("sample", "latencies, sizes and clients "
+	                                                        "of one key in so many");
 	const struct hot_totals *n = hot_totals(r->hot);
 	struct figure p50 = us(latency_quantile(&n->latency, 0.5)),
 		      p99 = us(latency_quantile(&n->latency, 0.99)), on_cpu = cpu(n->cpu, n->timed);
@@ -327,6 +336,7 @@ static void put_total(struct tree *t, const struct report_of *r)
 	tree_real(t, &keys_error, s.exact ? 0 : s.distinct_error);
 	tree_flag(t, &exact, s.exact);
 	tree_real(t, &share, covered_share(r) / 100);
+	tree_whole(t, &sample, hot_sample(r->hot));
 	missed_tree(t, &r->missed);
 	tree_end(t);
 }

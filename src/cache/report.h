@@ -32,6 +32,8 @@ void report_csv(struct buf *b, const struct report_of *r);
 /* A key as it is shown: bytes that are not printable ASCII, and backslashes, as \xNN and \\. */
 /* "11:12:51", of ns since the epoch. */
 void report_clock(struct buf *b, u64 time);
+/* "; latencies, sizes and clients of one key in 100"; nothing where it is all keys. */
+void report_sample(struct buf *b, const struct hot *h);
 void report_key(struct buf *b, struct str key);
 /* "812", "81.2k", "8.1M": four places at most. */
 void report_number(struct buf *b, double n);

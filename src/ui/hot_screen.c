@@ -286,6 +286,7 @@ static void head(void *ctx, struct buf *b)
 		buf_printf(b, " +-%.1f %%", stats.distinct_error * 100);
 	buf_puts(b, "  ");
 	missed_print(b, &s->now.missed);
+	report_sample(b, s->hot);
 	buf_putc(b, '\n');
 }
 
@@ -386,6 +387,13 @@ static void page(void *ctx, struct buf *b, const void *row)
 
 	page_counts(b, l);
 	page_commands(b, &l->more);
+	if (l->more.left_out) {
+		buf_printf(b,
+		           "\nlatencies, sizes and clients are kept of one key in %u, and not of "
+		           "this one\n",
+		           hot_sample(s->hot));
+		return;
+	}
 	page_latency(b, &l->more.latency);
 	page_sizes(b, &l->more, s->now.clock);
 	page_clients(b, &l->more);

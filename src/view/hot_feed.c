@@ -20,7 +20,7 @@
 #define SAMPLES      4096u /* keys of the curve: half a MiB, sizes off by 1.6 % */
 
 struct options {
-	u64 pid, rows, memory, half_life;
+	u64 pid, rows, memory, half_life, sample;
 	const char *via, *delimiters;
 	bool hide;
 };
@@ -46,6 +46,7 @@ static void read_options(struct hot_feed *f, const struct urecord *r, const u8 *
 		.rows = MAX(cache_view_number(r, bytes, "rows"), 1),
 		.memory = cache_view_number(r, bytes, "memory"),
 		.half_life = cache_view_number(r, bytes, "half_life"),
+		.sample = cache_view_number(r, bytes, "sample"),
 		.via = cache_view_text(&f->arena, r, bytes, "via"),
 		.delimiters = cache_view_text(&f->arena, r, bytes, "prefix"),
 		.hide = cache_view_number(r, bytes, "hash_keys"),
@@ -70,6 +71,7 @@ static bool make_counts(struct hot_feed *f, struct err *e)
 		                 .delimiters = f->o.delimiters,
 		                 .hide = f->o.hide,
 		                 .half = f->o.half_life ? f->o.half_life : HALF_LIFE,
+		                 .sample = (u32)f->o.sample,
 		                 .start = clock_ns(CLOCK_MONOTONIC) };
 	struct shards_options so = { .samples = SAMPLES };
 

@@ -23,7 +23,7 @@
 #include "view/cache_feed.h"
 
 struct options {
-	u64 pid, rows, interval, count, memory, half_life;
+	u64 pid, rows, interval, count, memory, half_life, sample;
 	const char *via, *sort, *alert, *dump, *delimiters;
 	bool csv, fold, hide, check, stream, commands;
 };
@@ -63,6 +63,7 @@ static void read_options(struct hot_view *v, const struct urecord *r, const u8 *
 		.via = cache_view_text(a, r, bytes, "via"),
 		.sort = cache_view_text(a, r, bytes, "sort"),
 		.half_life = cache_view_number(r, bytes, "half_life"),
+		.sample = cache_view_number(r, bytes, "sample"),
 		.alert = cache_view_text(a, r, bytes, "alert"),
 		.dump = cache_view_text(a, r, bytes, "dump"),
 		.delimiters = cache_view_text(a, r, bytes, "prefix"),
@@ -139,6 +140,7 @@ static bool make_hot(struct hot_view *v, struct err *e)
 {
 	struct hot_options o = { .limit = v->o.memory << 20,
 		                 .half = v->o.half_life,
+		                 .sample = (u32)v->o.sample,
 		                 .fold = v->o.fold,
 		                 .delimiters = v->o.delimiters,
 		                 .hide = v->o.hide,

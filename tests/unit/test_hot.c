@@ -462,7 +462,8 @@ static void as_json(void **state)
 		"\"lookups\":2,\"lookup_hits\":2,"
 		"\"errors\":0,\"bytes\":3070,\"p50_us\":1.9,\"p99_us\":2.0,"
 		"\"cpu_us\":2.0,\"cpu_calls\":2,\"keys\":2,"
-		"\"keys_error\":0.0000,\"exact\":true,\"covered\":1.0000,\"lost_events\":3,"
+		"\"keys_error\":0.0000,\"exact\":true,\"covered\":1.0000,\"sample\":1,"
+		"\"lost_events\":3,"
 		"\"lost_commands\":2,\"lost_commands_error\":0,\"unseen_replies\":3,\"unconfirmed_"
 		"calls\":1,\"master_bytes\":0,\"unknown_commands\":0},\"keys\":[{"
 		"\"key\":\"a\",\"calls\":2,"
@@ -722,9 +723,44 @@ static void addresses(void **state)
 	buf_free(&b);
 }
 
+/* All are counted; what is kept of one in so many adds up to the calls of these. */
+static void one_key_in_so_many(void **state)
+{
+	struct hot_options o = { .start = SECOND, .sample = 8, .secret = { { 1, 2 } } };
+	struct hot *h = make(&o);
+	u32 looked_at = 0;
+	u64 calls = 0;
+	char key[16];
+
+	(void)state;
+	for (u32 i = 0; i < 8000; i++) {
+		snprintf(key, sizeof(key), "key:%u", i % 2000);
+		hit(h, key, 100 + i % 3, SECOND + 3000 + i);
+	}
+	assert_int_equal(hot_totals(h)->calls, 8000);
+	assert_int_equal(hot_totals(h)->bytes, 100 * 8000 + 7999);
+	for (u32 i = 0; i < 2000; i++) {
+		struct hot_row row;
+
+		snprintf(key, sizeof(key), "key:%u", i);
+		row = row_of(h, key);
+		assert_int_equal(row.calls, 4);
+		assert_int_equal(row.more->hits, 4);
+		assert_int_equal(row.more->n_sizes, row.more->left_out ? 0 : 4);
+		assert_int_equal(row.more->clients[0].calls, row.more->left_out ? 0 : 4);
+		assert_int_equal(latency_total(&row.more->latency), row.more->left_out ? 0 : 4);
+		looked_at += !row.more->left_out;
+		calls += row.more->left_out ? 0 : row.calls;
+	}
+	assert_in_range(looked_at, 200, 300);
+	assert_int_equal(latency_total(&hot_totals(h)->latency), calls);
+	hot_free(h);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_key_in_so_many),
 		cmocka_unit_test(counts_of_a_key),
 		cmocka_unit_test(sizes_of_values),
 		cmocka_unit_test(totals),

@@ -144,7 +144,7 @@ def compare(keys, expected, timed=True):
         told = (k["calls"], commands.get("get", 0), k["hits"], k["misses"], commands.get("set", 0))
         if told != (gets + sets, gets, hits + sets, misses, sets):
             problems.append(f"{key}: {told}, the load says {(gets, hits, misses, sets)}")
-        if gets and bool(k["p99_us"]) != timed:
+        if gets and timed is not None and bool(k["p99_us"]) != timed:
             problems.append(f"{key}: latency {k['p99_us']}")
         if k["error"]:
             problems.append(f"{key}: error {k['error']}")
@@ -183,6 +183,22 @@ def counts(context, kind, protocol, *options, program=None, via="syscalls"):
 def test_mctop_text(context):
     """Multi-gets, pipelines, connections that come and go."""
     return counts(context, "memcached", "text", "-m", "5", "-D", "4", "-x", "97")
+
+
+def test_mctop_sample(context):
+    """All calls are counted, and of one key in three the rest is kept: all of it or nothing."""
+    with Server(context, "memcached") as s, \
+            tool(context, "mctop", "-p", str(s.pid), "--sample", "3", "--json", "-r", "50",
+                 "3600") as run:
+        expected = load(context, s, "-P", "text", "-n", "1500", "-k", "30", "-v", "40")
+        out, err, status = ended(context, run)
+    last = json.loads(out.splitlines()[-1])
+    problems = compare(last["keys"], expected, None)
+    kept = {(k["size"] if k["hits"] else 40, bool(k["p50_us"]), bool(k["clients"]))
+            for k in last["keys"] if k["hits"] or k["p50_us"]}
+    if status or last["total"]["sample"] != 3 or kept != {(40, True, True), (None, False, False)}:
+        problems.append(f"status {status}, {last['total']}, {kept}")
+    return shown("\n".join(problems), out, err) if problems else None
 
 
 def test_mctop_meta(context):
@@ -723,7 +739,8 @@ def test_mctop_via_what_is_not_there(context):
         for option, via, message in (("--via", "usdt", "has no USDT probes"),
                                      ("--via", "uprobe", "no function lookupKey"),
                                      ("--via", "magic", "can not be taken by 'magic'"),
-                                     ("--half-life", "-1", "not below 0")):
+                                     ("--half-life", "-1", "not below 0"),
+                                     ("--sample", "0", "from 1 to 1000000")):
             p = subprocess.run([context.memtap, "mctop", "-p", str(s.pid), option, via],
                                capture_output=True, text=True, timeout=60 * context.factor,
                                check=False)

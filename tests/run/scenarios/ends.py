@@ -54,15 +54,20 @@ def test_sigterm_ends_commands_that_queue(context):
 
 
 def test_interrupt_ends_attaching(context):
-    """Some 700 probes: stopped when dozens are attached, it is interrupted and goes on."""
+    """Some 700 probes: stopped when dozens are attached, it is interrupted and goes on. Again where
+    this program had no processor until all were."""
     require("tracefs")
-    run = Run([context.memtap, "-e", "tracepoint:syscalls:* { @ = count(); }"])
-    descriptors = f"/proc/{run.process.pid}/fd"
-    some = until(lambda: len(os.listdir(descriptors)) > 60, 60 * context.factor)
-    run.process.send_signal(signal.SIGSTOP)
-    run.process.send_signal(signal.SIGINT)
-    run.process.send_signal(signal.SIGCONT)
-    out, err, status = run.finish(60 * context.factor)
+    for _ in range(5):
+        run = Run([context.memtap, "-e", "tracepoint:syscalls:* { @ = count(); }"])
+        descriptors = f"/proc/{run.process.pid}/fd"
+        some = until(lambda: len(os.listdir(descriptors)) > 60, 60 * context.factor)
+        run.process.send_signal(signal.SIGSTOP)
+        late = len(os.listdir(descriptors)) > 2 * 640  # a program or event, and a link, for each
+        run.process.send_signal(signal.SIGINT)
+        run.process.send_signal(signal.SIGCONT)
+        out, err, status = run.finish(60 * context.factor)
+        if not late:
+            break
     attached = re.search(r"^Attached (\d+) probes$", err, re.M)
     ok = some and status == 0 and attached and 20 < int(attached[1]) < 650
     return None if ok else shown(f"exit status {status}", out, err)

@@ -166,6 +166,14 @@ void code_func(struct code *c, enum reg dst, u32 label)
 	load_imm64(c, dst, BPF_PSEUDO_FUNC, 0, 0);
 }
 
+void code_call_func(struct code *c, u32 label)
+{
+	struct code_fixup f = { c->insns.n, label };
+
+	vec_add(c->arena, &c->fixups, f);
+	add(c, BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_CALL, 0, 0);
+}
+
 void code_func_start(struct code *c, u32 label)
 {
 	vec_add(c->arena, &c->funcs, c->insns.n);
@@ -242,8 +250,7 @@ bool code_finish(struct code *c, struct err *e)
 		s32 distance = target - (s32)f.insn - 1;
 
 		assert(target >= 0);
-		if (c->insns.v[f.insn].src_reg == BPF_PSEUDO_FUNC &&
-		    BPF_CLASS(c->insns.v[f.insn].code) == BPF_LD) {
+		if (code_names_func(&c->insns.v[f.insn])) {
 			c->insns.v[f.insn].imm = distance;
 			continue;
 		}

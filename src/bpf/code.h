@@ -25,7 +25,7 @@ struct code {
 	VEC(u32) locs;   /* per instruction: `loc` when it was added */
 	VEC(s32) labels; /* instruction index, -1 while unbound */
 	VEC(struct code_fixup) fixups;
-	VEC(u32) funcs; /* instruction indexes where callbacks start, ascending */
+	VEC(u32) funcs; /* instruction indexes where callbacks and functions start, ascending */
 	u32 loc;        /* source offset given to instructions added from now on */
 	bool no_fetch;  /* the kernel is before 5.12: no atomic says what was there before */
 };
@@ -67,8 +67,18 @@ void code_map_value(struct code *c, enum reg dst, u32 map, u32 off);
 
 /* dst = the callback that starts at `label`. */
 void code_func(struct code *c, enum reg dst, u32 label);
-/* A callback starts here; what is before must not run into it. */
+/* r0 = the function that starts at `label`, of the number in r1. */
+void code_call_func(struct code *c, u32 label);
+/* A callback or function starts here; what is before must not run into it. */
 void code_func_start(struct code *c, u32 label);
+
+/* A reference to a callback, or a call of a function: imm is the distance to its first instruction
+ * from the next slot. */
+static inline bool code_names_func(const struct bpf_insn *in)
+{
+	return (in->code == (BPF_LD | BPF_IMM | BPF_DW) && in->src_reg == BPF_PSEUDO_FUNC) ||
+	       (in->code == (BPF_JMP | BPF_CALL) && in->src_reg == BPF_PSEUDO_CALL);
+}
 
 u32 code_label(struct code *c);
 void code_bind(struct code *c, u32 label);

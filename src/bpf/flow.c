@@ -43,6 +43,8 @@ static u16 reads_call(const struct bpf_insn *in)
 {
 	const struct helper *h = helper_get((u32)in->imm);
 
+	if (in->src_reg == BPF_PSEUDO_CALL) /* the program's own: code_call_func() */
+		return 1u << R1;
 	if (in->src_reg || h->is_variadic || h->n_args >= 5)
 		return ARGS;
 	return (u16)(((1u << h->n_args) - 1) << 1);

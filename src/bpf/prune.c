@@ -8,12 +8,6 @@
 
 #include "bpf/flow.h"
 
-/* A reference to a callback: imm is the distance to its first instruction. */
-static bool is_func(const struct bpf_insn *in)
-{
-	return flow_is_wide(in) && in->src_reg == BPF_PSEUDO_FUNC;
-}
-
 /* Marks where instruction i leads. True when that is before it and was not known. */
 static bool mark_from(const struct code *c, bool *live, u32 i)
 {
@@ -27,7 +21,7 @@ static bool mark_from(const struct code *c, bool *live, u32 i)
 		live[i + 1] = true;
 	if (flow_is_jump(in))
 		to += (u32)in->off;
-	else if (is_func(in))
+	else if (code_names_func(in))
 		to += (u32)in->imm;
 	back = to < i && !live[to];
 	live[to] = true;
@@ -95,7 +89,7 @@ static void compact(struct code *c, const bool *live, u32 *place)
 		c->locs.v[to] = c->locs.v[i];
 		if (flow_is_jump(in))
 			in->off = (s16)((s32)place[i + 1 + (u32)in->off] - (s32)to - 1);
-		else if (is_func(in))
+		else if (code_names_func(in))
 			in->imm = (s32)place[i + 1 + (u32)in->imm] - (s32)to - 1;
 	}
 	move_funcs(c, place);

@@ -62,6 +62,12 @@ static bool is_call(const struct bpf_insn *i)
 	return i->code == (BPF_JMP | BPF_CALL);
 }
 
+/* Of a function of the program itself. */
+static bool is_own_call(const struct bpf_insn *i)
+{
+	return is_call(i) && i->src_reg == BPF_PSEUDO_CALL;
+}
+
 static bool is_exit(const struct bpf_insn *i)
 {
 	return i->code == (BPF_JMP | BPF_EXIT);
@@ -127,9 +133,10 @@ static const char *jump_problem(const struct bpf_insn *i)
 	if (is_exit(i) || is_goto(i))
 		return i->dst_reg || i->src_reg || i->imm ? "an unused field is not 0" : NULL;
 	if (is_call(i)) {
-		if (i->dst_reg || i->off || i->src_reg)
+		if (i->dst_reg || i->off || (i->src_reg && !is_own_call(i)))
 			return "an unused field is not 0";
-		return helper_name((u32)i->imm) && i->imm ? NULL : "unknown helper";
+		return is_own_call(i) || (helper_name((u32)i->imm) && i->imm) ? NULL
+		                                                              : "unknown helper";
 	}
 	if (BPF_OP(i->code) > BPF_JSLE || BPF_OP(i->code) == BPF_JA ||
 	    BPF_OP(i->code) == BPF_CALL || BPF_OP(i->code) == BPF_EXIT)
@@ -271,9 +278,10 @@ static bool check_jumps(struct checker *c)
 
 	for (u32 at = 0; at < c->n; at++) {
 		const struct bpf_insn *i = &c->insns[at];
-		s64 target = (s64)at + 1 + (is_func(i) ? i->imm : i->off);
+		bool names = is_func(i) || is_own_call(i);
+		s64 target = (s64)at + 1 + (names ? i->imm : i->off);
 
-		if (c->tail[at] || !(is_branch(i) || is_goto(i) || is_func(i)))
+		if (c->tail[at] || !(is_branch(i) || is_goto(i) || names))
 			continue;
 		if (target < 0 || target >= c->n)
 			return fail(c, at, "the jump leaves the program");
@@ -295,7 +303,7 @@ bool check_gives_nothing(u32 helper)
 
 static u16 call_reads(const struct bpf_insn *i)
 {
-	u8 n = helper_get((u32)i->imm)->n_args;
+	u8 n = is_own_call(i) ? 1 : helper_get((u32)i->imm)->n_args;
 
 	return n == HELPER_ARGS_UNKNOWN ? 0 : (u16)(((1u << n) - 1) << 1);
 }
@@ -339,7 +347,7 @@ static u16 insn_reads(const struct bpf_insn *i)
 static u16 written_after(const struct bpf_insn *i, u16 before)
 {
 	if (is_call(i)) {
-		bool gives = !check_gives_nothing((u32)i->imm);
+		bool gives = is_own_call(i) || !check_gives_nothing((u32)i->imm);
 
 		before &= (u16) ~(CALL_CLOBBERS | BIT(0));
 		return gives ? before | BIT(0) : before;
@@ -380,6 +388,8 @@ static bool step(struct checker *c, u32 at)
 	}
 	if (is_func(i)) /* a callback starts with its own registers: r1 to r5 and the frame */
 		arrive(c, (u32)((s64)at + 1 + i->imm), (u16)(0x3e | BIT(FRAME)));
+	if (is_own_call(i))
+		arrive(c, (u32)((s64)at + 1 + i->imm), (u16)(BIT(1) | BIT(FRAME)));
 	if (is_goto(i) || is_branch(i))
 		arrive(c, (u32)((s64)at + 1 + i->off), after);
 	if (!is_goto(i) && !is_exit(i))

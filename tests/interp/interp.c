@@ -246,12 +246,24 @@ static bool compare(struct interp *in, u8 op, u64 a, u64 b, bool wide)
 	}
 }
 
+/* A function of the program, of the number in r1. */
+static void own_call(struct interp *in, s32 distance)
+{
+	u64 args[4] = { get(in, 1) };
+	u64 result = machine_callback(in, FUNC_BASE + in->pc + 1 + (u64)(s64)distance, args);
+
+	in->written &= (u16)~0x3eu;
+	set(in, 0, result);
+}
+
 static void step_jump(struct interp *in, const struct bpf_insn *i)
 {
 	bool wide = BPF_CLASS(i->code) == BPF_JMP;
 
 	if (i->code == (BPF_JMP | BPF_CALL) && !i->src_reg)
 		helper_call(in, (u32)i->imm);
+	else if (i->code == (BPF_JMP | BPF_CALL))
+		own_call(in, i->imm);
 	else if (i->code == (BPF_JMP | BPF_JA))
 		in->pc += (u32)(s32)i->off;
 	else if (compare(in, BPF_OP(i->code), get(in, i->dst_reg), operand(in, i), wide))

@@ -182,6 +182,43 @@ static void test_loop(void **state)
 	refused(f, "more than 1000000 instructions");
 }
 
+/* A function has its own stack and registers; of the caller's r6 to r9 are as they were. */
+static void test_own_function(void **state)
+{
+	struct fixture *f = *state;
+	u32 twice = code_label(&f->c), end = code_label(&f->c);
+
+	code_const(&f->c, R6, 100);
+	code_store_imm(&f->c, 8, R10, -8, 1);
+	code_const(&f->c, R1, 21);
+	code_call_func(&f->c, twice);
+	code_load(&f->c, 8, R1, R10, -8);
+	code_alu(&f->c, BPF_ADD, R0, R6);
+	code_alu(&f->c, BPF_ADD, R0, R1);
+	code_goto(&f->c, end);
+	code_func_start(&f->c, twice);
+	code_store(&f->c, 8, R10, -8, R1);
+	code_load(&f->c, 8, R6, R10, -8);
+	code_mov(&f->c, R0, R6);
+	code_alu(&f->c, BPF_ADD, R0, R6);
+	code_exit(&f->c);
+	code_bind(&f->c, end);
+	assert_int_equal(result(f), 143);
+
+	twice = code_label(&f->c);
+	end = code_label(&f->c);
+	code_const(&f->c, R1, 1);
+	code_const(&f->c, R2, 1);
+	code_call_func(&f->c, twice);
+	code_mov(&f->c, R0, R2); /* lost over the call */
+	code_goto(&f->c, end);
+	code_func_start(&f->c, twice);
+	code_mov(&f->c, R0, R1);
+	code_exit(&f->c);
+	code_bind(&f->c, end);
+	refused(f, "r2");
+}
+
 static void test_memory(void **state)
 {
 	struct fixture *f = *state;
@@ -461,7 +498,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_alu),        T(test_jumps), T(test_loop),     T(test_memory),
 		T(test_atomics),    T(test_hash),  T(test_lookup),   T(test_ring),
-		T(test_probe_read), T(test_env),   T(test_refusals),
+		T(test_probe_read), T(test_env),   T(test_refusals), T(test_own_function),
 	};
 #undef T
 

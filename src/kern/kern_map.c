@@ -294,29 +294,31 @@ static bool each(struct live *l, u32 map, int fd, bool removes, live_row_fn *cb,
 	return ok;
 }
 
-/* The element that programs use of a map without key. Arrays of cells have no batches before
- * 5.13. */
-static bool each_of_one(struct live *l, u32 map, live_row_fn *cb, void *ctx, struct err *e)
+/* One after the other: arrays of cells have no batches before 5.13. Of a map of the script's, which
+ * has no key then, the element that programs use. */
+static bool each_of_array(struct live *l, u32 map, live_row_fn *cb, void *ctx, struct err *e)
 {
-	static const u32 first;
+	const struct umap *m = &l->unit->maps.v[map];
+	u32 n = m->role == UMAP_USER ? 1 : m->max_entries;
 	u8 *cells = malloc(kern_map_element(l, map));
-	const void *key = kern_turn_key(l, map, &first);
-	bool ok = cells && sys_map_lookup(l->maps[map], key, cells) == 0;
+	bool ok = cells, more = true;
 
-	if (ok)
-		cb(ctx, key, cells);
-	else
-		err_set(e, "can not read map %s", l->unit->maps.v[map].name);
+	for (u32 i = 0; ok && more && i < n; i++) {
+		const void *key = kern_turn_key(l, map, &i);
+
+		ok = sys_map_lookup(l->maps[map], key, cells) == 0;
+		more = ok && cb(ctx, key, cells);
+	}
 	free(cells);
-	return ok;
+	return ok || err_set(e, "can not read map %s", m->name);
 }
 
 bool live_map_each(struct live *l, u32 map, live_row_fn *cb, void *ctx, struct err *e)
 {
 	const struct umap *m = &l->unit->maps.v[map];
 
-	if (m->role == UMAP_USER && is_array(m))
-		return each_of_one(l, map, cb, ctx, e);
+	if (is_array(m))
+		return each_of_array(l, map, cb, ctx, e);
 	return each(l, map, kern_map_fd(l, map), false, cb, ctx, e);
 }
 

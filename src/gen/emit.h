@@ -66,8 +66,9 @@ struct needs {
 struct unwind_places {
 	bool made, used;
 	struct mem state;
-	s32 pid, proc; /* frame words */
-	u32 step;      /* labels of the callbacks */
+	s32 pid, proc;   /* frame words */
+	s32 slot, round; /* ... without bpf_loop(): the scratch slot's number, steps made; else 0 */
+	u32 step;        /* labels of the callbacks */
 	u32 map_step;
 };
 
@@ -358,6 +359,8 @@ void gen_stack_len(struct gen *g, const struct type *t, struct mem m);
 /* ---- gen_unwind.c ---- */
 #define UNWIND_INSTANCE_MAX 64 /* bytes read of a struct return_instance */
 struct unwind_places gen_unwind_reserve(struct gen *g);
+/* Whether the kernel says what the registers of the event's process are. */
+bool gen_unwind_possible(const struct gen *g);
 /* Where the frames go: a struct ustack_value. */
 struct mem gen_unwind_frames(const struct gen *g);
 /* Walks the user stack, at most `limit` frames, `raw`: all of them as addresses; jumps to `unknown`

@@ -364,6 +364,8 @@ static void claim_scratch(struct gen *g, u32 dropped)
 	code_if_imm(c, BPF_JLT, R7, UNIT_SCRATCH_SLOTS, top);
 	code_goto(c, dropped);
 	code_bind(c, got);
+	if (g->unwind.slot)
+		code_store(c, 8, R10, g->unwind.slot, R7);
 	code_mov(c, g->scratch, R0);
 	if (g->assume.scratch_home)
 		code_store(c, 8, R10, SCRATCH_HOME, R0);

@@ -136,12 +136,14 @@ static void kernel_walk(struct gen *g, const struct walk *k, struct mem frames)
 	mem_store(g, 8, frames, R0);
 }
 
-/* BEGIN and END run in no process that anyone asks about. */
+/* BEGIN and END run in no process that anyone asks about; where memtap is not there nobody makes
+ * tables. */
 static bool by_tables(struct gen *g, const struct walk *k)
 {
-	if (!k->user || k->t->walk != WALK_AUTO || attach_kind_has(g->v->kind, KIND_AROUND))
+	if (!k->user || g->s->request.alone || k->t->walk != WALK_AUTO ||
+	    attach_kind_has(g->v->kind, KIND_AROUND))
 		return false;
-	return gen_has_calls(g);
+	return gen_unwind_possible(g);
 }
 
 /* Frames as addresses, also where a file and an offset would do: the form prints them. */

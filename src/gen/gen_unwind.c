@@ -2,10 +2,12 @@
 /*
  * User stacks, the program's side: the process's tables are found, or asked for; the registers that
  * the walk begins with are put down; the kernel calls the step (gen_unwind_step.c) as often as
- * there are frames; what came of it is counted. ustack(copy) copies the top of the stack instead,
- * for user space to walk.
+ * there are frames, or the program itself where the kernel does not; what came of it is counted.
+ * ustack(copy) copies the top of the stack instead, for user space to walk.
  */
 #include "gen/gen_unwind.h"
+
+#include <linux/version.h>
 
 #include "arch/arch.h"
 
@@ -22,6 +24,10 @@ struct unwind_places gen_unwind_reserve(struct gen *g)
 	p.state = frame_alloc(g, ST_END);
 	p.pid = frame_pointer(g);
 	p.proc = frame_pointer(g);
+	if (!gen_has_calls(g)) {
+		p.slot = frame_pointer(g);
+		p.round = frame_pointer(g);
+	}
 	p.step = code_label(&g->c);
 	p.map_step = code_label(&g->c);
 	return p;
@@ -120,6 +126,105 @@ static void add_process(struct gen *g, u32 none)
 	code_if_imm(c, BPF_JEQ, R0, 0, none);
 }
 
+/* A kernel that has not said its version is the newest. */
+static bool is_since(const struct gen *g, u32 version)
+{
+	return !g->w->kernel_version || g->w->kernel_version >= version;
+}
+
+/* Reads `size` bytes of the kernel's memory at r3; jumps when that can not be. */
+static void read_kernel(struct gen *g, struct mem to, u32 size, u32 none)
+{
+	struct code *c = &g->c;
+
+	mem_addr(g, to, R1);
+	code_const(c, R2, size);
+	code_call(c, BPF_FUNC_probe_read_kernel);
+	code_if_imm(c, BPF_JNE, R0, 0, none);
+}
+
+/* r1 = `size` bytes of the current task; before Linux 5.11 they are read to `room`. */
+static void load_of_task(struct gen *g, s32 off, u32 size, struct mem room)
+{
+	struct code *c = &g->c;
+	u32 failed = code_label(c);
+
+	if (is_since(g, KERNEL_VERSION(5, 11, 0))) {
+		code_call(c, BPF_FUNC_get_current_task_btf);
+		code_load(c, size, R1, R0, off);
+		return;
+	}
+	mem_store_imm(g, 8, room, 0);
+	code_call(c, BPF_FUNC_get_current_task);
+	code_alu_imm(c, BPF_ADD, R0, off);
+	code_mov(c, R3, R0);
+	read_kernel(g, room, size, failed);
+	code_bind(c, failed);
+	mem_load(g, 8, R1, room);
+}
+
+/*
+ * Before Linux 5.15 no helper says where the user's registers are: at the top of the task's kernel
+ * stack, of 16 KiB or a page (Linux: task_pt_regs(), THREAD_SIZE).
+ */
+#define KERNEL_STACK 16384u
+
+static bool find_registers(const struct gen *g, s32 *stack, s32 *from_stack)
+{
+	struct world *w = g->w;
+	struct err e;
+	const struct btf *b = w->ops->btf ? w->ops->btf(w, &e) : NULL;
+	u32 id = b ? btf_find_c(b, "struct pt_regs") : 0;
+
+	if (!id || !gen_unwind_member(g, "struct task_struct", "stack", stack))
+		return false;
+	*from_stack = (s32)MAX(KERNEL_STACK, arch_page()) - (s32)btf_size(b, id);
+	return true;
+}
+
+bool gen_unwind_possible(const struct gen *g)
+{
+	s32 stack, from_stack;
+
+	return attach_kind_is_user(g->v->kind) || is_since(g, KERNEL_VERSION(5, 15, 0)) ||
+	       find_registers(g, &stack, &from_stack);
+}
+
+/* One of them to `to`, by the stack's address at `stack`. */
+static void read_register(struct gen *g, struct mem stack, s32 off, struct mem to, u32 none)
+{
+	mem_load(g, 8, R3, stack);
+	code_alu_imm(&g->c, BPF_ADD, R3, off);
+	read_kernel(g, to, 8, none);
+}
+
+static void unless_user(struct gen *g, u32 none)
+{
+	if (arch.user_code_mask)
+		code_alu_imm(&g->c, BPF_AND, R1, (s32)arch.user_code_mask);
+	code_if_imm(&g->c, BPF_JNE, R1, arch.user_code, none);
+}
+
+/* As user_registers(). */
+static void read_registers(struct gen *g, struct mem to, struct mem link, u32 none)
+{
+	s32 stack = 0, regs = 0;
+
+	find_registers(g, &stack, &regs);
+	load_of_task(g, stack, 8, to);
+	mem_store(g, 8, to, R1);
+	read_register(g, to, regs + arch.user_at, link, none);
+	mem_load(g, 8, R1, link);
+	unless_user(g, none);
+	read_register(g, to, regs + arch.sp, mem_at(to, 8), none);
+	read_register(g, to, regs + arch.fp, mem_at(to, 16), none);
+	if (!arch.frames.return_below)
+		read_register(g, to, regs + arch.link, link, none);
+	read_register(g, to, regs + arch.ip, to, none);
+	mem_load(g, 8, R1, to);
+	code_if_imm(&g->c, BPF_JEQ, R1, 0, none);
+}
+
 /* From the user's registers to three words of ours, in the order of `regs`, and to `link`; jumps
  * when there is no 64-bit user code after the event. */
 static void user_registers(struct gen *g, struct mem to, struct mem link, u32 none)
@@ -130,15 +235,16 @@ static void user_registers(struct gen *g, struct mem to, struct mem link, u32 no
 
 	if (attach_kind_is_user(g->v->kind)) {
 		from = CTX;
+	} else if (!is_since(g, KERNEL_VERSION(5, 15, 0))) {
+		read_registers(g, to, link, none);
+		return;
 	} else {
 		code_call(c, BPF_FUNC_get_current_task_btf);
 		code_mov(c, R1, R0);
 		code_call(c, BPF_FUNC_task_pt_regs);
 	}
 	code_load(c, 8, R1, from, arch.user_at);
-	if (arch.user_code_mask)
-		code_alu_imm(c, BPF_AND, R1, (s32)arch.user_code_mask);
-	code_if_imm(c, BPF_JNE, R1, arch.user_code, none);
+	unless_user(g, none);
 	for (u32 i = 0; i < ARRAY_SIZE(regs); i++) {
 		code_load(c, 8, R1, from, regs[i]);
 		mem_store(g, 8, mem_at(to, (s32)i * 8), R1);
@@ -237,8 +343,7 @@ static void mark_exec(struct gen *g)
 		return;
 	mem_load(g, 8, R1, state(g, ST_SPAN));
 	code_if_imm(c, BPF_JNE, R1, 0, out);
-	code_call(c, BPF_FUNC_get_current_task_btf);
-	code_load(c, 1, R1, R0, off);
+	load_of_task(g, off, 1, state(g, ST_KEYS));
 	code_alu_imm(c, BPF_AND, R1, mask);
 	code_if_imm(c, BPF_JEQ, R1, 0, out);
 	code_const(c, R1, (u64)USTACK_EXEC << USTACK_FLAGS_SHIFT);
@@ -316,14 +421,11 @@ static void ask_if_wanted(struct gen *g)
 /* The address space, 0 when it can not be known. */
 static void note_space(struct gen *g)
 {
-	struct code *c = &g->c;
 	s32 mm;
 
-	code_const(c, R1, 0);
-	if (gen_unwind_member(g, "struct task_struct", "mm", &mm)) {
-		code_call(c, BPF_FUNC_get_current_task_btf);
-		code_load(c, 8, R1, R0, mm);
-	}
+	code_const(&g->c, R1, 0);
+	if (gen_unwind_member(g, "struct task_struct", "mm", &mm))
+		load_of_task(g, mm, 8, state(g, ST_MM));
 	mem_store(g, 8, state(g, ST_MM), R1);
 }
 
@@ -360,10 +462,44 @@ static void find_process(struct gen *g, u32 none)
 	code_bind(c, marked);
 }
 
+/*
+ * Before Linux 5.17. The step is a global function, which the verifier walks once and not in each
+ * round (since 5.6); it is given nothing but a number, here that of the scratch slot. Rounds are
+ * counted on the stack, where the verifier sees that they end.
+ */
+static void call_step(struct gen *g, u32 most)
+{
+	struct code *c = &g->c;
+	u32 top = code_label(c), out = code_label(c);
+
+	code_const(c, R1, 0);
+	code_store(c, 8, g->frame, g->unwind.round, R1);
+	code_bind(c, top);
+	code_load(c, 8, R1, g->frame, g->unwind.slot);
+	code_call_func(c, g->unwind.step);
+	code_if_imm(c, BPF_JNE, R0, 0, out);
+	code_load(c, 8, R1, g->frame, g->unwind.round);
+	code_alu_imm(c, BPF_ADD, R1, 1);
+	code_store(c, 8, g->frame, g->unwind.round, R1);
+	code_if_imm(c, BPF_JLT, R1, (s32)most, top);
+	code_bind(c, out);
+}
+
+static void walk_frames(struct gen *g, u32 limit)
+{
+	u32 most = limit + MOST_RETURNS; /* a replaced return address takes a step */
+
+	if (g->unwind.round) {
+		call_step(g, most);
+		return;
+	}
+	code_const(&g->c, R1, most);
+	gen_call_loop(g, g->unwind.step);
+}
+
 void gen_unwind(struct gen *g, u32 limit, bool raw, u32 unknown)
 {
 	static const s32 cleared[] = { ST_BACK, ST_SPAN, ST_SIZE, ST_RETURNS, ST_FRAMES };
-	struct code *c = &g->c;
 
 	if (!g->unwind.made)
 		g->unwind = gen_unwind_reserve(g);
@@ -377,8 +513,7 @@ void gen_unwind(struct gen *g, u32 limit, bool raw, u32 unknown)
 	for (u32 i = 0; i < ARRAY_SIZE(cleared); i++)
 		mem_store_imm(g, 8, state(g, cleared[i]), 0);
 	mem_store_imm(g, 8, state(g, ST_LIMIT), (s32)limit);
-	code_const(c, R1, limit + MOST_RETURNS); /* a replaced return address takes a step */
-	gen_call_loop(g, g->unwind.step);
+	walk_frames(g, limit);
 	mark_exec(g);
 	account(g);
 	ask_if_wanted(g);

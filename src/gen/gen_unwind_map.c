@@ -154,7 +154,7 @@ static const struct places *places(struct gen *g)
 
 bool gen_unwind_maps(struct gen *g)
 {
-	return places(g) != NULL;
+	return gen_has_calls(g) && places(g) != NULL; /* it goes down the tree by callbacks */
 }
 
 /* ---- pieces ---- */

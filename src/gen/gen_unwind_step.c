@@ -629,22 +629,41 @@ static void frame_pointer_step(struct step *s)
 	code_goto(c, s->have_pair);
 }
 
+/* A callback is given the program's frame, a function the number of the scratch slot. */
+static void find_state(struct step *s)
+{
+	struct code *c = s->c;
+	struct gen *g = s->g;
+
+	if (!g->unwind.slot) {
+		if (gen_unwind_maps(g))
+			code_mov(c, CTX_OF_STEP, R2);
+		code_load(c, 8, ST, R2, SCRATCH_HOME);
+	} else {
+		code_store(c, 4, R10, -8, R1);
+		code_map(c, R1, gen_map_of(g, UMAP_SCRATCH));
+		code_mov(c, R2, R10);
+		code_alu_imm(c, BPF_ADD, R2, -8);
+		code_call(c, BPF_FUNC_map_lookup_elem);
+		code_if_imm(c, BPF_JEQ, R0, 0, s->gone);
+		code_mov(c, ST, R0);
+	}
+	code_alu_imm(c, BPF_ADD, ST, g->unwind.state.off);
+}
+
 void gen_unwind_step(struct gen *g)
 {
 	struct step s = { .g = g, .c = &g->c };
 	u32 *labels[] = { &s.have_span, &s.have_base, &s.have_cfa, &s.have_pair, &s.saved,
 		          &s.special,   &s.no_table,  &s.no_rule,  &s.by_fp,     &s.whole,
-		          &s.cut,       &s.again,     &s.enough,   &s.unknown };
+		          &s.cut,       &s.again,     &s.enough,   &s.unknown,   &s.gone };
 
 	if (!g->unwind.made || !g->unwind.used)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(labels); i++)
 		*labels[i] = code_label(s.c);
 	code_func_start(s.c, g->unwind.step);
-	if (gen_unwind_maps(g))
-		code_mov(s.c, CTX_OF_STEP, R2);
-	code_load(s.c, 8, ST, R2, SCRATCH_HOME);
-	code_alu_imm(s.c, BPF_ADD, ST, g->unwind.state.off);
+	find_state(&s);
 	note_frame(&s);
 	find_span(&s);
 	find_rule(&s);
@@ -659,6 +678,7 @@ void gen_unwind_step(struct gen *g)
 	code_bind(s.c, s.whole);
 	gen_unwind_flag(&s, FLAG_WHOLE);
 	code_bind(s.c, s.cut);
+	code_bind(s.c, s.gone);
 	leave(&s, true);
 	if (gen_unwind_maps(g))
 		gen_unwind_map_step(g);

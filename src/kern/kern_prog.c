@@ -130,35 +130,60 @@ struct load {
 
 /*
  * The kernel calls functions of a program only when the program has types for them. Ours need no
- * more than "a function that returns int", the same for each; the format is that of
- * Documentation/bpf/btf.rst.
+ * more than "a function that returns int", the same for each, and where the program calls them
+ * itself "a global function of an int"; the format is that of Documentation/bpf/btf.rst.
  */
+#define TYPES_BYTES (5 * sizeof(struct btf_type) + sizeof(u32) + sizeof(struct btf_param))
+
 static int func_types(void)
 {
 	static const struct {
 		struct btf_header head;
 		struct btf_type number;
 		u32 encoding;
-		struct btf_type proto, func;
+		struct btf_type proto, func, called_proto;
+		struct btf_param argument;
+		struct btf_type called;
 		char strings[16];
 	} types = {
 		.head = { .magic = BTF_MAGIC,
 		          .version = 1,
 		          .hdr_len = sizeof(struct btf_header),
-		          .type_len = 3 * sizeof(struct btf_type) + sizeof(u32),
-		          .str_off = 3 * sizeof(struct btf_type) + sizeof(u32),
+		          .type_len = TYPES_BYTES,
+		          .str_off = TYPES_BYTES,
 		          .str_len = 16 },
 		.number = { .name_off = 1, .info = BTF_KIND_INT << 24, .size = 4 },
 		.encoding = BTF_INT_SIGNED << 24 | 32,
 		.proto = { .info = BTF_KIND_FUNC_PROTO << 24, .type = 1 },
 		.func = { .name_off = 5, .info = BTF_KIND_FUNC << 24, .type = 2 },
+		.called_proto = { .info = BTF_KIND_FUNC_PROTO << 24 | 1, .type = 1 },
+		.argument = { .name_off = 1, .type = 1 },
+		.called = { .name_off = 5,
+		            .info = BTF_KIND_FUNC << 24 | BTF_FUNC_GLOBAL,
+		            .type = 4 },
 		.strings = "\0int\0function",
 	};
 
 	return sys_btf_load(&types, sizeof(types));
 }
 
-#define FUNC_TYPE 3 /* id of `func` */
+#define FUNC_TYPE   3 /* id of `func` */
+#define CALLED_TYPE 5 /* id of `called` */
+
+/* By the program itself, and not by the kernel. */
+static bool is_called(const struct uprog *p, u32 func)
+{
+	for (u32 i = 0; i < p->n_insns; i++) {
+		const struct bpf_insn *insn = &p->insns[i];
+
+		if (insn->code == (BPF_JMP | BPF_CALL) && insn->src_reg == BPF_PSEUDO_CALL &&
+		    i + 1 + (u32)insn->imm == func)
+			return true;
+		if (insn->code == (BPF_LD | BPF_IMM | BPF_DW))
+			i++;
+	}
+	return false;
+}
 
 static struct bpf_func_info *func_info(const struct uprog *p)
 {
@@ -168,7 +193,9 @@ static struct bpf_func_info *func_info(const struct uprog *p)
 		base_no_memory();
 	info[0].type_id = FUNC_TYPE;
 	for (u32 i = 0; i < p->n_funcs; i++)
-		info[i + 1] = (struct bpf_func_info){ p->funcs[i], FUNC_TYPE };
+		info[i + 1] = (struct bpf_func_info){ p->funcs[i], is_called(p, p->funcs[i])
+			                                                   ? CALLED_TYPE
+			                                                   : FUNC_TYPE };
 	return info;
 }
 

@@ -177,7 +177,7 @@ static bool check_map(const struct umap *m, struct err *e)
 	if (m->role != UMAP_CHUNKS && m->role != UMAP_SHELVES)
 		return true;
 	err_set(e, "user stacks walked by unwind tables need memtap beside them");
-	return err_hint(e, "--no-feature loop walks them by frame pointers");
+	return err_hint(e, "ustack(fp) walks them by frame pointers");
 }
 
 static void add_data(struct object *o, struct place *p, const struct umap *m)

@@ -99,7 +99,7 @@ static void test_stacks(void **state)
 	static const u64 one[] = { 0x1000, 0x2000 }, two[] = { 0x1000, 0x3000 };
 	struct lab *l = *state;
 
-	compile(l, "software:page-faults:1 { @[ustack] = count(); }");
+	compile(l, "software:page-faults:1 { @[ustack(fp)] = count(); }");
 	interp_env(l->in)->user_frames = one;
 	interp_env(l->in)->n_user_frames = 2;
 	fire(l, ATTACH_SOFTWARE, NULL, 0);

@@ -240,7 +240,7 @@ SMALL, BIG, BACK = 5 * 8 * KIB, 2 * 1024 * KIB, 64 * KIB  # progs/grows.c
 
 def test_brkstack_bytes_and_calls(context):
     """Bytes by stack; questions, failures and what was given back are apart."""
-    require("btf", "tracefs", "kernel:5.17")
+    require("btf", "tracefs")
     got, out, err, status = tool(context, "brkstack", "-c", context.progs + "/grows")
     stacks, end = [r for r in got if "stack" in r], got[-1] if got else {}
     by = {}
@@ -256,7 +256,7 @@ def test_brkstack_bytes_and_calls(context):
 
 
 def test_brkstack_by_process_and_top(context):
-    require("btf", "tracefs", "kernel:5.17")
+    require("btf", "tracefs")
     got, out, err, status = tool(context, "brkstack", "-P", "-c", context.progs + "/grows")
     one, out1, _, _ = tool(context, "brkstack", "-T", "1", "-c", context.progs + "/grows")
     ok = status == 0 and [(r["bytes"], r["calls"], r["comm"]) for r in got[:-1]] == \

@@ -66,9 +66,9 @@ struct needs {
 struct unwind_places {
 	bool made, used;
 	struct mem state;
-	s32 pid, proc;   /* frame words */
-	s32 slot, round; /* ... without bpf_loop(): the scratch slot's number, steps made; else 0 */
-	u32 step;        /* labels of the callbacks */
+	s32 pid, proc; /* frame words */
+	s32 slot;      /* ... without bpf_loop(): the scratch slot's number; else 0 */
+	u32 step;      /* labels of the callbacks */
 	u32 map_step;
 };
 

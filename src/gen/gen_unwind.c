@@ -24,10 +24,8 @@ struct unwind_places gen_unwind_reserve(struct gen *g)
 	p.state = frame_alloc(g, ST_END);
 	p.pid = frame_pointer(g);
 	p.proc = frame_pointer(g);
-	if (!gen_has_calls(g)) {
+	if (!gen_has_calls(g))
 		p.slot = frame_pointer(g);
-		p.round = frame_pointer(g);
-	}
 	p.step = code_label(&g->c);
 	p.map_step = code_label(&g->c);
 	return p;
@@ -469,27 +467,29 @@ static void find_process(struct gen *g, u32 none)
  */
 static void call_step(struct gen *g, u32 most)
 {
+	struct mark m = frame_mark(g);
+	struct mem round = frame_counter(g);
 	struct code *c = &g->c;
 	u32 top = code_label(c), out = code_label(c);
 
-	code_const(c, R1, 0);
-	code_store(c, 8, g->frame, g->unwind.round, R1);
+	mem_store_imm(g, 8, round, 0);
 	code_bind(c, top);
 	code_load(c, 8, R1, g->frame, g->unwind.slot);
 	code_call_func(c, g->unwind.step);
 	code_if_imm(c, BPF_JNE, R0, 0, out);
-	code_load(c, 8, R1, g->frame, g->unwind.round);
+	mem_load(g, 8, R1, round);
 	code_alu_imm(c, BPF_ADD, R1, 1);
-	code_store(c, 8, g->frame, g->unwind.round, R1);
+	mem_store(g, 8, round, R1);
 	code_if_imm(c, BPF_JLT, R1, (s32)most, top);
 	code_bind(c, out);
+	frame_release(g, m);
 }
 
 static void walk_frames(struct gen *g, u32 limit)
 {
 	u32 most = limit + MOST_RETURNS; /* a replaced return address takes a step */
 
-	if (g->unwind.round) {
+	if (g->unwind.slot) {
 		call_step(g, most);
 		return;
 	}

@@ -68,7 +68,7 @@ struct step {
 	struct gen *g;
 	struct code *c;
 	u32 have_span, have_base, have_cfa, have_pair, saved, special, no_table, no_rule, by_fp,
-		enough, whole, cut, again, unknown, gone;
+		enough, whole, cut, again, unknown;
 };
 
 /* r0 = address of the chunk that the reference in r1 names; leaves to `fail`. */

@@ -645,7 +645,7 @@ static void find_state(struct step *s)
 		code_mov(c, R2, R10);
 		code_alu_imm(c, BPF_ADD, R2, -8);
 		code_call(c, BPF_FUNC_map_lookup_elem);
-		code_if_imm(c, BPF_JEQ, R0, 0, s->gone);
+		code_if_imm(c, BPF_JEQ, R0, 0, s->cut);
 		code_mov(c, ST, R0);
 	}
 	code_alu_imm(c, BPF_ADD, ST, g->unwind.state.off);
@@ -656,7 +656,7 @@ void gen_unwind_step(struct gen *g)
 	struct step s = { .g = g, .c = &g->c };
 	u32 *labels[] = { &s.have_span, &s.have_base, &s.have_cfa, &s.have_pair, &s.saved,
 		          &s.special,   &s.no_table,  &s.no_rule,  &s.by_fp,     &s.whole,
-		          &s.cut,       &s.again,     &s.enough,   &s.unknown,   &s.gone };
+		          &s.cut,       &s.again,     &s.enough,   &s.unknown };
 
 	if (!g->unwind.made || !g->unwind.used)
 		return;
@@ -678,7 +678,6 @@ void gen_unwind_step(struct gen *g)
 	code_bind(s.c, s.whole);
 	gen_unwind_flag(&s, FLAG_WHOLE);
 	code_bind(s.c, s.cut);
-	code_bind(s.c, s.gone);
 	leave(&s, true);
 	if (gen_unwind_maps(g))
 		gen_unwind_map_step(g);

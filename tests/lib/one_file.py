@@ -73,15 +73,15 @@ def shape_problem(path):
                               check=True).stdout
     at, size_of = (int(x, 16) for x in re.search(
         r" \.text\.start +PROGBITS +(\w+) +\w+ (\w+)", sections).groups())
+    nm = subprocess.run(["nm", path], capture_output=True, text=True, check=True).stdout
     apart = [name for name in ("__libc_start_main", "malloc", "memcpy", "run_script")
-             if not at <= address_of(path, name) < at + size_of]
+             if not at <= address_of(nm, name) < at + size_of]
     if apart:
         return f"make start-order: {', '.join(apart)} not among the functions of a start"
     return None if size <= MAX_STRIPPED else f"{size} bytes"
 
 
-def address_of(path, function):
-    nm = subprocess.run(["nm", path], capture_output=True, text=True, check=True).stdout
+def address_of(nm, function):
     return int(re.search(rf"^(\w+) [TtWi] {function}$", nm, re.M)[1], 16)
 
 

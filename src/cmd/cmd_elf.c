@@ -10,7 +10,7 @@
 #include "unit/object.h"
 
 /* Programs look for their process themselves (no uprobe_multi), and walk stacks by frame pointers
- * (no loop): the tables of other ways are filled in by memtap while it runs. */
+ * (request.alone): the tables of other ways are filled in by memtap while it runs. */
 const struct features cmd_elf_kernel = {
 	.asked = FEATURES_ALL,
 	.btf = true,

@@ -110,7 +110,7 @@ const struct arch arch = {
 /* 4, 16 or 64 KB. */
 u32 arch_page(void)
 {
-	return (u32)sysconf(_SC_PAGESIZE);
+	return (u32)getpagesize();
 }
 
 /*

@@ -19,6 +19,20 @@ bool str_is(struct str a, const char *z)
 	return (a.n == 0 || a.p[0] == z[0]) && str_eq(a, str_of(z));
 }
 
+static char lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+bool str_is_any_case(struct str a, const char *z)
+{
+	u32 i = 0;
+
+	while (i < a.n && z[i] && lower(a.p[i]) == lower(z[i]))
+		i++;
+	return i == a.n && !z[i];
+}
+
 bool str_starts(struct str s, const char *prefix)
 {
 	size_t n;

@@ -22,6 +22,8 @@ static inline bool str_is_row(struct str a, const char *z)
 {
 	return a.n && a.p[0] == z[0] && str_is(a, z);
 }
+/* As str_is, ASCII's letters being small or not. strncasecmp() reads tables of libc's for it. */
+bool str_is_any_case(struct str a, const char *z);
 bool str_starts(struct str s, const char *prefix);
 /* Without the characters of `blanks` at both ends. */
 struct str str_trim(struct str s, const char *blanks);

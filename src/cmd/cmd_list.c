@@ -8,7 +8,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/escape.h"
 #include "base/glob.h"
@@ -60,9 +59,7 @@ static const struct kind kinds[] = {
 static const struct kind *kind_find(struct str name)
 {
 	for (u32 i = 0; i < ARRAY_SIZE(kinds); i++)
-		if ((strlen(kinds[i].name) == name.n &&
-		     strncasecmp(kinds[i].name, name.p, name.n) == 0) ||
-		    str_is(name, kinds[i].short_name))
+		if (str_is_any_case(name, kinds[i].name) || str_is(name, kinds[i].short_name))
 			return &kinds[i];
 	return NULL;
 }

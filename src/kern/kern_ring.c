@@ -14,7 +14,8 @@
 
 #include <errno.h>
 #include <sys/mman.h>
-#include <unistd.h>
+
+#include "arch/arch.h"
 
 struct head {
 	u32 size; /* with BPF_RINGBUF_BUSY_BIT, BPF_RINGBUF_DISCARD_BIT */
@@ -27,7 +28,7 @@ struct head {
 static bool map_data(struct live *l, size_t size)
 {
 	struct ring *r = &l->ring;
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t page = arch_page();
 	void *p = mmap(NULL, page + size, PROT_READ, MAP_SHARED, l->maps[l->ring_map], (off_t)page);
 
 	if (p == MAP_FAILED)
@@ -43,7 +44,7 @@ static bool map_data(struct live *l, size_t size)
 bool kern_ring_open(struct live *l, struct err *e)
 {
 	struct ring *r = &l->ring;
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t page = arch_page();
 	void *p;
 
 	if (l->ring_map < 0)
@@ -60,7 +61,7 @@ bool kern_ring_open(struct live *l, struct err *e)
 void kern_ring_close(struct live *l)
 {
 	struct ring *r = &l->ring;
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t page = arch_page();
 
 	if (r->reserved)
 		munmap((void *)(uintptr_t)r->reserved, page + r->mapped);

@@ -8,6 +8,7 @@
 
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "base/caps.h"
 #include "bpf/uapi.h"
 #include "kern/kern.h"
@@ -66,7 +67,7 @@ static bool has_map(enum bpf_map_type type)
 	struct umap m = { .bpf_type = type,
 		          .key_size = is_ring ? 0 : 4,
 		          .value_size = is_ring ? 0 : 8,
-		          .max_entries = is_ring ? (u32)sysconf(_SC_PAGESIZE) : 1 };
+		          .max_entries = is_ring ? arch_page() : 1 };
 	int fd = sys_map_create(&m, "memtap", -1);
 
 	if (fd >= 0)

@@ -19,7 +19,7 @@
 struct number {
 	const char *prefix;
 	char digits[32];
-	u32 n; /* digits */
+	u32 n; /* digits, the last ones */
 };
 
 static void number_digits(struct number *n, u64 v, u32 base, bool upper)
@@ -32,7 +32,6 @@ static void number_digits(struct number *n, u64 v, u32 base, bool upper)
 		v /= base;
 		n->n++;
 	} while (v);
-	memmove(n->digits, p, n->n);
 }
 
 /* Cuts the word to the bytes the directive prints, keeping the sign of a signed one. */
@@ -100,7 +99,7 @@ static void print_number(struct buf *b, const struct format_part *part, u64 word
 		zeros = part->width > used ? part->width - used : 0;
 	buf_puts(&text, n.prefix);
 	buf_fill(&text, '0', zeros);
-	buf_add(&text, n.digits, n.n);
+	buf_add(&text, n.digits + sizeof(n.digits) - n.n, n.n);
 	pad(b, part, (struct str){ text.p, (u32)text.n });
 	buf_free(&text);
 }

@@ -70,7 +70,7 @@ bool tracee_to_entry(struct tracee *t, struct err *e)
 	if (!t->attached || !t->stands || !entry || !word_at(t->pid, entry, &old))
 		return err_set(e, "process %d can not be stopped at its program's entry", t->pid);
 	new = old;
-	memcpy(&new, thread_machine.trap, thread_machine.trap_length);
+	memcpy(&new, thread_machine.trap, MIN(thread_machine.trap_length, sizeof(new)));
 	if (!put_word(t->pid, entry, new) || !run_to(t, entry) || !put_word(t->pid, entry, old)) {
 		t->attached = t->attached && !t->reaped;
 		return err_set(e, "process %d does not come to its program's entry", t->pid);

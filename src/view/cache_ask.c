@@ -83,7 +83,7 @@ static socklen_t address_of(const struct server *s, union address *a, int held)
 		a->in6.sin6_port = htons(s->ports[0]);
 		a->in6.sin6_addr = s->address;
 		if (IN6_IS_ADDR_UNSPECIFIED(&s->address))
-			a->in6.sin6_addr = in6addr_loopback;
+			a->in6.sin6_addr = (struct in6_addr)IN6ADDR_LOOPBACK_INIT;
 		return sizeof(a->in6);
 	}
 	a->in.sin_family = AF_INET;

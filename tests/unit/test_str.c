@@ -20,6 +20,12 @@ static void test_compare(void **state)
 	assert_false(str_eq(STR("abc"), STR("ab")));
 	assert_true(str_eq((struct str){ NULL, 0 }, STR("")));
 	assert_true(str_is(STR("x"), "x"));
+	assert_true(str_is_any_case(STR("bEGIN"), "Begin"));
+	assert_true(str_is_any_case(STR(""), ""));
+	assert_false(str_is_any_case(STR("BEGI"), "BEGIN"));
+	assert_false(str_is_any_case(STR("BEGINS"), "BEGIN"));
+	assert_false(str_is_any_case(STR("@"), "`"));
+	assert_false(str_is_any_case(STR("["), "{"));
 	assert_true(str_starts(STR("uprobe:x"), "uprobe"));
 	assert_false(str_starts(STR("up"), "uprobe"));
 	assert_true(str_starts(STR("up"), ""));

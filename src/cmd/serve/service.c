@@ -49,11 +49,12 @@ bool service_open(struct service *s, struct err *e)
 	static const char *const names[] = { "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID",
 		                             "LISTEN_PID",    "LISTEN_FDS",    "LISTEN_FDNAMES" };
 	const char *path = getenv(names[0]);
+	size_t n = path ? strlen(path) + 1 : 0;
 	bool ok;
 
 	*s = (struct service){ .listening = -1 };
-	if (path && strlen(path) < sizeof(s->path))
-		memcpy(s->path, path, strlen(path) + 1);
+	if (path && n <= sizeof(s->path))
+		memcpy(s->path, path, n);
 	if (!getenv("WATCHDOG_PID") || is_for_us("WATCHDOG_PID"))
 		s->watchdog_ms = (u32)(number("WATCHDOG_USEC") / 1000);
 	ok = !is_for_us("LISTEN_PID") || !number("LISTEN_FDS") || take_socket(s, e);
@@ -70,7 +71,7 @@ void service_tell(const struct service *s, const char *state)
 
 	if (!n)
 		return;
-	memcpy(to.sun_path, s->path, n);
+	memcpy(to.sun_path, s->path, sizeof(to.sun_path));
 	if (s->path[0] == '@')
 		to.sun_path[0] = 0;
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

@@ -18,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/glob.h"
 #include "lang/parse/event_body.h"
@@ -106,7 +105,7 @@ bool probe_row(u32 i, struct help_row *r)
 static bool provider_is(const struct provider *p, struct str name)
 {
 	if (p->name == p->full && strlen(p->name) > 1)
-		return strlen(p->name) == name.n && strncasecmp(p->name, name.p, name.n) == 0;
+		return str_is_any_case(name, p->name);
 	return str_is(name, p->name);
 }
 

@@ -221,7 +221,8 @@ static void as_in_scripts(struct event *e)
 	struct str parts[EVENT_PARTS_MAX];
 	u32 n = e->text.n_parts - 1;
 
-	memcpy(parts, e->text.part + 1, n * sizeof(*parts));
+	for (u32 i = 0; i < n; i++)
+		parts[i] = e->text.part[i + 1];
 	parts[n - 1] = name_of(e);
 	attach(e, provider, parts, n);
 }

@@ -23,20 +23,27 @@ static bool take(const char **p, char c)
 	return true;
 }
 
-u32 kernel_version(void)
+/* Of a release like "6.1.13-1". */
+static u32 version_of(const char *p)
 {
 	u32 major, minor, patch;
-	const char *p;
-	struct utsname u;
 
-	if (uname(&u) != 0)
-		return 0;
-	p = u.release;
 	if (!take_number(&p, &major) || !take(&p, '.') || !take_number(&p, &minor))
 		return 0;
 	if (!take(&p, '.') || !take_number(&p, &patch))
 		patch = 0;
 	return KERNEL_VERSION(major, minor, MIN(patch, 255u));
+}
+
+u32 kernel_version(void)
+{
+	static u32 version;
+	struct utsname u;
+
+	/* A start asks some eight times. */
+	if (!version && uname(&u) == 0)
+		version = version_of(u.release);
+	return version;
 }
 
 bool kernel_next_range(const char **list, u32 *first, u32 *last)

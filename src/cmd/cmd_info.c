@@ -117,6 +117,7 @@ static void kernel_rows(struct info *p, struct world *w)
 	u64 n = 0;
 
 	uname(&u);
+	w->ops->machine(w);
 	row_text(p, "system", "os", u.sysname);
 	row_text(p, "system", "kernel", u.release);
 	row_text(p, "system", "arch", u.machine);

@@ -249,6 +249,8 @@ bool gen_builtin_direct(struct gen *g, const struct node *n, enum reg dst);
 /* A builtin that is no scalar (comm, ustack, func) into memory. */
 void gen_builtin_store(struct gen *g, const struct node *n, const struct type *t, struct mem dst,
                        bool pad);
+/* The world, with what machine() fills in. */
+const struct world *gen_machine(struct gen *g);
 /* r0 = pid << 32 | tid in our namespace. */
 void gen_pid_tgid(struct gen *g);
 

@@ -521,9 +521,9 @@ static void cells_end(struct gen *g, struct cells all)
 	mem_load(g, 8, R1, all.cpu);
 	code_alu_imm(&g->c, BPF_ADD, R1, 1);
 	mem_store(g, 8, all.cpu, R1);
-	g->u->n_cpus = g->w->n_cpus;
-	code_if_imm(&g->c, BPF_JLT, R1, (s32)g->w->n_cpus, all.top);
-	gen_repeat(g, all.first, (u32)g->w->n_cpus);
+	g->u->n_cpus = gen_machine(g)->n_cpus;
+	code_if_imm(&g->c, BPF_JLT, R1, (s32)g->u->n_cpus, all.top);
+	gen_repeat(g, all.first, g->u->n_cpus);
 }
 
 void gen_agg_clear(struct gen *g, const struct map_sym *sym, struct mem key)

@@ -183,13 +183,19 @@ static void load_retval(struct gen *g, struct loc loc)
 
 /* ---- who is running ------------------------------------------------------------------------- */
 
+const struct world *gen_machine(struct gen *g)
+{
+	g->w->ops->machine(g->w);
+	return g->w;
+}
+
 /* Ids of the initial pid namespace cost one call; in another one the kernel translates. */
 void gen_pid_tgid(struct gen *g)
 {
 	struct mark m = frame_mark(g);
 	struct mem ids;
 
-	if (!g->w->nested_pid_ns) {
+	if (!gen_machine(g)->nested_pid_ns) {
 		code_call(&g->c, BPF_FUNC_get_current_pid_tgid);
 		return;
 	}
@@ -288,8 +294,8 @@ static void read_elapsed(struct gen *g, const struct node *n)
 static void read_ncpus(struct gen *g, const struct node *n)
 {
 	(void)n;
-	g->u->n_cpus = g->w->n_cpus;
-	code_const(&g->c, R0, g->w->n_cpus);
+	g->u->n_cpus = gen_machine(g)->n_cpus;
+	code_const(&g->c, R0, g->u->n_cpus);
 }
 
 /* Of `target` as well, which is a constant but for -c. */

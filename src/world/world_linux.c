@@ -572,6 +572,37 @@ const struct features *world_linux_features(const struct world *w)
 	return &l->features;
 }
 
+/* 1 when the file can not be understood. */
+static u32 count_cpus(const char *root)
+{
+	struct buf path = { 0 }, list = { 0 };
+	struct err ignored;
+	u32 n = 0, from, to;
+
+	buf_puts(&path, root);
+	buf_puts(&path, "/sys/devices/system/cpu/possible");
+	if (file_read(buf_text(&path), &list, 65536, &ignored))
+		for (const char *p = buf_text(&list); kernel_next_range(&p, &from, &to);)
+			n += to < 65536 ? to - from + 1 : 0;
+	buf_free(&path);
+	buf_free(&list);
+	return MAX(n, 1u);
+}
+
+static void world_machine(struct world *w)
+{
+	struct stat st;
+
+	if (w->n_cpus)
+		return;
+	w->n_cpus = count_cpus(linux_of(w)->o.root);
+	if (stat("/proc/self/ns/pid", &st) < 0)
+		return;
+	w->nested_pid_ns = st.st_ino != INIT_PID_NS;
+	w->pid_ns_dev = st.st_dev;
+	w->pid_ns_ino = st.st_ino;
+}
+
 static const struct world_ops ops = {
 	.btf = world_btf,
 	.module = world_module,
@@ -593,35 +624,8 @@ static const struct world_ops ops = {
 	.cgroupid = world_cgroupid,
 	.cgroup = world_cgroup,
 	.features = world_features,
+	.machine = world_machine,
 };
-
-/* 1 when the file can not be understood. */
-static u32 count_cpus(const char *root)
-{
-	struct buf path = { 0 }, list = { 0 };
-	struct err ignored;
-	u32 n = 0, from, to;
-
-	buf_puts(&path, root);
-	buf_puts(&path, "/sys/devices/system/cpu/possible");
-	if (file_read(buf_text(&path), &list, 65536, &ignored))
-		for (const char *p = buf_text(&list); kernel_next_range(&p, &from, &to);)
-			n += to < 65536 ? to - from + 1 : 0;
-	buf_free(&path);
-	buf_free(&list);
-	return MAX(n, 1u);
-}
-
-static void find_pid_namespace(struct world *w)
-{
-	struct stat st;
-
-	if (stat("/proc/self/ns/pid", &st) < 0)
-		return;
-	w->nested_pid_ns = st.st_ino != INIT_PID_NS;
-	w->pid_ns_dev = st.st_dev;
-	w->pid_ns_ino = st.st_ino;
-}
 
 struct world *world_linux_new(const struct world_linux_options *o)
 {
@@ -641,8 +645,6 @@ struct world *world_linux_new(const struct world_linux_options *o)
 		l->features = *o->features;
 	l->w.ops = &ops;
 	l->w.kernel_version = kernel_version();
-	l->w.n_cpus = count_cpus(l->o.root);
-	find_pid_namespace(&l->w);
 	return &l->w;
 }
 

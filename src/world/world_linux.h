@@ -22,7 +22,7 @@ struct world_linux_options {
 };
 
 /*
- * Opens nothing yet. n_cpus and the pid namespace are filled in. Never NULL.
+ * Opens nothing yet. Never NULL.
  */
 struct world *world_linux_new(const struct world_linux_options *o);
 void world_linux_free(struct world *w);

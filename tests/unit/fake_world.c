@@ -519,6 +519,11 @@ static const struct features *fake_features(struct world *w, u32 wanted)
 	return &((struct fake_world *)w)->features;
 }
 
+static void fake_machine(struct world *w)
+{
+	w->n_cpus = 2;
+}
+
 static const struct world_ops fake_ops = {
 	.btf = fake_btf,
 	.module = fake_module,
@@ -540,13 +545,13 @@ static const struct world_ops fake_ops = {
 	.cgroupid = fake_cgroupid,
 	.cgroup = fake_cgroup,
 	.features = fake_features,
+	.machine = fake_machine,
 };
 
 void fake_world_init(struct fake_world *f)
 {
 	memset(f, 0, sizeof(*f));
 	f->world.ops = &fake_ops;
-	f->world.n_cpus = 2;
 	f->features = (struct features){
 		.btf = true,
 		.kprobe = true,

@@ -206,6 +206,7 @@ static void answers_small_questions(void **state)
 	u64 id;
 
 	(void)state;
+	w->ops->machine(w);
 	assert_int_equal(w->n_cpus, 3);
 	assert_true(w->ops->features(w, FEATURE_UPROBE_MULTI)->uprobe_multi);
 	assert_false(w->ops->features(w, FEATURE_BTF)->btf);
@@ -228,6 +229,8 @@ static void knows_the_pid_namespace(void **state)
 
 	(void)state;
 	assert_int_equal(stat("/proc/self/ns/pid", &st), 0);
+	assert_int_equal(w->n_cpus, 0);
+	w->ops->machine(w);
 	assert_int_equal(w->pid_ns_ino, st.st_ino);
 	assert_int_equal(w->pid_ns_dev, st.st_dev);
 	assert_int_equal(w->nested_pid_ns, st.st_ino != 0xEFFFFFFC);

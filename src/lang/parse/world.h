@@ -84,12 +84,15 @@ struct world_ops {
 	const char *(*cgroup)(struct world *w, const char *path, struct err *e);
 	/* With at least the `wanted` FEATURE_* asked for. */
 	const struct features *(*features)(struct world *w, u32 wanted);
+	/* Fills in n_cpus and the pid namespace, if n_cpus is 0: most scripts need none of it. */
+	void (*machine)(struct world *w);
 };
 
 struct world {
 	const struct world_ops *ops;
-	u32 n_cpus;         /* possible CPUs */
 	u32 kernel_version; /* as LINUX_VERSION_CODE: 6.1.20 is 0x060114 */
+	/* What follows is there once ops->machine() was called. */
+	u32 n_cpus; /* possible CPUs */
 	/* Our pid namespace when it is not the initial one (then ids must be translated). */
 	bool nested_pid_ns;
 	u64 pid_ns_dev, pid_ns_ino;

@@ -57,11 +57,12 @@ static: $(STATIC)/memtap.stripped
 $(STATIC)/memtap.stripped: $(STATIC)/memtap
 	$(Q)$(CROSS)strip -o $@ $<
 
-## make start-order    write mk/start.ld anew: the functions of a start, which lie side by side
+## make start-order    write mk/start.ld anew: functions and tables of a start, which lie side by side
 .PHONY: start-order
 start-order: $(BUILD)/memtap $(STATIC)/memtap
-	$(Q)scripts/start-order $(abspath $^) $$($(CC) -print-file-name=libc.a) \
-		$$($(CC) -print-file-name=libmicrohttpd.a) >$(ORDER).new && mv $(ORDER).new $(ORDER)
+	$(Q)scripts/start-order $(abspath $^) "$(BUILD)/obj/main.o $(BUILD)/libmemtap.a" \
+		$$($(CC) -print-file-name=libc.a) $$($(CC) -print-file-name=libmicrohttpd.a) \
+		>$(ORDER).new && mv $(ORDER).new $(ORDER)
 
 ## make static-check  the end-to-end cases with that file
 .PHONY: static-check

@@ -104,6 +104,7 @@ bool process_files(struct arena *a, s32 pid, process_file_fn *cb, void *ctx, str
 struct all {
 	struct arena *a;
 	struct hmap seen; /* device and inode */
+	VEC(s32) others;  /* processes of other roots */
 	process_file_fn *cb;
 	void *ctx;
 	bool stopped;
@@ -121,7 +122,8 @@ static bool first_time(struct all *all, const struct procmap *m)
 	return true;
 }
 
-static void one_process(struct all *all, s32 pid)
+/* Those of our root come first: so a file has its own path, whoever else maps it. */
+static void one_process(struct all *all, s32 pid, bool others_turn)
 {
 	struct arena a = { 0 }; /* there may be many, with many mappings */
 	struct procmaps maps;
@@ -131,6 +133,10 @@ static void one_process(struct all *all, s32 pid)
 	if (!procmaps_read(&a, pid, &maps, &gone))
 		maps.n = 0;
 	ours = maps.n && has_our_root(&a, pid);
+	if (maps.n && !ours && !others_turn) {
+		vec_add(all->a, &all->others, pid);
+		maps.n = 0;
+	}
 	for (u32 i = 0; i < maps.n && !all->stopped; i++)
 		if (is_file_code(&maps.v[i]) && first_time(all, &maps.v[i]))
 			all->stopped = !all->cb(
@@ -149,7 +155,9 @@ bool process_files_all(struct arena *a, process_file_fn *cb, void *ctx, struct e
 		return err_sys(e, errno, "can not list the processes");
 	while (!all.stopped && (d = readdir(dir)))
 		if (isdigit((unsigned char)d->d_name[0]))
-			one_process(&all, (s32)strtol(d->d_name, NULL, 10));
+			one_process(&all, (s32)strtol(d->d_name, NULL, 10), false);
+	for (u32 i = 0; i < all.others.n && !all.stopped; i++)
+		one_process(&all, all.others.v[i], true);
 	closedir(dir);
 	hmap_free(&all.seen);
 	return true;

@@ -14,7 +14,7 @@ typedef bool process_file_fn(void *ctx, const char *path);
  * stop. False and *e when there is no such process or we may not look. */
 bool process_files(struct arena *a, s32 pid, process_file_fn *cb, void *ctx, struct err *e);
 /* The same for all processes that can be looked at: a file of several is given once, by its own
- * path where its process has our root. */
+ * path where one of them has our root. */
 bool process_files_all(struct arena *a, process_file_fn *cb, void *ctx, struct err *e);
 /* resolve_file() as process `pid` means it (0: nobody): a bare name is first looked for among
  * its mapped files, then, like a path, in its root, then in ours. */

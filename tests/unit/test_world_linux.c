@@ -8,9 +8,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -344,6 +349,66 @@ static void lists_the_files_of_all(void **state)
 	world_linux_free(w);
 }
 
+/* A process that maps a file's code, and with `own_root` has mounts of its own, once `go` has a
+ * byte; what became of that goes to `said`. */
+static void map_file(int fd, int go, int said)
+{
+	char own_root = 0, ok;
+
+	if (read(go, &own_root, 1) == 1) {
+		ok = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) != MAP_FAILED &&
+		     (!own_root || unshare(CLONE_NEWNS) == 0 ||
+		      unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0);
+		if (write(said, &ok, 1) == 1)
+			pause();
+	}
+	_exit(1);
+}
+
+/* The first one that maps it lives in another root. */
+static void names_a_file_by_one_of_our_root(void **state)
+{
+	struct one_file file = { 0 };
+	struct world *w = real();
+	char path[] = "/var/tmp/memtap-test-XXXXXX", page[4096] = "", ok[2] = "";
+	int fd = mkstemp(path), go[2][2], said[2];
+	pid_t pids[2];
+	struct err e;
+
+	(void)state;
+	assert_true(fd >= 0 && write(fd, page, sizeof(page)) == sizeof(page));
+	assert_int_equal(pipe(said), 0);
+	for (u32 i = 0; i < 2; i++) {
+		assert_int_equal(pipe(go[i]), 0);
+		pids[i] = fork();
+		if (pids[i] == 0)
+			map_file(fd, go[i][0], said[1]);
+		assert_true(pids[i] > 0);
+	}
+	for (u32 i = 0; i < 2; i++)
+		assert_int_equal(write(go[i][1], pids[i] < pids[!i] ? "\1" : "\0", 1), 1);
+	for (u32 i = 0; i < 2; i++)
+		assert_int_equal(read(said[0], &ok[i], 1), 1);
+	file.path = path;
+	if (ok[0] && ok[1])
+		assert_true(w->ops->process_files(w, 0, look_for_file, &file, &e));
+	for (u32 i = 0; i < 2; i++) {
+		kill(pids[i], SIGKILL);
+		waitpid(pids[i], NULL, 0);
+		close(go[i][0]);
+		close(go[i][1]);
+		close(said[i]);
+	}
+	close(fd);
+	unlink(path);
+	world_linux_free(w);
+	if (!ok[0] || !ok[1]) {
+		print_message("skipped: a process can not have mounts of its own here\n");
+		skip();
+	}
+	assert_int_equal(file.n, 1);
+}
+
 static void lists_the_files_of_a_pattern(void **state)
 {
 	struct world *w = real();
@@ -480,6 +545,7 @@ int main(void)
 		cmocka_unit_test(lists_the_files_of_a_process),
 		cmocka_unit_test(knows_what_a_program_will_load),
 		cmocka_unit_test(lists_the_files_of_all),
+		cmocka_unit_test(names_a_file_by_one_of_our_root),
 		cmocka_unit_test(lists_the_files_of_a_pattern),
 		cmocka_unit_test(resolves_names_of_a_process),
 		cmocka_unit_test(finds_the_c_library),

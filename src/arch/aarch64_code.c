@@ -229,9 +229,13 @@ bool insn_ends(const u8 *p, u32 n)
 	return code_is(w, CODE_RET) || code_is(w, CODE_BRK) || w >> 16 == 0;
 }
 
+/* All of it: where signals return to begins with a "nop", too. */
 bool insn_is_padding(const u8 *p, u64 n)
 {
-	return n < CODE_BYTES || code_word(p) == CODE_NOP || code_word(p) == 0;
+	for (; n >= CODE_BYTES; p += CODE_BYTES, n -= CODE_BYTES)
+		if (code_word(p) != CODE_NOP && code_word(p) != 0)
+			return false;
+	return true;
 }
 
 #define SIGRETURN 0xd2801168u /* mov x8, 139 */

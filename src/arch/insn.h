@@ -104,7 +104,7 @@ bool insn_ends(const u8 *p, u32 n);
 /* True where a signal handler's return begins, and a lookup of the place before it: the caller's
  * registers are in the kernel's frame. Only where .eh_frame does not say so. */
 bool insn_is_sigreturn(const u8 *p, u64 n);
-/* True when n bytes begin like what compilers put between functions. */
+/* True when n bytes look like what compilers put between functions. */
 bool insn_is_padding(const u8 *p, u64 n);
 
 /* Bytes from the entry of a Go function, whose code of n bytes is at p, to where it has its stack

@@ -96,12 +96,8 @@ bool unwind_table_vdso(const struct unwind_reading *how, struct unwind_table *t,
 	f = elf_open_memory(p, n, "[vdso]", e);
 	if (!f)
 		return false;
-	read_elf(f, &plain, t);
-	/* arm64's describes nothing, not even where signals return to. */
-	if (t->rows.n == 1 && unwind_kind(t->rows.v[0].rule) == UNWIND_GAP) {
-		ehframe_free(&t->rows);
-		read_elf(f, how, t);
-	}
+	/* arm64's does not describe where signals return to, and of newer kernels nothing. */
+	read_elf(f, arch.frames.return_below ? &plain : how, t);
 	elf_close(f);
 	return true;
 }

@@ -339,6 +339,8 @@ static void test_stack_pointer(void **state)
 	assert_true(insn_is_sigreturn(CODE(NOP, 0xd2801168, 0xd4000001)));
 	assert_true(insn_is_sigreturn(CODE(0xd2801168, 0xd4000001)));
 	assert_false(insn_is_sigreturn(CODE(NOP, 0xd2801168)));
+	assert_false(insn_is_padding(CODE(NOP, 0xd2801168, 0xd4000001)));
+	assert_true(insn_is_padding(CODE(NOP, NOP, 0)));
 }
 
 /* ---- stacks ---- */

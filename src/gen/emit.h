@@ -368,8 +368,9 @@ struct mem gen_unwind_frames(const struct gen *g);
 /* Walks the user stack, at most `limit` frames, `raw`: all of them as addresses; jumps to `unknown`
  * where it can not: to a process without tables, or when there is no 64-bit user code. */
 void gen_unwind(struct gen *g, u32 limit, bool raw, u32 unknown);
-/* What the kernel's own walk has found is now where the frames go: it may not be all. */
-void gen_unwind_by_kernel(struct gen *g);
+/* What the kernel's own walk has found, at most `limit` frames, is now where the frames go: it may
+ * not be all. */
+void gen_unwind_by_kernel(struct gen *g, u32 limit);
 /* There was no room for the stack that was just walked. */
 void gen_unwind_lost(struct gen *g);
 /* Jumps, with r0 = 0, when no frame of the stack just walked is an address. */

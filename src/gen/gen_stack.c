@@ -167,7 +167,7 @@ static struct mem walk(struct gen *g, const struct walk *k)
 	code_goto(&g->c, done);
 	code_bind(&g->c, unknown);
 	kernel_walk(g, k, frames);
-	gen_unwind_by_kernel(g);
+	gen_unwind_by_kernel(g, k->limit);
 	code_bind(&g->c, done);
 	return frames;
 }

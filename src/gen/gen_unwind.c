@@ -519,8 +519,8 @@ void gen_unwind(struct gen *g, u32 limit, bool raw, u32 unknown)
 	ask_if_wanted(g);
 }
 
-/* A kernel thread has no frames, and lacks none. */
-void gen_unwind_by_kernel(struct gen *g)
+/* A kernel thread has no frames, and lacks none; nor does a stack of as many as are wanted. */
+void gen_unwind_by_kernel(struct gen *g, u32 limit)
 {
 	u32 none = code_label(&g->c);
 
@@ -530,6 +530,9 @@ void gen_unwind_by_kernel(struct gen *g)
 	code_alu(&g->c, BPF_OR, R1, R2);
 	code_if_imm(&g->c, BPF_JEQ, R1, 0, none);
 	count_in_slot(g, UCOUNT_KERNEL);
+	mem_load(g, 8, R1, gen_unwind_frames(g));
+	if (limit < UNIT_STACK_FRAMES)
+		code_if_imm(&g->c, BPF_JEQ, R1, (s32)limit, none);
 	mark_cut(g);
 	code_bind(&g->c, none);
 }

@@ -8,77 +8,50 @@
 #if defined(__aarch64__)
 
 /* clang-format off */
-const char *const arch_syscalls[ARCH_SYSCALLS_COMMON] = {
-	[0] = "io_setup", [1] = "io_destroy", [2] = "io_submit", [3] = "io_cancel",
-	[4] = "io_getevents", [5] = "setxattr", [6] = "lsetxattr", [7] = "fsetxattr",
-	[8] = "getxattr", [9] = "lgetxattr", [10] = "fgetxattr", [11] = "listxattr",
-	[12] = "llistxattr", [13] = "flistxattr", [14] = "removexattr", [15] = "lremovexattr",
-	[16] = "fremovexattr", [17] = "getcwd", [18] = "lookup_dcookie", [19] = "eventfd2",
-	[20] = "epoll_create1", [21] = "epoll_ctl", [22] = "epoll_pwait", [23] = "dup",
-	[24] = "dup3", [25] = "fcntl", [26] = "inotify_init1", [27] = "inotify_add_watch",
-	[28] = "inotify_rm_watch", [29] = "ioctl", [30] = "ioprio_set", [31] = "ioprio_get",
-	[32] = "flock", [33] = "mknodat", [34] = "mkdirat", [35] = "unlinkat", [36] = "symlinkat",
-	[37] = "linkat", [38] = "renameat", [39] = "umount2", [40] = "mount", [41] = "pivot_root",
-	[42] = "nfsservctl", [43] = "statfs", [44] = "fstatfs", [45] = "truncate",
-	[46] = "ftruncate", [47] = "fallocate", [48] = "faccessat", [49] = "chdir", [50] = "fchdir",
-	[51] = "chroot", [52] = "fchmod", [53] = "fchmodat", [54] = "fchownat", [55] = "fchown",
-	[56] = "openat", [57] = "close", [58] = "vhangup", [59] = "pipe2", [60] = "quotactl",
-	[61] = "getdents64", [62] = "lseek", [63] = "read", [64] = "write", [65] = "readv",
-	[66] = "writev", [67] = "pread64", [68] = "pwrite64", [69] = "preadv", [70] = "pwritev",
-	[71] = "sendfile", [72] = "pselect6", [73] = "ppoll", [74] = "signalfd4", [75] = "vmsplice",
-	[76] = "splice", [77] = "tee", [78] = "readlinkat", [79] = "newfstatat", [80] = "fstat",
-	[81] = "sync", [82] = "fsync", [83] = "fdatasync", [84] = "sync_file_range",
-	[85] = "timerfd_create", [86] = "timerfd_settime", [87] = "timerfd_gettime",
-	[88] = "utimensat", [89] = "acct", [90] = "capget", [91] = "capset", [92] = "personality",
-	[93] = "exit", [94] = "exit_group", [95] = "waitid", [96] = "set_tid_address",
-	[97] = "unshare", [98] = "futex", [99] = "set_robust_list", [100] = "get_robust_list",
-	[101] = "nanosleep", [102] = "getitimer", [103] = "setitimer", [104] = "kexec_load",
-	[105] = "init_module", [106] = "delete_module", [107] = "timer_create",
-	[108] = "timer_gettime", [109] = "timer_getoverrun", [110] = "timer_settime",
-	[111] = "timer_delete", [112] = "clock_settime", [113] = "clock_gettime",
-	[114] = "clock_getres", [115] = "clock_nanosleep", [116] = "syslog", [117] = "ptrace",
-	[118] = "sched_setparam", [119] = "sched_setscheduler", [120] = "sched_getscheduler",
-	[121] = "sched_getparam", [122] = "sched_setaffinity", [123] = "sched_getaffinity",
-	[124] = "sched_yield", [125] = "sched_get_priority_max", [126] = "sched_get_priority_min",
-	[127] = "sched_rr_get_interval", [128] = "restart_syscall", [129] = "kill", [130] = "tkill",
-	[131] = "tgkill", [132] = "sigaltstack", [133] = "rt_sigsuspend", [134] = "rt_sigaction",
-	[135] = "rt_sigprocmask", [136] = "rt_sigpending", [137] = "rt_sigtimedwait",
-	[138] = "rt_sigqueueinfo", [139] = "rt_sigreturn", [140] = "setpriority",
-	[141] = "getpriority", [142] = "reboot", [143] = "setregid", [144] = "setgid",
-	[145] = "setreuid", [146] = "setuid", [147] = "setresuid", [148] = "getresuid",
-	[149] = "setresgid", [150] = "getresgid", [151] = "setfsuid", [152] = "setfsgid",
-	[153] = "times", [154] = "setpgid", [155] = "getpgid", [156] = "getsid", [157] = "setsid",
-	[158] = "getgroups", [159] = "setgroups", [160] = "uname", [161] = "sethostname",
-	[162] = "setdomainname", [163] = "getrlimit", [164] = "setrlimit", [165] = "getrusage",
-	[166] = "umask", [167] = "prctl", [168] = "getcpu", [169] = "gettimeofday",
-	[170] = "settimeofday", [171] = "adjtimex", [172] = "getpid", [173] = "getppid",
-	[174] = "getuid", [175] = "geteuid", [176] = "getgid", [177] = "getegid", [178] = "gettid",
-	[179] = "sysinfo", [180] = "mq_open", [181] = "mq_unlink", [182] = "mq_timedsend",
-	[183] = "mq_timedreceive", [184] = "mq_notify", [185] = "mq_getsetattr", [186] = "msgget",
-	[187] = "msgctl", [188] = "msgrcv", [189] = "msgsnd", [190] = "semget", [191] = "semctl",
-	[192] = "semtimedop", [193] = "semop", [194] = "shmget", [195] = "shmctl", [196] = "shmat",
-	[197] = "shmdt", [198] = "socket", [199] = "socketpair", [200] = "bind", [201] = "listen",
-	[202] = "accept", [203] = "connect", [204] = "getsockname", [205] = "getpeername",
-	[206] = "sendto", [207] = "recvfrom", [208] = "setsockopt", [209] = "getsockopt",
-	[210] = "shutdown", [211] = "sendmsg", [212] = "recvmsg", [213] = "readahead",
-	[214] = "brk", [215] = "munmap", [216] = "mremap", [217] = "add_key", [218] = "request_key",
-	[219] = "keyctl", [220] = "clone", [221] = "execve", [222] = "mmap", [223] = "fadvise64",
-	[224] = "swapon", [225] = "swapoff", [226] = "mprotect", [227] = "msync", [228] = "mlock",
-	[229] = "munlock", [230] = "mlockall", [231] = "munlockall", [232] = "mincore",
-	[233] = "madvise", [234] = "remap_file_pages", [235] = "mbind", [236] = "get_mempolicy",
-	[237] = "set_mempolicy", [238] = "migrate_pages", [239] = "move_pages",
-	[240] = "rt_tgsigqueueinfo", [241] = "perf_event_open", [242] = "accept4",
-	[243] = "recvmmsg", [260] = "wait4", [261] = "prlimit64", [262] = "fanotify_init",
-	[263] = "fanotify_mark", [264] = "name_to_handle_at", [265] = "open_by_handle_at",
-	[266] = "clock_adjtime", [267] = "syncfs", [268] = "setns", [269] = "sendmmsg",
-	[270] = "process_vm_readv", [271] = "process_vm_writev", [272] = "kcmp",
-	[273] = "finit_module", [274] = "sched_setattr", [275] = "sched_getattr",
-	[276] = "renameat2", [277] = "seccomp", [278] = "getrandom", [279] = "memfd_create",
-	[280] = "bpf", [281] = "execveat", [282] = "userfaultfd", [283] = "membarrier",
-	[284] = "mlock2", [285] = "copy_file_range", [286] = "preadv2", [287] = "pwritev2",
-	[288] = "pkey_mprotect", [289] = "pkey_alloc", [290] = "pkey_free", [291] = "statx",
-	[292] = "io_pgetevents", [293] = "rseq", [294] = "kexec_file_load",
-};
+const char arch_syscalls[] =
+	/*   0 */ "io_setup\0io_destroy\0io_submit\0io_cancel\0io_getevents\0setxattr\0lsetxattr\0"
+	/*   7 */ "fsetxattr\0getxattr\0lgetxattr\0fgetxattr\0listxattr\0llistxattr\0flistxattr\0"
+	/*  14 */ "removexattr\0lremovexattr\0fremovexattr\0getcwd\0lookup_dcookie\0eventfd2\0"
+	/*  20 */ "epoll_create1\0epoll_ctl\0epoll_pwait\0dup\0dup3\0fcntl\0inotify_init1\0"
+	/*  27 */ "inotify_add_watch\0inotify_rm_watch\0ioctl\0ioprio_set\0ioprio_get\0flock\0"
+	/*  33 */ "mknodat\0mkdirat\0unlinkat\0symlinkat\0linkat\0renameat\0umount2\0mount\0"
+	/*  41 */ "pivot_root\0nfsservctl\0statfs\0fstatfs\0truncate\0ftruncate\0fallocate\0"
+	/*  48 */ "faccessat\0chdir\0fchdir\0chroot\0fchmod\0fchmodat\0fchownat\0fchown\0openat\0"
+	/*  57 */ "close\0vhangup\0pipe2\0quotactl\0getdents64\0lseek\0read\0write\0readv\0"
+	/*  66 */ "writev\0pread64\0pwrite64\0preadv\0pwritev\0sendfile\0pselect6\0ppoll\0"
+	/*  74 */ "signalfd4\0vmsplice\0splice\0tee\0readlinkat\0newfstatat\0fstat\0sync\0fsync\0"
+	/*  83 */ "fdatasync\0sync_file_range\0timerfd_create\0timerfd_settime\0timerfd_gettime\0"
+	/*  88 */ "utimensat\0acct\0capget\0capset\0personality\0exit\0exit_group\0waitid\0"
+	/*  96 */ "set_tid_address\0unshare\0futex\0set_robust_list\0get_robust_list\0nanosleep\0"
+	/* 102 */ "getitimer\0setitimer\0kexec_load\0init_module\0delete_module\0timer_create\0"
+	/* 108 */ "timer_gettime\0timer_getoverrun\0timer_settime\0timer_delete\0clock_settime\0"
+	/* 113 */ "clock_gettime\0clock_getres\0clock_nanosleep\0syslog\0ptrace\0sched_setparam\0"
+	/* 119 */ "sched_setscheduler\0sched_getscheduler\0sched_getparam\0sched_setaffinity\0"
+	/* 123 */ "sched_getaffinity\0sched_yield\0sched_get_priority_max\0"
+	/* 126 */ "sched_get_priority_min\0sched_rr_get_interval\0restart_syscall\0kill\0tkill\0"
+	/* 131 */ "tgkill\0sigaltstack\0rt_sigsuspend\0rt_sigaction\0rt_sigprocmask\0"
+	/* 136 */ "rt_sigpending\0rt_sigtimedwait\0rt_sigqueueinfo\0rt_sigreturn\0setpriority\0"
+	/* 141 */ "getpriority\0reboot\0setregid\0setgid\0setreuid\0setuid\0setresuid\0getresuid\0"
+	/* 149 */ "setresgid\0getresgid\0setfsuid\0setfsgid\0times\0setpgid\0getpgid\0getsid\0"
+	/* 157 */ "setsid\0getgroups\0setgroups\0uname\0sethostname\0setdomainname\0getrlimit\0"
+	/* 164 */ "setrlimit\0getrusage\0umask\0prctl\0getcpu\0gettimeofday\0settimeofday\0"
+	/* 171 */ "adjtimex\0getpid\0getppid\0getuid\0geteuid\0getgid\0getegid\0gettid\0sysinfo\0"
+	/* 180 */ "mq_open\0mq_unlink\0mq_timedsend\0mq_timedreceive\0mq_notify\0mq_getsetattr\0"
+	/* 186 */ "msgget\0msgctl\0msgrcv\0msgsnd\0semget\0semctl\0semtimedop\0semop\0shmget\0"
+	/* 195 */ "shmctl\0shmat\0shmdt\0socket\0socketpair\0bind\0listen\0accept\0connect\0"
+	/* 204 */ "getsockname\0getpeername\0sendto\0recvfrom\0setsockopt\0getsockopt\0shutdown\0"
+	/* 211 */ "sendmsg\0recvmsg\0readahead\0brk\0munmap\0mremap\0add_key\0request_key\0"
+	/* 219 */ "keyctl\0clone\0execve\0mmap\0fadvise64\0swapon\0swapoff\0mprotect\0msync\0"
+	/* 228 */ "mlock\0munlock\0mlockall\0munlockall\0mincore\0madvise\0remap_file_pages\0"
+	/* 235 */ "mbind\0get_mempolicy\0set_mempolicy\0migrate_pages\0move_pages\0"
+	/* 240 */ "rt_tgsigqueueinfo\0perf_event_open\0accept4\0recvmmsg\0-\0-\0-\0-\0-\0-\0-\0-\0"
+	/* 252 */ "-\0-\0-\0-\0-\0-\0-\0-\0wait4\0prlimit64\0fanotify_init\0fanotify_mark\0"
+	/* 264 */ "name_to_handle_at\0open_by_handle_at\0clock_adjtime\0syncfs\0setns\0sendmmsg\0"
+	/* 270 */ "process_vm_readv\0process_vm_writev\0kcmp\0finit_module\0sched_setattr\0"
+	/* 275 */ "sched_getattr\0renameat2\0seccomp\0getrandom\0memfd_create\0bpf\0execveat\0"
+	/* 282 */ "userfaultfd\0membarrier\0mlock2\0copy_file_range\0preadv2\0pwritev2\0"
+	/* 288 */ "pkey_mprotect\0pkey_alloc\0pkey_free\0statx\0io_pgetevents\0rseq\0"
+	/* 294 */ "kexec_file_load\0";
 /* clang-format on */
 
 #endif

@@ -10,17 +10,16 @@
 
 /* System calls that all machines number alike (scripts/syscall.tbl, up to Linux 6.18). */
 /* clang-format off */
-static const char *const common_syscalls[] = {
-	"pidfd_send_signal", "io_uring_setup", "io_uring_enter", "io_uring_register", "open_tree",
-	"move_mount", "fsopen", "fsconfig", "fsmount", "fspick", "pidfd_open", "clone3",
-	"close_range", "openat2", "pidfd_getfd", "faccessat2", "process_madvise", "epoll_pwait2",
-	"mount_setattr", "quotactl_fd", "landlock_create_ruleset", "landlock_add_rule",
-	"landlock_restrict_self", "memfd_secret", "process_mrelease", "futex_waitv",
-	"set_mempolicy_home_node", "cachestat", "fchmodat2", "map_shadow_stack", "futex_wake",
-	"futex_wait", "futex_requeue", "statmount", "listmount", "lsm_get_self_attr",
-	"lsm_set_self_attr", "lsm_list_modules", "mseal", "setxattrat", "getxattrat", "listxattrat",
-	"removexattrat", "open_tree_attr", "file_getattr", "file_setattr",
-};
+static const char common_syscalls[] =
+	/* 424 */ "pidfd_send_signal\0io_uring_setup\0io_uring_enter\0io_uring_register\0"
+	/* 428 */ "open_tree\0move_mount\0fsopen\0fsconfig\0fsmount\0fspick\0pidfd_open\0clone3\0"
+	/* 436 */ "close_range\0openat2\0pidfd_getfd\0faccessat2\0process_madvise\0epoll_pwait2\0"
+	/* 442 */ "mount_setattr\0quotactl_fd\0landlock_create_ruleset\0landlock_add_rule\0"
+	/* 446 */ "landlock_restrict_self\0memfd_secret\0process_mrelease\0futex_waitv\0"
+	/* 450 */ "set_mempolicy_home_node\0cachestat\0fchmodat2\0map_shadow_stack\0futex_wake\0"
+	/* 455 */ "futex_wait\0futex_requeue\0statmount\0listmount\0lsm_get_self_attr\0"
+	/* 460 */ "lsm_set_self_attr\0lsm_list_modules\0mseal\0setxattrat\0getxattrat\0"
+	/* 465 */ "listxattrat\0removexattrat\0open_tree_attr\0file_getattr\0file_setattr\0";
 /* clang-format on */
 
 const struct arch_reg *arch_reg(struct str name)
@@ -33,8 +32,11 @@ const struct arch_reg *arch_reg(struct str name)
 
 const char *arch_syscall_name(u64 n)
 {
+	const char *name;
+
 	if (n < ARCH_SYSCALLS_COMMON)
-		return arch_syscalls[n];
-	n -= ARCH_SYSCALLS_COMMON;
-	return n < ARRAY_SIZE(common_syscalls) ? common_syscalls[n] : NULL;
+		name = str_nth(arch_syscalls, n);
+	else
+		name = str_nth(common_syscalls, n - ARCH_SYSCALLS_COMMON);
+	return name && name[0] != '-' ? name : NULL;
 }

@@ -82,9 +82,9 @@ extern const struct arch arch;
 u32 arch_page(void);
 /* Bits of a return address that say where it leads; others may be a signature. */
 u64 arch_return_mask(void);
-/* The machine's own system calls; NULL where a number has none. */
+/* The machine's own system calls from 0 on, for str_nth(); "-" where a number has none. */
 #define ARCH_SYSCALLS_COMMON 424
-extern const char *const arch_syscalls[ARCH_SYSCALLS_COMMON];
+extern const char arch_syscalls[];
 /* "read"; NULL for a number without a name. */
 const char *arch_syscall_name(u64 n);
 /* The kernel has the half of all addresses whose top bit is set; programs are compiled so, too. */

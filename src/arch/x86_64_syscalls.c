@@ -7,93 +7,57 @@
 #if defined(__x86_64__)
 
 /* clang-format off */
-const char *const arch_syscalls[ARCH_SYSCALLS_COMMON] = {
-	[0] = "read", [1] = "write", [2] = "open", [3] = "close", [4] = "stat", [5] = "fstat",
-	[6] = "lstat", [7] = "poll", [8] = "lseek", [9] = "mmap", [10] = "mprotect",
-	[11] = "munmap", [12] = "brk", [13] = "rt_sigaction", [14] = "rt_sigprocmask",
-	[15] = "rt_sigreturn", [16] = "ioctl", [17] = "pread64", [18] = "pwrite64", [19] = "readv",
-	[20] = "writev", [21] = "access", [22] = "pipe", [23] = "select", [24] = "sched_yield",
-	[25] = "mremap", [26] = "msync", [27] = "mincore", [28] = "madvise", [29] = "shmget",
-	[30] = "shmat", [31] = "shmctl", [32] = "dup", [33] = "dup2", [34] = "pause",
-	[35] = "nanosleep", [36] = "getitimer", [37] = "alarm", [38] = "setitimer", [39] = "getpid",
-	[40] = "sendfile", [41] = "socket", [42] = "connect", [43] = "accept", [44] = "sendto",
-	[45] = "recvfrom", [46] = "sendmsg", [47] = "recvmsg", [48] = "shutdown", [49] = "bind",
-	[50] = "listen", [51] = "getsockname", [52] = "getpeername", [53] = "socketpair",
-	[54] = "setsockopt", [55] = "getsockopt", [56] = "clone", [57] = "fork", [58] = "vfork",
-	[59] = "execve", [60] = "exit", [61] = "wait4", [62] = "kill", [63] = "uname",
-	[64] = "semget", [65] = "semop", [66] = "semctl", [67] = "shmdt", [68] = "msgget",
-	[69] = "msgsnd", [70] = "msgrcv", [71] = "msgctl", [72] = "fcntl", [73] = "flock",
-	[74] = "fsync", [75] = "fdatasync", [76] = "truncate", [77] = "ftruncate",
-	[78] = "getdents", [79] = "getcwd", [80] = "chdir", [81] = "fchdir", [82] = "rename",
-	[83] = "mkdir", [84] = "rmdir", [85] = "creat", [86] = "link", [87] = "unlink",
-	[88] = "symlink", [89] = "readlink", [90] = "chmod", [91] = "fchmod", [92] = "chown",
-	[93] = "fchown", [94] = "lchown", [95] = "umask", [96] = "gettimeofday", [97] = "getrlimit",
-	[98] = "getrusage", [99] = "sysinfo", [100] = "times", [101] = "ptrace", [102] = "getuid",
-	[103] = "syslog", [104] = "getgid", [105] = "setuid", [106] = "setgid", [107] = "geteuid",
-	[108] = "getegid", [109] = "setpgid", [110] = "getppid", [111] = "getpgrp",
-	[112] = "setsid", [113] = "setreuid", [114] = "setregid", [115] = "getgroups",
-	[116] = "setgroups", [117] = "setresuid", [118] = "getresuid", [119] = "setresgid",
-	[120] = "getresgid", [121] = "getpgid", [122] = "setfsuid", [123] = "setfsgid",
-	[124] = "getsid", [125] = "capget", [126] = "capset", [127] = "rt_sigpending",
-	[128] = "rt_sigtimedwait", [129] = "rt_sigqueueinfo", [130] = "rt_sigsuspend",
-	[131] = "sigaltstack", [132] = "utime", [133] = "mknod", [134] = "uselib",
-	[135] = "personality", [136] = "ustat", [137] = "statfs", [138] = "fstatfs",
-	[139] = "sysfs", [140] = "getpriority", [141] = "setpriority", [142] = "sched_setparam",
-	[143] = "sched_getparam", [144] = "sched_setscheduler", [145] = "sched_getscheduler",
-	[146] = "sched_get_priority_max", [147] = "sched_get_priority_min",
-	[148] = "sched_rr_get_interval", [149] = "mlock", [150] = "munlock", [151] = "mlockall",
-	[152] = "munlockall", [153] = "vhangup", [154] = "modify_ldt", [155] = "pivot_root",
-	[156] = "_sysctl", [157] = "prctl", [158] = "arch_prctl", [159] = "adjtimex",
-	[160] = "setrlimit", [161] = "chroot", [162] = "sync", [163] = "acct",
-	[164] = "settimeofday", [165] = "mount", [166] = "umount2", [167] = "swapon",
-	[168] = "swapoff", [169] = "reboot", [170] = "sethostname", [171] = "setdomainname",
-	[172] = "iopl", [173] = "ioperm", [174] = "create_module", [175] = "init_module",
-	[176] = "delete_module", [177] = "get_kernel_syms", [178] = "query_module",
-	[179] = "quotactl", [180] = "nfsservctl", [181] = "getpmsg", [182] = "putpmsg",
-	[183] = "afs_syscall", [184] = "tuxcall", [185] = "security", [186] = "gettid",
-	[187] = "readahead", [188] = "setxattr", [189] = "lsetxattr", [190] = "fsetxattr",
-	[191] = "getxattr", [192] = "lgetxattr", [193] = "fgetxattr", [194] = "listxattr",
-	[195] = "llistxattr", [196] = "flistxattr", [197] = "removexattr", [198] = "lremovexattr",
-	[199] = "fremovexattr", [200] = "tkill", [201] = "time", [202] = "futex",
-	[203] = "sched_setaffinity", [204] = "sched_getaffinity", [205] = "set_thread_area",
-	[206] = "io_setup", [207] = "io_destroy", [208] = "io_getevents", [209] = "io_submit",
-	[210] = "io_cancel", [211] = "get_thread_area", [212] = "lookup_dcookie",
-	[213] = "epoll_create", [214] = "epoll_ctl_old", [215] = "epoll_wait_old",
-	[216] = "remap_file_pages", [217] = "getdents64", [218] = "set_tid_address",
-	[219] = "restart_syscall", [220] = "semtimedop", [221] = "fadvise64",
-	[222] = "timer_create", [223] = "timer_settime", [224] = "timer_gettime",
-	[225] = "timer_getoverrun", [226] = "timer_delete", [227] = "clock_settime",
-	[228] = "clock_gettime", [229] = "clock_getres", [230] = "clock_nanosleep",
-	[231] = "exit_group", [232] = "epoll_wait", [233] = "epoll_ctl", [234] = "tgkill",
-	[235] = "utimes", [236] = "vserver", [237] = "mbind", [238] = "set_mempolicy",
-	[239] = "get_mempolicy", [240] = "mq_open", [241] = "mq_unlink", [242] = "mq_timedsend",
-	[243] = "mq_timedreceive", [244] = "mq_notify", [245] = "mq_getsetattr",
-	[246] = "kexec_load", [247] = "waitid", [248] = "add_key", [249] = "request_key",
-	[250] = "keyctl", [251] = "ioprio_set", [252] = "ioprio_get", [253] = "inotify_init",
-	[254] = "inotify_add_watch", [255] = "inotify_rm_watch", [256] = "migrate_pages",
-	[257] = "openat", [258] = "mkdirat", [259] = "mknodat", [260] = "fchownat",
-	[261] = "futimesat", [262] = "newfstatat", [263] = "unlinkat", [264] = "renameat",
-	[265] = "linkat", [266] = "symlinkat", [267] = "readlinkat", [268] = "fchmodat",
-	[269] = "faccessat", [270] = "pselect6", [271] = "ppoll", [272] = "unshare",
-	[273] = "set_robust_list", [274] = "get_robust_list", [275] = "splice", [276] = "tee",
-	[277] = "sync_file_range", [278] = "vmsplice", [279] = "move_pages", [280] = "utimensat",
-	[281] = "epoll_pwait", [282] = "signalfd", [283] = "timerfd_create", [284] = "eventfd",
-	[285] = "fallocate", [286] = "timerfd_settime", [287] = "timerfd_gettime",
-	[288] = "accept4", [289] = "signalfd4", [290] = "eventfd2", [291] = "epoll_create1",
-	[292] = "dup3", [293] = "pipe2", [294] = "inotify_init1", [295] = "preadv",
-	[296] = "pwritev", [297] = "rt_tgsigqueueinfo", [298] = "perf_event_open",
-	[299] = "recvmmsg", [300] = "fanotify_init", [301] = "fanotify_mark", [302] = "prlimit64",
-	[303] = "name_to_handle_at", [304] = "open_by_handle_at", [305] = "clock_adjtime",
-	[306] = "syncfs", [307] = "sendmmsg", [308] = "setns", [309] = "getcpu",
-	[310] = "process_vm_readv", [311] = "process_vm_writev", [312] = "kcmp",
-	[313] = "finit_module", [314] = "sched_setattr", [315] = "sched_getattr",
-	[316] = "renameat2", [317] = "seccomp", [318] = "getrandom", [319] = "memfd_create",
-	[320] = "kexec_file_load", [321] = "bpf", [322] = "execveat", [323] = "userfaultfd",
-	[324] = "membarrier", [325] = "mlock2", [326] = "copy_file_range", [327] = "preadv2",
-	[328] = "pwritev2", [329] = "pkey_mprotect", [330] = "pkey_alloc", [331] = "pkey_free",
-	[332] = "statx", [333] = "io_pgetevents", [334] = "rseq", [335] = "uretprobe",
-	[336] = "uprobe",
-};
+const char arch_syscalls[] =
+	/*   0 */ "read\0write\0open\0close\0stat\0fstat\0lstat\0poll\0lseek\0mmap\0mprotect\0"
+	/*  11 */ "munmap\0brk\0rt_sigaction\0rt_sigprocmask\0rt_sigreturn\0ioctl\0pread64\0"
+	/*  18 */ "pwrite64\0readv\0writev\0access\0pipe\0select\0sched_yield\0mremap\0msync\0"
+	/*  27 */ "mincore\0madvise\0shmget\0shmat\0shmctl\0dup\0dup2\0pause\0nanosleep\0"
+	/*  36 */ "getitimer\0alarm\0setitimer\0getpid\0sendfile\0socket\0connect\0accept\0"
+	/*  44 */ "sendto\0recvfrom\0sendmsg\0recvmsg\0shutdown\0bind\0listen\0getsockname\0"
+	/*  52 */ "getpeername\0socketpair\0setsockopt\0getsockopt\0clone\0fork\0vfork\0execve\0"
+	/*  60 */ "exit\0wait4\0kill\0uname\0semget\0semop\0semctl\0shmdt\0msgget\0msgsnd\0"
+	/*  70 */ "msgrcv\0msgctl\0fcntl\0flock\0fsync\0fdatasync\0truncate\0ftruncate\0getdents\0"
+	/*  79 */ "getcwd\0chdir\0fchdir\0rename\0mkdir\0rmdir\0creat\0link\0unlink\0symlink\0"
+	/*  89 */ "readlink\0chmod\0fchmod\0chown\0fchown\0lchown\0umask\0gettimeofday\0"
+	/*  97 */ "getrlimit\0getrusage\0sysinfo\0times\0ptrace\0getuid\0syslog\0getgid\0setuid\0"
+	/* 106 */ "setgid\0geteuid\0getegid\0setpgid\0getppid\0getpgrp\0setsid\0setreuid\0"
+	/* 114 */ "setregid\0getgroups\0setgroups\0setresuid\0getresuid\0setresgid\0getresgid\0"
+	/* 121 */ "getpgid\0setfsuid\0setfsgid\0getsid\0capget\0capset\0rt_sigpending\0"
+	/* 128 */ "rt_sigtimedwait\0rt_sigqueueinfo\0rt_sigsuspend\0sigaltstack\0utime\0mknod\0"
+	/* 134 */ "uselib\0personality\0ustat\0statfs\0fstatfs\0sysfs\0getpriority\0setpriority\0"
+	/* 142 */ "sched_setparam\0sched_getparam\0sched_setscheduler\0sched_getscheduler\0"
+	/* 146 */ "sched_get_priority_max\0sched_get_priority_min\0sched_rr_get_interval\0mlock\0"
+	/* 150 */ "munlock\0mlockall\0munlockall\0vhangup\0modify_ldt\0pivot_root\0_sysctl\0"
+	/* 157 */ "prctl\0arch_prctl\0adjtimex\0setrlimit\0chroot\0sync\0acct\0settimeofday\0"
+	/* 165 */ "mount\0umount2\0swapon\0swapoff\0reboot\0sethostname\0setdomainname\0iopl\0"
+	/* 173 */ "ioperm\0create_module\0init_module\0delete_module\0get_kernel_syms\0"
+	/* 178 */ "query_module\0quotactl\0nfsservctl\0getpmsg\0putpmsg\0afs_syscall\0tuxcall\0"
+	/* 185 */ "security\0gettid\0readahead\0setxattr\0lsetxattr\0fsetxattr\0getxattr\0"
+	/* 192 */ "lgetxattr\0fgetxattr\0listxattr\0llistxattr\0flistxattr\0removexattr\0"
+	/* 198 */ "lremovexattr\0fremovexattr\0tkill\0time\0futex\0sched_setaffinity\0"
+	/* 204 */ "sched_getaffinity\0set_thread_area\0io_setup\0io_destroy\0io_getevents\0"
+	/* 209 */ "io_submit\0io_cancel\0get_thread_area\0lookup_dcookie\0epoll_create\0"
+	/* 214 */ "epoll_ctl_old\0epoll_wait_old\0remap_file_pages\0getdents64\0set_tid_address\0"
+	/* 219 */ "restart_syscall\0semtimedop\0fadvise64\0timer_create\0timer_settime\0"
+	/* 224 */ "timer_gettime\0timer_getoverrun\0timer_delete\0clock_settime\0clock_gettime\0"
+	/* 229 */ "clock_getres\0clock_nanosleep\0exit_group\0epoll_wait\0epoll_ctl\0tgkill\0"
+	/* 235 */ "utimes\0vserver\0mbind\0set_mempolicy\0get_mempolicy\0mq_open\0mq_unlink\0"
+	/* 242 */ "mq_timedsend\0mq_timedreceive\0mq_notify\0mq_getsetattr\0kexec_load\0waitid\0"
+	/* 248 */ "add_key\0request_key\0keyctl\0ioprio_set\0ioprio_get\0inotify_init\0"
+	/* 254 */ "inotify_add_watch\0inotify_rm_watch\0migrate_pages\0openat\0mkdirat\0mknodat\0"
+	/* 260 */ "fchownat\0futimesat\0newfstatat\0unlinkat\0renameat\0linkat\0symlinkat\0"
+	/* 267 */ "readlinkat\0fchmodat\0faccessat\0pselect6\0ppoll\0unshare\0set_robust_list\0"
+	/* 274 */ "get_robust_list\0splice\0tee\0sync_file_range\0vmsplice\0move_pages\0"
+	/* 280 */ "utimensat\0epoll_pwait\0signalfd\0timerfd_create\0eventfd\0fallocate\0"
+	/* 286 */ "timerfd_settime\0timerfd_gettime\0accept4\0signalfd4\0eventfd2\0epoll_create1\0"
+	/* 292 */ "dup3\0pipe2\0inotify_init1\0preadv\0pwritev\0rt_tgsigqueueinfo\0"
+	/* 298 */ "perf_event_open\0recvmmsg\0fanotify_init\0fanotify_mark\0prlimit64\0"
+	/* 303 */ "name_to_handle_at\0open_by_handle_at\0clock_adjtime\0syncfs\0sendmmsg\0setns\0"
+	/* 309 */ "getcpu\0process_vm_readv\0process_vm_writev\0kcmp\0finit_module\0"
+	/* 314 */ "sched_setattr\0sched_getattr\0renameat2\0seccomp\0getrandom\0memfd_create\0"
+	/* 320 */ "kexec_file_load\0bpf\0execveat\0userfaultfd\0membarrier\0mlock2\0"
+	/* 326 */ "copy_file_range\0preadv2\0pwritev2\0pkey_mprotect\0pkey_alloc\0pkey_free\0"
+	/* 332 */ "statx\0io_pgetevents\0rseq\0uretprobe\0uprobe\0";
 /* clang-format on */
 
 #endif

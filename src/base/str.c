@@ -19,6 +19,14 @@ bool str_is(struct str a, const char *z)
 	return (a.n == 0 || a.p[0] == z[0]) && str_eq(a, str_of(z));
 }
 
+const char *str_nth(const char *names, u64 i)
+{
+	for (; *names; names += strlen(names) + 1)
+		if (!i--)
+			return names;
+	return NULL;
+}
+
 static char lower(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;

@@ -24,6 +24,9 @@ static inline bool str_is_row(struct str a, const char *z)
 }
 /* As str_is, ASCII's letters being small or not. strncasecmp() reads tables of libc's for it. */
 bool str_is_any_case(struct str a, const char *z);
+/* The i-th of names with a NUL behind each, as in "read\0write\0"; NULL when they are fewer. For
+ * tables that are read seldom: of an array of pointers each start fills in every one. */
+const char *str_nth(const char *names, u64 i);
 bool str_starts(struct str s, const char *prefix);
 /* Without the characters of `blanks` at both ends. */
 struct str str_trim(struct str s, const char *blanks);

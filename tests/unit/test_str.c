@@ -20,6 +20,9 @@ static void test_compare(void **state)
 	assert_false(str_eq(STR("abc"), STR("ab")));
 	assert_true(str_eq((struct str){ NULL, 0 }, STR("")));
 	assert_true(str_is(STR("x"), "x"));
+	assert_string_equal(str_nth("a\0bc\0d\0", 1), "bc");
+	assert_string_equal(str_nth("a\0bc\0d\0", 2), "d");
+	assert_null(str_nth("a\0bc\0d\0", 3));
 	assert_true(str_is_any_case(STR("bEGIN"), "Begin"));
 	assert_true(str_is_any_case(STR(""), ""));
 	assert_false(str_is_any_case(STR("BEGI"), "BEGIN"));

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <linux/sched.h>
 #include <seccomp.h>
+#include <string.h>
 
 #include "base/caps.h"
 #include "base/host.h"
@@ -27,47 +28,46 @@
 /* Made by memtap, the C library and the libraries it loads, on some kernel or machine; one in
  * another's place on older ones too. What a machine does not have is passed over. */
 /* clang-format off */
-static const char *const calls[] = {
+static const char calls[] =
 	/* memory */
-	"brk", "madvise", "mincore", "mmap", "mprotect", "mremap", "msync", "munmap",
-	"membarrier",
+	"brk\0madvise\0mincore\0mmap\0mprotect\0mremap\0msync\0munmap\0"
+	"membarrier\0"
 	/* files */
-	"access", "close", "close_range", "dup", "dup2", "dup3", "faccessat", "faccessat2",
-	"fcntl", "fadvise64", "fgetxattr", "fstat", "fstatfs", "getcwd", "getdents", "getdents64",
-	"getxattr", "ioctl", "lgetxattr", "lseek", "lstat", "name_to_handle_at", "newfstatat",
-	"open", "openat", "openat2", "open_by_handle_at", "pipe", "pipe2", "pread64", "preadv",
-	"preadv2", "pwrite64", "read", "readlink", "readlinkat", "readv", "sendfile", "stat",
-	"statfs", "statx", "write", "writev", "flock", "ftruncate", "memfd_create", "chdir",
-	"fchdir", "umask", "fsync",
+	"access\0close\0close_range\0dup\0dup2\0dup3\0faccessat\0faccessat2\0"
+	"fcntl\0fadvise64\0fgetxattr\0fstat\0fstatfs\0getcwd\0getdents\0getdents64\0"
+	"getxattr\0ioctl\0lgetxattr\0lseek\0lstat\0name_to_handle_at\0newfstatat\0"
+	"open\0openat\0openat2\0open_by_handle_at\0pipe\0pipe2\0pread64\0preadv\0"
+	"preadv2\0pwrite64\0read\0readlink\0readlinkat\0readv\0sendfile\0stat\0"
+	"statfs\0statx\0write\0writev\0flock\0ftruncate\0memfd_create\0chdir\0"
+	"fchdir\0umask\0fsync\0"
 	/* ... of libdebuginfod's cache */
-	"mkdir", "mkdirat", "rename", "renameat", "renameat2", "unlink", "unlinkat", "utimensat",
-	"fchmod",
+	"mkdir\0mkdirat\0rename\0renameat\0renameat2\0unlink\0unlinkat\0utimensat\0"
+	"fchmod\0"
 	/* waiting */
-	"clock_getres", "clock_gettime", "clock_nanosleep", "epoll_create1", "epoll_ctl",
-	"epoll_pwait", "epoll_pwait2", "epoll_wait", "eventfd2", "gettimeofday",
-	"inotify_add_watch", "inotify_init1", "inotify_rm_watch", "nanosleep", "poll", "ppoll",
-	"pselect6", "restart_syscall", "select", "signalfd4", "time", "timerfd_create",
-	"timerfd_gettime", "timerfd_settime", "alarm", "setitimer", "sched_yield",
+	"clock_getres\0clock_gettime\0clock_nanosleep\0epoll_create1\0epoll_ctl\0"
+	"epoll_pwait\0epoll_pwait2\0epoll_wait\0eventfd2\0gettimeofday\0"
+	"inotify_add_watch\0inotify_init1\0inotify_rm_watch\0nanosleep\0poll\0ppoll\0"
+	"pselect6\0restart_syscall\0select\0signalfd4\0time\0timerfd_create\0"
+	"timerfd_gettime\0timerfd_settime\0alarm\0setitimer\0sched_yield\0"
 	/* sockets */
-	"accept", "accept4", "bind", "connect", "getpeername", "getsockname", "getsockopt",
-	"listen", "recvfrom", "recvmmsg", "recvmsg", "sendmmsg", "sendmsg", "sendto",
-	"setsockopt", "shutdown", "socket", "socketpair",
+	"accept\0accept4\0bind\0connect\0getpeername\0getsockname\0getsockopt\0"
+	"listen\0recvfrom\0recvmmsg\0recvmsg\0sendmmsg\0sendmsg\0sendto\0"
+	"setsockopt\0shutdown\0socket\0socketpair\0"
 	/* processes and threads */
-	"arch_prctl", "capget", "capset", "execve", "execveat", "exit",
-	"exit_group", "fork", "futex", "futex_wait", "futex_wake", "get_robust_list", "getcpu",
-	"getegid", "geteuid", "getgid", "getgroups", "getpgid", "getpgrp", "getpid", "getppid",
-	"getpriority", "getrandom", "getresgid", "getresuid", "getrlimit", "getrusage", "getsid",
-	"gettid", "getuid", "kill", "pidfd_open", "pidfd_send_signal", "prctl", "prlimit64",
-	"rseq", "rt_sigaction", "rt_sigpending", "rt_sigprocmask", "rt_sigqueueinfo",
-	"rt_sigreturn", "rt_sigsuspend", "rt_sigtimedwait", "sched_getaffinity", "sched_getparam",
-	"sched_getscheduler", "sched_setaffinity", "set_robust_list", "set_tid_address",
-	"setpgid", "setpriority", "setrlimit", "setsid", "sigaltstack", "sysinfo", "tgkill",
-	"times", "tkill", "uname", "vfork", "wait4", "waitid", "seccomp",
+	"arch_prctl\0capget\0capset\0execve\0execveat\0exit\0"
+	"exit_group\0fork\0futex\0futex_wait\0futex_wake\0get_robust_list\0getcpu\0"
+	"getegid\0geteuid\0getgid\0getgroups\0getpgid\0getpgrp\0getpid\0getppid\0"
+	"getpriority\0getrandom\0getresgid\0getresuid\0getrlimit\0getrusage\0getsid\0"
+	"gettid\0getuid\0kill\0pidfd_open\0pidfd_send_signal\0prctl\0prlimit64\0"
+	"rseq\0rt_sigaction\0rt_sigpending\0rt_sigprocmask\0rt_sigqueueinfo\0"
+	"rt_sigreturn\0rt_sigsuspend\0rt_sigtimedwait\0sched_getaffinity\0sched_getparam\0"
+	"sched_getscheduler\0sched_setaffinity\0set_robust_list\0set_tid_address\0"
+	"setpgid\0setpriority\0setrlimit\0setsid\0sigaltstack\0sysinfo\0tgkill\0"
+	"times\0tkill\0uname\0vfork\0wait4\0waitid\0seccomp\0"
 	/* what it is for */
-	"bpf", "perf_event_open", "process_vm_readv", "syslog", "pidfd_getfd",
+	"bpf\0perf_event_open\0process_vm_readv\0syslog\0pidfd_getfd\0"
 	/* ... of `memtap heap` */
-	"kcmp", "process_vm_writev", "ptrace", "pwritev",
-};
+	"kcmp\0process_vm_writev\0ptrace\0pwritev\0";
 /* clang-format on */
 
 /* clang-format off */
@@ -93,8 +93,8 @@ static bool limit_calls(const struct library *lib)
 		return false;
 	/* A tree in place of a list, where the library knows it. */
 	lib->seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
-	for (u32 i = 0; i < ARRAY_SIZE(calls); i++) {
-		int number = lib->seccomp_syscall_resolve_name(calls[i]);
+	for (const char *name = calls; *name; name += strlen(name) + 1) {
+		int number = lib->seccomp_syscall_resolve_name(name);
 
 		if (number >= 0)
 			ok &= lib->seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 0) == 0;

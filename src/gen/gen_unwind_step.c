@@ -651,15 +651,14 @@ static void find_state(struct step *s)
 	code_alu_imm(c, BPF_ADD, ST, g->unwind.state.off);
 }
 
-void gen_unwind_step(struct gen *g)
+/* Apart from the question whether there is one, which each start asks. */
+static __attribute__((noinline)) void step_function(struct gen *g)
 {
 	struct step s = { .g = g, .c = &g->c };
 	u32 *labels[] = { &s.have_span, &s.have_base, &s.have_cfa, &s.have_pair, &s.saved,
 		          &s.special,   &s.no_table,  &s.no_rule,  &s.by_fp,     &s.whole,
 		          &s.cut,       &s.again,     &s.enough,   &s.unknown };
 
-	if (!g->unwind.made || !g->unwind.used)
-		return;
 	for (size_t i = 0; i < ARRAY_SIZE(labels); i++)
 		*labels[i] = code_label(s.c);
 	code_func_start(s.c, g->unwind.step);
@@ -681,4 +680,10 @@ void gen_unwind_step(struct gen *g)
 	leave(&s, true);
 	if (gen_unwind_maps(g))
 		gen_unwind_map_step(g);
+}
+
+void gen_unwind_step(struct gen *g)
+{
+	if (g->unwind.made && g->unwind.used)
+		step_function(g);
 }

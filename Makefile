@@ -206,6 +206,8 @@ SMALL += $(filter src/run/failures.c src/run/file_watch.c src/run/child.c src/ru
 SMALL += $(filter src/run/view.c src/run/names.c src/run/output.c src/run/site_func.c,$(SRC))
 SMALL := $(filter-out src/cmd/btf/cmd_btf_% src/view/cache_feed.c,$(SMALL))
 $(SMALL:src/%.c=$(BUILD)/obj/%.o): OPT += -Os
+# What it calls once is not to have its room on the stack while a script runs.
+$(BUILD)/obj/cmd/cmd_run.o: OPT += -fconserve-stack
 endif
 
 # ---- building --------------------------------------------------------------------------------

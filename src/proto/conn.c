@@ -94,16 +94,6 @@ bool proto_asked(struct proto *c, u64 *n)
 
 /* ---- the queue ------------------------------------------------------------------------------ */
 
-struct pending *conn_at(const struct proto *c, u32 i)
-{
-	return &c->queue[(c->head + i) & (c->cap - 1)];
-}
-
-struct pending *conn_head(const struct proto *c)
-{
-	return c->n ? conn_at(c, 0) : NULL;
-}
-
 struct str conn_key(const struct proto *c, const struct pending *p)
 {
 	return (struct str){ c->keys.p + p->key, MIN(p->key_size, PROTO_KEY_MAX) };
@@ -621,11 +611,6 @@ enum op proto_op_find(struct str name)
 	       !(strlen(op_names[op]) == name.n && strncasecmp(op_names[op], name.p, name.n) == 0))
 		op++;
 	return op;
-}
-
-bool proto_op_reads(enum op op)
-{
-	return op == OP_GET || op == OP_READ;
 }
 
 enum counter proto_op_counter(enum op op)

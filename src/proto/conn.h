@@ -45,6 +45,7 @@ struct pending {
 	u32 opaque;   /* binary: the packet's; meta: hash of the O flag, 0 none */
 	u64 size;
 	u64 started;
+	u64 expected;
 	u64 spent;        /* proto->spent at that time */
 	u64 initial;      /* value of a counter that is made; RESP: bits of a double */
 	u8 counter;       /* enum counter */
@@ -80,6 +81,17 @@ struct resp_request {
 	bool unsure;             /* an option makes the answer ambiguous */
 	bool patterns;           /* keys are looked for that do not stand here */
 	u8 replies;              /* what CLIENT REPLY is to be: enum resp_replies */
+};
+
+#define RESP_SHAPES 4u
+
+/* RESP: how a command begins, up to the length of its first key; see resp_quick.c. */
+struct resp_shape {
+	const struct resp_row *row;
+	u8 n;          /* bytes of `head`; 0: none yet */
+	char head[19]; /* "*2\r\n$9\r\n", nine letters, "\r\n" */
+	bool quick;    /* it is one of those that are taken in one step */
+	bool value;    /* ... with a value after the key */
 };
 
 #define RESP_DEPTH 16u
@@ -155,6 +167,7 @@ struct proto {
 	struct resp_request args;
 	const struct resp_row *recent; /* RESP: of the last request; mostly the next is the same */
 	struct resp_reply reply;
+	struct resp_shape shapes[RESP_SHAPES]; /* by a letter of their name */
 };
 
 #define PENDING_MAX 65536u
@@ -163,10 +176,16 @@ struct proto {
 /* Queues a key that starts now; when too many wait, their answers are given up. False, and the
  * stream is lost, when all of them are of one request that is still coming in. */
 bool conn_push(struct proto *c, const struct pending *p, struct str key);
-/* The oldest key that waits, NULL when none does; valid until the next push. */
-struct pending *conn_head(const struct proto *c);
-/* The i-th oldest, i < c->n. */
-struct pending *conn_at(const struct proto *c, u32 i);
+/* The i-th oldest key that waits, i < c->n; valid until the next push. */
+static inline struct pending *conn_at(const struct proto *c, u32 i)
+{
+	return &c->queue[(c->head + i) & (c->cap - 1)];
+}
+/* The oldest, NULL when none waits. */
+static inline struct pending *conn_head(const struct proto *c)
+{
+	return c->n ? conn_at(c, 0) : NULL;
+}
 struct str conn_key(const struct proto *c, const struct pending *p);
 /* Takes the oldest off the queue and reports it with this outcome. `size` replaces the one of the
  * request when `sized`. */

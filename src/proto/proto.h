@@ -152,7 +152,10 @@ u64 proto_unseen(struct proto *c);
 const char *proto_op_name(enum op op); /* "get", "set", ... */
 /* Index of the operation called so, in any case; OPS when there is none. */
 enum op proto_op_find(struct str name);
-bool proto_op_reads(enum op op);
+static inline bool proto_op_reads(enum op op)
+{
+	return op == OP_GET || op == OP_READ;
+}
 /* The one that memcached moves for it; COUNTER_NONE for what only Redis does. */
 enum counter proto_op_counter(enum op op);
 

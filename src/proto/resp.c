@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "proto/resp_inline.h"
+#include "proto/resp_quick.h"
 #include "proto/resp_rules.h"
 
 static bool begins_name(const char *p, size_t n)
@@ -284,6 +285,9 @@ static size_t request(struct proto *c, const char *p, size_t n)
 
 	if (c->args.n)
 		return request_string(c, p, n);
+	took = resp_quick_request(c, p, n);
+	if (took)
+		return took;
 	took = conn_line(p, n, &line);
 	if (!took || !line.n)
 		return took;
@@ -623,10 +627,13 @@ static void take_value(struct proto *c, const struct resp_value *v)
 
 static size_t reply(struct proto *c, const char *p, size_t n)
 {
+	size_t took = resp_quick_reply(c, p, n);
 	struct resp_value v;
 	struct str line;
-	size_t took = conn_line(p, n, &line);
 
+	if (took)
+		return took;
+	took = conn_line(p, n, &line);
 	if (!c->reply.depth && talk_of(current(c)) == TALK_STREAM) {
 		conn_stream(c);
 		return n;

@@ -111,6 +111,8 @@ void resp_see(struct proto *c, struct pending *p, u32 depth, u64 index, bool of_
               const struct resp_value *v);
 /* All of the answer to the command whose keys start at `at` in the queue, is in: reports them. */
 void resp_answer(struct proto *c, u32 at);
+/* ... which has one key and means that, of which a string is `size` long. */
+void resp_answer_simple(struct proto *c, enum outcome outcome, bool sized, u64 size);
 /* ... of one key of it, by one element. */
 void resp_answer_one(struct proto *c, u32 at, const struct resp_value *v);
 

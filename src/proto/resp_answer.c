@@ -369,6 +369,14 @@ void resp_answer(struct proto *c, u32 at)
 	}
 }
 
+void resp_answer_simple(struct proto *c, enum outcome outcome, bool sized, u64 size)
+{
+	struct pending *p = conn_head(c);
+
+	count_as(p, outcome);
+	conn_answer(c, outcome, sized && p->op == OP_GET, size);
+}
+
 void resp_answer_one(struct proto *c, u32 at, const struct resp_value *v)
 {
 	struct pending *p = conn_at(c, at);

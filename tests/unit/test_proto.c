@@ -1346,9 +1346,38 @@ static void test_ops(void **state)
 	assert_false(proto_op_reads(OP_SET));
 }
 
+static void told_start(void *ctx, const struct command *c)
+{
+	*(u64 *)ctx = c->started;
+}
+
+/* A store begins to be worked on when its value is in. */
+static void started_after_value(enum protocol protocol, const char *in, const char *out)
+{
+	u64 started = 0;
+	struct proto *c = proto_new(protocol, told_start, &started);
+	size_t n = strlen(in);
+
+	proto_begin(c);
+	proto_request(c, in, n - 4, n - 4, 3);
+	proto_request(c, in + n - 4, 4, 4, 5);
+	proto_reply(c, out, strlen(out), strlen(out), 9);
+	assert_int_equal(started, 5);
+	proto_free(c);
+}
+
+static void test_start_of_stores(void **state)
+{
+	(void)state;
+	started_after_value(PROTOCOL_RESP, "*3\r\n$3\r\nSET\r\n$1\r\na\r\n$5\r\n12345\r\n",
+	                    "+OK\r\n");
+	started_after_value(PROTOCOL_TEXT, "set a 0 0 5\r\n12345\r\n", "STORED\r\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_start_of_stores),
 		cmocka_unit_test(test_classic),
 		cmocka_unit_test(test_key_length),
 		cmocka_unit_test(test_meta),

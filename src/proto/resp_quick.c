@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+/*
+ * Nearly all that a busy server is asked is a key, or a key and a value, and answered by a string
+ * or by +OK.
+ *
+ * The idea: a client says the same command with the same bytes each time ("*2\r\n$3\r\nGET\r\n").
+ * What resp.c finds out of these bytes is kept with them, for the last few of a connection, so that
+ * of the next request only the lengths are read.
+ */
+#include "proto/resp_quick.h"
+
+#include <string.h>
+
+#include "proto/resp_rules.h"
+
+/* Has it one key, and says the first line of an answer whether that was found, or done? */
+static bool is_simple(const struct resp_row *row, u64 args)
+{
+	const struct resp_rule *rule = resp_rule_of(row);
+	const struct resp_keys *k = &resp_keys[row->keys];
+	bool by_flags = rule->says == SAYS_BY_FLAGS && row->verb.op != OP_DELETE;
+
+	return row != RESP_OTHER && row->n_keys == 1 && k->at == 1 && !k->keyword[0] &&
+	       !k->counted && !row->container && !rule->spread && !rule->talk && !rule->step &&
+	       (by_flags || rule->says == SAYS_FOUND || rule->says == SAYS_DONE) &&
+	       rule->value == args - 2 && row->verb.op != OP_OTHER;
+}
+
+/* The command that begins with these n bytes. */
+static void make_shape(struct resp_shape *s, const char *p, size_t n)
+{
+	struct resp_request r = { .n = (u64)(p[1] - '0') };
+
+	memcpy(s->head, p, n);
+	s->n = (u8)n;
+	s->value = r.n == 3;
+	s->row = resp_find((struct str){ p + 8, (u32)(n - 10) });
+	s->quick = is_simple(s->row, r.n);
+	if (!s->quick)
+		return;
+	resp_keys_begin(&r, s->row);
+	s->quick = resp_keys_at(&r, 1) && !(s->value && resp_keys_at(&r, 2));
+}
+
+/* That of the command at p; NULL when it does not begin as they do. */
+static const struct resp_shape *shape_of(struct proto *c, const char *p, size_t n)
+{
+	struct resp_shape *s;
+	size_t head;
+
+	if (n < 9 || p[0] != '*')
+		return NULL;
+	s = &c->shapes[(u8)p[8] / 4 % RESP_SHAPES];
+	if (s->n && n > s->n && memcmp(s->head, p, s->n) == 0)
+		return s;
+	if ((p[1] != '2' && p[1] != '3') || memcmp(p + 2, "\r\n$", 3) != 0 || p[5] < '1' ||
+	    p[5] > '9' || memcmp(p + 6, "\r\n", 2) != 0)
+		return NULL;
+	head = 8 + (size_t)(p[5] - '0') + 2;
+	if (n <= head || memcmp(p + head - 2, "\r\n", 2) != 0)
+		return NULL;
+	make_shape(s, p, head);
+	return s;
+}
+
+/* The number of a line, and how long that is; 0 when it has no end here, or is no plain number. */
+static size_t length_line(const char *p, size_t n, char type, u64 *value)
+{
+	size_t i = 1;
+
+	if (n < 4 || p[0] != type)
+		return 0;
+	for (*value = 0; i < n && i < 11 && p[i] >= '0' && p[i] <= '9'; i++)
+		*value = *value * 10 + (u64)(p[i] - '0');
+	return i > 1 && n - i >= 2 && p[i] == '\r' && p[i + 1] == '\n' ? i + 2 : 0;
+}
+
+size_t resp_quick_request(struct proto *c, const char *p, size_t n)
+{
+	const struct resp_shape *s = c->sure && !c->stream && c->replies == REPLIES_ON
+	                                     ? shape_of(c, p, n)
+	                                     : NULL;
+	struct pending key = { .simple = true, .last = true };
+	size_t at, took, whole;
+	u64 size, value = 0;
+
+	if (!s || !s->quick)
+		return 0;
+	at = s->n;
+	took = length_line(p + at, n - at, '$', &size);
+	at += took;
+	if (!took || size > PROTO_KEY_MAX || n - at < size + 2)
+		return 0;
+	whole = at + size + 2;
+	resp_pending(&(struct resp_request){ .row = s->row }, &resp_keys[s->row->keys], &key);
+	if (s->value) {
+		took = length_line(p + whole, n - whole, '$', &value);
+		if (!took || value > UINT32_MAX)
+			return 0;
+		whole += took + value + 2;
+		key.sized = true;
+		key.size = value;
+	}
+	if (!conn_push(c, &key, (struct str){ p + at, (u32)size }))
+		return n;
+	c->storing = whole > n;
+	c->in.skip = whole - MIN(whole, n);
+	return MIN(whole, n);
+}
+
+size_t resp_quick_reply(struct proto *c, const char *p, size_t n)
+{
+	const struct pending *key = conn_head(c);
+	size_t took;
+	u64 size = 0;
+
+	if (!key || !key->simple || !c->sure || c->queued || c->reply.depth || c->reply.base)
+		return 0;
+	if (n >= 5 && memcmp(p, key->op == OP_SET ? "+OK\r\n" : "$-1\r\n", 5) == 0) {
+		resp_answer_simple(c, key->op == OP_SET ? OUTCOME_HIT : OUTCOME_MISS, false, 0);
+		return 5;
+	}
+	took = length_line(p, n, '$', &size);
+	if (!took)
+		return 0;
+	resp_answer_simple(c, OUTCOME_HIT, true, size);
+	c->out.skip = size + 2 - MIN(size + 2, n - took);
+	return took + size + 2 - c->out.skip;
+}

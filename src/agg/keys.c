@@ -13,6 +13,12 @@
  * so that a stream of keys that come once changes few slots, and a key is charged what its own cell
  * says and not the smallest count. A key that loses its slot leaves its count in its cell.
  *
+ * As long as each key gets a slot, nobody asks which count is the smallest: a slot has its count
+ * itself then, and levels are made when the slots are used up.
+ *
+ * What a hit costs is mostly memory that is in no cache. So a slot begins with a line that has all
+ * it is found by, a short key too, and the payload begins with the next one.
+ *
  * Slots, levels and cells are numbered; slot and level 0 are none. All memory is got at the start
  * and is zero, so that pages nobody has used yet cost nothing.
  */
@@ -27,14 +33,20 @@
 #define SLOTS_MIN      16u
 #define SLOTS_MAX      (1u << 28)
 #define CELLS_PER_SLOT 4u
+#define LINE           64u /* of the processor's caches */
 
 struct slot {
 	u64 hash;
-	u64 error;
+	union {
+		u64 error;
+		u64 count; /* before there are levels */
+	};
 	u32 size; /* of the key, really */
 	u16 kept;
-	u8 bytes[]; /* payload, then the key */
+	char key[]; /* up to the line's end; a longer one is after the payload */
 };
+
+#define SHORT (LINE - offsetof(struct slot, key))
 
 /* Of the slot with the same number: together, so that a search and a step to the next level, which
  * takes one along from its neighbours to others, seldom leave them. */
@@ -53,22 +65,21 @@ struct level {
 
 struct keys {
 	struct keys_options o;
-	u32 stride, key_at; /* bytes from slot to slot, and to the key in `bytes` */
+	u32 stride, key_at; /* bytes from slot to slot, and to a long key */
 	u32 n, used;        /* slots */
 	u32 n_levels;       /* handed out so far */
 	u32 free_level;     /* chain through `higher` */
 	u32 lowest;
+	bool ranked; /* there are levels */
 	u64 hits, unslotted, takeovers, cut, bytes;
-	u8 *slots;
+	u8 *slots; /* the first begins a line */
+	u8 *memory;
 	struct level *levels;
 	u32 *heads;
 	struct link *links;
 	u32 *filter; /* would stop at 2^32 - 1: that takes 2^32 hits for each slot */
 	struct distinct distinct;
 };
-
-/* From the start of a slot, aligned to 8. */
-#define PAYLOAD_AT ROUND_UP(offsetof(struct slot, bytes), 8)
 
 static struct slot *slot_at(const struct keys *k, u32 i)
 {
@@ -77,12 +88,12 @@ static struct slot *slot_at(const struct keys *k, u32 i)
 
 static char *slot_key(const struct keys *k, const struct slot *s)
 {
-	return (char *)(uintptr_t)s + k->key_at;
+	return (char *)(uintptr_t)(s->kept > SHORT ? (const char *)s + k->key_at : s->key);
 }
 
 static void *slot_payload(const struct slot *s)
 {
-	return (char *)(uintptr_t)s + PAYLOAD_AT;
+	return (char *)(uintptr_t)s + LINE;
 }
 
 /* Spreads hashes evenly over 0 .. n - 1. */
@@ -99,17 +110,18 @@ static u64 slot_cost(const struct keys *k)
 
 static bool keys_memory(struct keys *k)
 {
-	k->slots = calloc(k->n + 1, k->stride);
+	k->memory = calloc(1, (size_t)(k->n + 1) * k->stride + LINE - 1);
+	k->slots = k->memory + (-(uintptr_t)k->memory & (LINE - 1));
 	k->levels = calloc(k->n + 1, sizeof(*k->levels));
 	k->links = calloc(k->n + 1, sizeof(*k->links));
 	k->heads = calloc(k->n, sizeof(*k->heads));
 	k->filter = calloc((size_t)k->n * CELLS_PER_SLOT, sizeof(*k->filter));
-	return k->slots && k->levels && k->links && k->heads && k->filter;
+	return k->memory && k->levels && k->links && k->heads && k->filter;
 }
 
 static void keys_release(struct keys *k)
 {
-	free(k->slots);
+	free(k->memory);
 	free(k->levels);
 	free(k->links);
 	free(k->heads);
@@ -119,7 +131,7 @@ static void keys_release(struct keys *k)
 struct keys *keys_new(const struct keys_options *o, struct err *e)
 {
 	struct keys *k = calloc(1, sizeof(*k));
-	u64 fixed = sizeof(*k), least, n;
+	u64 fixed = sizeof(*k) + LINE - 1, least, n;
 
 	if (!k) {
 		err_set(e, "no memory for the table of keys");
@@ -128,8 +140,8 @@ struct keys *keys_new(const struct keys_options *o, struct err *e)
 	k->o = *o;
 	k->o.limit = o->limit ? o->limit : KEYS_LIMIT;
 	k->o.key_max = o->key_max ? MIN(o->key_max, UINT16_MAX) : KEYS_KEY_MAX;
-	k->key_at = (u32)PAYLOAD_AT + ROUND_UP(o->payload, 8u);
-	k->stride = ROUND_UP(k->key_at + k->o.key_max, 8u);
+	k->key_at = LINE + ROUND_UP(o->payload, 8u);
+	k->stride = ROUND_UP(k->key_at + (k->o.key_max > SHORT ? k->o.key_max : 0), LINE);
 	fixed += k->stride + sizeof(struct level) + sizeof(struct link);
 	n = k->o.limit > fixed ? (k->o.limit - fixed) / slot_cost(k) : 0;
 	k->n = (u32)MIN(n, SLOTS_MAX);
@@ -163,6 +175,7 @@ void keys_clear(struct keys *k)
 	memset(k->filter, 0, (size_t)k->n * CELLS_PER_SLOT * sizeof(*k->filter));
 	memset(&k->distinct, 0, sizeof(k->distinct));
 	k->used = k->n_levels = k->free_level = k->lowest = 0;
+	k->ranked = false;
 	k->hits = k->unslotted = k->takeovers = k->cut = 0;
 }
 
@@ -250,7 +263,36 @@ static void slot_raise(struct keys *k, u32 i)
 
 static u64 slot_count(const struct keys *k, u32 i)
 {
-	return k->levels[k->links[i].level].count;
+	return k->ranked ? k->levels[k->links[i].level].count : slot_at(k, i)->count;
+}
+
+static int by_count(const void *pa, const void *pb, void *keys)
+{
+	u32 a = *(const u32 *)pa, b = *(const u32 *)pb;
+	u64 x = slot_at(keys, a)->count, y = slot_at(keys, b)->count;
+
+	return x != y ? (x > y) - (x < y) : (a > b) - (a < b);
+}
+
+/* All slots are used: makes the levels. */
+static void slots_rank(struct keys *k)
+{
+	struct arena scratch = { 0 };
+	u32 *order = arena_array(&scratch, u32, k->used), level = 0;
+
+	for (u32 i = 0; i < k->used; i++)
+		order[i] = i + 1;
+	qsort_r(order, k->used, sizeof(*order), by_count, k);
+	k->ranked = true;
+	for (u32 i = 0; i < k->used; i++) {
+		struct slot *s = slot_at(k, order[i]);
+		bool same = level && k->levels[level].count == s->count;
+
+		level = same ? level : level_after(k, level, s->count);
+		level_join(k, level, order[i]);
+		s->error = 0;
+	}
+	arena_free(&scratch);
 }
 
 /* ---- keys ---- */
@@ -262,9 +304,14 @@ struct asked {
 	u32 size;
 };
 
-static struct asked asked_key(const struct keys *k, struct str key, u32 size)
+static u64 hash_of(const struct keys *k, struct str key)
 {
-	struct asked a = { hash_quick(&k->o.secret, key.p, key.n), key, size };
+	return hash_quick(&k->o.secret, key.p, key.n);
+}
+
+static struct asked asked_key(const struct keys *k, struct str key, u32 size, u64 hash)
+{
+	struct asked a = { hash ? hash : hash_of(k, key), key, size };
 
 	if (size != key.n)
 		a.hash ^= hash_mix(size);
@@ -287,13 +334,12 @@ static u32 slot_find(const struct keys *k, const struct asked *a)
 }
 
 /* Gives slot i, which is in no chain and on no level, to a key. */
-static void *slot_give(struct keys *k, u32 i, const struct asked *a, u64 error, u32 below)
+static void *slot_give(struct keys *k, u32 i, const struct asked *a)
 {
 	u32 *head = &k->heads[spread(a->hash, k->n)];
 	struct slot *s = slot_at(k, i);
 
 	s->hash = a->hash;
-	s->error = error;
 	s->size = a->size;
 	s->kept = (u16)a->kept.n;
 	memset(slot_payload(s), 0, k->o.payload);
@@ -301,7 +347,6 @@ static void *slot_give(struct keys *k, u32 i, const struct asked *a, u64 error, 
 		memcpy(slot_key(k, s), a->kept.p, a->kept.n);
 	k->links[i] = (struct link){ .tag = (u32)a->hash, .next = *head };
 	*head = i;
-	level_join(k, level_after(k, below, error + 1), i);
 	return slot_payload(s);
 }
 
@@ -323,21 +368,48 @@ static u32 slot_take(struct keys *k)
 	return i;
 }
 
+/* Mostly it is the first of its chain. */
+u64 keys_expect(const struct keys *k, struct str key)
+{
+	u64 hash = hash_of(k, key);
+	u32 i = k->heads[spread(hash, k->n)];
+	const char *slot = (const char *)slot_at(k, i);
+
+	__builtin_prefetch(&k->links[i]);
+	for (u32 at = 0; at < LINE + k->o.near; at += LINE)
+		__builtin_prefetch(slot + at);
+	return hash;
+}
+
 void *keys_hit(struct keys *k, struct str key, u32 size)
 {
-	struct asked a = asked_key(k, key, size);
-	u32 i = slot_find(k, &a), *cell;
+	return keys_hit_expected(k, key, size, 0);
+}
+
+void *keys_hit_expected(struct keys *k, struct str key, u32 size, u64 expected)
+{
+	struct asked a = asked_key(k, key, size, expected);
+	u32 i = slot_find(k, &a), *cell, below;
+	void *payload;
 	u64 error;
 
 	k->hits++;
 	k->cut += a.kept.n < size;
 	if (i) {
-		slot_raise(k, i);
+		if (k->ranked)
+			slot_raise(k, i);
+		else
+			slot_at(k, i)->count++;
 		return slot_payload(slot_at(k, i));
 	}
 	distinct_add(&k->distinct, a.hash);
-	if (k->used < k->n)
-		return slot_give(k, ++k->used, &a, 0, 0);
+	if (k->used < k->n) {
+		payload = slot_give(k, ++k->used, &a);
+		slot_at(k, k->used)->count = 1;
+		return payload;
+	}
+	if (!k->ranked)
+		slots_rank(k);
 	cell = &k->filter[spread(a.hash, k->n * CELLS_PER_SLOT)];
 	error = *cell;
 	if (error + 1 < k->levels[k->lowest].count) {
@@ -347,8 +419,11 @@ void *keys_hit(struct keys *k, struct str key, u32 size)
 	}
 	i = slot_take(k);
 	/* Its count is the smallest one of all or one more. */
-	return slot_give(k, i, &a, error,
-	                 k->lowest && k->levels[k->lowest].count <= error ? k->lowest : 0);
+	below = k->lowest && k->levels[k->lowest].count <= error ? k->lowest : 0;
+	payload = slot_give(k, i, &a);
+	slot_at(k, i)->error = error;
+	level_join(k, level_after(k, below, error + 1), i);
+	return payload;
 }
 
 static void key_row_fill(const struct keys *k, u32 i, struct key_row *row)
@@ -359,14 +434,14 @@ static void key_row_fill(const struct keys *k, u32 i, struct key_row *row)
 		.key = { slot_key(k, s), s->kept },
 		.key_size = s->size,
 		.count = slot_count(k, i),
-		.error = s->error,
+		.error = k->ranked ? s->error : 0,
 		.payload = slot_payload(s),
 	};
 }
 
 bool keys_find(const struct keys *k, struct str key, u32 size, struct key_row *row)
 {
-	struct asked a = asked_key(k, key, size);
+	struct asked a = asked_key(k, key, size, 0);
 	u32 i = slot_find(k, &a);
 
 	if (i)

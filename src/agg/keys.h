@@ -27,6 +27,7 @@
 struct keys_options {
 	u64 limit;   /* bytes in all, 0: KEYS_LIMIT. Pages are taken as they are needed */
 	u32 payload; /* bytes for the caller in each slot */
+	u32 near;    /* ... of which so many, at the start, are mostly needed at a hit */
 	u32 key_max; /* bytes kept of a key, at most 65535; 0: KEYS_KEY_MAX */
 	struct hash_secret secret;
 };
@@ -68,6 +69,11 @@ void keys_clear(struct keys *k);
  * over the bytes at hand are.
  */
 void *keys_hit(struct keys *k, struct str key, u32 size);
+/* A hit of the key will come: has the processor fetch the memory that it will need. Returns what
+ * keys_hit_expected() wants of it, never changes for these bytes. */
+u64 keys_expect(const struct keys *k, struct str key);
+/* keys_hit(); `expected` may be 0. */
+void *keys_hit_expected(struct keys *k, struct str key, u32 size, u64 expected);
 /* The slot of a key, without counting. False when it has none. */
 bool keys_find(const struct keys *k, struct str key, u32 size, struct key_row *row);
 /*

@@ -33,6 +33,7 @@ struct hot *hot_new(const struct hot_options *o, struct err *e)
 	struct hot *h = calloc(1, sizeof(*h));
 	struct keys_options k = { .limit = o->limit,
 		                  .payload = sizeof(struct hot_key),
+		                  .near = offsetof(struct hot_key, clients[1]),
 		                  .key_max = PROTO_KEY_MAX,
 		                  .secret = o->secret };
 
@@ -147,14 +148,28 @@ static void look_at(struct hot_key *k, const struct command *c, const struct cli
 
 static void count_key(struct hot *h, struct hot_key *k, const struct command *c, u64 time)
 {
-	k->hits += c->outcome == OUTCOME_HIT;
-	k->misses += c->outcome == OUTCOME_MISS;
-	k->errors += c->outcome == OUTCOME_ERROR;
-	k->found += looks_up(c, OUTCOME_HIT);
-	k->absent += looks_up(c, OUTCOME_MISS);
+	bool lookup = proto_op_reads(c->op);
+
+	switch (c->outcome) {
+	case OUTCOME_HIT:
+		k->hits++;
+		k->found += lookup;
+		break;
+	case OUTCOME_MISS:
+		k->misses++;
+		k->absent += lookup;
+		break;
+	case OUTCOME_ERROR:
+		k->errors++;
+		break;
+	case OUTCOME_UNKNOWN:
+		break;
+	}
 	k->bytes += c->sized ? c->size : 0;
-	k->cpu += c->cpu;
-	k->timed += c->cpu != 0;
+	if (c->cpu) {
+		k->cpu += c->cpu;
+		k->timed++;
+	}
 	k->last = MAX(k->last, time);
 	k->ops[c->op]++;
 	rate_hit(&k->rate, time, h->half, 1);
@@ -213,6 +228,11 @@ static struct str shown_key(const struct hot *h, struct str key, u32 *size, char
 	return key;
 }
 
+u64 hot_expect(const struct hot *h, struct str key)
+{
+	return h->o.fold || h->o.hide ? 0 : keys_expect(h->keys, key);
+}
+
 void hot_command(struct hot *h, const struct command *c, const struct client *from)
 {
 	char room[PROTO_KEY_MAX];
@@ -231,7 +251,7 @@ void hot_command(struct hot *h, const struct command *c, const struct client *fr
 	key = shown_key(h, c->key, &size, room);
 	if (h->o.alert)
 		alert_call(h->o.alert, key, size, time);
-	k = keys_hit(h->keys, key, size);
+	k = keys_hit_expected(h->keys, key, size, c->expected);
 	sampled = is_sampled(h, k, key);
 	if (sampled && c->answered && c->first)
 		latency_add(&h->totals.latency, c->ended - c->started);

@@ -33,23 +33,28 @@ struct hot_size {
 
 /* What is known of a key besides its count. */
 struct hot_key {
-	u64 hits, misses;
-	u64 bytes;         /* of values, to and from clients */
-	u64 cpu;           /* ns that a thread of the server was on the processor for it */
-	u64 size;          /* of the value when it was seen last, if n_sizes is not 0 */
-	u64 last;          /* time of the last call */
-	u64 now, before;   /* calls in an interval and in the one before */
-	u32 interval;      /* number of that */
-	u32 found, absent; /* hits and misses of lookups: stores and deletes are none */
-	u32 errors;
-	u32 timed;        /* calls whose time on the processor is known */
+	/* What a lookup that finds something changes: a line of the processor's caches. */
+	u64 hits;
+	u64 bytes; /* of values, to and from clients */
+	u64 size;  /* of the value when it was seen last, if n_sizes is not 0 */
+	u64 last;  /* time of the last call */
+	struct rate rate;
+	u64 now;      /* calls in an interval */
+	u32 interval; /* number of that */
+	u32 found;    /* hits of lookups: stores and deletes are none */
+	/* ... and another one. */
+	u32 ops[OPS];
+	u32 absent;       /* misses of lookups */
 	u32 n_sizes : 30; /* ever; the newest at (n_sizes - 1) % HOT_SIZES */
 	u32 decided : 1;  /* by hot_options.sample */
 	u32 left_out : 1; /* ... that sizes, clients and latencies are not kept of it */
-	struct rate rate;
-	u32 ops[OPS];
-	struct latency latency;
 	struct hot_client clients[HOT_CLIENTS];
+	u64 misses;
+	u64 before; /* calls in the interval before */
+	u64 cpu;    /* ns that a thread of the server was on the processor for it */
+	u32 errors;
+	u32 timed; /* calls whose time on the processor is known */
+	struct latency latency;
 	struct hot_size sizes[HOT_SIZES]; /* changes of the size, a ring */
 };
 
@@ -85,6 +90,8 @@ struct hot;
 
 struct hot *hot_new(const struct hot_options *o, struct err *e);
 void hot_free(struct hot *h);
+/* For proto_expect: a command with that key will come. */
+u64 hot_expect(const struct hot *h, struct str key);
 void hot_command(struct hot *h, const struct command *c, const struct client *from);
 /* The interval ends. */
 void hot_tick(struct hot *h, u64 now);

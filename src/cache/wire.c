@@ -138,6 +138,13 @@ static void told_command(void *ctx, const struct command *c)
 	l->wire->o.command(l->wire->o.ctx, c, &l->from);
 }
 
+static u64 expect_key(void *ctx, struct str key)
+{
+	const struct wire_options *o = &((struct link *)ctx)->wire->o;
+
+	return o->expect(o->ctx, key);
+}
+
 static struct link *add(struct wire *w, const struct wire_event *e)
 {
 	struct link **at = bucket(w, e->conn), *l;
@@ -151,6 +158,8 @@ static struct link *add(struct wire *w, const struct wire_event *e)
 	l->wire = w;
 	l->from = e->from;
 	l->proto = proto_new(w->o.protocol, told_command, l);
+	if (w->o.expect)
+		proto_set_expect(l->proto, expect_key);
 	l->next = *at;
 	*at = l;
 	chain_newest(w, l);

@@ -47,6 +47,8 @@ struct wire_event {
 struct wire_options {
 	enum protocol protocol;
 	void (*command)(void *ctx, const struct command *c, const struct client *from);
+	/* proto_expect(); may be NULL. */
+	proto_expect expect;
 	/* Most of what is captured on that connection is values: the heads of its pieces will do.
 	 * Or not, when it is called with `false`. May be NULL. */
 	void (*heads_only)(void *ctx, u64 conn, bool yes);

@@ -36,6 +36,11 @@ struct proto *proto_new(enum protocol protocol, proto_emit emit, void *ctx)
 	return c;
 }
 
+void proto_set_expect(struct proto *c, proto_expect expect)
+{
+	c->expect = expect;
+}
+
 void proto_free(struct proto *c)
 {
 	if (!c)
@@ -152,7 +157,10 @@ bool conn_push(struct proto *c, const struct pending *p, struct str key)
 	q->started = c->time;
 	q->spent = c->spent;
 	c->asked += p->first;
-	buf_add(&c->keys, key.p ? key.p : "", MIN(key.n, PROTO_KEY_MAX));
+	key.n = MIN(key.n, PROTO_KEY_MAX);
+	if (key.n && c->expect)
+		q->expected = c->expect(c->ctx, key);
+	buf_add(&c->keys, key.p ? key.p : "", key.n);
 	return true;
 }
 
@@ -182,6 +190,7 @@ static void tell(struct proto *c, const struct pending *p, enum outcome outcome,
 		.sized = p->sized,
 		.size = p->size,
 		.started = p->started,
+		.expected = p->expected,
 		.ended = answered ? c->time : 0,
 		.answered = answered,
 		.cpu = answered ? c->spent - p->spent : 0,

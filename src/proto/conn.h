@@ -53,6 +53,7 @@ struct pending {
 	u8 opcode;        /* binary */
 	u8 flags;         /* meta: bits of its own */
 	bool named;       /* RESP: the answer names this key */
+	bool simple;      /* RESP: alone in its command; its answer is by resp_quick.c */
 	bool unknown;     /* RESP: no command that is known */
 	bool sized;       /* the request said the value's size */
 	bool first, last; /* of its command */
@@ -142,6 +143,7 @@ struct proto {
 	enum protocol protocol; /* PROTOCOL_AUTO or PROTOCOL_MEMCACHED: what comes decides */
 	enum protocol known;    /* ... as the caller said, or as it was found for sure */
 	proto_emit emit;
+	proto_expect expect;
 	void *ctx;
 	struct feed in, out;
 	struct buf keys; /* bytes of the keys of `queue` */

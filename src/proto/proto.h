@@ -87,6 +87,7 @@ struct command {
 	u64 started;   /* time of the read that completed the request, as the caller gave it */
 	u64 ended;     /* time of the write with the answer, 0 when there is none */
 	bool answered; /* an answer was seen: `ended` - `started` is the service time */
+	u64 expected;  /* what proto_expect said as the key was asked for; 0: it was not called */
 	u64 cpu;       /* its part of what proto_spend() said meanwhile; 0: not known */
 	bool first;    /* first key of its command: count commands by these */
 	bool unknown;  /* it is not known whether it has keys; `key` is empty */
@@ -106,10 +107,14 @@ enum protocol {
 struct proto;
 
 typedef void (*proto_emit)(void *ctx, const struct command *c);
+/* A key is asked for, whose command will be told once it is answered. */
+typedef u64 (*proto_expect)(void *ctx, struct str key);
 
 /* A connection at an unknown place. Its protocol is known by its bytes if `protocol` is
  * PROTOCOL_AUTO. */
 struct proto *proto_new(enum protocol protocol, proto_emit emit, void *ctx);
+/* NULL: nobody expects them. With the `ctx` of `emit`. */
+void proto_set_expect(struct proto *c, proto_expect expect);
 /* The next bytes of requests are the first ones of the connection. */
 void proto_begin(struct proto *c);
 void proto_free(struct proto *c);

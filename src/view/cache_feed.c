@@ -75,6 +75,13 @@ static void on_command(void *ctx, const struct command *c, const struct client *
 	f->command(f->ctx, c, from);
 }
 
+static u64 on_key(void *ctx, struct str key)
+{
+	struct cache_feed *f = ctx;
+
+	return f->expect ? f->expect(f->ctx, key) : 0;
+}
+
 /* How much of a connection's bytes the probes send. */
 static void on_heads_only(void *ctx, u64 conn, bool yes)
 {
@@ -198,7 +205,9 @@ u64 cache_feed_rights(const struct cache_feed *f)
 bool cache_feed_open(struct cache_feed *f, const struct view_of *v, u32 pid,
                      cache_command_cb *command, void *ctx, struct err *e)
 {
-	struct wire_options o = { .command = on_command, .heads_only = on_heads_only, .ctx = f };
+	struct wire_options o = {
+		.command = on_command, .expect = on_key, .heads_only = on_heads_only, .ctx = f
+	};
 
 	*f = (struct cache_feed){ .view = f->view,
 		                  .of = *v,
@@ -226,6 +235,11 @@ bool cache_feed_open(struct cache_feed *f, const struct view_of *v, u32 pid,
 	want_whole(f);
 	keep_descriptor(f);
 	return true;
+}
+
+void cache_feed_expect(struct cache_feed *f, proto_expect expect)
+{
+	f->expect = expect;
 }
 
 void cache_feed_close(struct cache_feed *f)
@@ -311,8 +325,10 @@ static void forget_closed(struct cache_feed *f)
 	server_inodes open = { 0 };
 	struct wire_stats s;
 
+	if (f->probed.n || f->group)
+		return;
 	wire_stats(f->wire, &s);
-	if (s.open < MAX(f->look_open, OPEN_LEAST) || f->probed.n || f->group)
+	if (s.open < MAX(f->look_open, OPEN_LEAST))
 		return;
 	if (server_sockets(&a, f->server.pid, &open))
 		wire_forget(f->wire, OPEN_SILENT, is_open, &open);

@@ -36,6 +36,7 @@ struct cache_feed {
 	struct view_of of; /* the session, as of the last call that had it */
 	struct wire *wire;
 	cache_command_cb *command;
+	proto_expect expect;
 	void *ctx;
 	struct arena arena;
 	struct server server;
@@ -66,6 +67,9 @@ struct cache_feed {
  * process, or when it can be no cache server. */
 bool cache_feed_open(struct cache_feed *f, const struct view_of *v, u32 pid,
                      cache_command_cb *command, void *ctx, struct err *e);
+/* Keys are told to `expect`, with the same `ctx`, as they are asked for. Before the first
+ * record. */
+void cache_feed_expect(struct cache_feed *f, proto_expect expect);
 /* CAPS() that it needs once probes are attached: a server that is started again may be in another
  * control group. */
 u64 cache_feed_rights(const struct cache_feed *f);

@@ -53,6 +53,13 @@ static void read_options(struct hot_feed *f, const struct urecord *r, const u8 *
 	};
 }
 
+static u64 on_key(void *ctx, struct str key)
+{
+	const struct hot_feed *f = ctx;
+
+	return hot_expect(f->hot, key);
+}
+
 static void on_command(void *ctx, const struct command *c, const struct client *from)
 {
 	struct hot_feed *f = ctx;
@@ -91,6 +98,7 @@ static bool start(void *ctx, const struct view_of *of, struct err *e)
 	if (!cache_view_via(f->o.via, of, e) || !make_counts(f, e) ||
 	    !cache_feed_open(&f->feed, of, (u32)f->o.pid, on_command, f, e))
 		return false;
+	cache_feed_expect(&f->feed, on_key);
 	f->uses.kind = item_of(f->feed.server.name);
 	f->sizing.has_lookups = f->sizing.has_hits = true;
 	f->sizing.o.how = f->uses.kind ? f->uses.kind->how : NULL;

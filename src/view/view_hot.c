@@ -155,6 +155,13 @@ static bool make_hot(struct hot_view *v, struct err *e)
 	return v->hot != NULL;
 }
 
+static u64 on_key(void *ctx, struct str key)
+{
+	const struct hot_view *v = ctx;
+
+	return hot_expect(v->hot, key);
+}
+
 static void on_command(void *ctx, const struct command *c, const struct client *from)
 {
 	struct hot_view *v = ctx;
@@ -185,6 +192,7 @@ static bool start(void *ctx, const struct view_of *of, struct err *e)
 	if (!v->rows || !cache_view_via(v->o.via, of, e) || !read_sort(v, e) || !make_hot(v, e) ||
 	    !cache_feed_open(&v->feed, of, (u32)v->o.pid, on_command, v, e) || !open_dump(v, e))
 		return false;
+	cache_feed_expect(&v->feed, on_key);
 	v->view.fd = v->feed.fd;
 	v->view.rights = cache_feed_rights(&v->feed);
 	v->on_screen = !v->o.csv && !v->tree && !v->o.stream && !v->o.count &&

@@ -443,7 +443,7 @@ static void room_for_keys(void **state)
 	(void)state;
 	assert_non_null(h);
 	hot_stats(h, &stats);
-	assert_in_range(stats.slots, 60000, 65000);
+	assert_in_range(stats.slots, 58000, 60000);
 	hot_free(h);
 }
 

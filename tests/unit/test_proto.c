@@ -28,6 +28,18 @@
 
 static const char *const outcomes[] = { "?", "hit", "miss", "error" };
 
+static bool expecting;
+
+static u64 expect(void *ctx, struct str key)
+{
+	u64 sum = 1;
+
+	(void)ctx;
+	for (u32 i = 0; i < key.n; i++)
+		sum = sum * 31 + (u8)key.p[i];
+	return sum;
+}
+
 /* "op key outcome [size] [!] ": '!' for one without an answer, '+' for a key that goes on. */
 static void tell(void *ctx, const struct command *c)
 {
@@ -46,6 +58,7 @@ static void tell(void *ctx, const struct command *c)
 	if (!c->answered)
 		buf_putc(b, '!');
 	buf_putc(b, '\n');
+	assert_int_equal(c->expected, expecting && c->key.n ? expect(NULL, c->key) : 0);
 	assert_true(c->answered ? c->ended >= c->started : c->ended == 0);
 }
 
@@ -76,6 +89,8 @@ static void say(const struct said *s, bool begun, size_t cut, size_t step, const
 	struct buf got = { 0 };
 	struct proto *c = proto_new(s->protocol, tell, &got);
 
+	expecting = cut % 2;
+	proto_set_expect(c, expecting ? expect : NULL);
 	if (begun)
 		proto_begin(c);
 	proto_request(c, s->in, cut, cut, 0);
@@ -86,6 +101,7 @@ static void say(const struct said *s, bool begun, size_t cut, size_t step, const
 	assert_int_equal(proto_unconfirmed(c), 0);
 	proto_free(c);
 	buf_free(&got);
+	expecting = false;
 }
 
 /* Of a connection's first bytes only. */

@@ -11,6 +11,10 @@ static double halved(double x)
 	u32 whole;
 	double y, term = 1, sum = 1;
 
+	if (x < 1e-3) { /* as between two hits of a hot key */
+		y = -LN2 * x;
+		return 1 + y * (1 + y / 2);
+	}
 	if (!(x < 1000))
 		return 0;
 	whole = (u32)x;

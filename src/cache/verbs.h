@@ -31,7 +31,8 @@ struct verb_count {
 struct verbs {
 	struct verb_count *v; /* VERBS + 1 */
 	u32 n;
-	u16 by_name[VERBS * 2]; /* of the pointer: number + 1 */
+	struct verb_count *last; /* that was counted: mostly the next one is the same */
+	u16 by_name[VERBS * 2];  /* of the pointer: number + 1 */
 	struct size_classes keys;
 };
 

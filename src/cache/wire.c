@@ -319,8 +319,6 @@ static void spend(struct wire *w, struct link *l, const struct wire_event *e)
 	struct link *for_whom = d->read ? d->read : e->asked ? NULL : l;
 	u64 passed = e->time - d->time, off = e->off - d->off;
 
-	if (!e->tid)
-		return;
 	if (for_whom && d->tid == e->tid && d->cpu == e->cpu && e->time > d->time && off <= passed)
 		proto_spend(for_whom->proto, passed - off);
 	*d = (struct doer){ e->tid, e->cpu, e->time, e->off, e->asked ? l : NULL };
@@ -421,8 +419,14 @@ static void take_early(struct wire *w, struct link *l, bool all)
 /* What an answer says was received, and did not come here before it, is lost here. */
 static void take_packet(struct wire *w, struct link *l, const struct wire_event *given)
 {
-	struct wire_event e = *given;
+	struct wire_event e;
 
+	if (!l->early.n && l->placed[given->asked] &&
+	    given->at - (u32)given->total == l->at[given->asked]) {
+		take_placed(w, l, given); /* it comes next, as nearly all do */
+		return;
+	}
+	e = *given;
 	if (!e.asked && l->early.n && (s32)(e.acked - l->at[1]) > 0)
 		take_early(w, l, true);
 	if (e.placed && l->placed[e.asked]) {
@@ -460,7 +464,8 @@ void wire_event(struct wire *w, const struct wire_event *e)
 	}
 	l = e->packet ? link_of_packet(w, e, l) : link_of(w, e, l);
 	l->last = e->time;
-	spend(w, l, e);
+	if (e->tid)
+		spend(w, l, e);
 	if (e->packet)
 		take_packet(w, l, e);
 	else if (!is_ours(w, l, e))

@@ -70,7 +70,8 @@ struct keys {
 	u32 n_levels;       /* handed out so far */
 	u32 free_level;     /* chain through `higher` */
 	u32 lowest;
-	bool ranked; /* there are levels */
+	bool ranked;  /* there are levels */
+	u64 expected; /* hash of the key that was expected last */
 	u64 hits, unslotted, takeovers, cut, bytes;
 	u8 *slots; /* the first begins a line */
 	u8 *memory;
@@ -368,16 +369,25 @@ static u32 slot_take(struct keys *k)
 	return i;
 }
 
-/* Mostly it is the first of its chain. */
-u64 keys_expect(const struct keys *k, struct str key)
+/* What the key expected before this one needs: its head is at hand by now, so nobody waits. Mostly
+ * it is the first of its chain. */
+static void fetch_slot(const struct keys *k)
 {
-	u64 hash = hash_of(k, key);
-	u32 i = k->heads[spread(hash, k->n)];
+	u32 i = k->heads[spread(k->expected, k->n)];
 	const char *slot = (const char *)slot_at(k, i);
 
 	__builtin_prefetch(&k->links[i]);
 	for (u32 at = 0; at < LINE + k->o.near; at += LINE)
 		__builtin_prefetch(slot + at);
+}
+
+u64 keys_expect(struct keys *k, struct str key)
+{
+	u64 hash = hash_of(k, key);
+
+	__builtin_prefetch(&k->heads[spread(hash, k->n)]);
+	fetch_slot(k);
+	k->expected = hash;
 	return hash;
 }
 

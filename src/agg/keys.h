@@ -71,7 +71,7 @@ void keys_clear(struct keys *k);
 void *keys_hit(struct keys *k, struct str key, u32 size);
 /* A hit of the key will come: has the processor fetch the memory that it will need. Returns what
  * keys_hit_expected() wants of it, never changes for these bytes. */
-u64 keys_expect(const struct keys *k, struct str key);
+u64 keys_expect(struct keys *k, struct str key);
 /* keys_hit(); `expected` may be 0. */
 void *keys_hit_expected(struct keys *k, struct str key, u32 size, u64 expected);
 /* The slot of a key, without counting. False when it has none. */

@@ -228,7 +228,7 @@ static struct str shown_key(const struct hot *h, struct str key, u32 *size, char
 	return key;
 }
 
-u64 hot_expect(const struct hot *h, struct str key)
+u64 hot_expect(struct hot *h, struct str key)
 {
 	return h->o.fold || h->o.hide ? 0 : keys_expect(h->keys, key);
 }

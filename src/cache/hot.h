@@ -91,7 +91,7 @@ struct hot;
 struct hot *hot_new(const struct hot_options *o, struct err *e);
 void hot_free(struct hot *h);
 /* For proto_expect: a command with that key will come. */
-u64 hot_expect(const struct hot *h, struct str key);
+u64 hot_expect(struct hot *h, struct str key);
 void hot_command(struct hot *h, const struct command *c, const struct client *from);
 /* The interval ends. */
 void hot_tick(struct hot *h, u64 now);

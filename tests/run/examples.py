@@ -25,7 +25,6 @@ PIDOF = """#!/bin/sh
 cat /srv/.bin/pid.$1 2>/dev/null || { echo "the page has started no $1" >&2; exit 1; }
 """
 ATTACHED = r'Attached \d+ probe|"attached_probes"|(?m:^Listening on )'
-MISSED = re.compile(r"^WARNING: .*: \d+ events? w\w+ missed: another program was .*\n", re.M)
 WATCHED = 1.5     # seconds until the signal where the page shows ^C
 BEGINS = 0.7      # seconds for a command that stays
 # The page's folder is /srv there, the network has only a loopback: SIOCSIFFLAGS with IFF_UP and
@@ -132,8 +131,6 @@ class Page:
         out, _, status = run.finish(limit)
         if self.context.one_file:   # tests/lib/one_file.py looks for it
             out = re.sub("^WARNING: system calls are not limited: .*\n", "", out, flags=re.M)
-        if machine.kernel_at_least(7, 0):   # it misses events, and that has to be said
-            out = MISSED.sub("", out)
         self.printed = out
         if status is None:
             return "did not end in time:\n" + out[-3000:]

@@ -25,7 +25,8 @@
 #define SCRATCH_HOME   (-8) /* r10 offset of the scratch slot's address */
 #define SCRATCH_COUNTS 8    /* enum ucount, after the slot's busy flag */
 #define SCRATCH_FIRST  (SCRATCH_COUNTS + 8u * N_UCOUNT)
-#define SCRATCH_LIMIT  32000u /* per-CPU allocations of the kernel end at 32 KiB */
+#define SCRATCH_NUMBER SCRATCH_FIRST /* the slot's, where functions want it (gen.listed) */
+#define SCRATCH_LIMIT  32000u        /* per-CPU allocations of the kernel end at 32 KiB */
 
 enum mem_base { MEM_STACK, MEM_SCRATCH, MEM_POINTER, MEM_OWN };
 
@@ -67,12 +68,17 @@ struct unwind_places {
 	bool made, used;
 	struct mem state;
 	s32 pid, proc; /* frame words */
-	s32 slot;      /* ... without bpf_loop(): the scratch slot's number; else 0 */
+	s32 slot;      /* ... without bpf_loop(): gen.slot; else 0 */
 	u32 step;      /* labels of the callbacks */
 	u32 map_step;
 };
 
 struct places; /* gen_unwind_map.c */
+
+/* What a program that goes through maps by lists of their keys does with a map (gen_walk.c). */
+struct listed {
+	bool walked, filled;
+};
 
 /* What the verifier walks: instructions, and branches whose way it does not know. */
 struct effort {
@@ -108,6 +114,13 @@ struct gen {
 	bool mappings_sought;
 	u32 break_label, continue_label;
 	s32 result; /* TEST: where on the stack its result is */
+	/* By map; NULL in a program that goes through none by lists of keys. In one that does, all
+	 * that functions of its own share is in scratch memory. */
+	struct listed *listed;
+	bool *shared;       /* variables that are in loops over maps, by index */
+	u32 walk_depth;     /* loops by lists around, each the body of a function */
+	s32 slot;           /* where functions have the scratch slot's number; 0: not kept */
+	struct mem verdict; /* TEST: its result, of a function */
 	u32 loop_depth;
 	u32 searched;     /* branches of the searches so far, see gen_text.c */
 	u32 n_open_loops; /* of the probe, those of which the verifier does not see the end */
@@ -127,6 +140,8 @@ s32 frame_pointer(struct gen *g);
  * also in the program's frame seen from a callback, the kernel does not follow a number and sees no
  * end. */
 struct mem frame_counter(struct gen *g);
+/* A word of the function's own, which the verifier follows if there is room. */
+struct mem frame_word(struct gen *g);
 
 /* ---- mem.c ---- */
 /* dst = address of m. */
@@ -453,11 +468,28 @@ u32 gen_callback(struct gen *g, void (*emit)(struct gen *g, const void *what), c
 bool gen_has_calls(const struct gen *g);
 /* Calls the function at that label, or at that of gen_callback(), r1 times at most (bpf_loop()). */
 void gen_call_loop(struct gen *g, u32 callback);
+/* Label of a function of the number of the scratch slot, which the program calls itself; `emit`
+ * makes its code after the program. */
+u32 gen_function(struct gen *g, void (*emit)(struct gen *g, const void *what), const void *what);
+/* Calls it as long as r0 = 0 comes of it, `most` times at most. */
+void gen_call_function(struct gen *g, u32 function, u32 most);
+/* In a function: r0 = address of the scratch slot, whose number is in r1 and kept at r10 + at. */
+void gen_find_slot(struct gen *g, s32 at, u32 none);
+/* $kv = (key, value). */
+void gen_each_pair(struct gen *g, const struct node *n, struct mem key, struct mem value);
 /* A callback's end: the loop goes on, or ends. */
 void gen_go_on(struct gen *g);
 void gen_stop(struct gen *g);
 /* The callbacks of all loops, after the program. */
 void gen_each_callbacks(struct gen *g);
+
+/* ---- gen_walk.c ---- */
+/* Finds out whether the program goes through maps by lists of their keys, and through which. */
+void gen_walk_find(struct gen *g);
+/* The loop n through the map, or r0 = its number of elements when n is NULL. */
+void gen_walk(struct gen *g, const struct map_sym *map, const struct node *n, struct loc loc);
+/* Before the key is put into the map: a new one is listed. Uses r0-r5. */
+void gen_walk_fills(struct gen *g, const struct map_sym *map, struct mem key);
 
 /* ---- gen_stmt.c ---- */
 /* Rounds of a loop inside another when the verifier does not see its end. */
@@ -466,6 +498,6 @@ void gen_block(struct gen *g, const struct node *block);
 /* Instructions from `from` on are a loop that the verifier walks that many times. */
 void gen_repeat(struct gen *g, u32 from, u32 rounds);
 /* Loops below n of which the verifier does not see the end. */
-u32 gen_open_loops(struct node *n);
+u32 gen_open_loops(const struct gen *g, struct node *n);
 
 #endif

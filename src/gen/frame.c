@@ -7,7 +7,8 @@
  *    r10-16 ... downwards  variables, then temporaries
  *    scratch+8 ... upwards what is too big or does not fit
  *
- * Small things prefer the stack: blobs leave BLOB_REST of it, words WORD_REST.
+ * Small things prefer the stack: blobs leave BLOB_REST of it, words WORD_REST. A program with
+ * functions of its own has pointers and counters there only.
  */
 #include "gen/emit.h"
 
@@ -16,9 +17,14 @@
 #define WORD_REST  64u  /* ... and for what can not rest in scratch */
 #define CALL_BYTES 32u  /* what a callback takes of the 512 bytes at least */
 #define CALLS_MAX  5u   /* callbacks in callbacks */
+/* The stacks of a program and three loops by lists in each other; a level between has 32 bytes. */
+#define OWN_FIRST 128u
+#define OWN_BYTES 96u
 
 static u32 stack_room(const struct gen *g)
 {
+	if (g->listed)
+		return g->walk_depth ? OWN_BYTES : OWN_FIRST;
 	return g->assume.callbacks ? STACK_BYTES - CALLS_MAX * CALL_BYTES : STACK_BYTES;
 }
 
@@ -56,7 +62,7 @@ struct mem frame_alloc(struct gen *g, u32 size)
 	u32 limit = stack_room(g) - (size > 8 ? BLOB_REST : WORD_REST);
 
 	size = ROUND_UP(MAX(size, 8u), 8u);
-	if (size > BLOB_MAX || g->used.stack + size > limit)
+	if (g->listed || size > BLOB_MAX || g->used.stack + size > limit)
 		return scratch_alloc(g, size);
 	g->used.stack += size;
 	return (struct mem){ .base = MEM_STACK, .off = -(s32)g->used.stack };
@@ -87,6 +93,13 @@ static s32 take_word(struct gen *g, u32 *used, u32 room)
 s32 frame_pointer(struct gen *g)
 {
 	return take_word(g, &g->used.stack, stack_room(g));
+}
+
+struct mem frame_word(struct gen *g)
+{
+	bool fits = g->used.stack + WORD_REST / 2 < stack_room(g);
+
+	return g->listed && g->frame == R10 && fits ? frame_counter(g) : frame_alloc(g, 8);
 }
 
 struct mem frame_counter(struct gen *g)

@@ -364,8 +364,12 @@ static void claim_scratch(struct gen *g, u32 dropped)
 	code_if_imm(c, BPF_JLT, R7, UNIT_SCRATCH_SLOTS, top);
 	code_goto(c, dropped);
 	code_bind(c, got);
-	if (g->unwind.slot)
-		code_store(c, 8, R10, g->unwind.slot, R7);
+	if (g->listed) { /* what the verifier does not know it does not tell apart */
+		code_store(c, 8, R0, SCRATCH_NUMBER, R7);
+		code_load(c, 8, R7, R0, SCRATCH_NUMBER);
+	}
+	if (g->slot)
+		code_store(c, 8, R10, g->slot, R7);
 	code_mov(c, g->scratch, R0);
 	if (g->assume.scratch_home)
 		code_store(c, 8, R10, SCRATCH_HOME, R0);
@@ -436,7 +440,8 @@ static void place_vars(struct gen *g)
 		const struct var_sym *var = g->v->vars.v[i];
 		u32 size = type_slot(var->type);
 
-		g->vars[var->index] = frame_alloc(g, size);
+		g->vars[var->index] = size == 8 && !g->shared[var->index] ? frame_word(g)
+		                                                          : frame_alloc(g, size);
 		if (assigned_first(g, var))
 			continue;
 		if (type_is_scalar(var->type))
@@ -511,6 +516,8 @@ static void body(struct gen *g)
 	if (g->assume.scratch)
 		claim_scratch(g, dropped);
 	result_set(g, 0);
+	if (g->listed && attach_kind_has(g->v->kind, KIND_VERDICT))
+		mem_store_imm(g, 8, g->verdict = frame_alloc(g, 8), 0);
 	place_vars(g);
 	if (g->v->pred && !early)
 		gen_branch(g, g->v->pred, false, g->exit_label);
@@ -541,13 +548,19 @@ static void compile_once(struct gen *g)
 	g->used = (struct mark){ .stack = g->assume.scratch ? 8 : 0, .scratch = SCRATCH_FIRST };
 	g->found = (struct needs){ 0 };
 	g->unwind = (struct unwind_places){ 0 };
+	g->walk_depth = 0;
+	g->slot = 0;
+	if (g->listed) {
+		g->slot = frame_pointer(g); /* where functions have it, too */
+		g->used.scratch = SCRATCH_NUMBER + 8;
+	}
 	if (g->assume.unwind)
 		g->unwind = gen_unwind_reserve(g);
 	g->found.unwind = false;
 	g->loop_depth = 0;
 	g->searched = 0;
 	g->repeats = (struct effort){ 0 };
-	g->n_open_loops = gen_open_loops(g->v->body);
+	g->n_open_loops = gen_open_loops(g, g->v->body);
 	g->frame = R10;
 	g->scratch = g->assume.scratch ? R9 : R0;
 	g->used.regs = g->assume.scratch ? 1u << (R9 - R7) : 0;
@@ -622,6 +635,7 @@ static bool gen_program(struct gen *g, const struct probe *p)
 	struct err e;
 
 	g->assume = (struct needs){ 0 };
+	gen_walk_find(g);
 	number_probes(g);
 	for (u32 round = 0;; round++) {
 		assert(round < ROUNDS);

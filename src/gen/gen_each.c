@@ -13,6 +13,8 @@
  * What the verifier knows of variables that the body changes is taken from it before the loop and
  * after it (mem_forget()).
  *
+ * Before Linux 5.13 the kernel does not go through maps: gen_walk.c does.
+ *
  * for ($i : 0..100) is made in the same way (bpf_loop, Linux 5.17): the verifier walks a loop of
  * the program round by round, but a callback only until it knows nothing new.
  */
@@ -41,6 +43,7 @@ struct each {
 	void (*emit)(struct gen *g, const void *what); /* of another kind of loop */
 	const void *what;
 	enum reg frame; /* in which the frame's address comes */
+	bool own;       /* a function that the program calls, not the kernel */
 	struct each *next;
 };
 
@@ -48,7 +51,8 @@ static void call_for_each(struct gen *g, const struct map_sym *map, u32 callback
 {
 	if (!g->w->ops->features(g->w, FEATURE_FOR_EACH)->for_each)
 		gen_error(g, (struct loc){ g->c.loc, 1 },
-		          "going through %s needs Linux 5.13 or newer", map->name);
+		          "going through %s needs Linux 5.13 or newer%s", map->name,
+		          g->s->request.alone ? "" : " here; before, BEGIN, END and interval can");
 	gen_turn_is_read(g, map);
 	gen_turn_map(g, map);
 	code_func(&g->c, R2, callback);
@@ -193,7 +197,7 @@ static bool count_node(void *ctx, struct node *n)
  * comes of a node. */
 static void expect_body(struct gen *g, struct node *body)
 {
-	u32 rounds = gen_open_loops(body) ? LOOP_OPEN : 2, nodes = 0;
+	u32 rounds = gen_open_loops(g, body) ? LOOP_OPEN : 2, nodes = 0;
 
 	ast_walk(body, count_node, &nodes);
 	g->repeats.insns += nodes * 8 * rounds;
@@ -202,9 +206,15 @@ static void expect_body(struct gen *g, struct node *body)
 
 void gen_each(struct gen *g, const struct node *n)
 {
-	bool *changed = arena_array(&g->u->arena, bool, g->v->vars.n);
-	struct each *e = each_add(g, n);
+	bool *changed;
+	struct each *e;
 
+	if (g->listed && n->kind == NODE_FOR_MAP) {
+		gen_walk(g, n->each.map->map.sym, n, n->loc);
+		return;
+	}
+	changed = arena_array(&g->u->arena, bool, g->v->vars.n);
+	e = each_add(g, n);
 	e->changed = changed;
 	e->ctx = frame_pointer(g);
 	e->done = frame_alloc(g, 8);
@@ -253,7 +263,7 @@ bool gen_each_takes(const struct gen *g, const struct node *n)
 {
 	const struct node *from = n->range.from, *to = n->range.to;
 
-	if (g->loop_depth >= LOOPS_NESTED)
+	if (g->loop_depth >= LOOPS_NESTED || g->listed)
 		return false;
 	if (n->kind == NODE_WHILE)
 		return gen_has_calls(g) &&
@@ -273,9 +283,10 @@ bool gen_each_takes(const struct gen *g, const struct node *n)
 /* The kernel counts the calls. */
 void gen_each_count(struct gen *g, const struct node *map)
 {
-	struct each *e = each_add(g, NULL);
-
-	call_for_each(g, map->map.sym, e->start);
+	if (g->listed)
+		gen_walk(g, map->map.sym, NULL, map->loc);
+	else
+		call_for_each(g, map->map.sym, each_add(g, NULL)->start);
 }
 
 static bool is_word_of_stack(const struct gen *g, u32 var)
@@ -308,14 +319,11 @@ static void forget_numbers(struct gen *g, const struct each *e, bool range)
 	}
 }
 
-/* $kv = (key, value); r2 and r3 are their addresses. */
-static void store_pair(struct gen *g, const struct node *n)
+void gen_each_pair(struct gen *g, const struct node *n, struct mem key, struct mem value)
 {
 	const struct map_sym *sym = n->each.map->map.sym;
 	const struct var_sym *var = n->each.var->var.sym;
-	struct mem pair = g->vars[var->index];
-	struct mark m = frame_mark(g);
-	struct mem key = mem_of_pointer(g, R2), value = mem_of_pointer(g, R3), to;
+	struct mem pair = g->vars[var->index], to;
 
 	gen_convert(g, pair, var->type->fields[0].type, key, sym->key, true);
 	to = mem_at(pair, (s32)var->type->fields[1].off);
@@ -325,6 +333,15 @@ static void store_pair(struct gen *g, const struct node *n)
 	} else {
 		gen_convert(g, to, var->type->fields[1].type, value, sym->value, true);
 	}
+}
+
+/* r2 and r3 are their addresses. */
+static void store_pair(struct gen *g, const struct node *n)
+{
+	struct mark m = frame_mark(g);
+	struct mem key = mem_of_pointer(g, R2), value = mem_of_pointer(g, R3);
+
+	gen_each_pair(g, n, key, value);
 	frame_release(g, m);
 }
 
@@ -414,6 +431,69 @@ static void plain_callback(struct gen *g, const struct each *e)
 	e->emit(g, e->what);
 }
 
+/* ---- functions that the program calls ------------------------------------------------------- */
+
+u32 gen_function(struct gen *g, void (*emit)(struct gen *g, const void *what), const void *what)
+{
+	u32 label = gen_callback(g, emit, what, R0);
+	struct each *e = g->each;
+
+	while (e->start != label)
+		e = e->next;
+	e->own = true;
+	return label;
+}
+
+/*
+ * The function is a global one, which the verifier walks once and not in each round (since Linux
+ * 5.6); it is given nothing but a number. Rounds are counted on the stack, where the verifier sees
+ * that they end.
+ */
+void gen_call_function(struct gen *g, u32 function, u32 most)
+{
+	struct mark m = frame_mark(g);
+	struct mem round = frame_counter(g);
+	struct code *c = &g->c;
+	u32 top = code_label(c), out = code_label(c);
+
+	mem_store_imm(g, 8, round, 0);
+	code_bind(c, top);
+	code_load(c, 8, R1, g->frame, g->slot);
+	code_call_func(c, function);
+	code_if_imm(c, BPF_JNE, R0, 0, out);
+	mem_load(g, 8, R1, round);
+	code_alu_imm(c, BPF_ADD, R1, 1);
+	mem_store(g, 8, round, R1);
+	code_if_imm(c, BPF_JLT, R1, (s32)most, top);
+	code_bind(c, out);
+	frame_release(g, m);
+}
+
+void gen_find_slot(struct gen *g, s32 at, u32 none)
+{
+	struct code *c = &g->c;
+
+	code_store(c, 8, R10, at, R1);
+	code_map(c, R1, gen_map_of(g, UMAP_SCRATCH));
+	code_mov(c, R2, R10);
+	code_alu_imm(c, BPF_ADD, R2, at);
+	code_call(c, BPF_FUNC_map_lookup_elem);
+	code_if_imm(c, BPF_JEQ, R0, 0, none);
+}
+
+/* With a stack and registers of its own; the verifier walks it by itself. */
+static void own_function(struct gen *g, const struct each *e)
+{
+	g->frame = R10;
+	g->scratch = R9;
+	g->used = (struct mark){ .stack = (u32)-g->slot,
+		                 .scratch = e->used.scratch,
+		                 .regs = 1u << (R9 - R7) };
+	g->loop_depth = 0;
+	g->repeats = (struct effort){ 0 };
+	e->emit(g, e->what);
+}
+
 void gen_each_callbacks(struct gen *g)
 {
 	while (g->each) {
@@ -421,7 +501,9 @@ void gen_each_callbacks(struct gen *g)
 
 		g->each = e->next;
 		code_func_start(&g->c, e->start);
-		if (e->emit)
+		if (e->own)
+			own_function(g, e);
+		else if (e->emit)
 			plain_callback(g, e);
 		else if (e->node)
 			callback(g, e);

@@ -183,9 +183,12 @@ static struct temp find_or_insert(struct gen *g, const struct node *map, struct 
 	struct code *c = &g->c;
 	struct mark m = frame_mark(g);
 	u32 top = code_label(c), failed = code_label(c);
-	struct temp answer = temp_of_reg(g);
-	struct turn held = gen_turn_hold(g, map->map.sym);
+	struct temp answer;
+	struct turn held;
 
+	gen_walk_fills(g, map->map.sym, key);
+	answer = temp_of_reg(g);
+	held = gen_turn_hold(g, map->map.sym);
 	if (answer.in_reg)
 		code_const(c, answer.reg, NOT_ASKED);
 	else
@@ -392,6 +395,7 @@ static void assign_plain(struct gen *g, const struct node *map, const struct nod
 			mem_store_imm(g, 8, mem_at(value, (s32)type_cell(t)), 1);
 	}
 	key = gen_key(g, map);
+	gen_walk_fills(g, map->map.sym, key);
 	at = gen_turn_enter(g, map->map.sym);
 	update(g, map, key, value, UPDATE_ANY);
 	code_if_imm(&g->c, BPF_JEQ, R0, 0, ok);

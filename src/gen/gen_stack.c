@@ -157,6 +157,8 @@ static struct mem walk(struct gen *g, const struct walk *k)
 	u32 unknown = code_label(&g->c), done = code_label(&g->c);
 	struct mem frames;
 
+	if (g->walk_depth) /* a function that has no context */
+		gen_error(g, k->loc, "a stack in a loop over a map needs Linux 5.13 or newer");
 	if (!by_tables(g, k)) {
 		frames = frame_alloc(g, sizeof(struct ustack_value));
 		kernel_walk(g, k, frames);

@@ -112,28 +112,34 @@ static bool counts_to_constant(const struct node *cond)
 	       (cond->binary.left->kind == NODE_VAR || cond->binary.left->kind == NODE_UNARY);
 }
 
-static bool is_open(const struct node *n)
+/* Scratch memory it does not follow. */
+static bool is_open(const struct gen *g, const struct node *n)
 {
 	if (n->kind == NODE_WHILE)
-		return !counts_to_constant(n->loop.cond);
+		return g->listed || !counts_to_constant(n->loop.cond);
 	return n->kind == NODE_FOR_RANGE &&
 	       (n->range.from->kind != NODE_INT || n->range.to->kind != NODE_INT);
 }
 
+struct open_loops {
+	const struct gen *g;
+	u32 n;
+};
+
 static bool count_open(void *ctx, struct node *n)
 {
-	u32 *count = ctx;
+	struct open_loops *count = ctx;
 
-	*count += is_open(n);
+	count->n += is_open(count->g, n);
 	return true;
 }
 
-u32 gen_open_loops(struct node *n)
+u32 gen_open_loops(const struct gen *g, struct node *n)
 {
-	u32 count = 0;
+	struct open_loops count = { .g = g };
 
 	ast_walk(n, count_open, &count);
-	return count;
+	return count.n;
 }
 
 static struct loop loop_open(struct gen *g, const struct node *n)
@@ -142,7 +148,7 @@ static struct loop loop_open(struct gen *g, const struct node *n)
 		          .over = code_label(&g->c),
 		          .end = code_label(&g->c),
 		          .next = code_label(&g->c),
-		          .open = is_open(n),
+		          .open = is_open(g, n),
 		          .most = LOOP_MAX,
 		          .outer_break = g->break_label,
 		          .outer_continue = g->continue_label,
@@ -268,8 +274,8 @@ static void for_range(struct gen *g, const struct node *n)
 		gen_each(g, n);
 		return;
 	}
-	at = frame_alloc(g, 8);
-	to = frame_alloc(g, 8);
+	at = frame_word(g);
+	to = frame_word(g);
 	if (n->range.from->kind == NODE_INT)
 		mem_store_const(g, at, n->range.from->integer.value);
 	else
@@ -314,7 +320,10 @@ static void return_value(struct gen *g, const struct node *n)
 		return;
 	}
 	gen_value(g, n->expr);
-	code_store(&g->c, 8, g->frame, g->result, R0);
+	if (g->walk_depth)
+		mem_store(g, 8, g->verdict, R0);
+	else
+		code_store(&g->c, 8, g->frame, g->result, R0);
 }
 
 static void statement(struct gen *g, const struct node *n)

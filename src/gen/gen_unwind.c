@@ -24,8 +24,11 @@ struct unwind_places gen_unwind_reserve(struct gen *g)
 	p.state = frame_alloc(g, ST_END);
 	p.pid = frame_pointer(g);
 	p.proc = frame_pointer(g);
-	if (!gen_has_calls(g))
-		p.slot = frame_pointer(g);
+	if (!gen_has_calls(g)) {
+		if (!g->slot)
+			g->slot = frame_pointer(g);
+		p.slot = g->slot;
+	}
 	p.step = code_label(&g->c);
 	p.map_step = code_label(&g->c);
 	return p;
@@ -460,37 +463,12 @@ static void find_process(struct gen *g, u32 none)
 	code_bind(c, marked);
 }
 
-/*
- * Before Linux 5.17. The step is a global function, which the verifier walks once and not in each
- * round (since 5.6); it is given nothing but a number, here that of the scratch slot. Rounds are
- * counted on the stack, where the verifier sees that they end.
- */
-static void call_step(struct gen *g, u32 most)
-{
-	struct mark m = frame_mark(g);
-	struct mem round = frame_counter(g);
-	struct code *c = &g->c;
-	u32 top = code_label(c), out = code_label(c);
-
-	mem_store_imm(g, 8, round, 0);
-	code_bind(c, top);
-	code_load(c, 8, R1, g->frame, g->unwind.slot);
-	code_call_func(c, g->unwind.step);
-	code_if_imm(c, BPF_JNE, R0, 0, out);
-	mem_load(g, 8, R1, round);
-	code_alu_imm(c, BPF_ADD, R1, 1);
-	mem_store(g, 8, round, R1);
-	code_if_imm(c, BPF_JLT, R1, (s32)most, top);
-	code_bind(c, out);
-	frame_release(g, m);
-}
-
 static void walk_frames(struct gen *g, u32 limit)
 {
 	u32 most = limit + MOST_RETURNS; /* a replaced return address takes a step */
 
 	if (g->unwind.slot) {
-		call_step(g, most);
+		gen_call_function(g, g->unwind.step, most);
 		return;
 	}
 	code_const(&g->c, R1, most);

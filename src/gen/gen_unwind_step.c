@@ -640,12 +640,7 @@ static void find_state(struct step *s)
 			code_mov(c, CTX_OF_STEP, R2);
 		code_load(c, 8, ST, R2, SCRATCH_HOME);
 	} else {
-		code_store(c, 4, R10, -8, R1);
-		code_map(c, R1, gen_map_of(g, UMAP_SCRATCH));
-		code_mov(c, R2, R10);
-		code_alu_imm(c, BPF_ADD, R2, -8);
-		code_call(c, BPF_FUNC_map_lookup_elem);
-		code_if_imm(c, BPF_JEQ, R0, 0, s->cut);
+		gen_find_slot(g, -8, s->cut);
 		code_mov(c, ST, R0);
 	}
 	code_alu_imm(c, BPF_ADD, ST, g->unwind.state.off);

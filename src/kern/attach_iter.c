@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Iterators, and memtap's own signal. An iterator's link is a recipe: each sys_iter_create() of
- * it makes a file, and reading the file runs the program for every object. Pinned, the link
- * itself is a file below /sys/fs/bpf that anybody with the right may read, and outlives us.
+ * Iterators, and what is memtap's own: its signal and its clock. An iterator's link is a recipe:
+ * each sys_iter_create() of it makes a file, and reading the file runs the program for every
+ * object. Pinned, the link itself is a file below /sys/fs/bpf that anybody with the right may read,
+ * and outlives us.
  */
 #include "kern/kern.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 /* A short read returns as soon as the program has put this much into the file: one byte for an
  * object that sent records (gen/gen_iter.c). */
@@ -76,6 +79,19 @@ bool attach_self(struct attach *a, struct err *e)
 	(void)e;
 	a->done.how = "signal";
 	a->done.sites = a->done.links = a->prog->n_sites;
+	return true;
+}
+
+/* Run by live_clock_run(). */
+bool attach_clock(struct attach *a, struct err *e)
+{
+	u64 period = a->prog->sites[0].period;
+	struct clock c = { a->prog_index, period, clock_ns(CLOCK_MONOTONIC) + period };
+
+	(void)e;
+	vec_add(&a->l->arena, &a->l->clocks, c);
+	a->done.how = "clock of memtap";
+	a->done.sites = a->done.links = 1;
 	return true;
 }
 

@@ -135,6 +135,7 @@ void detach_all(struct live *l)
 	int *events = arena_array(&l->arena, int, n + 1);
 	int holder = -1;
 
+	l->clocks.n = 0;
 	if (!n)
 		return;
 	for (u32 i = 0; i < n; i++)

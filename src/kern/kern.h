@@ -60,6 +60,12 @@ struct ring {
 	size_t mapped; /* of it and its second time */
 };
 
+/* An interval that memtap keeps. */
+struct clock {
+	u32 prog;
+	u64 period, next; /* ns */
+};
+
 struct live {
 	const struct unit *unit;
 	struct arena arena;
@@ -69,8 +75,9 @@ struct live {
 	VEC(struct handle) handles;
 	struct hmap probes; /* of programs, that have a place */
 	u32 n_more_places;  /* ... beyond the first of each */
-	VEC(s32) followed;  /* processes, see live_follow() */
-	VEC(int) iters;     /* links among the handles, of iterators to be read */
+	VEC(struct clock) clocks;
+	VEC(s32) followed; /* processes, see live_follow() */
+	VEC(int) iters;    /* links among the handles, of iterators to be read */
 	struct ring ring;
 	u64 *data; /* mapped words of the data map, NULL when the unit has none */
 	size_t data_size;
@@ -202,7 +209,11 @@ void attach_keep(struct attach *a, int link, int event);
 
 attach_fn attach_uprobe, attach_kprobe, attach_tracepoint, attach_counter, attach_interval,
 	attach_profile, attach_raw, attach_trampoline, attach_watchpoint, attach_iter,
-	attach_cgroup, attach_self;
+	attach_cgroup, attach_self, attach_clock;
+
+/* ---- kern_own.c ---- */
+/* Runs a program that nothing runs by itself, with the keys listed that it goes through. */
+bool kern_run(struct live *l, u32 prog, u32 *result, struct err *e);
 
 /* ---- attach_perf.c ---- */
 int attach_perf_open(struct perf_event_attr *attr, s32 pid, s32 cpu);

@@ -14,10 +14,11 @@
 #include <unistd.h>
 
 #define BATCH_BYTES  (1u << 20)
-#define ROOM_MOST    (1u << 24) /* keys of any map */
-#define ROOM_DRAINED 512u       /* of one that is emptied as it fills, at least */
-#define ROOM_MADE    64u        /* of one whose elements are made at the start, at least */
-#define CHAIN_BYTES  16u        /* of the table that the kernel finds elements by */
+#define ROOM_MOST    (1u << 24)  /* keys of any map */
+#define ROOM_DRAINED 512u        /* of one that is emptied as it fills, at least */
+#define ROOM_MADE    64u         /* of one whose elements are made at the start, at least */
+#define KEYS_BYTES   (16u << 20) /* of a list of keys */
+#define CHAIN_BYTES  16u         /* of the table that the kernel finds elements by */
 
 /* Kernel names: at most 15 characters of [A-Za-z0-9_.]. */
 static void kernel_name(char out[BPF_OBJ_NAME_LEN], const char *name)
@@ -97,6 +98,8 @@ u32 live_map_room(const struct live *l, u32 map)
 	bool made = !(m->flags & BPF_F_NO_PREALLOC) && !l->map_memory_asked;
 	u64 sharing = 0, bytes, room;
 
+	if (m->role == UMAP_KEYS || m->role == UMAP_FRESH)
+		return MIN(unit_keys_room(live_map_room(l, m->of)), KEYS_BYTES / m->value_size);
 	if (!m->by_memory)
 		return m->max_entries;
 	for (u32 i = 0; i < l->unit->maps.n; i++)

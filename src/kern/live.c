@@ -148,13 +148,9 @@ bool live_run(struct live *l, enum attach_kind kind, struct err *e)
 	for (u32 i = 0; i < l->unit->progs.n; i++) {
 		const struct uprog *p = &l->unit->progs.v[i];
 		u32 ignored;
-		int r;
 
-		if (p->kind != kind)
-			continue;
-		r = sys_prog_run(kern_prog_fd(l, i, 0), &ignored);
-		if (r < 0)
-			return err_sys(e, -r, "can not run %s", p->name);
+		if (p->kind == kind && !kern_run(l, i, &ignored, e))
+			return false;
 	}
 	return true;
 }
@@ -163,13 +159,10 @@ bool live_test(struct live *l, u32 prog, u32 *result, u64 *ns, struct err *e)
 {
 	/* The kernel measures runs of network programs only. */
 	u64 start = clock_ns(CLOCK_MONOTONIC);
-	int r = sys_prog_run(kern_prog_fd(l, prog, 0), result);
-	u64 end = clock_ns(CLOCK_MONOTONIC);
+	bool ok = kern_run(l, prog, result, e);
 
-	if (r < 0)
-		return err_sys(e, -r, "can not run %s", l->unit->progs.v[prog].name);
-	*ns = end - start;
-	return true;
+	*ns = clock_ns(CLOCK_MONOTONIC) - start;
+	return ok;
 }
 
 int live_ring_fd(const struct live *l)

@@ -40,6 +40,11 @@ void live_free(struct live *l);
 
 /* Runs all BEGIN (or END, or SELF) programs, in order. */
 bool live_run(struct live *l, enum attach_kind kind, struct err *e);
+/* When the next interval of those is over that memtap keeps itself (ATTACH_CLOCK), in ns of the
+ * monotonic clock; UINT64_MAX: there are none. */
+u64 live_clock_next(const struct live *l);
+/* Runs the programs whose time has come. */
+bool live_clock_run(struct live *l, struct err *e);
 /* Runs program i of kind TEST. Its result (0: passed) and the nanoseconds it took. */
 bool live_test(struct live *l, u32 prog, u32 *result, u64 *ns, struct err *e);
 /* What became of a program. */

@@ -335,15 +335,6 @@ static void add_values(struct profile *p, const char *part, bool differs)
 	p->chosen = p->chosen < p->n_values ? p->chosen : 0;
 }
 
-static bool uses_map(const struct uprog *p, u32 map)
-{
-	for (u32 i = 0; i < p->n_insns; i++)
-		if (p->insns[i].code == (BPF_LD | BPF_IMM | BPF_DW) &&
-		    p->insns[i].src_reg == BPF_PSEUDO_MAP_FD && (u32)p->insns[i].imm == map)
-			return true;
-	return false;
-}
-
 /* "page-faults" of "software:page-faults:100" */
 static const char *event_of(struct profile *p, const char *probe)
 {
@@ -364,8 +355,8 @@ static void find_period(struct profile *p, const struct unit *u)
 		const struct uprog *prog = &u->progs.v[i];
 		const struct usite *site = prog->sites;
 
-		if (!uses_map(prog, map) || attach_kind_has(prog->kind, KIND_AROUND) ||
-		    prog->kind == ATTACH_INTERVAL || !prog->n_sites)
+		if (!unit_uses(prog, map) || attach_kind_has(prog->kind, KIND_OWN | KIND_TIMER) ||
+		    !prog->n_sites)
 			continue;
 		if ((prog->kind != ATTACH_SOFTWARE && prog->kind != ATTACH_HARDWARE) ||
 		    (first &&

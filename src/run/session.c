@@ -379,12 +379,16 @@ static struct view_of view_of(struct session *s)
 }
 
 /* Milliseconds; rounded up, so that it is time when they have passed. */
+static u64 whole_ms(u64 ns)
+{
+	return ns / 1000000 + (ns % 1000000 != 0);
+}
+
 static u64 view_when(const struct session *s)
 {
 	const struct view *v = s->options->view;
-	u64 ns = v && v->when ? v->when(v->ctx) : UINT64_MAX;
 
-	return ns / 1000000 + (ns % 1000000 != 0);
+	return whole_ms(v && v->when ? v->when(v->ctx) : UINT64_MAX);
 }
 
 static bool start_view(struct session *s, struct err *e)
@@ -422,7 +426,7 @@ static int wait_ms(const struct session *s)
 
 	if (s->user_names && s->target_fd >= 0)
 		until = MIN(until, s->next_note);
-	until = MIN(until, view_when(s));
+	until = MIN(MIN(until, view_when(s)), whole_ms(live_clock_next(s->live)));
 	if (s->unit->poll_ms)
 		until = MIN(until, now + s->poll_ms);
 	return until > now ? (int)(until - now) : 0;
@@ -444,7 +448,7 @@ static bool loop_once(struct session *s, struct err *e)
 	if (poll(p, N_POLL, s->more ? 0 : wait_ms(s)) < 0 && errno != EINTR)
 		return err_sys(e, errno, "can not wait for events");
 	stackmap_check(s->stacks);
-	if (!taken_check(&s->events.taken, e))
+	if (!taken_check(&s->events.taken, e) || !live_clock_run(s->live, e))
 		return false;
 	s->more = read_batch(s);
 	serve_view(s, p[POLL_VIEW].revents);

@@ -60,6 +60,9 @@
 	/* one CPU; it reports, and what its loops put in is seen to by many_at_once */           \
 	K(INTERVAL, "interval", "perf_event", NULL, PERF_EVENT, 0, attach_interval, 0,            \
 	  0, NONE, KIND_REGS | KIND_CALM | KIND_ANY_PID | KIND_TIMER)                             \
+	/* the same by a clock of memtap: it goes through maps, and the kernel does not */        \
+	K(CLOCK, "own interval", "raw_tracepoint", NULL, RAW_TRACEPOINT, 0, attach_clock, 0,      \
+	  0, NONE, KIND_OWN | KIND_CALM | KIND_ANY_PID | KIND_TIMER)                              \
 	/* every CPU */                                                                           \
 	K(PROFILE, "profile", "perf_event", NULL, PERF_EVENT, 0, attach_profile, 0, 0,            \
 	  NONE, KIND_REGS)                                                                        \
@@ -114,7 +117,7 @@ enum kind_trait {
 	KIND_VERDICT = 1 << 11, /* what its body returns is what the program returns */
 	KIND_READ = 1 << 12,    /* run by whoever reads it, and over at its end: no event runs it */
 	KIND_LAST_FIRST = 1 << 13, /* of those on one place the one attached last runs first */
-	KIND_TIMER = 1 << 14,      /* a clock on one CPU, for reports; interrupts are off */
+	KIND_TIMER = 1 << 14,      /* a clock on one CPU, for reports; interrupts may be off */
 	KIND_PACKET = 1 << 15, /* the context is a packet, which goes on: the program returns 1 */
 };
 

@@ -82,6 +82,20 @@ s32 unit_map(const struct unit *u, enum umap_role role)
 	return -1;
 }
 
+u32 unit_keys_room(u32 elements)
+{
+	return (u32)MIN(2 * (u64)elements + 1024, (u64)UNIT_KEYS);
+}
+
+bool unit_uses(const struct uprog *p, u32 map)
+{
+	for (u32 i = 0; i < p->n_insns; i++)
+		if (p->insns[i].code == (BPF_LD | BPF_IMM | BPF_DW) &&
+		    p->insns[i].src_reg == BPF_PSEUDO_MAP_FD && (u32)p->insns[i].imm == map)
+			return true;
+	return false;
+}
+
 /* The imported file that an offset is in; NULL: the script itself. */
 static const struct usource *import_at(const struct unit *u, u32 off)
 {

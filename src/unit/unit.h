@@ -35,7 +35,17 @@ enum umap_role {
 	UMAP_FILES,   /* hash: struct unwind_key -> struct unwind_file */
 	UMAP_SEEN,    /* LRU hash: u32 pid, command name -> anything; processes reported */
 	UMAP_TURNS,   /* one-element array: the words of enum uturn */
+	/* Where the kernel does not go through maps (before Linux 5.13): of a map the keys, which
+	 * user space puts down before it runs a program: an array, element 0 has how many */
+	UMAP_KEYS,
+	UMAP_FRESH, /* hash: key that such a program put in -> u64 element of UMAP_KEYS */
 };
+
+#define UNIT_KEYS (1u << 17) /* elements of UMAP_KEYS at most */
+
+/* Elements of UMAP_KEYS for a map of so many: with as many again for keys that come and go while
+ * a program runs. */
+u32 unit_keys_room(u32 elements);
 
 #define UNIT_SCRATCH_SLOTS 4u
 #define UNIT_SHELVES       32u
@@ -165,6 +175,7 @@ struct umap {
 	bool spills;  /* ... what has no room is sent, and the map emptied as it fills */
 	u32 together; /* maps with the same number are taken at the same instant; 0: by itself */
 	bool is_read; /* by programs, which would miss what is taken for the sake of room */
+	u32 of;       /* UMAP_KEYS, UMAP_FRESH: the map that the keys are of */
 	const struct umetric *metric; /* NULL: as it is called here */
 };
 
@@ -367,6 +378,7 @@ struct unit *unit_new(void);
 void unit_free(struct unit *u);
 /* Index of the map with that role, -1 when the unit needs none. */
 s32 unit_map(const struct unit *u, enum umap_role role);
+bool unit_uses(const struct uprog *p, u32 map);
 /* The whole unit as text (`-d unit`): maps, records, programs. */
 void unit_print(struct buf *b, const struct unit *u);
 /* One program as text (`-d bpf`), source lines as comments. */

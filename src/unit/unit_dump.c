@@ -13,7 +13,7 @@ static const char *const role_names[] = {
 	[UMAP_SCRATCH] = "scratch", [UMAP_STACKS] = "stacks",   [UMAP_ZERO] = "zero",
 	[UMAP_CHUNKS] = "chunks",   [UMAP_SHELVES] = "shelves", [UMAP_PROCS] = "processes",
 	[UMAP_SEEN] = "seen",       [UMAP_FAMILY] = "family",   [UMAP_FILES] = "files",
-	[UMAP_TURNS] = "turns",
+	[UMAP_TURNS] = "turns",     [UMAP_KEYS] = "keys",       [UMAP_FRESH] = "fresh",
 };
 
 static const char *const action_names[] = {

@@ -15,14 +15,16 @@
 #include "out/out.h"
 #include "world/world_linux.h"
 
-#define ALL_BUT_LOOP                                                                               \
+#define ALL_BUT_LOOPS                                                                              \
 	.asked = FEATURES_ALL, .btf = true, .kprobe = true, .kprobe_multi = true, .fentry = true,  \
 	.uprobe_multi = true, .rawtp_cookie = true, .cookie = true, .atomics = true,               \
-	.inherit_thread = true, .for_each = true, .func_ip = true, .func_arg = true,               \
-	.percpu = true, .sleepable = true
+	.inherit_thread = true, .func_ip = true, .func_arg = true, .percpu = true,                 \
+	.sleepable = true
 
 /* Without, dumps stay short. */
-static const struct features no_loop = { ALL_BUT_LOOP }, with_loop = { ALL_BUT_LOOP, .loop = true };
+static const struct features no_loop = { ALL_BUT_LOOPS, .for_each = true },
+			     with_loop = { ALL_BUT_LOOPS, .for_each = true, .loop = true },
+			     no_walk = { ALL_BUT_LOOPS };
 
 static void init(struct lab *l, const struct features *features)
 {
@@ -49,6 +51,11 @@ void lab_init(struct lab *l)
 void lab_init_loop(struct lab *l)
 {
 	init(l, &with_loop);
+}
+
+void lab_init_walk(struct lab *l)
+{
+	init(l, &no_walk);
 }
 
 static void discard(struct lab *l)
@@ -287,6 +294,41 @@ static bool scratch_is_free(struct lab *l)
 	return true;
 }
 
+struct list {
+	struct lab *l;
+	u32 map;
+	u64 n;
+};
+
+static bool list_key(void *ctx, const void *key, const void *value)
+{
+	struct list *list = ctx;
+	u32 at = (u32)++list->n;
+
+	(void)value;
+	interp_put(list->l->in, list->map, &at, key);
+	return true;
+}
+
+/* As memtap does before it runs a program. */
+static void list_keys(struct lab *l)
+{
+	for (u32 i = 0; i < l->u->maps.n; i++) {
+		const struct umap *m = &l->u->maps.v[i];
+		struct list list = { .l = l, .map = i };
+		u64 zero = 0;
+		void *first;
+
+		if (m->role == UMAP_FRESH)
+			interp_clear(l->in, i, false);
+		if (m->role != UMAP_KEYS)
+			continue;
+		interp_each(l->in, m->of, list_key, &list);
+		first = interp_find(l->in, i, &zero);
+		memcpy(first, &list.n, sizeof(list.n));
+	}
+}
+
 bool lab_fire(struct lab *l, enum attach_kind kind, const void *ctx, u32 ctx_size)
 {
 	struct namer namer = lab_namer(l);
@@ -297,6 +339,7 @@ bool lab_fire(struct lab *l, enum attach_kind kind, const void *ctx, u32 ctx_siz
 
 		if (l->u->progs.v[i].kind != kind)
 			continue;
+		list_keys(l);
 		interp_env(l->in)->cookie = l->u->progs.v[i].sites[0].cookie;
 		if (!interp_run(l->in, i, ctx, ctx_size, &e)) {
 			buf_puts(&l->problem, e.text);

@@ -28,6 +28,8 @@ struct lab {
 void lab_init(struct lab *l);
 /* A kernel that has bpf_loop(). */
 void lab_init_loop(struct lab *l);
+/* One that does not go through maps either. */
+void lab_init_walk(struct lab *l);
 void lab_free(struct lab *l);
 /* Compiles; every program must pass the self-check. False: l->problem is the diagnostics. */
 bool lab_compile(struct lab *l, const char *text);

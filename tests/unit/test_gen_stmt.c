@@ -78,6 +78,62 @@ static void test_rounds(void **state)
 	run_rows(lab_init_loop, rounds, ARRAY_SIZE(rounds));
 }
 
+/* Loops over maps: by the kernel, and by lists of keys (gen_walk.c). */
+static const struct script_row walks[] = {
+	{ "BEGIN { @a[1] = 1; @a[2] = 2; for ($x : @a) { for ($y : @a) { for ($z : @a) { "
+	  "@n += $x.1 * $y.1 * $z.1; } } } clear(@a); }",
+	  "@n: 27\n" },
+	/* what is deleted, and put in again, is there once */
+	{ "BEGIN { for ($i : 0..9) { @a[$i] = $i; } for ($kv : @a) { if ($kv.0 > 4) { delete(@a, "
+	  "$kv.0); } } @a[4]++; delete(@a, 3); @a[3] = 30; @a[7] += 70; delete(@a, 7); @a[7]++; "
+	  "for ($kv : @a) { @n++; @sum += $kv.1; } print((len(@a), @n, @sum)); clear(@a); "
+	  "clear(@n); clear(@sum); }",
+	  "(6, 6, 39)\n" },
+	{ "BEGIN { @a[\"x\", 1] = count(); @a[\"y\", 2] = count(); @a[\"y\", 2] = count(); "
+	  "$s = \"\"; $n = 0; for ($kv : @a) { $n += $kv.0.1 * $kv.1; $s = $kv.0.0; if ($n < 0) { "
+	  "break; } @seen[$kv.0.0] = $kv.1; } print(($n, $s != \"\")); clear(@a); }",
+	  "(5, true)\n@seen[x]: 1\n@seen[y]: 2\n" },
+	/* lists within a loop: filled and emptied in each round */
+	{ "BEGIN { @p[1] = 10; @p[2] = 20; for ($p : @p) { for ($i : 0..3) { @b[$i] += $p.1; } "
+	  "for ($b : @b) { @sum += $b.1; @rounds++; delete(@b, $b.0); } } clear(@p); }",
+	  "@rounds: 6\n@sum: 90\n" },
+	{ "BEGIN { @a[1] = 1; @a[2] = 1; @a[3] = 1; $n = 0; for ($kv : @a) { $n++; if ($n == 2) { "
+	  "break; } } for ($kv : @a) { for ($o : @a) { if ($o.0 != 3) { continue; } @c++; } if (@c "
+	  "== 2) { print(($n, @c, len(@a), len(@none))); clear(@a); clear(@c); return; } } "
+	  "print(\"no\"); @none[1] = 1; }",
+	  "(2, 2, 3, 0)\n" },
+	{ "BEGIN { @a[1] = 1; @a[2] = 2; } END { @a[3] = 3; for ($kv : @a) { @n += $kv.1; } "
+	  "print(len(@a)); clear(@a); }",
+	  "3\n@n: 6\n" },
+	{ "BEGIN { $i = 0; while ($i < 3) { $i++; @a[$i] = 1; for ($kv : @a) { $j = 0; while ($j < "
+	  "$kv.0) { $j++; @n++; } } } clear(@a); }",
+	  "@n: 10\n" },
+	{ "macro all(@m) { let $n = 0; for ($kv : @m) { $n += $kv.1; } $n } BEGIN { @a[1] = 4; "
+	  "@b[1] = 5; @b[2] = 6; print(all(@a) + all(@b)); clear(@a); clear(@b); }",
+	  "15\n" },
+};
+
+static void test_walks(void **state)
+{
+	(void)state;
+	run_rows(lab_init, walks, ARRAY_SIZE(walks));
+	run_rows(lab_init_loop, walks, ARRAY_SIZE(walks));
+	run_rows(lab_init_walk, walks, ARRAY_SIZE(walks));
+}
+
+/* Of keys that come and go in a program more than there is room for are counted. */
+static void test_walk_full(void **state)
+{
+	struct lab l;
+
+	(void)state;
+	lab_init_walk(&l);
+	assert_non_null(lab_begin(&l, "let @a = hash(1); BEGIN { for ($i : 0..1030) { @a[1] = 1; "
+	                              "delete(@a, 1); } for ($kv : @a) { print($kv); } }"));
+	assert_int_equal(lab_errors(&l, UERROR_LOOP), 1);
+	lab_free(&l);
+}
+
 /* Whose variable it is. */
 static const struct script_row scopes[] = {
 	{ "BEGIN { if (1) { $x = 1; } print($x); }", "1\n" },
@@ -125,9 +181,10 @@ RUN_ROWS(macros)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_blocks), cmocka_unit_test(test_branches),
-		cmocka_unit_test(test_rounds), cmocka_unit_test(test_scopes),
-		cmocka_unit_test(test_macros),
+		cmocka_unit_test(test_blocks),    cmocka_unit_test(test_branches),
+		cmocka_unit_test(test_rounds),    cmocka_unit_test(test_scopes),
+		cmocka_unit_test(test_macros),    cmocka_unit_test(test_walks),
+		cmocka_unit_test(test_walk_full),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,6 +69,7 @@ static const char *const scripts[ARRAY_SIZE(rows)] = {
 	[ATTACH_SOFTWARE] = "software:page-faults:1 {}",
 	[ATTACH_HARDWARE] = "hardware:cache-misses:1 {}",
 	[ATTACH_INTERVAL] = "interval:s:1 {}",
+	[ATTACH_CLOCK] = "interval:s:1 { for ($kv : @a) {} }",
 	[ATTACH_PROFILE] = "profile:hz:99 {}",
 	[ATTACH_WATCHPOINT] = "watchpoint:0xffff888000000000:8:w {}",
 	[ATTACH_ITER] = "iter:task {}",
@@ -106,6 +107,7 @@ static bool expands(const struct row *row, u32 lacking)
 		fail_msg("there is no script with %s", row->name);
 	fake_world_init(&world);
 	take_away(&world, lacking);
+	world.features.for_each = row->kind != ATTACH_CLOCK;
 	assert_true(source_set(&source, &arena, "stdin", str_of(scripts[row->kind]), &e));
 	assert_true(parse_script(&script, &diags));
 	assert_true(config_read(&config, &script, &diags));

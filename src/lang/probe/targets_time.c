@@ -228,10 +228,35 @@ static bool parse_rate(struct targets *t, u64 *ns)
 	return true;
 }
 
+static bool find_walk(void *ctx, struct node *n)
+{
+	bool *found = ctx;
+
+	*found |= n->kind == NODE_FOR_MAP ||
+	          (n->kind == NODE_CALL && str_is(n->call.name, "len") && n->call.args &&
+	           n->call.args->kind == NODE_MAP && !n->call.args->map.n_keys);
+	return !*found;
+}
+
+/* It goes through maps, and the kernel does not: memtap runs it, when its keys are listed. */
+static bool is_listing(struct targets *t)
+{
+	struct world *w = t->world;
+	bool found = false;
+
+	if (t->provider->kind != ATTACH_INTERVAL || t->script->request.alone)
+		return false;
+	ast_walk(t->probe->body, find_walk, &found);
+	if (t->probe->pred)
+		ast_walk(t->probe->pred, find_walk, &found);
+	return found && !w->ops->features(w, FEATURE_FOR_EACH)->for_each;
+}
+
 void targets_clock(struct targets *t)
 {
 	const char *rest = t->parts[0];
 	struct usite site = { 0 };
+	struct variant *v;
 
 	if (!(t->n_parts > 1 ? parse_rate(t, &site.period) : parse_duration(t, &site.period)))
 		return;
@@ -241,5 +266,8 @@ void targets_clock(struct targets *t)
 	}
 	if (t->n_parts > 1)
 		rest = arena_printf(t->arena, "%s:%s", rest, t->parts[1]);
-	targets_add(t, targets_shared(t), site, rest);
+	v = targets_shared(t);
+	if (is_listing(t))
+		v->kind = ATTACH_CLOCK; /* with one site, for no other is found to be shared */
+	targets_add(t, v, site, rest);
 }

@@ -13,7 +13,6 @@
 #include "cmd/say.h"
 #include "inject/enter.h"
 #include "inject/heap.h"
-#include "kern/live.h"
 #include "read/procstat.h"
 
 #define IN_MS  5000u  /* for how long it is tried */
@@ -43,16 +42,6 @@ static bool need_process(s32 pid, struct err *e)
 	return err_hint(e, "it puts code into the process: some nanoseconds for each malloc and "
 	                   "free, some microseconds for each sample, 1 to 2 MB of memory, and all "
 	                   "threads stop for some milliseconds, twice");
-}
-
-/* The script would say so, too, once all is in. */
-static bool can_report(const struct run_options *o, struct err *e)
-{
-	struct features f = o->without;
-
-	features_probe(&f, FEATURE_FOR_EACH);
-	return f.for_each || err_set(e, "reports of a heap go through maps, which needs Linux 5.13 "
-	                                "or newer: nothing was put into the process");
 }
 
 /* What another one left, or has there. */
@@ -111,7 +100,7 @@ bool heap_target_begin(struct heap_target *t, const struct run_options *o, s32 p
 			say_note("the process samples by itself: nothing is put in");
 		return true;
 	}
-	if (!enter_allowed(t->pid, e) || !can_report(o, e) ||
+	if (!enter_allowed(t->pid, e) ||
 	    !heap_in(t->pid, every, script_args_option(args, "every") ? 0 : HEAP_MOST, IN_MS, &r,
 	             left, e))
 		return false;

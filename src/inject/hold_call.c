@@ -128,6 +128,17 @@ static u32 choose(const struct hold *h)
 	return found;
 }
 
+static bool nobody(const struct hold *h, struct err *e)
+{
+	struct __ptrace_rseq_configuration c;
+	pid_t tid = h->n ? h->v[0].tid : 0;
+
+	err_set(e, "no thread of process %d stands where it could make a call", h->pid);
+	if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION, tid, sizeof(c), &c) < 0)
+		err_hint(e, "before Linux 5.13 only one that waits in a system call does");
+	return false;
+}
+
 static bool ended(const struct hold *h, struct err *e)
 {
 	return err_set(e, "process %d ended while it was stopped", h->pid);
@@ -177,8 +188,7 @@ static bool begin_calls(struct hold *h, struct err *e)
 
 	h->caller = choose(h);
 	if (h->caller == HOLD_NOBODY)
-		return err_set(e, "no thread of process %d stands where it could make a call",
-		               h->pid);
+		return nobody(h, e);
 	tid = h->v[h->caller].tid;
 	if (!hold_status(h->pid, tid, "Seccomp", &h->filtered))
 		return err_set(e,

@@ -15,7 +15,7 @@ from run.scenarios import on_host, require, shown, until
 from run.scenarios.serve import serving, up
 from run.scenarios.serve_pprof import get
 
-REQUIRES = ("kernel:5.13",)  # reports go through maps
+REQUIRES = ("kernel:5.13",)  # older ones do not say that a thread can be made to make a call
 
 KEPT, GROWN = 20000 * 500, 1000 * 5000  # progs/heaps.c
 

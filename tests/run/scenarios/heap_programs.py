@@ -17,7 +17,7 @@ from run.cases import Run
 from run.scenarios import answers, free_port, on_host, require, shown, side_by_side, started, until
 from run.scenarios.heap import code_of, need
 
-REQUIRES = ("kernel:5.13",)
+REQUIRES = ("kernel:5.13",)  # as heap.py
 
 # `make heap-check` has all of it, on every kernel; `make check` what takes little time and no more
 # packages.

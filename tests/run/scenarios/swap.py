@@ -11,8 +11,6 @@ from run.cases import Run
 from run.scenarios import Skip, shown
 from run.scenarios.events import TOOLS, group, numbers, put
 
-REQUIRES = ("kernel:5.13",)  # reports go through maps
-
 ZRAM = "/sys/block/zram0"
 
 

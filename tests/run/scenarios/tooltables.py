@@ -176,7 +176,6 @@ def test_no_tool_empties_a_table_apart(context):
 
 
 def test_a_table_that_is_emptied_apart_is_found(context):
-    require("kernel:5.13")
     for body, wanted in (("print(@a); clear(@a);", 0), ("print(@a); zero(@a);", 0),
                          ("for ($kv : @a) { print($kv); } clear(@a);", 1),
                          ("print(@a); if (pid) { exit(); } clear(@a); zero(@b);", 2),

@@ -203,8 +203,7 @@ SMALL += $(filter src/out/bars.c src/out/series.c src/out/csv.c src/out/formats.
 SMALL += $(filter src/out/page.c src/web/stream.c,$(SRC))
 SMALL += $(filter src/run/session.c src/run/unwind.c src/run/graph.c src/run/testing.c,$(SRC))
 SMALL += $(filter src/run/failures.c src/run/file_watch.c src/run/child.c src/run/tracee.c,$(SRC))
-SMALL += $(filter src/gen/gen_each.c src/gen/gen_walk.c src/gen/gen_unwind%,$(SRC))
-SMALL += $(filter src/gen/gen_iter.c src/gen/gen_iovec.c src/gen/gen_spill.c,$(SRC))
+SMALL += $(filter src/gen/%,$(SRC))
 SMALL += $(filter src/run/view.c src/run/names.c src/run/output.c src/run/site_func.c,$(SRC))
 SMALL := $(filter-out src/cmd/btf/cmd_btf_% src/view/cache_feed.c,$(SMALL))
 $(SMALL:src/%.c=$(BUILD)/obj/%.o): OPT += -Os

@@ -54,6 +54,8 @@ TABLES   ?= -fno-asynchronous-unwind-tables
 # -fcf-protection would have no effect: the archive of zlib is built without.
 HARDEN   ?= -fstack-protector-strong -D_FORTIFY_SOURCE=2 -Wl,-z,relro,-z,now
 ORDER    := mk/start.ld
+LAYOUT   := mk/tables.ld $(ORDER)
+NO_FRAMES := -Wl,--no-eh-frame-hdr
 endif
 
 CC       ?= gcc
@@ -222,10 +224,10 @@ setup:
 help:
 	@sed -n 's/^#   \(make.*\)/\1/p; s/^## //p' Makefile mk/*.mk
 
-$(BUILD)/memtap: $(BUILD)/obj/main.o $(BUILD)/libmemtap.a $(ORDER)
+$(BUILD)/memtap: $(BUILD)/obj/main.o $(BUILD)/libmemtap.a $(LAYOUT)
 	$(say) LINK $@
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(ORDER:%=-Wl,-T,%) -o $@ $(filter-out $(ORDER),$^) \
-		$(LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(LAYOUT:%=-Wl,-T,%) $(NO_FRAMES) -o $@ \
+		$(filter-out $(LAYOUT),$^) $(LIBS)
 
 $(BUILD)/libmemtap.a: $(LIB_OBJ)
 	$(say) AR $@

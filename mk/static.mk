@@ -6,7 +6,6 @@
 STATIC       := $(BUILD)/static
 STATIC_LIBS  := -ldw -lelf -llzma -lbz2 -lzstd -lz -lncursesw -ltinfo -lyaml -liberty -lmicrohttpd -lcrypt
 STATIC_OBJ   := $(addprefix $(STATIC)/,host_static.o eu_static.o absent.o)
-STATIC_LD    := mk/static.ld $(ORDER)
 STATIC_TERMS := xterm xterm-256color screen screen-256color tmux tmux-256color linux vt100
 
 .PHONY: static
@@ -48,10 +47,10 @@ $(STATIC)/libs: scripts/zydis-archive mk/static.mk | $(READY)
 
 # What is first defines host_*() and http_*(), and the archive's own is left out.
 $(STATIC)/memtap: $(BUILD)/obj/main.o $(STATIC_OBJ) $(BUILD)/libmemtap.a $(STATIC)/libs \
-		  $(STATIC_LD)
+		  $(LAYOUT)
 	$(say) LINK $@
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(STATIC_LD:%=-Wl,-T,%) -static-pie \
-		-Wl,--no-eh-frame-hdr -o $@ $(filter-out %/libs %.ld,$^) @$(STATIC)/libs
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(LAYOUT:%=-Wl,-T,%) -static-pie \
+		$(NO_FRAMES) -o $@ $(filter-out %/libs %.ld,$^) @$(STATIC)/libs
 
 static: $(STATIC)/memtap.stripped
 $(STATIC)/memtap.stripped: $(STATIC)/memtap

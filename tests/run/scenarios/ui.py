@@ -238,7 +238,7 @@ def test_hot_screen_without_colours(context):
 
 @on_host
 def test_hot_screen_errors_in_counts(context):
-    with demo(context, "36000") as t:
+    with demo(context, "36500") as t:
         return play(t, [(None, "bounded"), (["Enter"], "bounded-page")])
 
 

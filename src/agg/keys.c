@@ -267,33 +267,43 @@ static u64 slot_count(const struct keys *k, u32 i)
 	return k->ranked ? k->levels[k->links[i].level].count : slot_at(k, i)->count;
 }
 
-static int by_count(const void *pa, const void *pb, void *keys)
-{
-	u32 a = *(const u32 *)pa, b = *(const u32 *)pb;
-	u64 x = slot_at(keys, a)->count, y = slot_at(keys, b)->count;
+struct counted {
+	u64 count;
+	u32 slot;
+};
 
-	return x != y ? (x > y) - (x < y) : (a > b) - (a < b);
+static int by_count(const void *pa, const void *pb)
+{
+	const struct counted *a = pa, *b = pb;
+
+	if (a->count != b->count)
+		return a->count > b->count ? 1 : -1;
+	return (a->slot > b->slot) - (a->slot < b->slot);
 }
 
-/* All slots are used: makes the levels. */
+/* All slots are used: makes the levels. The filter has been of no use so far, and has room. */
 static void slots_rank(struct keys *k)
 {
-	struct arena scratch = { 0 };
-	u32 *order = arena_array(&scratch, u32, k->used), level = 0;
+	size_t bytes = (size_t)k->n * CELLS_PER_SLOT * sizeof(*k->filter);
+	struct counted *order = (struct counted *)(void *)k->filter;
+	u32 level = 0;
 
-	for (u32 i = 0; i < k->used; i++)
-		order[i] = i + 1;
-	qsort_r(order, k->used, sizeof(*order), by_count, k);
-	k->ranked = true;
+	_Static_assert(sizeof(*order) <= CELLS_PER_SLOT * sizeof(*k->filter), "room for all");
 	for (u32 i = 0; i < k->used; i++) {
-		struct slot *s = slot_at(k, order[i]);
-		bool same = level && k->levels[level].count == s->count;
+		struct slot *s = slot_at(k, i + 1);
 
-		level = same ? level : level_after(k, level, s->count);
-		level_join(k, level, order[i]);
+		order[i] = (struct counted){ s->count, i + 1 };
 		s->error = 0;
 	}
-	arena_free(&scratch);
+	qsort(order, k->used, sizeof(*order), by_count);
+	for (u32 i = 0; i < k->used; i++) {
+		bool same = level && k->levels[level].count == order[i].count;
+
+		level = same ? level : level_after(k, level, order[i].count);
+		level_join(k, level, order[i].slot);
+	}
+	memset(k->filter, 0, bytes);
+	k->ranked = true;
 }
 
 /* ---- keys ---- */

@@ -584,15 +584,10 @@ bool conn_cut(struct proto *c)
 
 bool conn_number(struct str s, u64 *v)
 {
-	u64 value = 0;
+	u64 value;
 
-	if (!s.n || s.n > 19)
+	if (!s.n || conn_digits(s.p, s.n, &value) != s.n)
 		return false;
-	for (u32 i = 0; i < s.n; i++) {
-		if (s.p[i] < '0' || s.p[i] > '9')
-			return false;
-		value = value * 10 + (u64)(s.p[i] - '0');
-	}
 	*v = value;
 	return true;
 }

@@ -237,7 +237,16 @@ size_t conn_line(const char *p, size_t n, struct str *line);
 struct str conn_word(struct str *line);
 /* parser.cut where nobody knows. */
 bool conn_cut(struct proto *c);
-/* A decimal number of all of s. */
+/* How many digits p[0..n) begins with, 19 at most; *v is their number. */
+static inline size_t conn_digits(const char *p, size_t n, u64 *v)
+{
+	size_t i = 0;
+
+	for (*v = 0; i < n && i < 19 && p[i] >= '0' && p[i] <= '9'; i++)
+		*v = *v * 10 + (u64)(p[i] - '0');
+	return i;
+}
+/* A decimal number of all of s; else *v is left alone. */
 bool conn_number(struct str s, u64 *v);
 
 /* The parsers. Each returns the bytes it took of p[0..n), 0 for more; n is at least 1. */

@@ -63,16 +63,16 @@ static const struct resp_shape *shape_of(struct proto *c, const char *p, size_t 
 	return s;
 }
 
-/* The number of a line, and how long that is; 0 when it has no end here, or is no plain number. */
-static size_t length_line(const char *p, size_t n, char type, u64 *value)
+/* The length of a string in *size, and how long its line is; 0 when that has no end here, or is no
+ * plain number. */
+static size_t length_line(const char *p, size_t n, u64 *size)
 {
-	size_t i = 1;
+	size_t end;
 
-	if (n < 4 || p[0] != type)
+	if (n < 4 || p[0] != '$')
 		return 0;
-	for (*value = 0; i < n && i < 11 && p[i] >= '0' && p[i] <= '9'; i++)
-		*value = *value * 10 + (u64)(p[i] - '0');
-	return i > 1 && n - i >= 2 && p[i] == '\r' && p[i + 1] == '\n' ? i + 2 : 0;
+	end = 1 + conn_digits(p + 1, n - 1, size);
+	return end > 1 && n - end >= 2 && memcmp(p + end, "\r\n", 2) == 0 ? end + 2 : 0;
 }
 
 size_t resp_quick_request(struct proto *c, const char *p, size_t n)
@@ -87,14 +87,14 @@ size_t resp_quick_request(struct proto *c, const char *p, size_t n)
 	if (!s || !s->quick)
 		return 0;
 	at = s->n;
-	took = length_line(p + at, n - at, '$', &size);
+	took = length_line(p + at, n - at, &size);
 	at += took;
 	if (!took || size > PROTO_KEY_MAX || n - at < size + 2)
 		return 0;
 	whole = at + size + 2;
 	resp_pending(&(struct resp_request){ .row = s->row }, &resp_keys[s->row->keys], &key);
 	if (s->value) {
-		took = length_line(p + whole, n - whole, '$', &value);
+		took = length_line(p + whole, n - whole, &value);
 		if (!took || value > UINT32_MAX)
 			return 0;
 		whole += took + value + 2;
@@ -120,7 +120,7 @@ size_t resp_quick_reply(struct proto *c, const char *p, size_t n)
 		resp_answer_simple(c, key->op == OP_SET ? OUTCOME_HIT : OUTCOME_MISS, false, 0);
 		return 5;
 	}
-	took = length_line(p, n, '$', &size);
+	took = length_line(p, n, &size);
 	if (!took)
 		return 0;
 	resp_answer_simple(c, OUTCOME_HIT, true, size);

@@ -436,16 +436,6 @@ static void reply_line(struct proto *c, struct str line)
 	}
 }
 
-/* Passes over a number; NULL where there is none. */
-static const char *number_at(const char *p, const char *end, u64 *v)
-{
-	const char *from = p;
-
-	for (*v = 0; p < end && *p >= '0' && *p <= '9' && p - from < 10; p++)
-		*v = *v * 10 + (u64)(*p - '0');
-	return p > from && p < end ? p : NULL;
-}
-
 /* The value of the one key of a get, with its END where that is at hand: how long it is. 0: it is
  * something else. */
 static size_t reply_found(struct proto *c, const char *p, size_t n)
@@ -453,6 +443,7 @@ static size_t reply_found(struct proto *c, const char *p, size_t n)
 	static const struct str end = STR("\r\nEND\r\n");
 	const struct pending *head = conn_head(c);
 	const char *at = p + 6, *last = p + n;
+	size_t digits;
 	struct str key;
 	u64 size;
 
@@ -462,11 +453,14 @@ static size_t reply_found(struct proto *c, const char *p, size_t n)
 	key = conn_key(c, head);
 	if (n - 6 <= key.n || memcmp(at, key.p, key.n) != 0 || at[key.n] != ' ')
 		return 0;
-	at = number_at(at + key.n + 1, last, &size);
-	if (!at || *at != ' ')
+	at += key.n + 1;
+	digits = conn_digits(at, (size_t)(last - at), &size); /* its flags */
+	at += digits;
+	if (!digits || at == last || *at++ != ' ')
 		return 0;
-	at = number_at(at + 1, last, &size);
-	if (!at || size > UINT32_MAX || last - at < 2 || memcmp(at, "\r\n", 2) != 0)
+	digits = conn_digits(at, (size_t)(last - at), &size);
+	at += digits;
+	if (!digits || size > UINT32_MAX || last - at < 2 || memcmp(at, "\r\n", 2) != 0)
 		return 0;
 	at += 2;
 	c->trial.proven = true;

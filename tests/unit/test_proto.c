@@ -515,6 +515,8 @@ static void test_resp_keys(void **state)
 	     "set a hit 1\n+set b hit 3\nset a hit 4\n");
 	resp("LMPOP 3 a b\r\nLMPOP x a\r\nSINTERCARD 99999999999 a\r\n", "-ERR\r\n-ERR\r\n-ERR\r\n",
 	     "write a error\n+write b error\nother error\nother error\n");
+	/* 2^64 + 1 keys are not one. */
+	resp("SINTERCARD 18446744073709551617 a\r\n", "-ERR\r\n", "other error\n");
 	/* More keys than there are words: the last word is the last one. */
 	resp("EVAL s 4 a b\r\nEVAL s 5 a b\r\n", "-ERR\r\n-ERR\r\n",
 	     "write a error\n+write b error\nother error\n");

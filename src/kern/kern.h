@@ -60,6 +60,15 @@ struct ring {
 	size_t mapped; /* of it and its second time */
 };
 
+/* The lanes, mapped; all zero when the unit has none. */
+struct lanes {
+	struct unit_lanes shape;
+	struct unit_lane *lanes;
+	u8 *data;
+	size_t stride, data_size; /* of a part, of all */
+	u64 at[UNIT_LANES];       /* how far each was read */
+};
+
 /* An interval that memtap keeps. */
 struct clock {
 	u32 prog;
@@ -79,6 +88,7 @@ struct live {
 	VEC(s32) followed; /* processes, see live_follow() */
 	VEC(int) iters;    /* links among the handles, of iterators to be read */
 	struct ring ring;
+	struct lanes lanes;
 	u64 *data; /* mapped words of the data map, NULL when the unit has none */
 	size_t data_size;
 	struct shelf shelves[UNIT_SHELVES]; /* 0: the chunks map itself */
@@ -139,6 +149,13 @@ const void *kern_turn_key(const struct live *l, u32 map, const void *key);
 /* ---- kern_ring.c ---- */
 bool kern_ring_open(struct live *l, struct err *e);
 void kern_ring_close(struct live *l);
+
+/* ---- kern_lane.c ---- */
+bool kern_lanes_open(struct live *l, struct err *e);
+void kern_lanes_close(struct live *l);
+/* As live_ring_read() and, added to *at, live_ring_at(). */
+void kern_lanes_read(struct live *l, live_record_fn *cb, void *ctx);
+void kern_lanes_at(const struct live *l, struct live_ring *at);
 
 /* ---- kern_unwind.c ---- */
 /* A descriptor, or -errno. */

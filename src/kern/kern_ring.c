@@ -93,7 +93,7 @@ static bool read_reserved(struct ring *r, u64 *at, u64 end, live_record_fn *cb, 
 	return true;
 }
 
-void live_ring_read(struct live *l, live_record_fn *cb, void *ctx)
+static void read_ring(struct live *l, live_record_fn *cb, void *ctx)
 {
 	struct ring *r = &l->ring;
 	u64 at, end;
@@ -109,13 +109,21 @@ void live_ring_read(struct live *l, live_record_fn *cb, void *ctx)
 	} while (at < end && read_reserved(r, &at, end, cb, ctx));
 }
 
+void live_ring_read(struct live *l, live_record_fn *cb, void *ctx)
+{
+	read_ring(l, cb, ctx);
+	kern_lanes_read(l, cb, ctx);
+}
+
 struct live_ring live_ring_at(const struct live *l)
 {
 	const struct ring *r = &l->ring;
+	struct live_ring at = { 0 };
 
-	if (!r->data)
-		return (struct live_ring){ 0 };
-	return (struct live_ring){ .read = __atomic_load_n(r->read, __ATOMIC_RELAXED),
-		                   .reserved = __atomic_load_n(r->reserved, __ATOMIC_RELAXED),
-		                   .size = r->size };
+	if (r->data)
+		at = (struct live_ring){ .read = __atomic_load_n(r->read, __ATOMIC_RELAXED),
+			                 .reserved = __atomic_load_n(r->reserved, __ATOMIC_RELAXED),
+			                 .size = r->size };
+	kern_lanes_at(l, &at);
+	return at;
 }

@@ -73,7 +73,8 @@ static bool load_all(struct live *l, const struct live_options *o, struct err *e
 	for (u32 i = 0; i < l->unit->progs.n; i++)
 		if (!kern_prog_load(l, i, o, e))
 			return false;
-	return kern_map_data_open(l, e) && kern_turn_open(l, e) && kern_ring_open(l, e);
+	return kern_map_data_open(l, e) && kern_turn_open(l, e) && kern_ring_open(l, e) &&
+	       kern_lanes_open(l, e);
 }
 
 /* Sites that may have a program and a link of their own. */
@@ -129,6 +130,7 @@ void live_free(struct live *l)
 		return;
 	live_detach(l);
 	kern_ring_close(l);
+	kern_lanes_close(l);
 	kern_unwind_close(l);
 	kern_turn_close(l);
 	if (l->data)

@@ -35,6 +35,8 @@ enum umap_role {
 	UMAP_FILES,   /* hash: struct unwind_key -> struct unwind_file */
 	UMAP_SEEN,    /* LRU hash: u32 pid, command name -> anything; processes reported */
 	UMAP_TURNS,   /* one-element array: the words of enum uturn */
+	UMAP_LANES,   /* array of struct unit_lane */
+	UMAP_PARTS,   /* array: their bytes, see struct unit_lanes */
 	/* Where the kernel does not go through maps (before Linux 5.13): of a map the keys, which
 	 * user space puts down before it runs a program: an array, element 0 has how many */
 	UMAP_KEYS,
@@ -46,6 +48,37 @@ enum umap_role {
 /* Elements of UMAP_KEYS for a map of so many: with as many again for keys that come and go while
  * a program runs. */
 u32 unit_keys_room(u32 elements);
+
+/*
+ * Records of programs that wake nobody (poll_ms) go into lanes, of which a processor uses one. A
+ * lane is `part` bytes `parts` times. Each part is an element of UMAP_PARTS, with room behind its
+ * end for a record that begins in it: so that is in one piece, and the next begins as far from the
+ * beginning of the next part. Positions only grow.
+ *
+ * The place of a record is taken by moving `end` on, and all zeros until the record is complete;
+ * user space clears it again before it moves `read` on. Records of all lanes are in order by time.
+ */
+struct unit_lane {
+	u64 read; /* user space's */
+	u64 unused[7];
+	u64 end; /* programs' */
+	u64 unused_too[7];
+};
+
+struct unit_lane_head {
+	u64 size; /* of the record after it, written last; 0: it is not complete */
+	u64 time; /* ns, monotonic clock */
+};
+
+#define UNIT_LANES     16u
+#define UNIT_LANE_PART (1u << 20)
+
+/* All but `most` are powers of two. */
+struct unit_lanes {
+	u32 n; /* 0: there are none */
+	u32 part, parts;
+	u32 most; /* bytes of a record */
+};
 
 #define UNIT_SCRATCH_SLOTS 4u
 #define UNIT_SHELVES       32u
@@ -354,7 +387,8 @@ struct unit {
 	bool lenient_probes; /* missing_probes = warn or ignore: all may be refused */
 	bool silent_probes;  /* missing_probes = ignore: without a warning */
 	enum stack_mode stack_mode;
-	u32 ring_pages;                              /* of UNIT_RING_PAGE bytes */
+	u32 ring_pages; /* of UNIT_RING_PAGE bytes */
+	struct unit_lanes lanes;
 	u32 map_memory, stack_memory, unwind_memory; /* MiB */
 	bool map_memory_set; /* also for maps whose elements are made at the start */
 	const char *view;    /* the C view of the script (run/view.h), NULL none */

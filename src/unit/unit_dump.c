@@ -14,6 +14,7 @@ static const char *const role_names[] = {
 	[UMAP_CHUNKS] = "chunks",   [UMAP_SHELVES] = "shelves", [UMAP_PROCS] = "processes",
 	[UMAP_SEEN] = "seen",       [UMAP_FAMILY] = "family",   [UMAP_FILES] = "files",
 	[UMAP_TURNS] = "turns",     [UMAP_KEYS] = "keys",       [UMAP_FRESH] = "fresh",
+	[UMAP_LANES] = "lanes",     [UMAP_PARTS] = "parts",
 };
 
 static const char *const action_names[] = {

@@ -379,6 +379,89 @@ static void test_ring_records(void **state)
 	assert_int_equal(t.n, 3);
 }
 
+/* Two lanes of two parts of 64 bytes. A record at `at` of a lane, as a program leaves it. */
+#define PART      64u
+#define PART_ROOM (PART + 40u)
+
+static void put_in_lane(struct lanes *a, u32 lane, u64 at, u32 size, u64 time, u32 value)
+{
+	u64 part = lane * 2 + at / PART % 2;
+	struct unit_lane_head head = { size, time };
+	u8 *to = a->data + part * PART_ROOM + at % PART;
+	u64 end = at + ROUND_UP(sizeof(head) + size, 8u);
+
+	memcpy(to, &head, sizeof(head));
+	memcpy(to + sizeof(head), &value, sizeof(value));
+	a->lanes[lane].end = MAX(a->lanes[lane].end, end);
+}
+
+static void assert_values(struct numbers *t, const u32 *values, u32 n)
+{
+	assert_int_equal(t->n, n);
+	for (u32 i = 0; i < n; i++)
+		assert_int_equal(t->value[i], values[i]);
+	t->n = 0;
+}
+
+static bool all_zero(const u8 *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (p[i])
+			return false;
+	return true;
+}
+
+static void test_lanes(void **state)
+{
+	_Alignas(8) u8 data[4 * PART_ROOM] = { 0 };
+	struct unit_lane lanes[2] = { { .read = 0 } };
+	struct live l = { .lanes = { .shape = { .n = 2, .part = PART, .parts = 2, .most = 24 },
+		                     .lanes = lanes,
+		                     .data = data,
+		                     .stride = PART_ROOM } };
+	struct lanes *a = &l.lanes;
+	struct numbers t = { .n = 0 };
+	u64 later = UINT64_MAX;
+
+	(void)state;
+	live_ring_read(&l, take_number, &t);
+	assert_values(&t, NULL, 0);
+	/* by time, and in its lane one after the other whatever its time */
+	put_in_lane(a, 0, 0, 4, 10, 1);
+	put_in_lane(a, 0, 24, 16, 30, 3);
+	put_in_lane(a, 1, 0, 8, 20, 2);
+	put_in_lane(a, 1, 24, 8, 40, 4);
+	put_in_lane(a, 1, 48, 24, 35, 5); /* beyond the end of the part */
+	assert_int_equal(live_ring_at(&l).reserved, 56 + 88);
+	assert_int_equal(live_ring_at(&l).size, 4 * PART);
+	live_ring_read(&l, take_number, &t);
+	assert_int_equal(t.size[1], 8);
+	assert_int_equal(t.size[4], 24);
+	assert_values(&t, (const u32[]){ 1, 2, 3, 4, 5 }, 5);
+	assert_true(all_zero(data, sizeof(data)));
+	assert_int_equal(lanes[0].read, 56);
+	assert_int_equal(lanes[1].read, 88);
+	assert_int_equal(live_ring_at(&l).read, live_ring_at(&l).reserved);
+	/* one that is not complete may be what the other's follows from */
+	put_in_lane(a, 0, 56, 0, 0, 0);
+	lanes[0].end = 56 + 24;
+	put_in_lane(a, 1, 88, 8, 50, 7);
+	live_ring_read(&l, take_number, &t);
+	assert_values(&t, NULL, 0);
+	put_in_lane(a, 0, 56, 8, 45, 6);
+	put_in_lane(a, 0, 80, 8, later, 9); /* was begun after this */
+	live_ring_read(&l, take_number, &t);
+	assert_values(&t, (const u32[]){ 6, 7 }, 2);
+	assert_int_equal(lanes[0].read, 80);
+	/* second time round */
+	put_in_lane(a, 1, 112, 4, 60, 8);
+	put_in_lane(a, 1, 136, 4, 70, 10);
+	put_in_lane(a, 0, 80, 8, 65, 9);
+	live_ring_read(&l, take_number, &t);
+	assert_values(&t, (const u32[]){ 8, 9, 10 }, 3);
+	assert_true(all_zero(data, sizeof(data)));
+}
+
 static void check_uprobe(const struct features *f)
 {
 	struct unit *u = new_unit(2);
@@ -833,6 +916,7 @@ int main(void)
 		cmocka_unit_test(test_begin_sends_records),
 		cmocka_unit_test(test_ring_is_mapped_as_it_fills),
 		cmocka_unit_test(test_ring_records),
+		cmocka_unit_test(test_lanes),
 		cmocka_unit_test(test_uprobe),
 		cmocka_unit_test(test_uprobe_without_multi),
 		cmocka_unit_test(test_many_uprobes),

@@ -356,6 +356,24 @@ struct mem gen_spill_key(const struct map_sym *sym, struct mem record);
 void gen_spill(struct gen *g, const struct node *map, struct mem record,
                const struct aggregates *all);
 
+/* ---- gen_lane.c ---- */
+/* A record that is put together here and ends, if has_tail, with bytes of the packet. */
+struct lane_record {
+	struct mem rec;
+	u32 fixed, most; /* bytes at `rec`, 0: `size` of them; bytes at most */
+	struct temp size;
+	u32 time; /* where at `rec` it says when it is, by the monotonic clock; 0: nowhere */
+	bool has_tail;
+	u32 tail_max;
+	struct temp tail, tail_at; /* bytes, and from where on */
+	struct loc loc;
+};
+
+/* Records go into lanes: user space looks for them, and the kernel has atomics for that. */
+bool gen_has_lanes(const struct gen *g);
+/* r0 = 0, or negative: there is no room. */
+void gen_lane_send(struct gen *g, const struct lane_record *r);
+
 /* ---- gen_agg.c ---- */
 /* @m[k] = count(), or of several. */
 void gen_agg_assign(struct gen *g, const struct node *map, const struct node *e);
@@ -440,6 +458,11 @@ void gen_call_store(struct gen *g, const struct node *n, const struct type *t, s
                     bool pad);
 /* buf(p, n) into dst; bytes after its end are cleared when `pad` or when dst is on the stack. */
 void gen_buf(struct gen *g, const struct node *n, const struct type *t, struct mem dst, bool pad);
+/* Its length, and the address of its bytes. */
+enum space gen_buf_source(struct gen *g, const struct node *n, u32 max, struct temp *length,
+                          struct temp *address);
+/* Bytes of it at most. */
+u32 gen_buf_max(const struct node *n, const struct type *t);
 /* True when storing n leaves the bytes of a string that was read, its NUL included, in r0; negative
  * when that failed, and the string is empty then. */
 bool gen_leaves_length(const struct node *n);

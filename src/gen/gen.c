@@ -99,6 +99,15 @@ static const struct umap internal_maps[] = {
 	                .key_size = 24,
 	                .value_size = 8,
 	                .max_entries = 1024 },
+	[UMAP_LANES] = { .name = "lanes",
+	                 .bpf_type = BPF_MAP_TYPE_ARRAY,
+	                 .flags = BPF_F_MMAPABLE,
+	                 .key_size = 4,
+	                 .value_size = sizeof(struct unit_lane) },
+	[UMAP_PARTS] = { .name = "parts",
+	                 .bpf_type = BPF_MAP_TYPE_ARRAY,
+	                 .flags = BPF_F_MMAPABLE,
+	                 .key_size = 4 },
 	[UMAP_TURNS] = { .name = "turns",
 	                 .bpf_type = BPF_MAP_TYPE_ARRAY,
 	                 .flags = BPF_F_MMAPABLE,
@@ -680,6 +689,8 @@ static void size_internal_maps(struct gen *g)
 	s32 data = unit_map(g->u, UMAP_DATA), scratch = unit_map(g->u, UMAP_SCRATCH);
 	s32 zero = unit_map(g->u, UMAP_ZERO), turns = unit_map(g->u, UMAP_TURNS);
 	s32 ring = unit_map(g->u, UMAP_RING), stacks = unit_map(g->u, UMAP_STACKS);
+	s32 lanes = unit_map(g->u, UMAP_LANES), parts = unit_map(g->u, UMAP_PARTS);
+	const struct unit_lanes *l = &g->u->lanes;
 
 	if (data >= 0)
 		g->u->maps.v[data].value_size = (UDATA_ERRORS + g->u->errors.n) * 8;
@@ -692,6 +703,12 @@ static void size_internal_maps(struct gen *g)
 	if (ring >= 0)
 		g->u->maps.v[ring].max_entries = MAX(g->cfg->ring_pages * UNIT_RING_PAGE,
 		                                     arch_page());
+	if (lanes >= 0) {
+		g->u->maps.v[lanes].max_entries = l->n;
+		g->u->maps.v[parts].max_entries = l->n * l->parts;
+		g->u->maps.v[parts].value_size =
+			l->part + (u32)ROUND_UP(sizeof(struct unit_lane_head) + l->most, 8u);
+	}
 	if (stacks >= 0 && g->s->hurried)
 		preallocate_stacks(&g->u->maps.v[stacks]);
 }

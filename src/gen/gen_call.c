@@ -280,21 +280,34 @@ static u32 source_bytes(const struct node *a)
 	return a->type->kind == TYPE_STR && a->type->count ? a->type->count : a->type->size;
 }
 
-void gen_buf(struct gen *g, const struct node *n, const struct type *t, struct mem dst, bool pad)
+u32 gen_buf_max(const struct node *n, const struct type *t)
 {
-	const struct node *from = arg(n, 0), *len = arg(n, 1);
-	u32 max = MIN(MIN(t->count, n->type->count), source_bytes(from));
-	struct temp length, address;
+	return MIN(MIN(t->count, n->type->count), source_bytes(arg(n, 0)));
+}
+
+enum space gen_buf_source(struct gen *g, const struct node *n, u32 max, struct temp *length,
+                          struct temp *address)
+{
+	const struct node *len = arg(n, 1);
 	enum space space;
 
 	if (len) {
-		length = clamped_length(g, len, max);
+		*length = clamped_length(g, len, max);
 	} else {
 		code_const(&g->c, R0, max);
-		length = temp_save(g, R0);
+		*length = temp_save(g, R0);
 	}
-	space = source_address(g, from);
-	address = temp_save(g, R0);
+	space = source_address(g, arg(n, 0));
+	*address = temp_save(g, R0);
+	return space;
+}
+
+void gen_buf(struct gen *g, const struct node *n, const struct type *t, struct mem dst, bool pad)
+{
+	u32 max = gen_buf_max(n, t);
+	struct temp length, address;
+	enum space space = gen_buf_source(g, n, max, &length, &address);
+
 	if (pad || dst.base == MEM_STACK)
 		mem_zero(g, dst, 8, type_slot(t));
 	temp_load(g, length, R0);

@@ -103,28 +103,57 @@ static void buffer_size(struct gen *g, struct mem rec, const struct field *last)
 	code_alu_imm(&g->c, BPF_ADD, R3, (s32)last->off + 8);
 }
 
+/* r3 bytes at `rec`; r0 = 0, or negative. */
+static void send_by_ring(struct gen *g, struct mem rec)
+{
+	code_map(&g->c, R1, gen_map_of(g, UMAP_RING));
+	mem_addr(g, rec, R2);
+	code_const(&g->c, R4, g->cfg->poll_ms ? BPF_RB_NO_WAKEUP : 0);
+	code_call(&g->c, BPF_FUNC_ringbuf_output);
+}
+
+/* The same. */
+static void send_by_lane(struct gen *g, struct lane_record *r)
+{
+	struct mark m = frame_mark(g);
+
+	r->size = temp_save(g, R3);
+	gen_lane_send(g, r);
+	frame_release(g, m);
+}
+
+/* After sending, whose result stays in r0. */
+static void count_lost(struct gen *g)
+{
+	u32 sent = code_label(&g->c);
+
+	code_if_imm(&g->c, BPF_JEQ, R0, 0, sent);
+	gen_count_data(g, UDATA_LOST);
+	code_bind(&g->c, sent);
+}
+
 /* Sends the record; counts it as lost when the ring is full. `length`: of the last string, or
  * NULL. */
 static void send(struct gen *g, const struct urecord *r, struct mem rec, u32 last,
                  const struct temp *length)
 {
-	u32 sent = code_label(&g->c);
+	bool whole = !length && (last == r->n_args || rec.base != MEM_SCRATCH);
 
 	if (length)
 		known_size(g, *length, &r->args[last]);
-	else if (last == r->n_args || rec.base != MEM_SCRATCH)
+	else if (whole)
 		code_const(&g->c, R3, r->size);
 	else if (r->args[last].type->kind == TYPE_BUF)
 		buffer_size(g, rec, &r->args[last]);
 	else
 		trimmed_size(g, rec, &r->args[last]);
-	code_map(&g->c, R1, gen_map_of(g, UMAP_RING));
-	mem_addr(g, rec, R2);
-	code_const(&g->c, R4, g->cfg->poll_ms ? BPF_RB_NO_WAKEUP : 0);
-	code_call(&g->c, BPF_FUNC_ringbuf_output);
-	code_if_imm(&g->c, BPF_JEQ, R0, 0, sent);
-	gen_count_data(g, UDATA_LOST);
-	code_bind(&g->c, sent);
+	if (gen_has_lanes(g))
+		send_by_lane(g, &(struct lane_record){ .rec = rec,
+		                                       .fixed = whole ? r->size : 0,
+		                                       .most = r->size });
+	else
+		send_by_ring(g, rec);
+	count_lost(g);
 }
 
 static u32 add_record(struct gen *g, const struct urecord *r)
@@ -138,10 +167,66 @@ static bool gives_bytes(const struct node *n)
 	return n->kind == NODE_CALL && (n->call.f->id == FUNC_BUF || n->call.f->id == FUNC_IOVEC);
 }
 
-/* What is not sent need not be cleared. */
 static void store_bytes(struct gen *g, const struct node *n, struct mem dst)
 {
 	(n->call.f->id == FUNC_BUF ? gen_buf : gen_iovec)(g, n, n->type, dst, false);
+}
+
+/* True of bytes of the packet, where they go into the lane without a place of their own before. */
+static bool goes_straight(const struct gen *g, const struct node *n)
+{
+	return gen_has_lanes(g) && n->kind == NODE_CALL && n->call.f->id == FUNC_BUF &&
+	       gen_space(g, n->call.args) == SPACE_PACKET;
+}
+
+/* nsecs(monotonic) */
+static bool is_moment(const struct node *n)
+{
+	return n->kind == NODE_CALL && n->call.f->id == FUNC_NSECS && n->call.args &&
+	       str_is(n->call.args->string, "monotonic");
+}
+
+/* Of those bytes only the length is put down, at the end of what is at `rec`. */
+static void find_tail(struct gen *g, const struct node *n, struct lane_record *r)
+{
+	r->has_tail = true;
+	r->tail_max = gen_buf_max(n, n->type);
+	gen_buf_source(g, n, r->tail_max, &r->tail, &r->tail_at);
+	temp_load(g, r->tail, R0);
+	mem_store(g, 8, mem_at(r->rec, (s32)r->fixed - 8), R0);
+	r->loc = n->loc;
+}
+
+static void send_straight(struct gen *g, struct lane_record *r)
+{
+	temp_load(g, r->tail, R3);
+	code_alu_imm(&g->c, BPF_ADD, R3, (s32)r->fixed);
+	send_by_lane(g, r);
+	count_lost(g);
+}
+
+static const struct node *nth(const struct node *n, u32 i)
+{
+	while (n && i--)
+		n = n->next;
+	return n;
+}
+
+static struct field *args_of(struct gen *g, const struct node *values, const struct type *row,
+                             u32 *n)
+{
+	struct field *args;
+
+	*n = 0;
+	for (const struct node *a = values; a; a = a->next)
+		++*n;
+	args = arena_array(&g->u->arena, struct field, *n);
+	*n = 0;
+	for (const struct node *a = values; a; a = a->next, ++*n) {
+		args[*n].type = a->type;
+		args[*n].name = row ? row->fields[*n].name : NULL;
+	}
+	return args;
 }
 
 /* A record whose arguments are the values of a list of nodes, named as the fields of `row` or, when
@@ -150,35 +235,39 @@ static void record_of(struct gen *g, struct urecord *r, const struct node *value
                       const struct type *row)
 {
 	struct mark m = frame_mark(g);
+	u32 n, i = 0;
+	struct field *args = args_of(g, values, row, &n);
+	u32 last = lay_out(r, args, n);
+	const struct node *tail = nth(values, last);
+	struct lane_record lane = { .most = r->size };
 	struct temp length = { 0 };
-	struct field *args;
-	bool known = false;
-	struct mem rec;
-	u32 n = 0, last;
+	bool known = false, blank;
 
-	for (const struct node *a = values; a; a = a->next)
-		n++;
-	args = arena_array(&g->u->arena, struct field, n);
-	n = 0;
-	for (const struct node *a = values; a; a = a->next, n++) {
-		args[n].type = a->type;
-		args[n].name = row ? row->fields[n].name : NULL;
-	}
-	last = lay_out(r, args, n);
-	rec = frame_alloc(g, r->size);
-	mem_store_imm(g, 8, rec, (s32)add_record(g, r));
-	n = 0;
-	for (const struct node *a = values; a; a = a->next, n++) {
-		if (n == last && rec.base == MEM_SCRATCH && gives_bytes(a))
-			store_bytes(g, a, mem_at(rec, (s32)args[n].off));
+	if (tail && goes_straight(g, tail))
+		lane.fixed = args[last].off + 8;
+	lane.rec = frame_alloc(g, lane.fixed ? lane.fixed : r->size);
+	blank = lane.rec.base == MEM_SCRATCH; /* what is not sent need not be cleared */
+	mem_store_imm(g, 8, lane.rec, (s32)add_record(g, r));
+	for (const struct node *a = values; a; a = a->next, i++) {
+		struct mem at = mem_at(lane.rec, (s32)args[i].off);
+
+		if (is_moment(a))
+			lane.time = args[i].off;
+		if (a == tail && lane.fixed)
+			find_tail(g, a, &lane);
+		else if (a == tail && blank && gives_bytes(a))
+			store_bytes(g, a, at);
 		else
-			gen_store(g, a, a->type, mem_at(rec, (s32)args[n].off), false);
-		if (n == last && rec.base == MEM_SCRATCH && gen_leaves_length(a)) {
+			gen_store(g, a, a->type, at, false);
+		if (a == tail && blank && gen_leaves_length(a)) {
 			length = temp_save(g, R0);
 			known = true;
 		}
 	}
-	send(g, r, rec, last, known ? &length : NULL);
+	if (lane.fixed)
+		send_straight(g, &lane);
+	else
+		send(g, r, lane.rec, last, known ? &length : NULL);
 	frame_release(g, m);
 }
 

@@ -29,6 +29,7 @@
 
 #include "agg/distinct.h"
 #include "base/arena.h"
+#include "base/huge.h"
 
 #define SLOTS_MIN      16u
 #define SLOTS_MAX      (1u << 28)
@@ -73,7 +74,7 @@ struct keys {
 	bool ranked;  /* there are levels */
 	u64 expected; /* hash of the key that was expected last */
 	u64 hits, unslotted, takeovers, cut, bytes;
-	u8 *slots; /* the first begins a line */
+	u8 *slots; /* the first begins a line, of a large table a huge page */
 	u8 *memory;
 	struct level *levels;
 	u32 *heads;
@@ -109,10 +110,17 @@ static u64 slot_cost(const struct keys *k)
 	       CELLS_PER_SLOT * sizeof(*k->filter);
 }
 
+static size_t slot_bytes(const struct keys *k, u32 n)
+{
+	return (size_t)(n + 1) * k->stride;
+}
+
 static bool keys_memory(struct keys *k)
 {
-	k->memory = calloc(1, (size_t)(k->n + 1) * k->stride + LINE - 1);
-	k->slots = k->memory + (-(uintptr_t)k->memory & (LINE - 1));
+	size_t bytes = slot_bytes(k, k->n), align = bytes < HUGE_PAGE ? LINE : HUGE_PAGE;
+
+	k->memory = calloc(1, bytes + align - 1);
+	k->slots = k->memory + (-(uintptr_t)k->memory & (align - 1));
 	k->levels = calloc(k->n + 1, sizeof(*k->levels));
 	k->links = calloc(k->n + 1, sizeof(*k->links));
 	k->heads = calloc(k->n, sizeof(*k->heads));
@@ -170,7 +178,7 @@ void keys_free(struct keys *k)
 
 void keys_clear(struct keys *k)
 {
-	memset(k->slots, 0, (size_t)(k->used + 1) * k->stride);
+	memset(k->slots, 0, slot_bytes(k, k->used));
 	memset(k->levels, 0, (k->n_levels + 1) * sizeof(*k->levels));
 	memset(k->heads, 0, k->n * sizeof(*k->heads));
 	memset(k->filter, 0, (size_t)k->n * CELLS_PER_SLOT * sizeof(*k->filter));
@@ -425,6 +433,8 @@ void *keys_hit_expected(struct keys *k, struct str key, u32 size, u64 expected)
 	distinct_add(&k->distinct, a.hash);
 	if (k->used < k->n) {
 		payload = slot_give(k, ++k->used, &a);
+		huge_used(k->slots, slot_bytes(k, k->n), slot_bytes(k, k->used - 1),
+		          slot_bytes(k, k->used));
 		slot_at(k, k->used)->count = 1;
 		return payload;
 	}

@@ -9,11 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
 #include "agg/distinct.h"
 #include "agg/rate.h"
+#include "base/huge.h"
 
 static struct keys *table(u64 limit, u32 payload, u32 key_max)
 {
@@ -24,6 +26,39 @@ static struct keys *table(u64 limit, u32 payload, u32 key_max)
 	if (!k)
 		fail_msg("%s", e.text);
 	return k;
+}
+
+/* Bytes of this process' memory from p on that are in huge pages; of a mapping with all of it. */
+static u64 huge_bytes(const void *p)
+{
+	FILE *f = fopen("/proc/self/smaps", "re");
+	unsigned long from, to, kib;
+	bool in = false;
+	char line[256];
+	u64 bytes = 0;
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%lx-%lx ", &from, &to) == 2) /* NOLINT(cert-err34-c) */
+			in = from <= (uintptr_t)p && (uintptr_t)p < to;
+		else if (in && sscanf(line, "AnonHugePages: %lu", &kib) == 1) /* NOLINT */
+			bytes = (u64)kib << 10;
+	}
+	fclose(f);
+	return bytes;
+}
+
+/* Can this kernel make a huge page out of small ones? */
+static bool makes_huge_pages(void)
+{
+	size_t size = 2 * HUGE_PAGE - 1;
+	u8 *p = malloc(size), *at = p + (-(uintptr_t)p & (HUGE_PAGE - 1));
+	bool made;
+
+	memset(p, 1, size);
+	made = madvise(at, HUGE_PAGE, 25 /* MADV_COLLAPSE */) == 0;
+	free(p);
+	return made;
 }
 
 static struct str number(char buf[16], u32 n)
@@ -222,6 +257,30 @@ static double by_payload(void *ctx, const struct key_row *row)
 	const struct mine *m = row->payload;
 
 	return m->hits == *(u64 *)ctx ? -1 : (double)m->hits;
+}
+
+/* Half of a huge page of keys makes one, fewer do not; nothing is lost where one is made. */
+static void test_many_keys_are_in_huge_pages(void **state)
+{
+	u32 n, few = HUGE_PAGE / 2 / 512, many = 3 * HUGE_PAGE / 512;
+	struct keys *k;
+	void *first;
+	char buf[16];
+	bool always;
+
+	(void)state;
+	if (!makes_huge_pages())
+		skip();
+	k = table(32 << 20, 400, 16); /* 512 bytes or some more a slot */
+	first = keys_hit(k, number(buf, 0), 0);
+	always = huge_bytes(first) != 0;
+	for (n = 1; n < few / 2; n++)
+		keys_hit(k, number(buf, n), 0);
+	assert_true(always || huge_bytes(first) == 0);
+	for (; n < many; n++)
+		keys_hit(k, number(buf, n), 0);
+	assert_true(huge_bytes(first) >= 2 * HUGE_PAGE);
+	keys_free(k);
 }
 
 static void test_listed_by_payload(void **state)
@@ -428,6 +487,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_exact_while_they_fit),
 		cmocka_unit_test(test_takes_over),
+		cmocka_unit_test(test_many_keys_are_in_huge_pages),
 		cmocka_unit_test(test_ten_million),
 		cmocka_unit_test(test_rare_ones_first),
 		cmocka_unit_test(test_listed_by_payload),

@@ -464,8 +464,8 @@ static void test_fold(void **state)
 	assert_memory_equal(out, "a\0b:1\xff:*", 8);
 }
 
-/* The vectors of SipHash's authors: secret 00 01 .. 0f, text 00 01 .. 0e. */
-static void test_hash(void **state)
+/* As SipHash's authors have it: secret 00 01 .. 0f, text 00 01 .. 0e. */
+static void test_hide(void **state)
 {
 	struct hash_secret s = { { 0x0706050403020100, 0x0f0e0d0c0b0a0908 } }, other = { { 1, 0 } };
 	char text[15], a[KEYS_HASHED], b[KEYS_HASHED];
@@ -473,9 +473,6 @@ static void test_hash(void **state)
 	(void)state;
 	for (u32 i = 0; i < sizeof(text); i++)
 		text[i] = (char)i;
-	assert_true(hash_strong(&s, text, 15) == 0xa129ca6149be45e5);
-	assert_true(hash_strong(&s, "", 0) == 0x726fdb47dd0e0e31);
-	assert_true(hash_quick(&s, "", 0) == 0xabac0158050fc4dc);
 	keys_hide((struct str){ text, 15 }, &s, a);
 	assert_string_equal(a, "a129ca6149be45e5");
 	keys_hide((struct str){ text, 15 }, &other, b);
@@ -497,7 +494,7 @@ int main(void)
 		cmocka_unit_test(test_distinct),
 		cmocka_unit_test(test_rate),
 		cmocka_unit_test(test_fold),
-		cmocka_unit_test(test_hash),
+		cmocka_unit_test(test_hide),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -346,7 +346,7 @@ static u32 slot_find(const struct keys *k, const struct asked *a)
 		const struct slot *s = slot_at(k, i);
 
 		if (k->links[i].tag == (u32)a->hash && s->hash == a->hash && s->size == a->size &&
-		    s->kept == a->kept.n && memcmp(slot_key(k, s), a->kept.p, a->kept.n) == 0)
+		    s->kept == a->kept.n && str_same(slot_key(k, s), a->kept.p, a->kept.n))
 			return i;
 	}
 	return 0;

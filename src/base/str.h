@@ -3,6 +3,8 @@
 #ifndef BASE_STR_H
 #define BASE_STR_H
 
+#include <string.h>
+
 #include "base/base.h"
 
 struct str {
@@ -17,6 +19,23 @@ struct str {
 struct str str_of(const char *z);
 bool str_eq(struct str a, struct str b);
 bool str_is(struct str a, const char *z);
+/* Are the n bytes at a and b the same, as memcmp() says? For those that are 8 to 24 mostly, where
+ * the call is more than the work. */
+static inline bool str_same(const char *a, const char *b, size_t n)
+{
+	u64 x[3], y[3];
+	size_t middle = (n - 8) / 2;
+
+	if (n < 8 || n > 24)
+		return memcmp(a, b, n) == 0;
+	memcpy(&x[0], a, 8);
+	memcpy(&y[0], b, 8);
+	memcpy(&x[1], a + middle, 8);
+	memcpy(&y[1], b + middle, 8);
+	memcpy(&x[2], a + n - 8, 8);
+	memcpy(&y[2], b + n - 8, 8);
+	return !((x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2]));
+}
 /* As str_is, for scans of tables: most rows differ in the first character. */
 static inline bool str_is_row(struct str a, const char *z)
 {

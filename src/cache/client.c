@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-static bool is_inet(const struct client *c)
+bool client_is_inet(const struct client *c)
 {
 	return c->family == AF_INET || c->family == AF_INET6;
 }
@@ -17,7 +17,7 @@ void client_host(struct buf *b, const struct client *c)
 
 	if (c->family == AF_UNIX)
 		buf_printf(b, "unix:%u", c->port);
-	else if (is_inet(c) && inet_ntop((int)c->family, c->address, text, sizeof(text)))
+	else if (client_is_inet(c) && inet_ntop((int)c->family, c->address, text, sizeof(text)))
 		buf_puts(b, text);
 	else
 		buf_putc(b, '?');
@@ -32,12 +32,6 @@ void client_print(struct buf *b, const struct client *c)
 	client_host(b, c);
 	if (brackets)
 		buf_putc(b, ']');
-	if (is_inet(c))
+	if (client_is_inet(c))
 		buf_printf(b, ":%u", c->port);
-}
-
-bool client_same_host(const struct client *a, const struct client *b)
-{
-	return a->family == b->family && memcmp(a->address, b->address, 16) == 0 &&
-	       (is_inet(a) || a->port == b->port);
 }

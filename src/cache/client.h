@@ -3,6 +3,8 @@
 #ifndef CACHE_CLIENT_H
 #define CACHE_CLIENT_H
 
+#include <string.h>
+
 #include "base/buf.h"
 
 /* Compared as bytes: no padding, and what does not belong to the family is 0. */
@@ -16,7 +18,13 @@ struct client {
 void client_host(struct buf *b, const struct client *c);
 /* With the port: "10.0.0.1:5000", "[::1]:5000". */
 void client_print(struct buf *b, const struct client *c);
+/* Does it have a port? */
+bool client_is_inet(const struct client *c);
 /* The same host, whatever the port. */
-bool client_same_host(const struct client *a, const struct client *b);
+static inline bool client_same_host(const struct client *a, const struct client *b)
+{
+	return a->family == b->family && memcmp(a->address, b->address, 16) == 0 &&
+	       (a->port == b->port || client_is_inet(a));
+}
 
 #endif

@@ -136,13 +136,14 @@ static bool is_sampled(const struct hot *h, struct hot_key *k, struct str key)
 	return in;
 }
 
-/* What of a key takes most room, and so most of the time. */
-static void look_at(struct hot_key *k, const struct command *c, const struct client *from, u64 time)
+/* What of a key takes most room, and so most of the time. `bucket` is that of its latency. */
+static void look_at(struct hot_key *k, const struct command *c, const struct client *from, u64 time,
+                    u32 bucket)
 {
 	if (tells_size(c))
 		note_size(k, c->size, time);
 	if (c->answered)
-		latency_add(&k->latency, c->ended - c->started);
+		latency_count(&k->latency, bucket);
 	count_client(k, from);
 }
 
@@ -237,7 +238,7 @@ void hot_command(struct hot *h, const struct command *c, const struct client *fr
 {
 	char room[PROTO_KEY_MAX];
 	u64 time = c->answered ? c->ended : c->started;
-	u32 size = c->key_size;
+	u32 size = c->key_size, bucket;
 	struct str key;
 	struct hot_key *k;
 	bool sampled;
@@ -253,13 +254,14 @@ void hot_command(struct hot *h, const struct command *c, const struct client *fr
 		alert_call(h->o.alert, key, size, time);
 	k = keys_hit_expected(h->keys, key, size, c->expected);
 	sampled = is_sampled(h, k, key);
+	bucket = sampled && c->answered ? latency_bucket(c->ended - c->started) : 0;
 	if (sampled && c->answered && c->first)
-		latency_add(&h->totals.latency, c->ended - c->started);
+		latency_count(&h->totals.latency, bucket);
 	if (!k)
 		return;
 	count_key(h, k, c, time);
 	if (sampled)
-		look_at(k, c, from, time);
+		look_at(k, c, from, time, bucket);
 }
 
 void hot_tick(struct hot *h, u64 now)

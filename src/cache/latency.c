@@ -2,36 +2,17 @@
 /* A histogram of times with a fixed size. */
 #include "cache/latency.h"
 
-#define FIRST_BIT 10u /* 1024 ns */
-#define PER_BIT   4u
-
-/* Buckets are of even width within a power of two. */
-static u32 bucket_of(u64 ns)
-{
-	u32 bit, i;
-
-	if (ns < 1u << FIRST_BIT)
-		return 0;
-	bit = 63 - (u32)__builtin_clzll(ns);
-	i = (bit - FIRST_BIT) * PER_BIT + (u32)(ns >> (bit - 2) & (PER_BIT - 1));
-	return MIN(i, LATENCY_BUCKETS - 1);
-}
-
 u64 latency_from(u32 i)
 {
-	u64 base = 1ull << (FIRST_BIT + i / PER_BIT);
+	u64 base = 1ull << (LATENCY_FIRST_BIT + i / LATENCY_PER_BIT);
 
-	return base + base / PER_BIT * (i % PER_BIT);
+	return base + base / LATENCY_PER_BIT * (i % LATENCY_PER_BIT);
 }
 
-void latency_add(struct latency *l, u64 ns)
+void latency_halve(struct latency *l)
 {
-	u32 i = bucket_of(ns);
-
-	if (l->n[i] == UINT32_MAX)
-		for (u32 k = 0; k < LATENCY_BUCKETS; k++)
-			l->n[k] /= 2;
-	l->n[i]++;
+	for (u32 k = 0; k < LATENCY_BUCKETS; k++)
+		l->n[k] /= 2;
 }
 
 u64 latency_total(const struct latency *l)

@@ -8,14 +8,39 @@
 
 #include "base/base.h"
 
-#define LATENCY_BUCKETS 88u
+#define LATENCY_BUCKETS   88u
+#define LATENCY_FIRST_BIT 10u /* 1024 ns */
+#define LATENCY_PER_BIT   4u  /* buckets of even width */
 
 /* All zero is empty. */
 struct latency {
 	u32 n[LATENCY_BUCKETS]; /* halved, all of them, before one overflows */
 };
 
-void latency_add(struct latency *l, u64 ns);
+/* The bucket that ns goes to. */
+static inline u32 latency_bucket(u64 ns)
+{
+	u32 bit, i;
+
+	if (ns < 1u << LATENCY_FIRST_BIT)
+		return 0;
+	bit = 63 - (u32)__builtin_clzll(ns);
+	i = (bit - LATENCY_FIRST_BIT) * LATENCY_PER_BIT +
+	    (u32)(ns >> (bit - 2) & (LATENCY_PER_BIT - 1));
+	return MIN(i, LATENCY_BUCKETS - 1);
+}
+/* Before one of them overflows. */
+void latency_halve(struct latency *l);
+static inline void latency_count(struct latency *l, u32 i)
+{
+	if (l->n[i] == UINT32_MAX)
+		latency_halve(l);
+	l->n[i]++;
+}
+static inline void latency_add(struct latency *l, u64 ns)
+{
+	latency_count(l, latency_bucket(ns));
+}
 /* Nanoseconds that the share q (0 to 1) stays below; 0 when it is empty. */
 u64 latency_quantile(const struct latency *l, double q);
 /* The shortest of bucket i, in nanoseconds. */

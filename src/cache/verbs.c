@@ -23,13 +23,9 @@ void verbs_clear(struct verbs *s)
 	verbs_free(s);
 }
 
-static struct verb_count *find(struct verbs *s, const char *name)
+__attribute__((noinline)) static struct verb_count *find(struct verbs *s, const char *name)
 {
-	u32 at;
-
-	if (s->last && s->last->name == name)
-		return s->last;
-	at = (u32)(hash_mix((uintptr_t)name) % ARRAY_SIZE(s->by_name));
+	u32 at = (u32)(hash_mix((uintptr_t)name) % ARRAY_SIZE(s->by_name));
 
 	if (!s->v)
 		s->v = calloc(VERBS + 1, sizeof(*s->v));
@@ -54,8 +50,10 @@ static void add_size(struct size_classes *s, u64 size)
 
 void verbs_count(struct verbs *s, const struct command *c)
 {
-	struct verb_count *v = s->last = find(s, c->verb);
+	struct verb_count *v = s->last;
 
+	if (!v || v->name != c->verb)
+		v = s->last = find(s, c->verb);
 	v->calls++;
 	v->cpu += c->cpu;
 	v->timed += c->cpu != 0;

@@ -89,10 +89,11 @@ struct resp_request {
 /* RESP: how a command begins, up to the length of its first key; see resp_quick.c. */
 struct resp_shape {
 	const struct resp_row *row;
-	u8 n;          /* bytes of `head`; 0: none yet */
-	char head[19]; /* "*2\r\n$9\r\n", nine letters, "\r\n" */
-	bool quick;    /* it is one of those that are taken in one step */
-	bool value;    /* ... with a value after the key */
+	u8 n;                    /* bytes of `head`; 0: none yet */
+	char head[19];           /* "*2\r\n$9\r\n", nine letters, "\r\n" */
+	bool quick;              /* it is one of those that are taken in one step */
+	bool value;              /* ... with a value after the key */
+	u8 op, counter, counted; /* of its key, as in struct pending */
 };
 
 #define RESP_DEPTH 16u
@@ -240,10 +241,17 @@ bool conn_cut(struct proto *c);
 /* How many digits p[0..n) begins with, 19 at most; *v is their number. */
 static inline size_t conn_digits(const char *p, size_t n, u64 *v)
 {
-	size_t i = 0;
+	size_t most = MIN(n, 19), i = 0;
+	u64 value = 0;
 
-	for (*v = 0; i < n && i < 19 && p[i] >= '0' && p[i] <= '9'; i++)
-		*v = *v * 10 + (u64)(p[i] - '0');
+	for (; i < most; i++) {
+		u8 digit = (u8)((u8)p[i] - '0');
+
+		if (digit > 9)
+			break;
+		value = value * 10 + digit;
+	}
+	*v = value;
 	return i;
 }
 /* A decimal number of all of s; else *v is left alone. */

@@ -30,6 +30,7 @@ static bool is_simple(const struct resp_row *row, u64 args)
 static void make_shape(struct resp_shape *s, const char *p, size_t n)
 {
 	struct resp_request r = { .n = (u64)(p[1] - '0') };
+	struct pending key = { .verb = NULL };
 
 	memcpy(s->head, p, n);
 	s->n = (u8)n;
@@ -40,6 +41,10 @@ static void make_shape(struct resp_shape *s, const char *p, size_t n)
 		return;
 	resp_keys_begin(&r, s->row);
 	s->quick = resp_keys_at(&r, 1) && !(s->value && resp_keys_at(&r, 2));
+	resp_pending(&r, &resp_keys[s->row->keys], &key);
+	s->op = (u8)key.op;
+	s->counter = key.counter;
+	s->counted = key.counted;
 }
 
 /* That of the command at p; NULL when it does not begin as they do. */
@@ -51,7 +56,7 @@ static const struct resp_shape *shape_of(struct proto *c, const char *p, size_t 
 	if (n < 9 || p[0] != '*')
 		return NULL;
 	s = &c->shapes[(u8)p[8] / 4 % RESP_SHAPES];
-	if (s->n && n > s->n && memcmp(s->head, p, s->n) == 0)
+	if (s->n && n > s->n && str_same(s->head, p, s->n))
 		return s;
 	if ((p[1] != '2' && p[1] != '3') || memcmp(p + 2, "\r\n$", 3) != 0 || p[5] < '1' ||
 	    p[5] > '9' || memcmp(p + 6, "\r\n", 2) != 0)
@@ -80,19 +85,22 @@ size_t resp_quick_request(struct proto *c, const char *p, size_t n)
 	const struct resp_shape *s = c->sure && !c->stream && c->replies == REPLIES_ON
 	                                     ? shape_of(c, p, n)
 	                                     : NULL;
-	struct pending key = { .simple = true, .last = true };
+	struct pending key = { .simple = true, .first = true, .last = true };
 	size_t at, took, whole;
 	u64 size, value = 0;
 
 	if (!s || !s->quick)
 		return 0;
+	key.verb = &s->row->verb;
+	key.op = (enum op)s->op;
+	key.counter = s->counter;
+	key.counted = s->counted;
 	at = s->n;
 	took = length_line(p + at, n - at, &size);
 	at += took;
 	if (!took || size > PROTO_KEY_MAX || n - at < size + 2)
 		return 0;
 	whole = at + size + 2;
-	resp_pending(&(struct resp_request){ .row = s->row }, &resp_keys[s->row->keys], &key);
 	if (s->value) {
 		took = length_line(p + whole, n - whole, &value);
 		if (!took || value > UINT32_MAX)

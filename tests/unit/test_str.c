@@ -141,12 +141,33 @@ static void test_near(void **state)
 	assert_null(nearest(long_name, names, 6));
 }
 
+/* Each length that is compared by words, and some that are not; a byte that differs, anywhere. */
+static void test_same(void **state)
+{
+	char a[34], b[34];
+
+	(void)state;
+	for (u32 i = 0; i < sizeof(a); i++)
+		a[i] = b[i] = (char)(i * 37);
+	for (u32 n = 0; n < sizeof(a); n++) {
+		b[n] = (char)~a[n]; /* behind them */
+		assert_true(str_same(a, b, n));
+		for (u32 i = 0; i < n; i++) {
+			b[i] ^= 0x40;
+			assert_false(str_same(a, b, n));
+			b[i] = a[i];
+		}
+		b[n] = a[n];
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_compare),   cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_trim),      cmocka_unit_test(test_glob),
 		cmocka_unit_test(test_glob_time), cmocka_unit_test(test_near),
+		cmocka_unit_test(test_same),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """mctop --via socket over a server that makes no system call for its sockets: ringcache reads and
 writes them by io_uring. When that is the way that is taken, and what is said where it sees none."""
+import glob
 import json
 import signal
 import tempfile
 import time
 
-from run.scenarios import Skip, on_host, shown
+from run.scenarios import Skip, on_host, shown, until
 from run.scenarios.cacherestart import Group
 from run.scenarios.caches import Server, compare, ended, load, talk, tool
 
@@ -95,6 +96,15 @@ def test_mctop_way_in(context):
     return None
 
 
+def is_stopped(pid):
+    """All of its threads: the signal is on its way for a while."""
+    states = []
+    for stat in glob.glob(f"/proc/{pid}/task/*/stat"):
+        with open(stat, encoding="utf-8", errors="replace") as f:
+            states.append(f.read().rpartition(")")[2].split()[0])
+    return set(states) == {"T"}
+
+
 @on_host
 def test_mcsnoop_way_in(context):
     """The same. The time in which a request waits for a stopped server is its own."""
@@ -103,6 +113,8 @@ def test_mcsnoop_way_in(context):
             with tool(context, "mcsnoop", "-p", str(s.pid), "--json", "-n", "1") as run:
                 with s.connect() as c:
                     s.process.send_signal(signal.SIGSTOP)
+                    if not until(lambda: is_stopped(s.pid), 10):
+                        return "the server does not stop"
                     c.sendall(b"get snooped\r\n")
                     time.sleep(0.1)
                     s.process.send_signal(signal.SIGCONT)

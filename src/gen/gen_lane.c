@@ -17,7 +17,8 @@ bool gen_has_lanes(const struct gen *g)
 	return g->cfg->poll_ms && !g->c.no_fetch;
 }
 
-/* A lane for each processor, as far as there are lanes. */
+/* A lane for each processor, as far as there are lanes: each has room for what a server of one
+ * thread is asked, so more of them would be much memory. */
 static u32 count_lanes(struct gen *g)
 {
 	u32 n = 1;
@@ -36,7 +37,8 @@ static void make_lanes(struct gen *g)
 	if (l->n)
 		return;
 	l->n = count_lanes(g);
-	size = MAX(g->cfg->ring_pages * UNIT_RING_PAGE / l->n, UNIT_RING_PAGE);
+	size = g->cfg->ring_pages * UNIT_RING_PAGE;
+	size = l->n > 1 ? MAX(size / 2, UNIT_RING_PAGE) : size;
 	l->part = MIN(size, UNIT_LANE_PART);
 	l->parts = size / l->part;
 }

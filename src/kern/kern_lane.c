@@ -162,10 +162,17 @@ void kern_lanes_read(struct live *l, live_record_fn *cb, void *ctx)
 void kern_lanes_at(const struct live *l, struct live_ring *at)
 {
 	const struct lanes *a = &l->lanes;
+	u64 size = (u64)a->shape.part * a->shape.parts;
 
 	for (u32 lane = 0; a->data && lane < a->shape.n; lane++) {
+		u64 end = __atomic_load_n(&a->lanes[lane].end, __ATOMIC_RELAXED);
+		u64 waiting = end - a->at[lane];
+
 		at->read += a->at[lane];
-		at->reserved += __atomic_load_n(&a->lanes[lane].end, __ATOMIC_RELAXED);
-		at->size += (u64)a->shape.part * a->shape.parts;
+		at->reserved += end;
+		if (!at->size || waiting * at->size > at->waiting * size) {
+			at->waiting = waiting;
+			at->size = size;
+		}
 	}
 }

@@ -120,10 +120,12 @@ struct live_ring live_ring_at(const struct live *l)
 	const struct ring *r = &l->ring;
 	struct live_ring at = { 0 };
 
-	if (r->data)
-		at = (struct live_ring){ .read = __atomic_load_n(r->read, __ATOMIC_RELAXED),
-			                 .reserved = __atomic_load_n(r->reserved, __ATOMIC_RELAXED),
-			                 .size = r->size };
+	if (r->data) {
+		at.read = __atomic_load_n(r->read, __ATOMIC_RELAXED);
+		at.reserved = __atomic_load_n(r->reserved, __ATOMIC_RELAXED);
+		at.waiting = at.reserved - at.read;
+		at.size = r->size;
+	}
 	kern_lanes_at(l, &at);
 	return at;
 }

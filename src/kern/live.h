@@ -96,9 +96,11 @@ int live_ring_fd(const struct live *l);
 typedef bool live_record_fn(void *ctx, const void *record, u32 size);
 /* Hands over the records that are there, and that come meanwhile, oldest first. */
 void live_ring_read(struct live *l, live_record_fn *cb, void *ctx);
-/* Bytes ever read of it and written to it, and how many it holds; 0 when the unit has none. */
+/* Bytes ever read of it and written to it; how many wait, and how many there is room for, in what
+ * is fullest where records go several ways. 0 when the unit has none. */
 struct live_ring {
-	u64 read, reserved, size;
+	u64 read, reserved;
+	u64 waiting, size;
 };
 struct live_ring live_ring_at(const struct live *l);
 

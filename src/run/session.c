@@ -265,7 +265,7 @@ static void give_way(const struct session *s)
 	struct live_ring at = live_ring_at(s->live);
 
 	if (s->unit->poll_ms && s->haste == UNTIL_ASKED &&
-	    give_way_is_due(at.reserved - at.read, at.size, clock_ms() - s->behind))
+	    give_way_is_due(at.waiting, at.size, clock_ms() - s->behind))
 		sched_yield();
 }
 

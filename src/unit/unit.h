@@ -70,7 +70,7 @@ struct unit_lane_head {
 	u64 time; /* ns, monotonic clock */
 };
 
-#define UNIT_LANES     16u
+#define UNIT_LANES     4u
 #define UNIT_LANE_PART (1u << 20)
 
 /* All but `most` are powers of two. */

@@ -149,7 +149,7 @@ def test_cachesize_memcached_curve(context):
 
 def test_cachesize_unseen_replies(context):
     """Where it can not keep up answers are left out: their lookups are uses, and that is said."""
-    uses = 10000  # of 1,000 bytes: more than 8 MiB, and the ring has room for 16
+    uses = 7000  # of 1,000 bytes: more than 4 MiB, and each lane has room for 8
     with Talk(context, "memcached") as s:
         s.set("key", 1000)
         with tool(context, "cachesize", "memcached", "-p", str(s.pid), "--json",

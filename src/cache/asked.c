@@ -62,15 +62,21 @@ struct asked_guess asked_guess(const struct asked *a, const struct asked_lost *l
 	struct asked_guess g = { 0 };
 
 	for (u32 i = 0; i < ASKED_CLASSES; i++) {
-		double reads = (double)l->reads[i], bytes = (double)l->bytes[i], n;
+		double reads = (double)l->reads[i], bytes = (double)l->bytes[i], n, off;
 
-		if (reads > 0 && a->of[i].reads > 1) {
+		if (!l->reads[i])
+			continue;
+		if (a->of[i].reads > 1) {
 			guess(&g, &a->of[i], reads, bytes);
-		} else if (reads > 0) {
-			n = all.bytes > 0 ? bytes * all.commands / all.bytes : reads;
-			g.commands += n;
-			g.error += n * n;
+			continue;
 		}
+		if (a->of[i].reads)
+			n = reads * a->of[i].commands;
+		else
+			n = all.bytes > 0 ? bytes * all.commands / all.bytes : reads;
+		off = MAX(n, reads);
+		g.commands += n;
+		g.error += off * off;
 	}
 	g.error = sqrt(g.error);
 	return g;

@@ -547,6 +547,14 @@ static void guesses(void **state)
 	lost = (struct asked_lost){ .reads[3] = 1, .bytes[3] = 3030000 };
 	g = asked_guess(&a, &lost);
 	assert_true(g.commands > 5000 && g.commands < 6500 && g.error >= g.commands);
+	/* Of a few bytes that is none, and may be as many as there were reads. */
+	lost = (struct asked_lost){ .reads[1] = 3, .bytes[1] = 200 };
+	g = asked_guess(&a, &lost);
+	assert_true(g.commands < 1 && g.error >= 3);
+	/* Seen once: as many as then, and no more is known. */
+	asked_add(&a, 100, 2);
+	g = asked_guess(&a, &lost);
+	assert_true(g.commands == 6 && g.error >= 6);
 }
 
 static void silent_ones_go_first(void **state)

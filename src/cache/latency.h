@@ -37,10 +37,6 @@ static inline void latency_count(struct latency *l, u32 i)
 		latency_halve(l);
 	l->n[i]++;
 }
-static inline void latency_add(struct latency *l, u64 ns)
-{
-	latency_count(l, latency_bucket(ns));
-}
 /* Nanoseconds that the share q (0 to 1) stays below; 0 when it is empty. */
 u64 latency_quantile(const struct latency *l, double q);
 /* The shortest of bucket i, in nanoseconds. */

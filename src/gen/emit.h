@@ -467,6 +467,8 @@ u32 gen_buf_max(const struct node *n, const struct type *t);
  * when that failed, and the string is empty then. */
 bool gen_leaves_length(const struct node *n);
 bool gen_record(struct gen *g, const struct node *n);
+/* r0 = 0, or negative: there is no room in the ring for the r3 bytes at `rec`. */
+void gen_ring_send(struct gen *g, struct mem rec);
 
 /* ---- gen_iter.c ---- */
 /* At the start: jumps to `out` in an iterator's call after its last object. */

@@ -103,8 +103,7 @@ static void buffer_size(struct gen *g, struct mem rec, const struct field *last)
 	code_alu_imm(&g->c, BPF_ADD, R3, (s32)last->off + 8);
 }
 
-/* r3 bytes at `rec`; r0 = 0, or negative. */
-static void send_by_ring(struct gen *g, struct mem rec)
+void gen_ring_send(struct gen *g, struct mem rec)
 {
 	code_map(&g->c, R1, gen_map_of(g, UMAP_RING));
 	mem_addr(g, rec, R2);
@@ -112,7 +111,7 @@ static void send_by_ring(struct gen *g, struct mem rec)
 	code_call(&g->c, BPF_FUNC_ringbuf_output);
 }
 
-/* The same. */
+/* As gen_ring_send(). */
 static void send_by_lane(struct gen *g, struct lane_record *r)
 {
 	struct mark m = frame_mark(g);
@@ -152,7 +151,7 @@ static void send(struct gen *g, const struct urecord *r, struct mem rec, u32 las
 		                                       .fixed = whole ? r->size : 0,
 		                                       .most = r->size });
 	else
-		send_by_ring(g, rec);
+		gen_ring_send(g, rec);
 	count_lost(g);
 }
 

@@ -78,11 +78,8 @@ void gen_spill(struct gen *g, const struct node *map, struct mem record,
 		store_cell(g, all->v[i].type,
 		           mem_at(record, (s32)(sizeof(struct unit_spill) + i * 16)),
 		           all->v[i].value);
-	code_map(&g->c, R1, gen_map_of(g, UMAP_RING));
-	mem_addr(g, record, R2);
 	code_const(&g->c, R3, unit_spill_key(sym->value) + type_slot(sym->key));
-	code_const(&g->c, R4, g->cfg->poll_ms ? BPF_RB_NO_WAKEUP : 0);
-	code_call(&g->c, BPF_FUNC_ringbuf_output);
+	gen_ring_send(g, record);
 	code_if_imm(&g->c, BPF_JEQ, R0, 0, sent);
 	code_bind(&g->c, lost);
 	gen_count_error(g, UERROR_SPILL, map->loc, sym->name);

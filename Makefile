@@ -207,7 +207,7 @@ SMALL += $(filter src/run/session.c src/run/unwind.c src/run/graph.c src/run/tes
 SMALL += $(filter src/run/failures.c src/run/file_watch.c src/run/child.c src/run/tracee.c,$(SRC))
 SMALL += $(filter src/gen/%,$(SRC))
 SMALL += $(filter src/run/view.c src/run/names.c src/run/output.c src/run/site_func.c,$(SRC))
-SMALL := $(filter-out src/cmd/btf/cmd_btf_% src/view/cache_feed.c,$(SMALL))
+SMALL := $(filter-out src/cmd/btf/cmd_btf_% src/view/cache_feed.c src/kern/kern_lane.c,$(SMALL))
 $(SMALL:src/%.c=$(BUILD)/obj/%.o): OPT += -Os
 # What it calls once is not to have its room on the stack while a script runs.
 $(BUILD)/obj/cmd/cmd_run.o: OPT += -fconserve-stack

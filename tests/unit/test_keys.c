@@ -407,6 +407,13 @@ static bool near_to(double a, double b)
 
 static void test_rate(void **state)
 {
+	static const struct {
+		u64 passed;
+		double left; /* 2^-(passed / 10000) */
+	} forgets[] = { { 10, 0.999307092990 },   { 150, 0.989656656415 },
+		        { 199, 0.986301067304 },  { 201, 0.986164346421 },
+		        { 1250, 0.917004043205 }, { 9999, 0.500034658560 },
+		        { 25000, 0.176776695297 } };
 	struct rate r = { 0 };
 	u64 half = 10000, t;
 
@@ -419,6 +426,12 @@ static void test_rate(void **state)
 	assert_true(near_to(rate_at(&r, t + half / 2, half), 0.25 * 0.70710678));
 	assert_true(near_to(rate_at(&r, t + 100 * half, half), 0.25 / 1.2676506e30));
 	assert_true(rate_at(&r, t + 2000 * half, half) == 0);
+	for (u32 i = 0; i < ARRAY_SIZE(forgets); i++) {
+		struct rate one = { .value = 1 };
+		double off = rate_at(&one, forgets[i].passed, half) - forgets[i].left;
+
+		assert_true(off > -3e-11 && off < 3e-11);
+	}
 	/* A clock that runs backwards does no harm. */
 	rate_hit(&r, 0, half, 0);
 	assert_true(near_to(rate_at(&r, t, half), 0.25));

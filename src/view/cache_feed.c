@@ -19,7 +19,6 @@
 
 #include "base/caps.h"
 #include "base/clock.h"
-#include "base/hash.h"
 #include "cache/item.h"
 #include "view/cache_view.h"
 #include "world/cgroup.h"
@@ -253,45 +252,70 @@ void cache_feed_close(struct cache_feed *f)
 
 /* ---- records -------------------------------------------------------------------------------- */
 
+static void find_fields(struct feed_record *k, const struct urecord *r)
+{
+	*k = (struct feed_record){ .record = r };
+	for (u32 i = 0; i < FEED_FIELDS; i++) {
+		const struct field *field = view_field(r, field_names[i]);
+
+		k->at[i] = field ? field->off : 0;
+		k->inet |= field && i == FROM && field->type->kind == TYPE_INET;
+	}
+}
+
+/* Of a packet all are needed, so that nobody has to ask for each one. */
+static bool is_whole(const struct feed_record *k)
+{
+	static const u8 needed[] = { ASKED, CONN,   AT,    START, ACKED, ENDS,
+		                     TIME,  FAMILY, TOTAL, PORT,  FROM,  SENT };
+
+	for (u32 i = 0; k->at[PACKET] && i < ARRAY_SIZE(needed); i++)
+		if (!k->at[needed[i]])
+			return false;
+	return true;
+}
+
 /* NULL when it is not one of the probes'. */
 static const struct feed_record *known_record(struct cache_feed *f, const struct urecord *r)
 {
-	struct feed_record *k = &f->records[hash_mix((uintptr_t)r) % ARRAY_SIZE(f->records)];
+	struct feed_record *k = &f->records[(uintptr_t)r / sizeof(*r) % ARRAY_SIZE(f->records)];
 
 	if (k->record == r)
 		return k;
 	if (r->action != ACTION_PRINTF || !view_field(r, "time") ||
 	    !view_field(r, view_field(r, "asked") ? "bytes" : "key"))
 		return NULL;
-	for (u32 i = 0; i < FEED_FIELDS; i++)
-		k->fields[i] = view_field(r, field_names[i]);
-	k->record = r;
-	return k;
+	find_fields(k, r);
+	if (is_whole(k))
+		return k;
+	k->record = NULL;
+	return NULL;
+}
+
+/* One that the script has. */
+static u64 there(const struct feed_record *k, u32 i, const u8 *bytes)
+{
+	u64 value;
+
+	memcpy(&value, bytes + k->at[i], 8);
+	return value;
 }
 
 /* A field that the script does not have is 0. */
 static u64 word(const struct feed_record *k, u32 i, const u8 *bytes)
 {
-	u64 value = 0;
-
-	if (k->fields[i])
-		memcpy(&value, bytes + k->fields[i]->off, 8);
-	return value;
+	return k->at[i] ? there(k, i, bytes) : 0;
 }
 
 /* An address rests as a word with its family and 16 bytes. */
 static void read_client(const struct feed_record *k, const u8 *bytes, struct client *c)
 {
-	const struct field *from = k->fields[FROM];
-
-	c->family = (u32)word(k, FAMILY, bytes);
-	c->port = (u32)word(k, PORT, bytes);
-	if (!from || from->type->kind != TYPE_INET)
-		return;
-	if (c->family == AF_INET)
-		memcpy(c->address, bytes + from->off + 8, 4);
-	else if (c->family == AF_INET6)
-		memcpy(c->address, bytes + from->off + 8, 16);
+	*c = (struct client){ .port = (u32)word(k, PORT, bytes),
+		              .family = (u32)word(k, FAMILY, bytes) };
+	if (k->inet && c->family == AF_INET)
+		memcpy(c->address, bytes + k->at[FROM] + 8, 4);
+	else if (k->inet && c->family == AF_INET6)
+		memcpy(c->address, bytes + k->at[FROM] + 8, 16);
 }
 
 /* The probes leave out answers when too much was sent that is not taken. */
@@ -337,33 +361,61 @@ static void forget_closed(struct cache_feed *f)
 	f->look_open = s.open * 2;
 }
 
+/* To clear an event before takes as long as to read it. */
+static void read_packet(const struct feed_record *k, const u8 *bytes, struct wire_event *e)
+{
+	e->packet = true;
+	e->conn = there(k, CONN, bytes);
+	e->asked = there(k, ASKED, bytes);
+	e->at = (u32)there(k, AT, bytes);
+	e->placed = e->at;
+	e->start = (u32)there(k, START, bytes);
+	e->acked = (u32)there(k, ACKED, bytes);
+	e->ends = there(k, ENDS, bytes);
+	e->time = there(k, TIME, bytes);
+	e->total = there(k, TOTAL, bytes);
+	e->pieces = e->more = false;
+	e->chunk = e->tid = e->cpu = 0;
+	e->off = 0;
+}
+
+/* What a call moved. */
+static void read_call(const struct feed_record *k, const u8 *bytes, struct wire_event *e)
+{
+	u64 at = word(k, AT, bytes), thread = word(k, THREAD, bytes),
+	    family = word(k, FAMILY, bytes);
+
+	*e = (struct wire_event){
+		.conn = word(k, CONN, bytes),
+		.asked = word(k, ASKED, bytes),
+		.pieces = word(k, PIECES, bytes),
+		.chunk = (u32)word(k, CHUNK, bytes),
+		.more = word(k, MORE, bytes),
+		.placed = k->at[AT] && ((u32)at || family == AF_INET || family == AF_INET6),
+		.at = (u32)at,
+		/* What a socket does not count itself is counted on beyond 32 bits. */
+		.start = at >> 32 ? (u32)at : (u32)word(k, START, bytes),
+		.time = word(k, TIME, bytes),
+		.tid = (u32)(thread >> 32),
+		.cpu = (u32)thread,
+		.off = word(k, OFF, bytes),
+		.total = word(k, TOTAL, bytes),
+	};
+}
+
 static void take_bytes(struct cache_feed *f, const struct feed_record *k, const u8 *bytes)
 {
-	struct wire_event e = { 0 };
+	struct wire_event e;
 
-	f->heard++;
-	e.asked = word(k, ASKED, bytes);
-	f->wrote += !e.asked;
-	e.pieces = word(k, PIECES, bytes);
-	e.conn = word(k, CONN, bytes);
-	e.at = (u32)word(k, AT, bytes);
-	e.time = word(k, TIME, bytes);
-	e.tid = (u32)(word(k, THREAD, bytes) >> 32);
-	e.cpu = (u32)word(k, THREAD, bytes);
-	e.off = word(k, OFF, bytes);
-	e.total = word(k, TOTAL, bytes);
-	e.chunk = (u32)word(k, CHUNK, bytes);
-	e.more = word(k, MORE, bytes);
+	if (k->at[PACKET])
+		read_packet(k, bytes, &e);
+	else
+		read_call(k, bytes, &e);
 	read_client(k, bytes, &e.from);
-	e.packet = k->fields[PACKET];
-	e.acked = (u32)word(k, ACKED, bytes);
-	e.ends = word(k, ENDS, bytes);
-	e.placed = k->fields[AT] &&
-	           (e.at || (!e.packet && (e.from.family == AF_INET || e.from.family == AF_INET6)));
-	/* What a socket does not count itself is counted on beyond 32 bits. */
-	e.start = word(k, AT, bytes) >> 32 ? e.at : (u32)word(k, START, bytes);
-	e.bytes = bytes + k->fields[BYTES]->off + 8;
-	e.n = (u32)word(k, BYTES, bytes);
+	e.bytes = bytes + k->at[BYTES] + 8;
+	e.n = (u32)there(k, BYTES, bytes);
+	f->heard++;
+	f->wrote += !e.asked;
 	wire_event(f->wire, &e);
 	forget_closed(f);
 	want_whole(f);
@@ -377,9 +429,9 @@ static void read_item(const struct feed_record *k, const u8 *bytes, struct comma
 	s64 item = (s64)word(k, ITEM, bytes);
 
 	c->outcome = OUTCOME_HIT;
-	if (k->fields[FOUND] && !word(k, FOUND, bytes))
+	if (k->at[FOUND] && !word(k, FOUND, bytes))
 		c->outcome = OUTCOME_MISS;
-	if (!k->fields[ITEM])
+	if (!k->at[ITEM])
 		return;
 	c->sized = item >= 0;
 	c->size = item > 2 ? (u64)item - 2 : 0;
@@ -397,8 +449,8 @@ static void count_item(const struct feed_record *k, struct command *c)
 		                   [OUTCOME_HIT] = COUNTED_HIT,
 		                   [OUTCOME_MISS] = COUNTED_MISS };
 
-	c->counter = k->fields[FOUND] ? COUNTER_LOOKUP : proto_op_counter(c->op);
-	c->counted = k->fields[FOUND] ? COUNTED_MAYBE : ways[c->outcome];
+	c->counter = k->at[FOUND] ? COUNTER_LOOKUP : proto_op_counter(c->op);
+	c->counted = k->at[FOUND] ? COUNTED_MAYBE : ways[c->outcome];
 }
 
 /* "usdt:PATH:memcached:command__get" */
@@ -409,13 +461,13 @@ static void take_command(struct cache_feed *f, const struct view_of *v, const st
 	const char *name = probe < v->unit->probe_names.n ? v->unit->probe_names.v[probe] : "";
 	const char *end = strrchr(name, '_');
 	struct command c = { .started = word(k, TIME, bytes), .first = true };
-	struct client from = { 0 };
+	struct client from;
 
-	c.op = k->fields[FOUND] ? OP_READ : proto_op_find(str_of(end ? end + 1 : name));
+	c.op = k->at[FOUND] ? OP_READ : proto_op_find(str_of(end ? end + 1 : name));
 	if (c.op == OPS)
 		c.op = OP_OTHER;
-	c.verb = k->fields[FOUND] ? "lookup" : proto_op_name(c.op);
-	c.key.p = (const char *)bytes + k->fields[KEY]->off + 8;
+	c.verb = k->at[FOUND] ? "lookup" : proto_op_name(c.op);
+	c.key.p = (const char *)bytes + k->at[KEY] + 8;
 	c.key_size = (u32)word(k, KEY, bytes);
 	c.key.n = MIN(c.key_size, PROTO_KEY_MAX);
 	read_item(k, bytes, &c);
@@ -433,7 +485,7 @@ bool cache_feed_record(struct cache_feed *f, const struct view_of *v, const stru
 	k = f->wire ? known_record(f, r) : NULL;
 	if (!k)
 		return false;
-	if (k->fields[BYTES])
+	if (k->at[BYTES])
 		take_bytes(f, k, bytes);
 	else
 		take_command(f, v, k, bytes);

@@ -26,7 +26,8 @@
 /* Where the fields of one kind of record are. */
 struct feed_record {
 	const struct urecord *record;
-	const struct field *fields[FEED_FIELDS];
+	u32 at[FEED_FIELDS]; /* in its bytes; 0: it has none of that name */
+	bool inet;           /* `from` is an address */
 };
 
 typedef void cache_command_cb(void *ctx, const struct command *c, const struct client *from);

@@ -100,8 +100,12 @@ static void chain_newest(struct wire *w, struct link *l)
 /* True when something was lost since the last call. */
 static bool take_losses(struct wire *w, struct link *l)
 {
-	u64 lost = proto_lost(l->proto), unseen = proto_unseen(l->proto);
+	u64 lost, unseen;
 
+	if (!proto_has_losses(l->proto))
+		return false;
+	lost = proto_lost(l->proto);
+	unseen = proto_unseen(l->proto);
 	w->stats.lost += lost;
 	w->stats.unseen += unseen;
 	w->stats.unconfirmed += proto_unconfirmed(l->proto);
@@ -393,13 +397,16 @@ static bool is_ours(struct wire *w, struct link *l, const struct wire_event *e)
 
 static void take_placed(struct wire *w, struct link *l, const struct wire_event *e)
 {
+	enum protocol protocol;
+
 	l->events++;
 	if (!e->chunk)
 		check_place(w, l, e);
 	if (check_chunk(l, e))
 		take(l, e);
-	if (proto_protocol(l->proto) != PROTOCOL_AUTO)
-		w->protocol = proto_protocol(l->proto);
+	protocol = proto_protocol(l->proto);
+	if (protocol != PROTOCOL_AUTO)
+		w->protocol = protocol;
 	judge(w, l, take_losses(w, l));
 }
 

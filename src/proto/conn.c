@@ -58,6 +58,11 @@ enum protocol proto_protocol(const struct proto *c)
 	return parsers[c->known] ? c->known : PROTOCOL_AUTO;
 }
 
+bool proto_has_losses(const struct proto *c)
+{
+	return c->lost | c->unseen | c->unconfirmed;
+}
+
 u64 proto_lost(struct proto *c)
 {
 	u64 n = c->lost;

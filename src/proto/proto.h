@@ -144,6 +144,8 @@ bool proto_asked(struct proto *c, u64 *n);
 
 /* What the connection is known to speak; PROTOCOL_AUTO as long as it is not known. */
 enum protocol proto_protocol(const struct proto *c);
+/* Is one of the following three not 0? */
+bool proto_has_losses(const struct proto *c);
 /* Times since the last call that requests were lost, one each or more, because bytes of them were
  * missing or made no sense. proto_lose() does not count, nor does the start of a connection that
  * was open already. */

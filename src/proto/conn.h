@@ -88,12 +88,19 @@ struct resp_request {
 
 /* RESP: how a command begins, up to the length of its first key; see resp_quick.c. */
 struct resp_shape {
-	const struct resp_row *row;
-	u8 n;                    /* bytes of `head`; 0: none yet */
-	char head[19];           /* "*2\r\n$9\r\n", nine letters, "\r\n" */
-	bool quick;              /* it is one of those that are taken in one step */
-	bool value;              /* ... with a value after the key */
-	u8 op, counter, counted; /* of its key, as in struct pending */
+	u8 n;               /* bytes of `head`; 0: none yet */
+	char head[19];      /* "*2\r\n$9\r\n", nine letters, "\r\n" */
+	bool quick;         /* it is one of those that are taken in one step */
+	bool value;         /* ... with a value after the key */
+	struct pending key; /* as it will be queued */
+};
+
+/* RESP: a line that says how long a string is. As mostly the next one says the same, it is compared
+ * before it is read. */
+struct resp_length {
+	u64 bytes, mask; /* its first, and those of them that are its own; mask 0: none yet */
+	size_t n;        /* bytes of it */
+	u64 size;        /* of the string */
 };
 
 #define RESP_DEPTH 16u
@@ -171,6 +178,9 @@ struct proto {
 	const struct resp_row *recent; /* RESP: of the last request; mostly the next is the same */
 	struct resp_reply reply;
 	struct resp_shape shapes[RESP_SHAPES]; /* by a letter of their name */
+	struct {
+		struct resp_length key, value, answer;
+	} lengths; /* as they were last */
 };
 
 #define PENDING_MAX 65536u

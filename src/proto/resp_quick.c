@@ -30,21 +30,18 @@ static bool is_simple(const struct resp_row *row, u64 args)
 static void make_shape(struct resp_shape *s, const char *p, size_t n)
 {
 	struct resp_request r = { .n = (u64)(p[1] - '0') };
-	struct pending key = { .verb = NULL };
+	const struct resp_row *row = resp_find((struct str){ p + 8, (u32)(n - 10) });
 
 	memcpy(s->head, p, n);
 	s->n = (u8)n;
 	s->value = r.n == 3;
-	s->row = resp_find((struct str){ p + 8, (u32)(n - 10) });
-	s->quick = is_simple(s->row, r.n);
+	s->quick = is_simple(row, r.n);
 	if (!s->quick)
 		return;
-	resp_keys_begin(&r, s->row);
+	resp_keys_begin(&r, row);
 	s->quick = resp_keys_at(&r, 1) && !(s->value && resp_keys_at(&r, 2));
-	resp_pending(&r, &resp_keys[s->row->keys], &key);
-	s->op = (u8)key.op;
-	s->counter = key.counter;
-	s->counted = key.counted;
+	s->key = (struct pending){ .simple = true, .last = true, .sized = s->value };
+	resp_pending(&r, &resp_keys[row->keys], &s->key);
 }
 
 /* That of the command at p; NULL when it does not begin as they do. */
@@ -68,16 +65,42 @@ static const struct resp_shape *shape_of(struct proto *c, const char *p, size_t 
 	return s;
 }
 
+static bool is_as_last(const struct resp_length *last, const char *p, size_t n)
+{
+	u64 word;
+
+	if (n < sizeof(word))
+		return false;
+	memcpy(&word, p, sizeof(word));
+	return last->mask && !((word ^ last->bytes) & last->mask);
+}
+
+static void remember(struct resp_length *l, const char *p, size_t n, u64 size)
+{
+	if (n > sizeof(l->bytes))
+		return;
+	*l = (struct resp_length){ .n = n, .size = size };
+	memcpy(&l->bytes, p, n);
+	memset(&l->mask, 0xff, n);
+}
+
 /* The length of a string in *size, and how long its line is; 0 when that has no end here, or is no
- * plain number. */
-static size_t length_line(const char *p, size_t n, u64 *size)
+ * plain number. `last`: that of the string before it. */
+static size_t length_line(struct resp_length *last, const char *p, size_t n, u64 *size)
 {
 	size_t end;
 
+	if (is_as_last(last, p, n)) {
+		*size = last->size;
+		return last->n;
+	}
 	if (n < 4 || p[0] != '$')
 		return 0;
 	end = 1 + conn_digits(p + 1, n - 1, size);
-	return end > 1 && n - end >= 2 && memcmp(p + end, "\r\n", 2) == 0 ? end + 2 : 0;
+	if (end == 1 || n - end < 2 || memcmp(p + end, "\r\n", 2) != 0)
+		return 0;
+	remember(last, p, end + 2, *size);
+	return end + 2;
 }
 
 size_t resp_quick_request(struct proto *c, const char *p, size_t n)
@@ -85,32 +108,26 @@ size_t resp_quick_request(struct proto *c, const char *p, size_t n)
 	const struct resp_shape *s = c->sure && !c->stream && c->replies == REPLIES_ON
 	                                     ? shape_of(c, p, n)
 	                                     : NULL;
-	struct pending key = { .simple = true, .first = true, .last = true };
 	size_t at, took, whole;
 	u64 size, value = 0;
 
 	if (!s || !s->quick)
 		return 0;
-	key.verb = &s->row->verb;
-	key.op = (enum op)s->op;
-	key.counter = s->counter;
-	key.counted = s->counted;
 	at = s->n;
-	took = length_line(p + at, n - at, &size);
+	took = length_line(&c->lengths.key, p + at, n - at, &size);
 	at += took;
 	if (!took || size > PROTO_KEY_MAX || n - at < size + 2)
 		return 0;
 	whole = at + size + 2;
 	if (s->value) {
-		took = length_line(p + whole, n - whole, &value);
+		took = length_line(&c->lengths.value, p + whole, n - whole, &value);
 		if (!took || value > UINT32_MAX)
 			return 0;
 		whole += took + value + 2;
-		key.sized = true;
-		key.size = value;
 	}
-	if (!conn_push(c, &key, (struct str){ p + at, (u32)size }))
+	if (!conn_push(c, &s->key, (struct str){ p + at, (u32)size }))
 		return n;
+	conn_at(c, c->n - 1)->size = value;
 	c->storing = whole > n;
 	c->in.skip = whole - MIN(whole, n);
 	return MIN(whole, n);
@@ -128,7 +145,7 @@ size_t resp_quick_reply(struct proto *c, const char *p, size_t n)
 		resp_answer_simple(c, key->op == OP_SET ? OUTCOME_HIT : OUTCOME_MISS, false, 0);
 		return 5;
 	}
-	took = length_line(p, n, &size);
+	took = length_line(&c->lengths.answer, p, n, &size);
 	if (!took)
 		return 0;
 	resp_answer_simple(c, OUTCOME_HIT, true, size);

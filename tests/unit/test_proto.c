@@ -494,6 +494,21 @@ static void test_resp(void **state)
 }
 
 /* Where the keys are: after a number, after a word, before what is last, of subcommands. */
+/* Each length is another one than that before it, by its digits or by how many they are. */
+static void test_resp_lengths(void **state)
+{
+	(void)state;
+	resp("*2\r\n$3\r\nGET\r\n$1\r\na\r\n*2\r\n$3\r\nGET\r\n$1\r\nb\r\n"
+	     "*2\r\n$3\r\nGET\r\n$2\r\ncc\r\n*2\r\n$3\r\nGET\r\n$10\r\n0123456789\r\n"
+	     "*2\r\n$3\r\nGET\r\n$11\r\n01234567890\r\n*2\r\n$3\r\nGET\r\n$1\r\nd\r\n"
+	     "*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nx\r\n*3\r\n$3\r\nSET\r\n$1\r\na\r\n$2\r\nxy\r\n"
+	     "*3\r\n$3\r\nSET\r\n$1\r\na\r\n$12\r\n0123456789ab\r\n",
+	     "$10\r\nabcdefghij\r\n$10\r\nabcdefghij\r\n$11\r\nabcdefghijk\r\n$1\r\nx\r\n"
+	     "$-1\r\n$20\r\nabcdefghijabcdefghij\r\n+OK\r\n+OK\r\n+OK\r\n",
+	     "get a hit 10\nget b hit 10\nget cc hit 11\nget 0123456789 hit 1\n"
+	     "get 01234567890 miss\nget d hit 20\nset a hit 1\nset a hit 2\nset a hit 12\n");
+}
+
 static void test_resp_keys(void **state)
 {
 	(void)state;
@@ -1410,6 +1425,7 @@ int main(void)
 		cmocka_unit_test(test_binary_unasked),
 		cmocka_unit_test(test_binary_quiet),
 		cmocka_unit_test(test_resp),
+		cmocka_unit_test(test_resp_lengths),
 		cmocka_unit_test(test_resp_keys),
 		cmocka_unit_test(test_resp_unknown),
 		cmocka_unit_test(test_resp_found),

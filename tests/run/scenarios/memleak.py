@@ -483,7 +483,6 @@ def test_memleak_kernel_pages(context):
 
 def test_memleak_kernel_percpu(context):
     """A map of another memtap has a cell on each CPU."""
-    require("kernel:5.19")  # bytes_alloc
     watching = Kernel(context, "--percpu")
     other = Run([context.memtap, "-e", "interval:s:1000 { @[1] = count(); }"])
     if not other.attached(30 * context.factor):

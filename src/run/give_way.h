@@ -5,12 +5,11 @@
 
 #include "base/base.h"
 
-#define GIVE_WAY_RECORDS 64u /* read between two yields */
+#define GIVE_WAY_RECORDS 64u    /* read between two looks whether one is due */
+#define GIVE_WAY_NS      40000u /* a reader runs for before it is */
 
-/*
- * May the reader of a ring yield? `waiting` of `size` bytes are to be read, and for `ms`
- * milliseconds the ring has not been empty.
- */
-bool give_way_is_due(u64 waiting, u64 size, u64 ms);
+/* May a reader of which `waiting` of `size` bytes are to be read, and that has not been done for so
+ * long, yield? */
+bool give_way_is_due(u64 waiting, u64 size, u64 behind_ns);
 
 #endif

@@ -84,7 +84,8 @@ struct session {
 	u32 poll_ms;   /* unit->poll_ms, or more while nothing comes */
 	u64 batch_end; /* in ms of the coarse clock */
 	bool batch_cut;
-	u64 behind; /* since when the ring has not been empty, in ms */
+	u64 behind; /* since when the ring has not been empty, CLOCK_MONOTONIC nanoseconds */
+	u64 runs;   /* ... and since when it is read without giving way */
 	u64 least;  /* until then drain() goes on even if detaching took all of the time, in ms */
 	bool ended; /* the target is gone */
 	int child_code; /* -1 while it has not ended by itself */
@@ -260,13 +261,21 @@ static bool has_time(const struct session *s)
 	unreachable();
 }
 
-static void give_way(const struct session *s)
+static void give_way(struct session *s)
 {
-	struct live_ring at = live_ring_at(s->live);
+	struct live_ring at;
+	u64 now;
 
-	if (s->unit->poll_ms && s->haste == UNTIL_ASKED &&
-	    give_way_is_due(at.waiting, at.size, clock_ms() - s->behind))
-		sched_yield();
+	if (!s->unit->poll_ms || s->haste != UNTIL_ASKED)
+		return;
+	now = clock_ns(CLOCK_MONOTONIC);
+	if (now - s->runs < GIVE_WAY_NS)
+		return;
+	at = live_ring_at(s->live);
+	if (!give_way_is_due(at.waiting, at.size, now - s->behind))
+		return;
+	sched_yield();
+	s->runs = clock_ns(CLOCK_MONOTONIC);
 }
 
 /* Asked for each record. */
@@ -313,8 +322,9 @@ static bool read_batch(struct session *s)
 	s->batch = 0;
 	s->batch_cut = false;
 	s->batch_end = coarse_ms() + BATCH_MS;
+	s->runs = clock_ns(CLOCK_MONOTONIC);
 	if (!s->more)
-		s->behind = clock_ms();
+		s->behind = s->runs;
 	live_ring_read(s->live, on_record, s);
 	s->poll_ms = s->batch ? s->unit->poll_ms
 	                      : MIN(s->poll_ms * 2, s->unit->poll_ms * IDLE_POLLS);

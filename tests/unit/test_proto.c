@@ -493,7 +493,6 @@ static void test_resp(void **state)
 	     "other ?\nget a miss\nother ?\nget b hit 1\n");
 }
 
-/* Where the keys are: after a number, after a word, before what is last, of subcommands. */
 /* Each length is another one than that before it, by its digits or by how many they are. */
 static void test_resp_lengths(void **state)
 {
@@ -509,6 +508,7 @@ static void test_resp_lengths(void **state)
 	     "get 01234567890 miss\nget d hit 20\nset a hit 1\nset a hit 2\nset a hit 12\n");
 }
 
+/* Where the keys are: after a number, after a word, before what is last, of subcommands. */
 static void test_resp_keys(void **state)
 {
 	(void)state;

@@ -627,6 +627,26 @@ static void store(struct wire *w, u32 size, u32 kept)
 	buf_free(&b);
 }
 
+/* What begins a request and is cut is lost, though no key waits whose answer would be unseen. */
+static void cut_with_nothing_waiting(void **state)
+{
+	struct wire_event e = {
+		.conn = 9, .asked = true, .total = 100, .n = 5, .bytes = (const u8 *)"get k"
+	};
+	struct seen s;
+	struct wire *w = make(&s);
+
+	(void)state;
+	for (u32 i = 0; i < 20; i++)
+		store(w, 10, 4000);
+	assert_int_equal(lost(w), 0);
+	wire_event(w, &e);
+	assert_int_equal(lost(w), 1);
+	assert_int_equal(unseen(w), 0);
+	wire_free(w);
+	buf_free(&s.text);
+}
+
 /* Large values: their heads will do. Two stores in one read: all is needed again, and for good. */
 static void values_are_not_wanted(void **state)
 {
@@ -830,6 +850,7 @@ int main(void)
 		cmocka_unit_test(guesses),
 		cmocka_unit_test(silent_ones_go_first),
 		cmocka_unit_test(closed_ones_are_forgotten),
+		cmocka_unit_test(cut_with_nothing_waiting),
 		cmocka_unit_test(values_are_not_wanted),
 		cmocka_unit_test(each_has_its_own_time),
 		cmocka_unit_test(time_that_is_not_its_own),
